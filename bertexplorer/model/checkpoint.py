@@ -1,0 +1,142 @@
+"""Checkpoint: an encoder with the heads its file holds; and the reading of config.json and the model card."""
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.config import EncoderConfig, check_bounds
+from bertexplorer.model.encoder import ACTIVATIONS, Encoder
+from bertexplorer.model.families import BY_MODEL_TYPE
+from bertexplorer.model.heads import MaskedLM, NextSentence, Pooler, ReplacedToken
+from bertexplorer.model.tensors import weight_files
+from bertexplorer.model.text import Tokenizer
+
+HEAD_WORDS = {"masked_lm": "fill-mask", "next_sentence": "next-sentence", "replaced_token": "replaced-token"}
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """An encoder with the heads that its file holds, ready to run, and where it came from."""
+
+    name: str
+    family: str  # model_type of its config.json
+    config: EncoderConfig
+    encoder: Encoder
+    heads: dict[str, nn.Module]  # of HEADS, only what the file holds
+    tokenizer: Tokenizer
+    precision: str  # fp32 or bf16, as it runs
+    device: torch.device
+    stored_dtype: torch.dtype  # as it lies in the file
+    hf_config: dict[str, Any]
+    folder: Path
+    licence: str
+    unused: tuple[str, ...] = ()  # published names of fine-tuned heads left aside
+
+    def head(self, name: str) -> nn.Module:
+        """The head called *name*. Raises ExplorerError if the checkpoint has none."""
+        if name not in self.heads:
+            held = ", ".join(HEAD_WORDS[h] for h in self.heads if h in HEAD_WORDS) or "no pretraining head"
+            raise ExplorerError(
+                f"{self.name} has no {HEAD_WORDS.get(name, name)} head (it has {held}); its predictions would be "
+                "random. Choose a checkpoint that has one, such as mini."
+            )
+        return self.heads[name]
+
+    @property
+    def masked_lm(self) -> MaskedLM:
+        return cast(MaskedLM, self.head("masked_lm"))
+
+    @property
+    def next_sentence(self) -> NextSentence:
+        return cast(NextSentence, self.head("next_sentence"))
+
+    @property
+    def pooler(self) -> Pooler:
+        return cast(Pooler, self.head("pooler"))
+
+    @property
+    def replaced_token(self) -> ReplacedToken:
+        return cast(ReplacedToken, self.head("replaced_token"))
+
+    @cached_property
+    def num_parameters(self) -> int:
+        """Parameters held, a shared one counted once."""
+        modules = nn.ModuleList([self.encoder, *self.heads.values()])
+        return sum(p.numel() for p in modules.parameters())
+
+    @cached_property
+    def num_bytes(self) -> int:
+        modules = nn.ModuleList([self.encoder, *self.heads.values()])
+        return sum(p.numel() * p.element_size() for p in modules.parameters())
+
+    @cached_property
+    def revision(self) -> str:
+        """The hub commit that it was downloaded from, else the first 12 digits of the weights' SHA-256."""
+        if re.fullmatch(r"[0-9a-f]{40}", self.folder.name):
+            return self.folder.name
+        digest = sha256()
+        for file in weight_files(self.folder):
+            with file.open("rb") as opened:
+                while block := opened.read(1 << 20):
+                    digest.update(block)
+        return f"sha256:{digest.hexdigest()[:12]}"
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """config.json as a dict, refused if it is too large, unreadable, of an unknown family or asks for its own code."""
+    path = folder / "config.json"
+    if not path.is_file():
+        raise ExplorerError(f"No config.json in {folder}; wanted a folder with config.json and model.safetensors.")
+    if path.stat().st_size > 1_000_000:
+        raise ExplorerError(f"config.json is {path.stat().st_size:,} bytes; wanted at most 1,000,000.")
+    try:
+        hf = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ExplorerError(f"config.json is not valid JSON ({error}). Download it again.") from error
+    if not isinstance(hf, dict):
+        raise ExplorerError(f"config.json holds a {type(hf).__name__}; wanted an object. Download it again.")
+    if "auto_map" in hf:
+        raise ExplorerError(
+            f"{folder.name} needs its own code (auto_map in config.json), and code from a checkpoint is never run "
+            "here. Use a checkpoint of a built-in family: " + ", ".join(BY_MODEL_TYPE) + "."
+        )
+    if not isinstance(hf.get("model_type"), str) or hf["model_type"] not in BY_MODEL_TYPE:
+        raise ExplorerError(
+            f"config.json gives model_type {hf.get('model_type')!r}; wanted one of {', '.join(BY_MODEL_TYPE)}."
+        )
+    return hf
+
+
+def translate(family: ModuleType, hf: dict[str, Any]) -> EncoderConfig:
+    try:
+        config: EncoderConfig = family.config(hf)
+        check_bounds(config)
+    except KeyError as error:
+        raise ExplorerError(f"config.json lacks {error.args[0]!r}. Download it again.") from error
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        raise ExplorerError(f"config.json cannot be used: {error}") from error
+    for activation in (config.activation, config.head_activation):
+        if activation not in ACTIVATIONS:
+            raise ExplorerError(f"config.json gives activation {activation!r}; wanted one of {', '.join(ACTIVATIONS)}.")
+    if hf.get("position_embedding_type", "absolute") != "absolute":
+        raise ExplorerError(
+            f"config.json gives position_embedding_type {hf['position_embedding_type']!r}; only 'absolute' is known."
+        )
+    return config
+
+
+def read_licence(folder: Path) -> str:
+    """The licence that the model card's front matter names, '' if it names none."""
+    card = folder / "README.md"
+    text = card.read_text("utf-8", errors="replace")[:4000] if card.is_file() else ""
+    found = re.search(r"^license:\s*([\w.\-]+)\s*$", text, re.MULTILINE)
+    return found[1] if found else ""

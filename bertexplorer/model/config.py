@@ -1,0 +1,74 @@
+"""EncoderConfig: the numbers that make an encoder, in one vocabulary for every family."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """What a checkpoint's config.json says, once a family has translated it. Sizes are counts, not bytes."""
+
+    vocab_size: int
+    hidden_size: int
+    num_layers: int
+    num_heads: int
+    intermediate_size: int
+    max_positions: int  # tokens of input, [CLS] and [SEP] included
+    activation: str = "gelu"
+    norm_eps: float = 1e-12
+    pad_id: int = 0
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    num_segments: int = 2  # 0: no segment embeddings
+    tied: bool = True  # the MLM output shares the word embeddings
+    # what sets a family apart
+    embedding_size: int = 0  # ELECTRA: smaller than hidden_size and projected up; 0 means hidden_size
+    first_position: int = 0  # RoBERTa: positions start after the padding id
+    norm: Literal["post", "pre"] = "post"  # ModernBERT: LayerNorm before each block, one more at the end
+    gated: bool = False  # ModernBERT: GeGLU feed-forward
+    bias: bool = True  # Linear layers of the encoder
+    norm_bias: bool = True
+    head_bias: bool = True  # the dense layer of the MLM head
+    head_activation: str = "gelu"  # of the MLM head
+    rope_theta: tuple[float, float] | None = None  # (global, local) base of the rotary angles; None: learned positions
+    window: int = 0  # tokens on each side that a local layer sees; 0: every layer sees all
+    global_layers: tuple[int, ...] = ()  # 0-based layers that see all, where window > 0
+
+    @property
+    def head_size(self) -> int:
+        return self.hidden_size // self.num_heads
+
+    @property
+    def word_size(self) -> int:
+        """Width of the word embedding table."""
+        return self.embedding_size or self.hidden_size
+
+    def is_local(self, layer: int) -> bool:
+        """Whether the 0-based *layer* sees only its window."""
+        return self.window > 0 and layer not in self.global_layers
+
+
+BOUNDS = {  # refused before anything is allocated
+    "vocab_size": (1, 1_000_000),
+    "hidden_size": (1, 4096),
+    "num_layers": (1, 48),
+    "num_heads": (1, 128),
+    "intermediate_size": (1, 16_384),
+    "max_positions": (1, 8192),
+    "num_segments": (0, 16),
+    "embedding_size": (0, 4096),
+    "window": (0, 8192),
+}
+
+
+def check_bounds(config: EncoderConfig) -> None:
+    """Raise ValueError, naming field, value and bounds, if *config* is not an encoder that could be built here."""
+    for field, (low, high) in BOUNDS.items():
+        value = getattr(config, field)
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"config.json gives {field} = {value!r}; wanted a whole number from {low} to {high:,}.")
+    if config.hidden_size % config.num_heads:
+        raise ValueError(
+            f"config.json gives hidden_size = {config.hidden_size} and num_heads = {config.num_heads}; "
+            "the first must be a multiple of the second."
+        )

@@ -1,0 +1,274 @@
+"""The whole encoder, top down in the order data flows: embeddings, then layers of attention and feed-forward.
+
+One alphabet for shapes, here and everywhere else:
+    b  sequences in the batch        d  hidden size              k  size of one head, d / h
+    t  tokens of a sequence          h  attention heads          v  vocabulary
+    l  layers                        e  word embedding size (d, but for ELECTRA)
+Layers and heads are counted from 0 in code and from 1 wherever a person reads them.
+"""
+
+from collections.abc import Callable
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from bertexplorer.model.config import EncoderConfig
+from bertexplorer.model.forward import NO_CHANGE, Forward, Intervention
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "gelu": F.gelu,
+    "gelu_new": lambda x: F.gelu(x, approximate="tanh"),
+    "gelu_pytorch_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "relu": F.relu,
+    "silu": F.silu,
+    "tanh": torch.tanh,
+}
+
+
+def visible(
+    tokens: int,
+    mask: Bool[Tensor, "b t"] | None,
+    *,
+    causal: bool = False,
+    window: int = 0,
+    device: torch.device | str = "cpu",
+) -> Bool[Tensor, "b 1 t t"] | None:
+    """Who may look at whom: True at [b, 0, i, j] if token i may look at token j. None where everybody may.
+
+    *mask* is False at padding. *window* counts the tokens visible on each side; 0 means all.
+    """
+    seen: Tensor | None = None
+    if causal or window:
+        place = torch.arange(tokens, device=device)
+        apart = place[None, :] - place[:, None]  # j - i
+        seen = torch.ones(tokens, tokens, dtype=torch.bool, device=device)
+        if causal:
+            seen &= apart <= 0
+        if window:
+            seen &= apart.abs() <= window
+        seen = seen[None, None]
+    if mask is not None:
+        seen = mask[:, None, None, :] if seen is None else seen & mask[:, None, None, :]
+        seen = seen.expand(-1, -1, tokens, -1)
+    return seen
+
+
+def table(rows: int, size: int) -> nn.Embedding:
+    """An embedding table with room for its numbers but none drawn: they are loaded, or drawn by `initialise`."""
+    return nn.Embedding.from_pretrained(torch.empty(rows, size), freeze=False)
+
+
+class Embeddings(nn.Module):
+    """Word + position + segment vectors, normalised; ELECTRA projects the sum up to the hidden size."""
+
+    def __init__(self, config: EncoderConfig):
+        super().__init__()
+        learned = config.rope_theta is None
+        self.first_position = config.first_position
+        rows = config.max_positions + config.first_position
+        self.words = table(config.vocab_size, config.word_size)
+        self.positions = table(rows, config.word_size) if learned else None
+        self.segments = table(config.num_segments, config.word_size) if config.num_segments else None
+        self.norm = nn.LayerNorm(config.word_size, eps=config.norm_eps, bias=config.norm_bias)
+        self.dropout = nn.Dropout(config.dropout)
+        self.project = nn.Linear(config.word_size, config.hidden_size) if config.embedding_size else None
+
+    def forward(self, ids: Int[Tensor, "b t"], segments: Int[Tensor, "b t"] | None = None) -> Float[Tensor, "b t d"]:
+        return self.finish(self.words(ids), segments)
+
+    def finish(
+        self, words: Float[Tensor, "b t e"], segments: Int[Tensor, "b t"] | None = None
+    ) -> Float[Tensor, "b t d"]:
+        """From word vectors to what enters the first layer. Token i stands at position first_position + i."""
+        total = words
+        if self.segments is not None:
+            total = total + (self.segments.weight[0] if segments is None else self.segments(segments))
+        if self.positions is not None:
+            tokens = words.shape[1]
+            total = total + self.positions.weight[self.first_position : self.first_position + tokens]
+        normed = self.dropout(self.norm(total))
+        return normed if self.project is None else self.project(normed)
+
+
+class Rotary(nn.Module):
+    """Rotary positions (Su et al., 2021): a query and a key at i and j meet at an angle that depends on i - j."""
+
+    def __init__(self, head_size: int):
+        super().__init__()
+        self.head_size = head_size
+
+    def forward(self, tokens: int, theta: float, like: Tensor) -> tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]]:
+        exponent = torch.arange(0, self.head_size, 2, device=like.device, dtype=torch.float32) / self.head_size
+        angle = torch.arange(tokens, device=like.device, dtype=torch.float32)[:, None] / theta**exponent
+        angle = torch.cat([angle, angle], dim=-1)
+        return angle.cos().to(like.dtype), angle.sin().to(like.dtype)
+
+    @staticmethod
+    def turn(
+        x: Float[Tensor, "b h t k"], angles: tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]]
+    ) -> Float[Tensor, "b h t k"]:
+        cos, sin = (a.float() for a in angles)
+        first, second = x.float().chunk(2, dim=-1)
+        return (x.float() * cos + torch.cat([-second, first], dim=-1) * sin).to(x.dtype)
+
+
+class Attention(nn.Module):
+    """Multi-head self-attention (Vaswani et al., 2017): softmax(q kᵀ / √k) v in every head, then mixed."""
+
+    def __init__(self, config: EncoderConfig):
+        super().__init__()
+        size = config.hidden_size
+        self.num_heads = config.num_heads
+        self.query = nn.Linear(size, size, bias=config.bias)
+        self.key = nn.Linear(size, size, bias=config.bias)
+        self.value = nn.Linear(size, size, bias=config.bias)
+        self.output = nn.Linear(size, size, bias=config.bias)
+        self.dropout = config.attention_dropout
+
+    def split(self, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b h t k"]:
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def forward(
+        self,
+        x: Float[Tensor, "b t d"],
+        seen: Bool[Tensor, "b 1 t t"] | None,
+        angles: tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None,
+        change: Callable[[Tensor], Tensor],
+        weights_wanted: bool,
+    ) -> tuple[Float[Tensor, "b t d"], Float[Tensor, "b h t t"] | None, Float[Tensor, "b h t k"]]:
+        q, k, v = self.split(self.query(x)), self.split(self.key(x)), self.split(self.value(x))
+        if angles is not None:
+            q, k = Rotary.turn(q, angles), Rotary.turn(k, angles)
+        dropout = self.dropout if self.training else 0.0
+        weights = None
+        if weights_wanted:
+            scores = (q @ k.transpose(-1, -2)) * q.shape[-1] ** -0.5
+            if seen is not None:  # the lowest number, not -inf: a row that sees nothing must not become NaN
+                scores = scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
+            weights = scores.softmax(dim=-1, dtype=torch.float32).to(q.dtype)
+            context = F.dropout(weights, dropout, self.training) @ v
+        else:
+            bias = None if seen is None else q.new_zeros(seen.shape).masked_fill_(~seen, torch.finfo(q.dtype).min)
+            context = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
+        context = change(context)
+        return self.output(context.transpose(1, 2).flatten(2)), weights, context
+
+
+class FeedForward(nn.Module):
+    """Two Linear layers around an activation; gated: the activation of one half scales the other (GeGLU)."""
+
+    def __init__(self, config: EncoderConfig):
+        super().__init__()
+        self.gated = config.gated
+        self.activation = ACTIVATIONS[config.activation]
+        wide = config.intermediate_size * (2 if config.gated else 1)
+        self.expand = nn.Linear(config.hidden_size, wide, bias=config.bias)
+        self.contract = nn.Linear(config.intermediate_size, config.hidden_size, bias=config.bias)
+
+    def forward(self, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t d"]:
+        x = self.expand(x)
+        if self.gated:
+            x, gate = x.chunk(2, dim=-1)
+            return self.contract(self.activation(x) * gate)
+        return self.contract(self.activation(x))
+
+
+class Layer(nn.Module):
+    """Attention and feed-forward, each added to its input and normalised: after it (BERT) or before it (ModernBERT)."""
+
+    def __init__(self, config: EncoderConfig, index: int):
+        super().__init__()
+        self.pre = config.norm == "pre"
+        self.attention = Attention(config)
+        self.feed_forward = FeedForward(config)
+        first = self.pre and index == 0  # its input comes normalised out of the embeddings
+        size, eps = config.hidden_size, config.norm_eps
+        self.attention_norm = nn.Identity() if first else nn.LayerNorm(size, eps=eps, bias=config.norm_bias)
+        self.output_norm = nn.LayerNorm(size, eps=eps, bias=config.norm_bias)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, x: Float[Tensor, "b t d"], *attention: object
+    ) -> tuple[Float[Tensor, "b t d"], Float[Tensor, "b h t t"] | None, Float[Tensor, "b h t k"]]:
+        attended, weights, context = self.attention(self.attention_norm(x) if self.pre else x, *attention)
+        x = x + self.dropout(attended)
+        if self.pre:
+            return x + self.dropout(self.feed_forward(self.output_norm(x))), weights, context
+        x = self.attention_norm(x)
+        return self.output_norm(x + self.dropout(self.feed_forward(x))), weights, context
+
+
+class Encoder(nn.Module):
+    """Token ids in, a vector for every token after every layer out."""
+
+    def __init__(self, config: EncoderConfig):
+        super().__init__()
+        self.config = config
+        self.embeddings = Embeddings(config)
+        self.rotary = Rotary(config.head_size) if config.rope_theta else None
+        self.layers = nn.ModuleList(Layer(config, index) for index in range(config.num_layers))
+        self.norm = (
+            nn.LayerNorm(config.hidden_size, eps=config.norm_eps, bias=config.norm_bias)
+            if config.norm == "pre"
+            else nn.Identity()
+        )
+
+    def forward(
+        self,
+        ids: Int[Tensor, "b t"],
+        segments: Int[Tensor, "b t"] | None = None,
+        mask: Bool[Tensor, "b t"] | None = None,
+        *,
+        intervention: Intervention = NO_CHANGE,
+        attention: bool = False,
+        head_outputs: bool = False,
+    ) -> Forward:
+        """Run the encoder. *mask* is False at padding (None: no padding); *attention* and *head_outputs* say what
+        to keep beside the hidden states. Without *attention* the fused kernel runs."""
+        return self.from_embeddings(
+            self.embeddings(ids, segments),
+            mask,
+            intervention=intervention,
+            attention=attention,
+            head_outputs=head_outputs,
+        )
+
+    def from_embeddings(
+        self,
+        x: Float[Tensor, "b t d"],
+        mask: Bool[Tensor, "b t"] | None = None,
+        *,
+        intervention: Intervention = NO_CHANGE,
+        attention: bool = False,
+        head_outputs: bool = False,
+    ) -> Forward:
+        """The same from vectors on, for what must start there (saliency, interpolation)."""
+        config, tokens = self.config, x.shape[1]
+        local = any(map(config.is_local, range(config.num_layers)))
+        wide = visible(tokens, mask, causal=intervention.causal, device=x.device)
+        near = (
+            visible(tokens, mask, causal=intervention.causal, window=config.window, device=x.device) if local else wide
+        )
+        angles = (
+            [self.rotary(tokens, theta, x) for theta in config.rope_theta] if self.rotary and config.rope_theta else []
+        )
+        hidden, weights, contexts = [x], [], []
+        for index, layer in enumerate(self.layers):
+            local = config.is_local(index)
+            x, weight, context = layer(
+                x,
+                near if local else wide,
+                angles[int(local)] if angles else None,
+                lambda c, index=index: intervention.apply(index, c),
+                attention,
+            )
+            hidden.append(x)
+            if attention:
+                weights.append(cast(Tensor, weight))
+            if head_outputs:
+                contexts.append(context)
+        hidden[-1] = self.norm(x)
+        return Forward(tuple(hidden), tuple(weights), tuple(contexts))

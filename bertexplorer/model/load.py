@@ -1,0 +1,163 @@
+"""A folder of config.json, safetensors and a tokenizer -> a Checkpoint, strictly."""
+
+from pathlib import Path
+from types import ModuleType
+from typing import cast
+
+import torch
+from torch import nn
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model import precision as precisions
+from bertexplorer.model.checkpoint import Checkpoint, read_config, read_licence, translate
+from bertexplorer.model.config import EncoderConfig
+from bertexplorer.model.encoder import Encoder
+from bertexplorer.model.families import BY_MODEL_TYPE
+from bertexplorer.model.heads import HEADS, MaskedLM
+from bertexplorer.model.names import canonical, is_task_head, published, tied_name
+from bertexplorer.model.tensors import DTYPES, Stored, stored_tensors
+from bertexplorer.model.text import Tokenizer
+
+
+def load(
+    folder: str | Path,
+    *,
+    name: str | None = None,
+    precision: precisions.Precision = "auto",
+    device: str | torch.device | None = None,
+) -> Checkpoint:
+    """Load the checkpoint in *folder*. Nothing in it is executed, and nothing is made up: a head that the file does
+    not hold is absent. Raises ExplorerError naming what is missing, extra, misshapen, out of bounds or not finite."""
+    folder = Path(folder)
+    name = name or folder.name
+    hf = read_config(folder)
+    family = BY_MODEL_TYPE[hf["model_type"]]
+    config = translate(family, hf)
+    stored = stored_tensors(folder)
+    names = canonical(family, stored)
+    modules = build(family, config, names)
+    sources = match(family, config, modules, names, stored)
+    device = torch.device(device) if device else precisions.best_device()
+    dtype = precisions.resolve(precision, device)
+    fill(modules, sources, dtype, device)
+    if config.tied and "masked_lm" in modules:
+        tie(family, modules, names, stored)
+    modules.requires_grad_(False).eval()
+    encoder = cast(Encoder, modules.pop("encoder"))
+    tokenizer = Tokenizer.from_folder(folder, max_tokens=config.max_positions, pad_id=config.pad_id)
+    if tokenizer.vocab_size > config.vocab_size:
+        raise ExplorerError(
+            f"The tokenizer of {name} has {tokenizer.vocab_size:,} pieces but the weights only {config.vocab_size:,} "
+            "rows; they belong to different checkpoints. Put the right tokenizer beside the weights."
+        )
+    return Checkpoint(
+        name=name,
+        family=hf["model_type"],
+        config=config,
+        encoder=encoder,
+        heads=dict(modules.items()),
+        tokenizer=tokenizer,
+        precision=precisions.NAMES[dtype],
+        device=device,
+        stored_dtype=DTYPES[next(iter(stored.values())).dtype],
+        hf_config=hf,
+        folder=folder,
+        licence=read_licence(folder),
+        unused=tuple(sorted(n for n in names if is_task_head(n) and n not in used_names(sources))),
+    )
+
+
+def build(family: ModuleType, config: EncoderConfig, names: dict[str, str]) -> nn.ModuleDict:
+    """The encoder and the heads that *names* has tensors for, on the meta device: shapes, no memory."""
+    with torch.device("meta"):
+        modules = nn.ModuleDict({"encoder": Encoder(config)})
+        for head, kind in HEADS.items():
+            module = kind(config)
+            wanted = {source.name for key in module.state_dict() if (source := published(family, f"{head}.{key}"))}
+            wanted.discard(tied_name(family, config))
+            if any(name in names and not is_task_head(name) for name in wanted):
+                modules[head] = module
+    return modules
+
+
+def match(
+    family: ModuleType, config: EncoderConfig, modules: nn.ModuleDict, names: dict[str, str], stored: dict[str, Stored]
+) -> dict[str, tuple[Stored, int, int]]:
+    """Our name -> (tensor in the file, part, parts), after checking that nothing is missing, extra or misshapen."""
+    tied = tied_name(family, config)
+    sources: dict[str, tuple[Stored, int, int]] = {}
+    missing, misshapen = [], []
+    for ours, tensor in modules.state_dict().items():
+        source = published(family, ours)
+        if source is None or (source.name == tied and ours == "masked_lm.output.weight"):
+            continue
+        if source.name not in names:
+            missing.append(source.name)
+            continue
+        entry = stored[names[source.name]]
+        wanted = (tensor.shape[0] * source.parts, *tensor.shape[1:])
+        if entry.shape != wanted:
+            misshapen.append(f"{entry.name} is {shape(entry.shape)}, expected {shape(wanted)}")
+        elif entry.dtype not in DTYPES:
+            raise ExplorerError(f"{entry.name} is stored as {entry.dtype}; wanted one of {', '.join(DTYPES)}.")
+        sources[ours] = (entry, source.part, source.parts)
+    used = used_names(sources)
+    extra = [n for c, n in names.items() if n not in used and c != tied and not is_task_head(c)]
+    if misshapen:
+        raise ExplorerError(
+            f"config.json and the weights disagree: {some(misshapen)}. Check which config belongs here."
+        )
+    if missing:
+        raise ExplorerError(f"The weights lack {some(missing)}. Download the checkpoint again.")
+    if extra:
+        raise ExplorerError(
+            f"The weights hold {some(extra)}, which {family.MODEL_TYPES[0]} has no place for, so the numbers would not "
+            "be this checkpoint's. Check model_type in config.json."
+        )
+    return sources
+
+
+def used_names(sources: dict[str, tuple[Stored, int, int]]) -> set[str]:
+    return {entry.name for entry, _, _ in sources.values()}
+
+
+def shape(sizes: tuple[int, ...]) -> str:
+    return "x".join(map(str, sizes))
+
+
+def some(items: list[str]) -> str:
+    return ", ".join(items[:3]) + (f" and {len(items) - 3} more" if len(items) > 3 else "")
+
+
+def fill(
+    modules: nn.ModuleDict, sources: dict[str, tuple[Stored, int, int]], dtype: torch.dtype, device: torch.device
+) -> None:
+    """Give each parameter its tensor, one at a time, so that the peak stays near the size of the weights."""
+    broken: list[str] = []
+    for ours, (entry, part, parts) in sources.items():
+        tensor = entry.read()
+        if not tensor.sum(dtype=torch.float32).isfinite() and not tensor.isfinite().all():  # the sum is quicker
+            broken.append(entry.name)
+        path, _, kind = ours.rpartition(".")
+        # clone: a tensor of the file is a window on it, and the file may be replaced
+        piece = tensor.chunk(parts)[part].to(device=device, dtype=dtype, copy=True)
+        setattr(modules.get_submodule(path), kind, nn.Parameter(piece, requires_grad=False))
+    if broken:
+        raise ExplorerError(
+            f"The weights contain NaN or infinity in {len(broken)} of {len(sources)} tensors (first: {broken[0]}); "
+            "this checkpoint is broken. Use another copy."
+        )
+
+
+def tie(family: ModuleType, modules: nn.ModuleDict, names: dict[str, str], stored: dict[str, Stored]) -> None:
+    """Let the MLM output use the word embeddings, once a second copy in the file is known to be the same."""
+    words = published(family, "encoder.embeddings.words.weight")
+    output = published(family, "masked_lm.output.weight")
+    if words and output and output.name in names:
+        first, second = stored[names[words.name]].read(), stored[names[output.name]].read()
+        if not torch.equal(first, second):
+            raise ExplorerError(
+                f"{output.name} differs from {words.name}, though config.json ties them. Set tie_word_embeddings to "
+                "false in config.json if they are meant to differ."
+            )
+    cast(MaskedLM, modules["masked_lm"]).output.weight = cast(Encoder, modules["encoder"]).embeddings.words.weight

@@ -1,0 +1,37 @@
+"""A Checkpoint -> a folder that transformers loads, tensor for tensor as it was read."""
+
+import json
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.families import BY_MODEL_TYPE
+from bertexplorer.model.names import tied_name, to_published
+
+
+def save(checkpoint: Checkpoint, folder: str | Path) -> None:
+    """Write config.json, model.safetensors and the tokenizer as transformers reads them, in the dtype that the
+    checkpoint was stored in. Raises ExplorerError if it runs in a lower precision than that."""
+    if checkpoint.precision == "bf16" and checkpoint.stored_dtype != torch.bfloat16:
+        raise ExplorerError(
+            f"{checkpoint.name} was loaded in bf16 but is stored in {str(checkpoint.stored_dtype).removeprefix('torch.')}; "
+            'saving would lose digits. Load it with precision="fp32" first.'
+        )
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    family = BY_MODEL_TYPE[checkpoint.family]
+    modules = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
+    ours = modules.state_dict()
+    tied = tied_name(family, checkpoint.config)
+    tensors: dict[str, Tensor] = {}
+    for name, parts in to_published(family, ours).items():
+        if name != tied:
+            whole = torch.cat([ours[key] for _, key in parts]) if len(parts) > 1 else ours[parts[0][1]]
+            tensors[name] = whole.to("cpu", checkpoint.stored_dtype).contiguous()
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "config.json").write_text(json.dumps(checkpoint.hf_config, indent=2), "utf-8")
+    checkpoint.tokenizer.save(folder)

@@ -1,0 +1,245 @@
+"""Tokenizer: text (or a pair) -> Encoding, and every piece back to the characters and the word it came from."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tokenizers
+
+from bertexplorer.errors import ExplorerError
+
+MAX_CHARACTERS = 20_000
+TYPED_MASK = re.compile(r"\[mask\]|<mask>|_{3,}", re.IGNORECASE)
+SPECIAL = {  # what each special token is called, BERT's spelling first
+    "mask": ("[MASK]", "<mask>"),
+    "cls": ("[CLS]", "<s>"),
+    "sep": ("[SEP]", "</s>"),
+    "pad": ("[PAD]", "<pad>"),
+    "unk": ("[UNK]", "<unk>"),
+}
+FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt")
+
+
+class Span(NamedTuple):
+    """Characters *start* up to, not including, *end* of the first (side 0) or second (side 1) text."""
+
+    side: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Text:
+    """What a person looks at: one text or a pair, and the spans that are hidden from the checkpoint."""
+
+    first: str
+    second: str = ""
+    hidden: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """A text as the encoder takes it. All tuples are t long; positions are 0-based."""
+
+    texts: tuple[str, str]  # cleaned; what spans point into
+    tokens: tuple[str, ...]  # pieces as the vocabulary spells them, before hiding
+    original_ids: tuple[int, ...]  # ids before hiding
+    ids: tuple[int, ...]  # ids with [MASK] where a span is hidden
+    segments: tuple[int, ...]
+    spans: tuple[Span | None, ...]  # None for [CLS] and [SEP]
+    words: tuple[int | None, ...]  # counted from 0 through both texts
+    special: tuple[bool, ...]
+    mask_id: int
+    left_out: int = 0  # tokens beyond the checkpoint's limit
+    notes: tuple[str, ...] = ()  # what a person must be told, as sentences
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def masked(self) -> tuple[int, ...]:
+        """Positions of the masks, typed or hidden."""
+        return tuple(i for i, token in enumerate(self.ids) if token == self.mask_id)
+
+    def with_ids(self, changes: dict[int, int]) -> "Encoding":
+        """The same with other ids at the given positions."""
+        ids = list(self.ids)
+        for position, token in changes.items():
+            ids[position] = token
+        return replace(self, ids=tuple(ids))
+
+
+def clean(text: str) -> tuple[str, int]:
+    """*text* without what no one can see (lone surrogates, control characters, BOM, zero-width space), and how many
+    characters that were."""
+    kept = [c for c in text if not invisible(c)]
+    return "".join(kept), len(text) - len(kept)
+
+
+def invisible(character: str) -> bool:
+    if character in "\ufeff\u200b\u2060":
+        return True
+    return character not in "\t\n\r" and unicodedata.category(character) in ("Cc", "Cs")
+
+
+class Tokenizer:
+    """A checkpoint's own tokenizer, without the truncation and padding that some files carry."""
+
+    def __init__(self, whole: tokenizers.Tokenizer, *, max_tokens: int, pad_id: int = 0, source: Path | None = None):
+        self.max_tokens = max_tokens
+        self.pad_id = pad_id
+        self.source = source
+        whole.no_truncation()
+        whole.no_padding()
+        self.whole = whole
+        self.cut = tokenizers.Tokenizer.from_str(whole.to_str())
+        self.cut.enable_truncation(max_tokens)
+        self.vocab_size = whole.get_vocab_size(with_added_tokens=True)
+        found = {k: next((t for t in spelt if whole.token_to_id(t) is not None), None) for k, spelt in SPECIAL.items()}
+        lacking = [SPECIAL[kind][0] for kind in ("mask", "cls", "sep") if found[kind] is None]
+        if lacking:
+            raise ExplorerError(f"The vocabulary has no {' and no '.join(lacking)}; wanted a masked-LM tokenizer.")
+        self.special = {kind: token for kind, token in found.items() if token is not None}
+        self.special_ids = {whole.token_to_id(token) for token in self.special.values()}
+        self.mask_token = self.special["mask"]
+        self.mask_id: int = whole.token_to_id(self.mask_token)
+        model = json.loads(whole.to_str())["model"]
+        self.kind: str = model["type"]  # WordPiece, BPE or Unigram
+        self.continuation: str = model.get("continuing_subword_prefix") or "##" if self.kind == "WordPiece" else ""
+
+    @classmethod
+    def from_folder(cls, folder: Path, *, max_tokens: int, pad_id: int = 0) -> "Tokenizer":
+        """Read tokenizer.json, or let transformers build one from vocab.txt, vocab.json + merges.txt or sentencepiece.
+
+        Raises ExplorerError if the folder holds no tokenizer that can be read."""
+        path = folder / "tokenizer.json"
+        try:
+            if path.is_file():
+                whole = tokenizers.Tokenizer.from_file(str(path))
+            else:
+                whole = convert(folder)
+        except Exception as error:  # the Rust side raises plain Exception
+            held = ", ".join(name for name in FILES if (folder / name).is_file()) or "no tokenizer file"
+            raise ExplorerError(
+                f"The tokenizer of {folder.name} cannot be read ({held}): {error}. Put the tokenizer.json of the same "
+                "checkpoint beside the weights."
+            ) from error
+        return cls(whole, max_tokens=max_tokens, pad_id=pad_id, source=folder)
+
+    def save(self, folder: Path) -> None:
+        """Write the files as they came, so that transformers finds the same tokenizer."""
+        self.whole.save(str(folder / "tokenizer.json"))
+        for name in FILES[1:]:
+            if self.source and (self.source / name).is_file():
+                (folder / name).write_bytes((self.source / name).read_bytes())
+
+    def prepare(self, text: str) -> tuple[str, list[str]]:
+        """*text* cleaned, any spelling of the mask turned into this checkpoint's; and notes for the person.
+
+        Raises ExplorerError beyond MAX_CHARACTERS, before anything is tokenised."""
+        if len(text) > MAX_CHARACTERS:
+            raise ExplorerError(f"The text has {len(text):,} characters; the limit is {MAX_CHARACTERS:,}. Shorten it.")
+        cleaned, removed = clean(text)
+        notes = [f"{removed} invisible character{'s' * (removed > 1)} removed."] if removed else []
+        typed = [t for kind, t in self.special.items() if kind != "mask" and t in cleaned]
+        if typed:
+            notes.append(
+                f"{' and '.join(typed)} in your text {'are' if typed[1:] else 'is'} read as special, not as words."
+            )
+        return TYPED_MASK.sub(self.mask_token, cleaned), notes
+
+    def encode(self, text: Text | str) -> Encoding:
+        """Tokenise. Raises ExplorerError if nothing is left to read, or for a second text without a first."""
+        text = Text(text) if isinstance(text, str) else text
+        first, notes = self.prepare(text.first)
+        second, more = self.prepare(text.second)
+        if not first.strip():
+            raise ExplorerError("The text is empty. Type a sentence.")
+        pair = (first, second) if second.strip() else (first,)
+        full = self.whole.encode(*pair)
+        kept = self.cut.encode(*pair) if len(full) > self.max_tokens else full
+        left_out = len(full) - len(kept)
+        if all(kept.special_tokens_mask):
+            raise ExplorerError("The text holds nothing that this checkpoint can read. Type a sentence.")
+        encoding = self.describe(kept, (first, second if len(pair) == 2 else ""), text.hidden)
+        notes += more
+        if left_out:
+            notes.append(f"Shortened: {len(kept):,} of {len(full):,} tokens are read.")
+        unknown = [self.slice(encoding, i) for i, t in enumerate(kept.tokens) if t == self.special.get("unk")]
+        if unknown:
+            notes.append(f"Not in the vocabulary, read as {self.special['unk']}: {', '.join(dict.fromkeys(unknown))}.")
+        return replace(encoding, left_out=left_out, notes=tuple(dict.fromkeys(notes)))
+
+    def describe(self, kept: Any, texts: tuple[str, str], hidden: Sequence[Span]) -> Encoding:
+        spans: list[Span | None] = []
+        words: list[int | None] = []
+        count = 1 + max((w for w, s in zip(kept.word_ids, kept.sequence_ids, strict=True) if s == 0), default=-1)
+        for (start, end), side, word in zip(kept.offsets, kept.sequence_ids, kept.word_ids, strict=True):
+            if side is None:
+                spans.append(None)
+                words.append(None)
+                continue
+            piece = texts[side][start:end]
+            start += len(piece) - len(piece.lstrip())  # some byte-level tokenizers count the space before a word
+            spans.append(Span(side, start, max(start, end)))
+            words.append(word + (count if side else 0))
+        special = tuple(i in self.special_ids and i != self.mask_id for i in kept.ids)
+        ids = [
+            self.mask_id if s is not None and not odd and any(overlap(s, h) for h in hidden) else i
+            for i, s, odd in zip(kept.ids, spans, special, strict=True)
+        ]
+        return Encoding(
+            texts=texts,
+            tokens=tuple(kept.tokens),
+            original_ids=tuple(kept.ids),
+            ids=tuple(ids),
+            segments=tuple(kept.type_ids),
+            spans=tuple(spans),
+            words=tuple(words),
+            special=special,
+            mask_id=self.mask_id,
+        )
+
+    def slice(self, encoding: Encoding, position: int) -> str:
+        """The characters that the piece at *position* stands for, '' for [CLS] and [SEP]."""
+        span = encoding.spans[position]
+        return encoding.texts[span.side][span.start : span.end] if span else ""
+
+    def pieces(self, word: str) -> tuple[int, ...]:
+        """The ids of *word* as it would stand inside a sentence. Raises ExplorerError if nothing is left of it."""
+        word = clean(word)[0].strip()
+        text = word if self.kind == "WordPiece" else f" {word}"
+        ids = tuple(self.whole.encode(text, add_special_tokens=False).ids)
+        if not ids or self.mask_id in ids:
+            raise ExplorerError(f"{word!r} is not a word to look up. Type a word such as 'paris'.")
+        return ids
+
+    def show(self, token: int) -> str:
+        """A piece as a person reads it: WordPiece as it is; other kinds without their space mark, "…" before a piece
+        that continues a word."""
+        piece: str = self.whole.id_to_token(token) or f"#{token}"
+        if self.kind == "WordPiece" or token in self.special_ids:
+            return piece
+        text: str = self.whole.decode([token], skip_special_tokens=False)
+        starts = piece[:1] in "Ġ▁" or text[:1].isspace() or not text[:1].isalnum()
+        return text.strip() or repr(text) if starts else f"…{text}"
+
+    def join(self, ids: Sequence[int]) -> str:
+        """Pieces of one or several words, put together again."""
+        return str(self.whole.decode(list(ids), skip_special_tokens=False)).strip()
+
+
+def overlap(a: Span, b: Span) -> bool:
+    return a.side == b.side and a.start < b.end and b.start < a.end
+
+
+def convert(folder: Path) -> tokenizers.Tokenizer:
+    """Build a tokenizer from the older vocabulary files with transformers; code in the folder is never run."""
+    from transformers import AutoTokenizer
+
+    slow = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+    return tokenizers.Tokenizer.from_str(slow.backend_tokenizer.to_str())
