@@ -64,7 +64,7 @@ def table(rows: int, size: int) -> nn.Embedding:
 class Embeddings(nn.Module):
     """Word + position + segment vectors, normalised; ELECTRA projects the sum up to the hidden size."""
 
-    def __init__(self, config: EncoderConfig):
+    def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         learned = config.rope_theta is None
         self.first_position = config.first_position
@@ -96,7 +96,7 @@ class Embeddings(nn.Module):
 class Rotary(nn.Module):
     """Rotary positions (Su et al., 2021): a query and a key at i and j meet at an angle that depends on i - j."""
 
-    def __init__(self, head_size: int):
+    def __init__(self, head_size: int) -> None:
         super().__init__()
         self.head_size = head_size
 
@@ -118,7 +118,7 @@ class Rotary(nn.Module):
 class Attention(nn.Module):
     """Multi-head self-attention (Vaswani et al., 2017): softmax(q kᵀ / √k) v in every head, then mixed."""
 
-    def __init__(self, config: EncoderConfig):
+    def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         size = config.hidden_size
         self.num_heads = config.num_heads
@@ -160,7 +160,7 @@ class Attention(nn.Module):
 class FeedForward(nn.Module):
     """Two Linear layers around an activation; gated: the activation of one half scales the other (GeGLU)."""
 
-    def __init__(self, config: EncoderConfig):
+    def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.gated = config.gated
         self.activation = ACTIVATIONS[config.activation]
@@ -179,7 +179,7 @@ class FeedForward(nn.Module):
 class Layer(nn.Module):
     """Attention and feed-forward, each added to its input and normalised: after it (BERT) or before it (ModernBERT)."""
 
-    def __init__(self, config: EncoderConfig, index: int):
+    def __init__(self, config: EncoderConfig, index: int) -> None:
         super().__init__()
         self.pre = config.norm == "pre"
         self.attention = Attention(config)
@@ -204,7 +204,7 @@ class Layer(nn.Module):
 class Encoder(nn.Module):
     """Token ids in, a vector for every token after every layer out."""
 
-    def __init__(self, config: EncoderConfig):
+    def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.config = config
         self.embeddings = Embeddings(config)

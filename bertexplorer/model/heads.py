@@ -10,7 +10,7 @@ from bertexplorer.model.encoder import ACTIVATIONS
 class MaskedLM(nn.Module):
     """Which piece stands here? Logits over the vocabulary, for just the vectors that are handed in."""
 
-    def __init__(self, config: EncoderConfig):
+    def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         size = config.word_size
         self.dense = nn.Linear(config.hidden_size, size, bias=config.head_bias)
@@ -25,7 +25,7 @@ class MaskedLM(nn.Module):
 class Pooler(nn.Module):
     """The [CLS] vector (position 0) through one tanh layer, as BERT hands it to sentence-level heads."""
 
-    def __init__(self, config: EncoderConfig):
+    def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.dense = nn.Linear(config.hidden_size, config.hidden_size)
 
@@ -36,7 +36,7 @@ class Pooler(nn.Module):
 class NextSentence(nn.Module):
     """Does B follow A? Logits in the order (is next, is not next), from the pooled [CLS] (Devlin et al., 2019)."""
 
-    def __init__(self, config: EncoderConfig):
+    def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.output = nn.Linear(config.hidden_size, 2)
 
@@ -47,7 +47,7 @@ class NextSentence(nn.Module):
 class ReplacedToken(nn.Module):
     """Was this token replaced? One logit a token, above 0 for "replaced" (Clark et al., 2020)."""
 
-    def __init__(self, config: EncoderConfig):
+    def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.dense = nn.Linear(config.hidden_size, config.hidden_size)
         self.activation = ACTIVATIONS[config.activation]

@@ -89,7 +89,9 @@ def invisible(character: str) -> bool:
 class Tokenizer:
     """A checkpoint's own tokenizer, without the truncation and padding that some files carry."""
 
-    def __init__(self, whole: tokenizers.Tokenizer, *, max_tokens: int, pad_id: int = 0, source: Path | None = None):
+    def __init__(
+        self, whole: tokenizers.Tokenizer, *, max_tokens: int, pad_id: int = 0, source: Path | None = None
+    ) -> None:
         self.max_tokens = max_tokens
         self.pad_id = pad_id
         self.source = source
@@ -106,7 +108,7 @@ class Tokenizer:
         self.special = {kind: token for kind, token in found.items() if token is not None}
         self.special_ids = {whole.token_to_id(token) for token in self.special.values()}
         self.mask_token = self.special["mask"]
-        self.mask_id: int = whole.token_to_id(self.mask_token)
+        self.mask_id: int = whole.get_vocab()[self.mask_token]
         model = json.loads(whole.to_str())["model"]
         self.kind: str = model["type"]  # WordPiece, BPE or Unigram
         self.continuation: str = model.get("continuing_subword_prefix") or "##" if self.kind == "WordPiece" else ""
@@ -118,10 +120,7 @@ class Tokenizer:
         Raises ExplorerError if the folder holds no tokenizer that can be read."""
         path = folder / "tokenizer.json"
         try:
-            if path.is_file():
-                whole = tokenizers.Tokenizer.from_file(str(path))
-            else:
-                whole = convert(folder)
+            whole = tokenizers.Tokenizer.from_file(str(path)) if path.is_file() else convert(folder)
         except Exception as error:  # the Rust side raises plain Exception
             held = ", ".join(name for name in FILES if (folder / name).is_file()) or "no tokenizer file"
             raise ExplorerError(

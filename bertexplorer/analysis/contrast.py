@@ -1,0 +1,100 @@
+"""Contrast: one blank in two sentences, compared over the whole vocabulary."""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer.analysis.fill_mask import encode_masked
+from bertexplorer.engine.run import masked_log_probs
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.text import Text
+
+FLOOR = 1e-4  # a word must be at least this probable in one of the two to be named
+
+
+@dataclass(frozen=True)
+class Options:
+    other: Annotated[str, Knob("Second sentence", info="with [MASK] in it")] = ""
+    named: Annotated[int, Knob("Words named on each side", 1, 50)] = 8
+
+
+@dataclass(frozen=True)
+class Word:
+    """A piece and its two log-probabilities, in nats."""
+
+    token: str
+    id: int
+    first: float
+    second: float
+
+    @property
+    def log_ratio(self) -> float:
+        """Above 0: more probable in the second sentence. One unit is a factor of e."""
+        return self.second - self.first
+
+
+@dataclass(frozen=True)
+class Contrast:
+    texts: tuple[str, str]
+    first: Float[np.ndarray, " v"]  # natural log-probabilities over the vocabulary
+    second: Float[np.ndarray, " v"]
+    words: tuple[Word, ...]  # the farthest apart: towards the first sentence, then towards the second
+    divergence: float  # Jensen-Shannon, bits: 0 the same answers, 1 nothing in common
+    vocabulary: tuple[str, ...]
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Contrast:
+    """Compare the first mask of *text* with that of the other sentence. Raises ExplorerError if one has none."""
+    if not options.other.strip():
+        raise ExplorerError("A second sentence is missing. Type one with [MASK] in it, to compare the two blanks.")
+    one = encode_masked(checkpoint, text)
+    try:
+        two = encode_masked(checkpoint, options.other)
+    except ExplorerError as error:
+        raise ExplorerError(f"In the second sentence: {error}") from error
+    spots = [e.masked[:1] for e in (one, two)]
+    first, second = (row[0].numpy() for row in masked_log_probs(checkpoint, [one, two], positions=spots))
+    size = checkpoint.tokenizer.vocab_size
+    vocabulary = tuple(checkpoint.tokenizer.show(i) for i in range(size))
+    return Contrast(
+        texts=(one.texts[0], two.texts[0]),
+        first=first[:size],
+        second=second[:size],
+        words=farthest(first[:size], second[:size], vocabulary, options.named),
+        divergence=jensen_shannon(first, second),
+        vocabulary=vocabulary,
+    )
+
+
+def farthest(first: np.ndarray, second: np.ndarray, vocabulary: tuple[str, ...], count: int) -> tuple[Word, ...]:
+    """The *count* words that lean most to each side, among those with a probability of FLOOR or more on either."""
+    likely = np.flatnonzero(np.maximum(first, second) >= math.log(FLOOR))
+    order = likely[np.argsort(second[likely] - first[likely])]
+    left = [i for i in order[:count] if second[i] < first[i]]
+    right = [i for i in order[::-1][:count] if second[i] > first[i]]
+    return tuple(Word(vocabulary[i], int(i), float(first[i]), float(second[i])) for i in (*left, *right))
+
+
+def jensen_shannon(first: np.ndarray, second: np.ndarray) -> float:
+    """Jensen-Shannon divergence (Lin, 1991) of two distributions given as natural logs, in bits."""
+    p, q = np.exp(first.astype(np.float64)), np.exp(second.astype(np.float64))
+    middle = np.log((p + q) / 2)
+    return float(((p * (first - middle)).sum() + (q * (second - middle)).sum()) / 2 / math.log(2))
+
+
+def rows(result: Contrast) -> list[dict[str, object]]:
+    """One row for every piece of the vocabulary."""
+    return [
+        {
+            "token": token,
+            "log_probability_first": float(a),
+            "log_probability_second": float(b),
+            "log_ratio": float(b - a),
+        }
+        for token, a, b in zip(result.vocabulary, result.first, result.second, strict=True)
+    ]

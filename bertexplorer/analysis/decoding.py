@@ -1,0 +1,143 @@
+"""Several masks filled four ways, so that multiplying independent answers is seen for the trap it is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from bertexplorer.analysis.fill_mask import encode_masked
+from bertexplorer.engine.run import masked_log_probs
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.text import Encoding, Text
+
+MAX_MASKS = 20
+METHODS = ("independent", "left to right", "most certain first", "beam")
+
+
+@dataclass(frozen=True)
+class Options:
+    beam_width: Annotated[int, Knob("Beam width", 1, 20)] = 5
+
+
+@dataclass(frozen=True)
+class Step:
+    """One mask being filled. Log-probabilities in nats, given what was filled before."""
+
+    position: int  # of the token, 0-based
+    token: str
+    id: int
+    log_probability: float
+
+
+@dataclass(frozen=True)
+class Filling:
+    """One way to fill all the masks."""
+
+    method: str
+    steps: tuple[Step, ...]  # in the order of filling
+    claimed: float  # sum of the steps' log-probabilities, as the method itself saw them (nats)
+    chained: float  # the same pieces scored left to right, each given those before it (nats): fit to compare
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The pieces in text order."""
+        return tuple(step.token for step in sorted(self.steps, key=lambda step: step.position))
+
+
+@dataclass(frozen=True)
+class Decoding:
+    tokens: tuple[str, ...]
+    positions: tuple[int, ...]  # of the masks, left to right
+    fillings: tuple[Filling, ...]  # in the order of METHODS
+    sentences: tuple[str, ...]  # the text as each one fills it
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Decoding:
+    """Fill the masks of *text* by each of METHODS. Raises ExplorerError without masks or beyond MAX_MASKS."""
+    encoding = encode_masked(checkpoint, text)
+    if len(encoding.masked) > MAX_MASKS:
+        raise ExplorerError(f"{len(encoding.masked)} masks are hidden; this view fills up to {MAX_MASKS}. Unhide some.")
+    steps = {
+        "independent": independent(checkpoint, encoding),
+        "left to right": one_by_one(checkpoint, encoding, certain_first=False),
+        "most certain first": one_by_one(checkpoint, encoding, certain_first=True),
+        "beam": beam(checkpoint, encoding, options.beam_width),
+    }
+    fillings = tuple(
+        Filling(method, tuple(found), sum(s.log_probability for s in found), chain(checkpoint, encoding, found))
+        for method, found in steps.items()
+    )
+    sentences = tuple(
+        checkpoint.tokenizer.join(
+            [i for i, odd in zip(filled(encoding, f.steps).ids, encoding.special, strict=True) if not odd]
+        )
+        for f in fillings
+    )
+    return Decoding(encoding.tokens, encoding.masked, fillings, sentences)
+
+
+def filled(encoding: Encoding, steps: Sequence[Step]) -> Encoding:
+    return encoding.with_ids({step.position: step.id for step in steps})
+
+
+def step_at(checkpoint: Checkpoint, position: int, log_probs: Tensor, token: int) -> Step:
+    return Step(position, checkpoint.tokenizer.show(token), token, float(log_probs[token]))
+
+
+def independent(checkpoint: Checkpoint, encoding: Encoding) -> list[Step]:
+    """Every mask answered in one pass, each as if the other masks stayed open."""
+    log_probs = next(masked_log_probs(checkpoint, [encoding]))
+    return [step_at(checkpoint, at, row, int(row.argmax())) for at, row in zip(encoding.masked, log_probs, strict=True)]
+
+
+def one_by_one(checkpoint: Checkpoint, encoding: Encoding, *, certain_first: bool) -> list[Step]:
+    """Fill one mask a pass: the leftmost, or the one whose best answer is the most probable."""
+    steps: list[Step] = []
+    while (now := filled(encoding, steps)).masked:
+        log_probs = next(masked_log_probs(checkpoint, [now]))
+        row = int(log_probs.max(dim=-1).values.argmax()) if certain_first else 0
+        steps.append(step_at(checkpoint, now.masked[row], log_probs[row], int(log_probs[row].argmax())))
+    return steps
+
+
+def beam(checkpoint: Checkpoint, encoding: Encoding, width: int) -> list[Step]:
+    """Left to right, keeping the *width* fillings with the highest joint log-probability; the best one at the end."""
+    beams: list[list[Step]] = [[]]
+    for position in encoding.masked:
+        rows = masked_log_probs(checkpoint, [filled(encoding, b) for b in beams], positions=[[position]] * len(beams))
+        longer = []
+        for steps, row in zip(beams, rows, strict=True):
+            best = torch.topk(row[0], min(width, row.shape[-1])).indices
+            longer += [[*steps, step_at(checkpoint, position, row[0], int(token))] for token in best]
+        longer.sort(key=lambda steps: -sum(s.log_probability for s in steps))
+        beams = longer[:width]
+    return beams[0]
+
+
+def chain(checkpoint: Checkpoint, encoding: Encoding, steps: Sequence[Step]) -> float:
+    """Log-probability of a filling by the chain rule, left to right (nats)."""
+    ordered = sorted(steps, key=lambda step: step.position)
+    states = [filled(encoding, ordered[:i]) for i in range(len(ordered))]
+    found = masked_log_probs(checkpoint, states, positions=[[step.position] for step in ordered])
+    return sum(float(row[0, step.id]) for row, step in zip(found, ordered, strict=True))
+
+
+def rows(result: Decoding) -> list[dict[str, object]]:
+    """One row a step: method, order of filling, and the joint log-probabilities (nats) of its method."""
+    return [
+        {
+            "method": f.method,
+            "order": order,
+            "position": step.position,
+            "token": step.token,
+            "log_probability": step.log_probability,
+            "claimed_log_probability": f.claimed,
+            "chained_log_probability": f.chained,
+        }
+        for f in result.fillings
+        for order, step in enumerate(f.steps, 1)
+    ]

@@ -1,0 +1,113 @@
+"""Fill-mask: what the checkpoint would put in each blank, and how sure it is."""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from bertexplorer.analysis.words import WordScore, named, score_words
+from bertexplorer.engine.run import masked_log_probs
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.text import Encoding, Text
+
+MAX_BLANKS = 20
+
+
+@dataclass(frozen=True)
+class Options:
+    top: Annotated[int, Knob("Answers", 1, 100)] = 10
+    words: Annotated[str, Knob("Look up words", info="separated by commas")] = ""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One piece of the vocabulary in a blank. Rank 1 is the most probable."""
+
+    token: str
+    id: int
+    probability: float  # 0 to 1
+    rank: int
+
+
+@dataclass(frozen=True)
+class Blank:
+    """One mask and the distribution over the vocabulary that stands in its place."""
+
+    position: int  # of its token, 0-based
+    candidates: tuple[Candidate, ...]  # most probable first
+    original: Candidate | None  # the piece that was hidden; None where [MASK] was typed
+    entropy: float  # bits; 0: certain, log2(vocabulary): no idea
+    words: tuple[WordScore, ...]  # the words asked for, best first
+
+
+@dataclass(frozen=True)
+class FillMask:
+    tokens: tuple[str, ...]
+    blanks: tuple[Blank, ...]  # left to right
+    left_out: int  # masks beyond MAX_BLANKS
+    vocab_size: int
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> FillMask:
+    """Answers for every mask of *text*, each given all the rest. Raises ExplorerError without a mask or an MLM head."""
+    encoding = encode_masked(checkpoint, text)
+    spots = encoding.masked[:MAX_BLANKS]
+    log_probs = next(masked_log_probs(checkpoint, [encoding], positions=[spots]))
+    words = named(options.words)
+    blanks = tuple(
+        blank(checkpoint, encoding, position, row, options.top, words)
+        for position, row in zip(spots, log_probs, strict=True)
+    )
+    return FillMask(encoding.tokens, blanks, len(encoding.masked) - len(spots), checkpoint.tokenizer.vocab_size)
+
+
+def encode_masked(checkpoint: Checkpoint, text: Text | str) -> Encoding:
+    """The encoding of *text*, which must hold a mask. Raises ExplorerError if it does not."""
+    _ = checkpoint.masked_lm  # say so before asking for a mask, if there is no head
+    encoding = checkpoint.tokenizer.encode(text)
+    if not encoding.masked:
+        beyond = " within the tokens that are read" if encoding.left_out else ""
+        raise ExplorerError(
+            f"Nothing is hidden{beyond}, so there is nothing to predict. Put {checkpoint.tokenizer.mask_token} where a "
+            "word is missing, or click a word to hide it."
+        )
+    return encoding
+
+
+def blank(
+    checkpoint: Checkpoint, encoding: Encoding, position: int, log_probs: Tensor, top: int, words: tuple[str, ...]
+) -> Blank:
+    """Read one row of log-probabilities (natural log, v long) as a Blank."""
+    was = encoding.original_ids[position]
+    best = log_probs[: checkpoint.tokenizer.vocab_size].topk(min(top, checkpoint.tokenizer.vocab_size)).indices
+    return Blank(
+        position=position,
+        candidates=tuple(candidate(checkpoint, log_probs, int(i), rank) for rank, i in enumerate(best, 1)),
+        original=None if was == encoding.mask_id else candidate(checkpoint, log_probs, was),
+        entropy=float(-(log_probs.exp() * log_probs).sum() / math.log(2)),
+        words=score_words(checkpoint, encoding, position, log_probs, words),
+    )
+
+
+def candidate(checkpoint: Checkpoint, log_probs: Tensor, token: int, rank: int | None = None) -> Candidate:
+    rank = rank or 1 + int((log_probs > log_probs[token]).sum())
+    return Candidate(checkpoint.tokenizer.show(token), token, float(torch.exp(log_probs[token])), rank)
+
+
+def rows(result: FillMask) -> list[dict[str, object]]:
+    """One row a candidate; then the hidden piece and the words that were asked for."""
+    table: list[dict[str, object]] = []
+    for number, blank in enumerate(result.blanks, 1):
+        place = {"mask": number, "position": blank.position}
+        for kind, items in (("answer", blank.candidates), ("hidden", (blank.original,) if blank.original else ())):
+            for c in items:
+                entry = {"rank": c.rank, "token": c.token, "probability": c.probability}
+                table.append({**place, "kind": kind, **entry, "log_probability": math.log(max(c.probability, 1e-45))})
+        for w in blank.words:
+            entry = {"rank": w.rank or "", "token": w.word, "probability": w.probability}
+            table.append({**place, "kind": "word", **entry, "log_probability": w.log_probability})
+    return table

@@ -1,0 +1,55 @@
+"""Left context: the same blank answered with both sides in view, and with the right side hidden from the encoder."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from jaxtyping import Bool
+
+from bertexplorer.analysis.fill_mask import Blank, blank, encode_masked
+from bertexplorer.engine.run import masked_log_probs
+from bertexplorer.knobs import Knob
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.encoder import visible
+from bertexplorer.model.text import Text
+
+
+@dataclass(frozen=True)
+class Options:
+    top: Annotated[int, Knob("Answers", 1, 100)] = 8
+
+
+@dataclass(frozen=True)
+class LeftContext:
+    """Masks are t x t: True at [i, j] if token i may look at token j."""
+
+    tokens: tuple[str, ...]
+    both: Blank
+    left: Blank
+    sees_both: Bool[np.ndarray, "t t"]
+    sees_left: Bool[np.ndarray, "t t"]
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> LeftContext:
+    """Answer the first mask of *text* twice. Raises ExplorerError without a mask or an MLM head."""
+    encoding = encode_masked(checkpoint, text)
+    spot = encoding.masked[0]
+    answers = {
+        causal: next(masked_log_probs(checkpoint, [encoding], positions=[[spot]], causal=causal))[0]
+        for causal in (False, True)
+    }
+    both, left = (blank(checkpoint, encoding, spot, answers[c], options.top, ()) for c in (False, True))
+    count = len(encoding)
+    causal = visible(count, None, causal=True)
+    everything = np.ones((count, count), dtype=bool)
+    shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
+    return LeftContext(shown, both, left, everything, everything if causal is None else causal[0, 0].numpy())
+
+
+def rows(result: LeftContext) -> list[dict[str, object]]:
+    """One row a candidate, for each of the two contexts."""
+    return [
+        {"context": name, "rank": c.rank, "token": c.token, "probability": c.probability, "entropy_bits": found.entropy}
+        for name, found in (("both sides", result.both), ("left only", result.left))
+        for c in found.candidates
+    ]

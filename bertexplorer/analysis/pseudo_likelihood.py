@@ -1,0 +1,89 @@
+"""Pseudo-likelihood: how likely each token is given all the others, and so how likely the sentence is."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bertexplorer.engine.run import masked_log_probs
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.text import Encoding, Text
+
+Hide = Literal["the piece", "the rest of its word too"]
+
+
+@dataclass(frozen=True)
+class Options:
+    hide: Annotated[Hide, Knob("Hide each time", info="the second keeps long words from vouching for themselves")] = (
+        "the piece"
+    )
+
+
+@dataclass(frozen=True)
+class PseudoLikelihood:
+    """Arrays are t long, NaN (rank 0) at [CLS], [SEP] and typed masks, which have no score."""
+
+    tokens: tuple[str, ...]
+    log_probabilities: Float[np.ndarray, " t"]  # nats
+    ranks: Int[np.ndarray, " t"]  # 1: the checkpoint would have written the same
+    total: float  # nats: the pseudo-log-likelihood (Salazar et al., 2020)
+    perplexity: float  # exp(-total / scored tokens): 1 is certain, the vocabulary's size is no idea
+    scored: int  # tokens that count
+
+
+def run(
+    checkpoint: Checkpoint,
+    text: Text | str,
+    *,
+    options: Options = Options(),
+    progress: Callable[[float], None] = lambda share: None,
+) -> PseudoLikelihood:
+    """Hide each token in turn and read its probability. Words hidden by a click count as they were typed. *progress* is
+    told the share done, 0 to 1. Raises ExplorerError if nothing can be scored."""
+    _ = checkpoint.masked_lm
+    encoding = checkpoint.tokenizer.encode(text)
+    whole = encoding.with_ids(dict(enumerate(encoding.original_ids)))
+    spots = [i for i, odd in enumerate(whole.special) if not odd and whole.ids[i] != whole.mask_id]
+    if not spots:
+        raise ExplorerError("Only masks were typed, so there is no word to score. Type a sentence.")
+    hidden = [whole.with_ids(dict.fromkeys(hide(whole, i, options.hide), whole.mask_id)) for i in spots]
+    log_probabilities = np.full(len(whole), np.nan, dtype=np.float32)
+    ranks = np.zeros(len(whole), dtype=np.int64)
+    for done, (spot, row) in enumerate(
+        zip(spots, masked_log_probs(checkpoint, hidden, positions=[[s] for s in spots]), strict=True), 1
+    ):
+        token = whole.ids[spot]
+        log_probabilities[spot] = float(row[0, token])
+        ranks[spot] = 1 + int((row[0] > row[0, token]).sum())
+        progress(done / len(spots))
+    total = float(np.nansum(log_probabilities))
+    return PseudoLikelihood(whole.tokens, log_probabilities, ranks, total, math.exp(-total / len(spots)), len(spots))
+
+
+def hide(encoding: Encoding, spot: int, how: Hide) -> list[int]:
+    """Positions to hide when the token at *spot* is scored."""
+    if how == "the piece":
+        return [spot]
+    return [i for i in range(spot, len(encoding)) if encoding.words[i] == encoding.words[spot]]
+
+
+def rows(result: PseudoLikelihood) -> list[dict[str, object]]:
+    """One row a scored token."""
+    return [
+        {
+            "position": i,
+            "token": token,
+            "probability": math.exp(score),
+            "log_probability": float(score),
+            "rank": int(rank),
+        }
+        for i, (token, score, rank) in enumerate(
+            zip(result.tokens, result.log_probabilities, result.ranks, strict=True)
+        )
+        if rank
+    ]

@@ -1,0 +1,92 @@
+"""Template: one sentence with alternatives, {doctor|nurse}, answered for every way to choose among them."""
+
+import itertools
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from bertexplorer.analysis.fill_mask import encode_masked
+from bertexplorer.analysis.words import named, score_words
+from bertexplorer.engine.run import masked_log_probs
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.text import Text
+
+MAX_FILLINGS = 64
+SLOT = re.compile(r"\{([^{}|]*(?:\|[^{}|]*)+)\}")
+
+
+@dataclass(frozen=True)
+class Options:
+    words: Annotated[str, Knob("Compare words", info="separated by commas; empty: the likeliest ones")] = ""
+    top: Annotated[int, Knob("Likeliest words", 1, 20)] = 5
+
+
+@dataclass(frozen=True)
+class Template:
+    fillings: tuple[tuple[str, ...], ...]  # what was chosen for each slot
+    texts: tuple[str, ...]
+    words: tuple[str, ...]
+    probabilities: Float[np.ndarray, "n w"]  # of each word in each filling's first blank, 0 to 1
+    answers: tuple[str, ...]  # the likeliest piece of each filling
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Template:
+    """Answer the first mask of every filling of *text*. Raises ExplorerError without a slot or a mask, or for more
+    than MAX_FILLINGS."""
+    source = with_masks(checkpoint, text)
+    parts = SLOT.split(source)  # text, slot, text, slot, …, text
+    slots = [[choice.strip() for choice in slot.split("|")] for slot in parts[1::2]]
+    if not slots:
+        raise ExplorerError(
+            "The text has no alternatives. Write some in braces, such as: The {doctor|nurse} said that [MASK] is busy."
+        )
+    fillings = list(itertools.islice(itertools.product(*slots), MAX_FILLINGS + 1))
+    if len(fillings) > MAX_FILLINGS:
+        raise ExplorerError(f"The alternatives give more than {MAX_FILLINGS} sentences. Remove some.")
+    texts = [fill(parts, chosen) for chosen in fillings]
+    encodings = [encode_masked(checkpoint, t) for t in texts]
+    spots = [e.masked[:1] for e in encodings]
+    found = [row[0] for row in masked_log_probs(checkpoint, encodings, positions=spots)]
+    words = named(options.words)
+    if not words:
+        mean = torch.stack(found).exp().mean(dim=0)[: checkpoint.tokenizer.vocab_size]
+        likely = mean.topk(min(options.top, len(mean))).indices.tolist()
+        words = tuple(checkpoint.tokenizer.show(i) for i in likely)
+        table = [[float(row[i].exp()) for i in likely] for row in found]
+    else:
+        table = []
+        for encoding, spot, row in zip(encodings, spots, found, strict=True):
+            scores = {s.word: s.probability for s in score_words(checkpoint, encoding, spot[0], row, words)}
+            table.append([scores[word] for word in words])
+    answers = tuple(checkpoint.tokenizer.show(int(row.argmax())) for row in found)
+    return Template(tuple(fillings), tuple(texts), words, np.array(table, dtype=np.float64), answers)
+
+
+def with_masks(checkpoint: Checkpoint, text: Text | str) -> str:
+    """The first text, with the mask written where a span is hidden."""
+    if isinstance(text, str):
+        return text
+    source, _ = checkpoint.tokenizer.prepare(text.first)
+    for span in sorted(text.hidden, key=lambda s: -s.start):
+        if span.side == 0:
+            source = source[: span.start] + checkpoint.tokenizer.mask_token + source[span.end :]
+    return source
+
+
+def fill(parts: list[str], chosen: tuple[str, ...]) -> str:
+    return "".join(itertools.chain(*itertools.zip_longest(parts[::2], chosen, fillvalue="")))
+
+
+def rows(result: Template) -> list[dict[str, object]]:
+    """One row for every filling and word."""
+    return [
+        {"filling": " / ".join(filling), "text": text, "word": word, "probability": float(p)}
+        for filling, text, line in zip(result.fillings, result.texts, result.probabilities, strict=True)
+        for word, p in zip(result.words, line, strict=True)
+    ]

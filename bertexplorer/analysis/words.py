@@ -1,0 +1,88 @@
+"""Words that a person names, scored in a blank: several pieces get one score that compares with a single piece's."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from torch import Tensor
+
+from bertexplorer.engine.run import masked_log_probs
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.text import Encoding
+
+MAX_WORDS = 50
+MAX_PIECES = 20
+
+
+@dataclass(frozen=True)
+class WordScore:
+    """A word in a blank. *log_probability* is in nats; over several pieces it is the sum of the log-probability of each
+    piece, with that piece and the ones after it hidden (PLL-word-l2r; Kauf and Ivanova, 2023, after Salazar et al.,
+    2020). Hiding the later pieces keeps a word from vouching for itself."""
+
+    word: str
+    pieces: tuple[str, ...]
+    log_probability: float
+    rank: int | None  # in the vocabulary, 1 the most probable; None for several pieces
+
+    @property
+    def probability(self) -> float:
+        return math.exp(self.log_probability)
+
+
+def named(words: str) -> tuple[str, ...]:
+    """Words out of a comma-separated line, each once. Raises ExplorerError beyond MAX_WORDS."""
+    found = tuple(dict.fromkeys(word for part in words.split(",") if (word := " ".join(part.split()))))
+    if len(found) > MAX_WORDS:
+        raise ExplorerError(f"{len(found)} words were given to look up; the limit is {MAX_WORDS}. Remove some.")
+    return found
+
+
+def score_words(
+    checkpoint: Checkpoint, encoding: Encoding, position: int, log_probs: Tensor, words: Sequence[str]
+) -> tuple[WordScore, ...]:
+    """Score *words* in the blank at *position*, best first. *log_probs* (v long, nats) is that blank's distribution."""
+    scores = []
+    for word in words:
+        ids = checkpoint.tokenizer.pieces(word)
+        if len(ids) > MAX_PIECES:
+            raise ExplorerError(
+                f"{word!r} is cut into {len(ids)} pieces; the limit is {MAX_PIECES}. Name a shorter word."
+            )
+        pieces = tuple(checkpoint.tokenizer.show(i) for i in ids)
+        if len(ids) == 1:
+            rank = 1 + int((log_probs > log_probs[ids[0]]).sum())
+            scores.append(WordScore(word, pieces, float(log_probs[ids[0]]), rank))
+        else:
+            scores.append(WordScore(word, pieces, pieces_log_prob(checkpoint, encoding, position, ids), None))
+    return tuple(sorted(scores, key=lambda score: -score.log_probability))
+
+
+def pieces_log_prob(checkpoint: Checkpoint, encoding: Encoding, position: int, ids: Sequence[int]) -> float:
+    """Sum of log p(piece i | the pieces before it, the rest of the text), later pieces hidden; all in one batch."""
+    places = range(position, position + len(ids))
+    wide = widen(encoding, position, len(ids))
+    if len(wide) > checkpoint.tokenizer.max_tokens:
+        raise ExplorerError(f"With {len(ids)} pieces in the blank the text is {len(wide)} tokens long; shorten it.")
+    steps = [wide.with_ids(dict(zip(places[:i], ids, strict=False))) for i in range(len(ids))]
+    found = masked_log_probs(checkpoint, steps, positions=[[place] for place in places])
+    return sum(float(row[0, token]) for row, token in zip(found, ids, strict=True))
+
+
+def widen(encoding: Encoding, position: int, count: int) -> Encoding:
+    """The encoding with *count* masks in place of the one at *position*."""
+
+    def spread(values: tuple, fill: object) -> tuple:  # type: ignore[type-arg]
+        return (*values[:position], *[fill] * count, *values[position + 1 :])
+
+    return replace(
+        encoding,
+        tokens=spread(encoding.tokens, encoding.tokens[position]),
+        ids=spread(encoding.ids, encoding.mask_id),
+        original_ids=spread(encoding.original_ids, encoding.mask_id),
+        segments=spread(encoding.segments, encoding.segments[position]),
+        spans=spread(encoding.spans, encoding.spans[position]),
+        words=spread(encoding.words, encoding.words[position]),
+        special=spread(encoding.special, False),
+    )

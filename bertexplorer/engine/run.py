@@ -1,0 +1,90 @@
+"""How a forward pass is run: encodings padded into batches under a token budget, without gradients."""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.forward import NO_CHANGE, Forward, Intervention
+from bertexplorer.model.text import Encoding
+
+TOKEN_BUDGET = 4096  # padded tokens of one batch
+
+
+def collate(
+    encodings: Sequence[Encoding], pad_id: int, device: torch.device
+) -> tuple[Int[Tensor, "b t"], Int[Tensor, "b t"], Bool[Tensor, "b t"] | None]:
+    """(ids, segments, mask), padded on the right; the mask is None where nothing is padded."""
+    longest = max(map(len, encodings))
+    ids = [list(e.ids) + [pad_id] * (longest - len(e)) for e in encodings]
+    segments = [list(e.segments) + [0] * (longest - len(e)) for e in encodings]
+    mask = None
+    if any(len(e) < longest for e in encodings):
+        mask = torch.tensor([[i < len(e) for i in range(longest)] for e in encodings], device=device)
+    return torch.tensor(ids, device=device), torch.tensor(segments, device=device), mask
+
+
+def batches(encodings: Sequence[Encoding], budget: int = TOKEN_BUDGET) -> Iterator[Sequence[Encoding]]:
+    """Runs of neighbouring encodings whose padded size stays within *budget* tokens (one encoding always fits)."""
+    start, longest = 0, 0
+    for end, encoding in enumerate(encodings):
+        wider = max(longest, len(encoding))
+        if end > start and wider * (end + 1 - start) > budget:
+            yield encodings[start:end]
+            start, wider = end, len(encoding)
+        longest = wider
+    if start < len(encodings):
+        yield encodings[start:]
+
+
+def forward(
+    checkpoint: Checkpoint,
+    encodings: Sequence[Encoding],
+    *,
+    attention: bool = False,
+    head_outputs: bool = False,
+    intervention: Intervention = NO_CHANGE,
+) -> Forward:
+    """One pass over all of *encodings*, as one batch."""
+    ids, segments, mask = collate(encodings, checkpoint.tokenizer.pad_id, checkpoint.device)
+    with torch.inference_mode():
+        return checkpoint.encoder(
+            ids,
+            segments if checkpoint.config.num_segments else None,
+            mask,
+            intervention=intervention,
+            attention=attention,
+            head_outputs=head_outputs,
+        )
+
+
+def masked_log_probs(
+    checkpoint: Checkpoint,
+    encodings: Sequence[Encoding],
+    *,
+    positions: Sequence[Sequence[int]] | None = None,
+    causal: bool = False,
+) -> Iterator[Float[Tensor, "m v"]]:
+    """For each encoding, natural-log probabilities over the vocabulary at its masks (or at the given positions).
+
+    fp32 on the CPU, in the order of *encodings*. The MLM head runs at those positions only. *causal* hides from
+    each token what stands to its right. Raises ExplorerError if the checkpoint has no MLM head, or if the result
+    is not finite."""
+    head = checkpoint.masked_lm
+    wanted = list(positions) if positions is not None else [e.masked for e in encodings]
+    done = 0
+    for batch in batches(encodings):
+        last = forward(checkpoint, batch, intervention=Intervention(causal=causal)).last
+        here = wanted[done : done + len(batch)]
+        done += len(batch)
+        rows = torch.tensor([row for row, spots in enumerate(here) for _ in spots], dtype=torch.long)
+        columns = torch.tensor([spot for spots in here for spot in spots], dtype=torch.long)
+        with torch.inference_mode():
+            logits = head(last[rows.to(last.device), columns.to(last.device)]).float().cpu()
+            log_probs = logits.log_softmax(dim=-1)
+        if not log_probs.isfinite().all():
+            raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
+        yield from log_probs.split([len(spots) for spots in here])

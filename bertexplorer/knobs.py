@@ -1,0 +1,71 @@
+"""A setting declared once, as a field of an Options dataclass -> a form on the page, a flag, a field in a file."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Knob:
+    """What a person reads beside a setting, and its bounds (both included) where it is a number."""
+
+    label: str
+    low: float | None = None
+    high: float | None = None
+    info: str = ""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One field of an Options dataclass."""
+
+    name: str
+    kind: type  # int, float, bool or str
+    default: Any
+    knob: Knob
+    choices: tuple[str, ...] = ()
+
+    def check(self, value: Any) -> Any:
+        """*value* as this setting's kind. Raises ValueError naming the setting, the value and what was wanted."""
+        label = self.knob.label
+        if self.choices and value not in self.choices:
+            raise ValueError(f"{label}: got {value!r}; wanted one of {', '.join(self.choices)}.")
+        try:
+            value = self.kind(value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{label}: got {value!r}; wanted {self.wanted()}.") from error
+        low, high = self.knob.low, self.knob.high
+        if self.kind in (int, float) and not (
+            (low is None or value >= low) and (high is None or value <= high) and value == value
+        ):
+            raise ValueError(f"{label}: got {value}; wanted {self.wanted()}.")
+        return value
+
+    def wanted(self) -> str:
+        noun = {int: "a whole number", float: "a number", bool: "yes or no", str: "text"}[self.kind]
+        low, high = self.knob.low, self.knob.high
+        return f"{noun} from {low:g} to {high:g}" if low is not None and high is not None else noun
+
+
+def settings(options: type) -> list[Setting]:
+    """The settings of an Options dataclass, in order; each field is Annotated[int, float, bool, str or Literal, Knob]."""
+    hints = get_type_hints(options, include_extras=True)
+    found = []
+    for field in dataclasses.fields(options):
+        if get_origin(hints[field.name]) is not Annotated:
+            raise TypeError(f"{options.__qualname__}.{field.name} is not Annotated[…, Knob(…)].")
+        kind, knob = get_args(hints[field.name])[:2]
+        choices = tuple(get_args(kind)) if get_origin(kind) is Literal else ()
+        found.append(Setting(field.name, str if choices else kind, field.default, knob, choices))
+    return found
+
+
+def build(options: type[T], values: dict[str, Any]) -> T:
+    """An Options from loose values (a form, flags, a link), each checked. Raises ValueError naming what is wrong."""
+    known = {setting.name: setting for setting in settings(options)}
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        raise ValueError(f"Unknown setting {', '.join(unknown)}; wanted {', '.join(known) or 'none'}.")
+    return options(**{name: known[name].check(value) for name, value in values.items()})

@@ -1,0 +1,49 @@
+"""What every test may ask for: tiny checkpoints, the bundled one, and the folder of shared ones where there is one."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false"}
+os.environ |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+
+import pytest
+import torch
+
+from tests import tiny as recipes
+
+ROOT = Path(__file__).parents[1]
+BUNDLED = ROOT / "assets" / "checkpoints" / "mini"
+SHARED = ROOT.parent / "shared" / "checkpoints"
+
+torch.set_num_threads(2)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if not SHARED.is_dir() and item.get_closest_marker("shared"):
+            item.add_marker(pytest.mark.skip(reason="needs ../shared, which only the makers have"))
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Name of a recipe -> its folder, written once a session. Never write into it: see `tiny_copy`."""
+    root = tmp_path_factory.mktemp("tiny")
+
+    def folder(name: str = "bert") -> Path:
+        return root / name if (root / name).is_dir() else recipes.write(root / name, name)
+
+    return folder
+
+
+@pytest.fixture
+def tiny_copy(tiny: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+    """Name of a recipe -> a copy of its folder that a test may damage."""
+    return lambda name="bert": Path(shutil.copytree(tiny(name), tmp_path / name))
+
+
+@pytest.fixture(scope="session")
+def bundled() -> Path:
+    """The checkpoint that ships with the app."""
+    return BUNDLED

@@ -1,0 +1,68 @@
+"""Every family gives the numbers that transformers gives: hidden states, attention and the heads' logits."""
+
+import pytest
+import torch
+
+from tests.model.conftest import Case
+
+CLOSE = {"rtol": 0, "atol": 1e-5}
+
+
+def test_hidden_states_of_every_layer(case: Case) -> None:
+    ours, theirs = case.run(attention=True).hidden, case.refer().hidden_states
+    assert len(ours) == len(theirs) == 1 + case.ours.config.num_layers
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine[case.mask], other[case.mask], **CLOSE)
+
+
+def test_attention_of_every_layer(case: Case) -> None:
+    ours, theirs = case.run(attention=True).attention, case.refer().attentions
+    assert len(ours) == len(theirs) == case.ours.config.num_layers
+    for mine, other in zip(ours, theirs, strict=True):
+        mine, other = (a.transpose(1, 2)[case.mask] for a in (mine, other))  # rows of real tokens
+        torch.testing.assert_close(mine, other, **CLOSE)
+        torch.testing.assert_close(mine.sum(-1), torch.ones(mine.shape[:2]), **CLOSE)
+
+
+def test_logits_of_every_head(case: Case) -> None:
+    ours, theirs, heads = case.run(), case.refer(), case.ours.heads
+    if "masked_lm" in heads:
+        other = theirs.prediction_logits if "prediction_logits" in theirs else theirs.logits
+        torch.testing.assert_close(case.ours.masked_lm(ours.last[case.mask]), other[case.mask], rtol=1e-6, atol=1e-5)
+    if "replaced_token" in heads:
+        torch.testing.assert_close(case.ours.replaced_token(ours.last)[case.mask], theirs.logits[case.mask], **CLOSE)
+    if "pooler" in heads and "pooler_output" in theirs:
+        torch.testing.assert_close(case.ours.pooler(ours.last), theirs.pooler_output, **CLOSE)
+    if "next_sentence" in heads:
+        other = theirs.seq_relationship_logits
+        torch.testing.assert_close(case.ours.next_sentence(case.ours.pooler(ours.last)), other, **CLOSE)
+    assert set(heads) & {"masked_lm", "replaced_token", "pooler"}
+
+
+def test_fused_path_equals_the_one_that_keeps_attention(case: Case) -> None:
+    fused, eager = case.run(), case.run(attention=True)
+    assert not fused.attention
+    for mine, other in zip(fused.hidden, eager.hidden, strict=True):
+        torch.testing.assert_close(mine[case.mask], other[case.mask], **CLOSE)
+        assert mine.isfinite().all()
+
+
+def test_padding_changes_nothing(case: Case) -> None:
+    short = case.mask[-1].sum()
+    segments = None if case.segments is None else case.segments[-1:, :short]
+    alone = case.ours.encoder(case.ids[-1:, :short], segments).last
+    torch.testing.assert_close(case.run().last[-1:, :short], alone, **CLOSE)
+
+
+@pytest.mark.parametrize("name", ["bert", "modernbert"])
+def test_head_outputs_are_what_the_output_layer_mixes(tiny, name: str) -> None:
+    from tests.model.conftest import RECIPES, make_case
+
+    case = make_case(name, RECIPES[name].model, tiny(name))
+    seen: list[torch.Tensor] = []
+    for key, module in case.theirs.named_modules():
+        if key.endswith(("attention.output.dense", "attn.Wo")):
+            module.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    case.refer()
+    for mine, other in zip(case.run(head_outputs=True).head_outputs, seen, strict=True):
+        torch.testing.assert_close(mine.transpose(1, 2).flatten(2)[case.mask], other[case.mask], **CLOSE)
