@@ -50,7 +50,7 @@ class Setting:
 
 
 def settings(options: type) -> list[Setting]:
-    """The settings of an Options dataclass, in order; each field is Annotated[int, float, bool, str or Literal, Knob]."""
+    """The settings of an Options dataclass, whose fields are Annotated[int, float, bool, str or Literal, Knob]."""
     hints = get_type_hints(options, include_extras=True)
     found = []
     for field in dataclasses.fields(options):

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 BUNDLED = ROOT / "assets" / "checkpoints" / "mini"
 SHARED = ROOT.parent / "shared" / "checkpoints"
 
-torch.set_num_threads(2)
+torch.set_num_threads(1)  # two threads wait for each other when pytest-xdist fills the cores
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

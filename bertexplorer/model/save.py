@@ -18,7 +18,7 @@ def save(checkpoint: Checkpoint, folder: str | Path) -> None:
     checkpoint was stored in. Raises ExplorerError if it runs in a lower precision than that."""
     if checkpoint.precision == "bf16" and checkpoint.stored_dtype != torch.bfloat16:
         raise ExplorerError(
-            f"{checkpoint.name} was loaded in bf16 but is stored in {checkpoint.stored_dtype}; saving would lose digits. "
+            f"{checkpoint.name} was loaded in bf16 but is stored in {checkpoint.stored_dtype}: saving loses digits. "
             'Load it with precision="fp32" first.'
         )
     folder = Path(folder)

@@ -1,0 +1,85 @@
+"""The receipt of a result: its numbers as CSV and JSON, the Python that repeats it, and what exactly made it."""
+
+import csv
+import dataclasses
+import io
+import json
+import platform
+from importlib.metadata import version
+from types import ModuleType
+from typing import Any
+
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.text import Text
+
+LIBRARIES = ("torch", "tokenizers", "safetensors", "numpy")
+FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # a spreadsheet would run a cell that starts with one of these
+
+
+def provenance(checkpoint: Checkpoint) -> dict[str, str]:
+    """Which checkpoint, revision, precision and library versions produced a number."""
+    return {
+        "checkpoint": checkpoint.name,
+        "revision": checkpoint.revision,
+        "family": checkpoint.family,
+        "precision": checkpoint.precision,
+        "device": checkpoint.device.type,
+        "python": platform.python_version(),
+        **{name: version(name) for name in LIBRARIES},
+    }
+
+
+def as_csv(rows: list[dict[str, object]]) -> str:
+    """Rows as CSV (RFC 4180); a text cell that a spreadsheet would take for a formula starts with an apostrophe."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows({key: plain(value) for key, value in row.items()} for row in rows)
+    return out.getvalue()
+
+
+def plain(value: object) -> object:
+    if isinstance(value, str) and value.lstrip(" ").startswith(FORMULA):
+        return "'" + value
+    return value
+
+
+def as_json(
+    analysis: ModuleType, checkpoint: Checkpoint, text: Text, options: Any, rows: list[dict[str, object]]
+) -> str:
+    """The rows with the question that they answer and their provenance."""
+    name = analysis.__name__.rpartition(".")[2]
+    whole = {
+        "analysis": name,
+        "text": dataclasses.asdict(text),
+        "options": dataclasses.asdict(options),
+        "provenance": provenance(checkpoint),
+        "rows": rows,
+    }
+    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def as_python(analysis: ModuleType, checkpoint: Checkpoint, text: Text, options: Any) -> str:
+    """A program that prints the same rows; run it in the folder of the project."""
+    name = analysis.__name__.rpartition(".")[2]
+    hidden = f", hidden=({', '.join(map(repr, text.hidden))},)" if text.hidden else ""
+    given = f"Text({text.first!r}{f', {text.second!r}' if text.second else ''}{hidden})"
+    changed = {
+        f.name: getattr(options, f.name) for f in dataclasses.fields(options) if getattr(options, f.name) != f.default
+    }
+    settings = f", options={name}.Options({', '.join(f'{k}={v!r}' for k, v in changed.items())})" if changed else ""
+    facts = provenance(checkpoint)
+    return "\n".join(
+        [
+            "# " + ", ".join(facts[key] for key in ("checkpoint", "revision", "precision", "device")),
+            f"from bertexplorer.analysis import {name}",
+            f"from bertexplorer.model.text import {'Span, ' if hidden else ''}Text",
+            "from bertexplorer.store.library import Library",
+            "",
+            f"checkpoint = Library().get({checkpoint.name!r}, precision={checkpoint.precision!r})",
+            f"result = {name}.run(checkpoint, {given}{settings})",
+            f"for row in {name}.rows(result):",
+            "    print(row)",
+            "",
+        ]
+    )

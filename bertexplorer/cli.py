@@ -1,0 +1,104 @@
+"""The command line: every analysis with its Options as flags, and the list of checkpoints."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import build, settings
+from bertexplorer.settings import Settings
+from bertexplorer.store.catalogue import CATALOGUE
+from bertexplorer.store.library import PRECISIONS, Library
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command. Returns 0, or 2 after an error that is told on stderr in one sentence."""
+    parser = make_parser()
+    given = parser.parse_args(arguments)
+    try:
+        library = Library(Settings.from_env(os.environ), anywhere=True)
+        if given.command == "checkpoints":
+            return list_checkpoints(library)
+        return analyse(library, given)
+    except (ExplorerError, ValueError) as error:
+        print(f"bertexplorer: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m bertexplorer", description="See how BERT works.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    commands.add_parser("checkpoints", help="list the checkpoints: size, heads, licence, on this disk or not")
+    for module in import_module("bertexplorer.analysis").ANALYSES:
+        name = module.__name__.rpartition(".")[2].replace("_", "-")
+        about = (module.__doc__ or "").splitlines()[0].partition(": ")[2] or (module.__doc__ or "").splitlines()[0]
+        command = commands.add_parser(name, help=about, description=module.__doc__)
+        command.add_argument("text", help="a sentence, [MASK] where a word is hidden")
+        command.add_argument("pair", nargs="?", default="", help="a second sentence, read as segment B")
+        command.add_argument("--checkpoint", default="mini", help="a name from the list, a hub name or a folder")
+        command.add_argument("--precision", default="auto", choices=PRECISIONS)
+        command.add_argument("--json", action="store_true", help="with the question and its provenance, as JSON")
+        for setting in settings(module.Options):
+            flag = "--" + setting.name.replace("_", "-")
+            note = f"{setting.knob.label} ({setting.default!r})".replace("%", "%%")
+            command.add_argument(flag, default=setting.default, help=note, choices=setting.choices or None)
+        command.set_defaults(module=module)
+    return parser
+
+
+def analyse(library: Library, given: argparse.Namespace) -> int:
+    from bertexplorer.analysis import receipt
+    from bertexplorer.model.text import Text
+
+    module: Any = given.module
+    options = build(module.Options, {s.name: getattr(given, s.name) for s in settings(module.Options)})
+    for progress in library.fetch(given.checkpoint):
+        print(f"\r{given.checkpoint}: {progress.done:.0f} of {progress.total:.0f} MB", end="", file=sys.stderr)
+    checkpoint = library.get(given.checkpoint, given.precision)
+    text = Text(given.text, given.pair)
+    for note in checkpoint.tokenizer.encode(text).notes:
+        print(f"note: {note}", file=sys.stderr)
+    rows = module.rows(module.run(checkpoint, text, options=options))
+    if given.json:
+        print(receipt.as_json(module, checkpoint, text, options, rows))
+    else:
+        print(table(rows))
+    return 0
+
+
+def table(rows: list[dict[str, object]]) -> str:
+    """Rows as aligned columns."""
+    cells = [list(rows[0])] + [[brief(value) for value in row.values()] for row in rows] if rows else [["no rows"]]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
+    return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in cells)
+
+
+def brief(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def list_checkpoints(library: Library) -> int:
+    here = library.offline()
+    rows: list[dict[str, object]] = [
+        {
+            "checkpoint": entry.name,
+            "parameters": f"{entry.parameters:g} M",
+            "size": f"{entry.megabytes:g} MB",
+            "heads": ", ".join(entry.heads),
+            "licence": entry.licence,
+            "on this disk": "yes" if entry.name in here else "no",
+        }
+        for entry in CATALOGUE
+    ]
+    others = [name for name in here if name not in {entry.name for entry in CATALOGUE}]
+    rows += [{**dict.fromkeys(rows[0], ""), "checkpoint": name, "on this disk": "yes"} for name in others]
+    print(table(rows))
+    return 0

@@ -1,0 +1,66 @@
+"""Linear layers whose weights oneDNN has packed once into its own block order, instead of at every call.
+
+`F.linear` hands oneDNN a plain row-major matrix, which it must reorder before it multiplies. In bf16 on a CPU that
+costs as much as the multiplication itself for a sentence of ordinary length. Packing loses no digit (`to_dense` gives
+the same bits back) and takes no room (the packed copy replaces the plain one). The two operators are those that
+torch.compile puts in when it freezes a model; they are not public, so `pack` tries them first.
+"""
+
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+def packed(weight: Float[Tensor, "out in"]) -> Tensor:
+    return cast(Tensor, torch.ops.mkldnn._reorder_linear_weight(weight))
+
+
+def multiply(x: Float[Tensor, "*n in"], weight: Tensor, bias: Tensor | None) -> Float[Tensor, "*n out"]:
+    """x Wᵀ + b with a packed W. It has no gradient."""
+    return cast(Tensor, torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], ""))
+
+
+class PackedLinear(nn.Linear):
+    """A frozen nn.Linear with a packed weight. Its state_dict holds the plain one."""
+
+    def __init__(self, plain: nn.Linear):
+        nn.Module.__init__(self)  # not nn.Linear's, which would make room for a weight
+        self.in_features, self.out_features = plain.in_features, plain.out_features
+        self.weight = nn.Parameter(packed(plain.weight), requires_grad=False)
+        self.bias = plain.bias
+
+    def forward(self, x: Float[Tensor, "*n in"]) -> Float[Tensor, "*n out"]:
+        if x.requires_grad and torch.is_grad_enabled():  # saliency
+            return F.linear(x, self.weight.to_dense(), self.bias)
+        return multiply(x, self.weight, self.bias)
+
+    def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "weight"] = self.weight.to_dense()
+
+
+def can_pack() -> bool:
+    """Whether this torch has the operators, and they give here what F.linear gives."""
+    x, weight = torch.eye(32, dtype=torch.bfloat16), torch.arange(32 * 32).view(32, 32).bfloat16()
+    try:
+        return torch.equal(multiply(x, packed(weight), None), F.linear(x, weight))
+    except (AttributeError, RuntimeError, TypeError):
+        return False
+
+
+def pack(root: nn.Module) -> None:
+    """Replace the bf16 nn.Linear layers on the CPU below *root*, one at a time, so that memory never doubles.
+
+    *root* must be frozen. A weight that two modules share stays plain: packing would make a second copy of it."""
+    if not can_pack():
+        return
+    owners = [id(p) for module in root.modules() for p in module.parameters(recurse=False)]
+    for module in root.modules():
+        for name, child in module.named_children():
+            if type(child) is not nn.Linear or owners.count(id(child.weight)) > 1:
+                continue
+            if child.weight.device.type == "cpu" and child.weight.dtype == torch.bfloat16:
+                setattr(module, name, PackedLinear(child))

@@ -1,0 +1,42 @@
+"""Settings: folders, host, port and limits, read once from the environment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ASSETS = ROOT / "assets"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every limit in one place. The README lists the environment variables that change them."""
+
+    host: str = "127.0.0.1"
+    port: int = 7860
+    models_dir: Path = ROOT / "data" / "models"  # where a typed folder name is looked up
+    checkpoint: str = "mini"  # that the page opens with
+    precision: str = "auto"
+    memory_mb: int = 4096  # loaded checkpoints beyond this are dropped, least recently used first
+    hub_timeout_s: float = 5.0  # to find out whether the hub can be reached
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str]) -> "Settings":
+        """Read BERTEXPLORER_HOST, _PORT, _MODELS, _CHECKPOINT, _PRECISION, _MEMORY_MB. Raises ValueError naming a
+        variable that is not a number."""
+        default = cls()
+
+        def number(name: str, otherwise: int) -> int:
+            value = env.get(name, str(otherwise))
+            if not value.isdecimal():
+                raise ValueError(f"{name} is {value!r}; wanted a whole number.")
+            return int(value)
+
+        return cls(
+            host=env.get("BERTEXPLORER_HOST", default.host),
+            port=number("BERTEXPLORER_PORT", default.port),
+            models_dir=Path(env.get("BERTEXPLORER_MODELS", default.models_dir)).expanduser(),
+            checkpoint=env.get("BERTEXPLORER_CHECKPOINT", default.checkpoint),
+            precision=env.get("BERTEXPLORER_PRECISION", default.precision),
+            memory_mb=number("BERTEXPLORER_MEMORY_MB", default.memory_mb),
+        )

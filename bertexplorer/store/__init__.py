@@ -1,0 +1,1 @@
+"""What lives on disk: checkpoints, found, downloaded and loaded once."""

@@ -1,0 +1,38 @@
+"""The checkpoints that the picker offers, and what is known of each before it is loaded."""
+
+from dataclasses import dataclass
+
+from bertexplorer.settings import ASSETS
+
+BUNDLED = ASSETS / "checkpoints"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A checkpoint that can be had. Sizes are of the published file, heads included."""
+
+    name: str  # what a person picks: a bundled folder or a hub name
+    parameters: float  # millions
+    megabytes: float
+    heads: tuple[str, ...]  # of heads.HEADS, the pooler left out
+    licence: str
+    about: str
+
+
+BOTH = ("masked_lm", "next_sentence")
+MLM = ("masked_lm",)
+CATALOGUE = (
+    Entry("mini", 22.9, 45.8, BOTH, "apache-2.0", "BERT, 6 layers, 384 wide; comes with the app"),
+    Entry("google-bert/bert-base-uncased", 110.1, 440.4, BOTH, "apache-2.0", "the original, 12 layers, 768 wide"),
+    Entry("google-bert/bert-large-uncased", 336.2, 1344.9, BOTH, "apache-2.0", "24 layers, 1,024 wide"),
+    Entry("google-bert/bert-base-cased", 108.9, 435.7, BOTH, "apache-2.0", "tells US from us"),
+    Entry("google-bert/bert-base-multilingual-cased", 178.6, 714.3, BOTH, "apache-2.0", "104 languages"),
+    Entry("google/bert_uncased_L-2_H-128_A-2", 4.4, 17.7, BOTH, "apache-2.0", "BERT-tiny, 2 layers, 128 wide"),
+    Entry("google/bert_uncased_L-4_H-256_A-4", 11.3, 45.1, BOTH, "apache-2.0", "BERT-mini, 4 layers, 256 wide"),
+    Entry("distilbert/distilbert-base-uncased", 67.0, 267.9, MLM, "apache-2.0", "half of BERT's layers"),
+    Entry("FacebookAI/roberta-base", 125.3, 501.2, MLM, "mit", "BERT trained longer, without next sentence"),
+    Entry("google/electra-small-generator", 13.5, 54.2, MLM, "apache-2.0", "ELECTRA's word proposer"),
+    Entry("google/electra-small-discriminator", 13.5, 54.2, ("replaced_token",), "apache-2.0", "spots replaced tokens"),
+    Entry("answerdotai/ModernBERT-base", 149.7, 598.6, MLM, "apache-2.0", "22 layers, up to 8,192 tokens"),
+)
+BY_NAME = {entry.name: entry for entry in CATALOGUE}

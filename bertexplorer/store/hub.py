@@ -1,0 +1,143 @@
+"""The hub: a checkpoint fetched by name, with its progress told, and a quick and plain answer when that cannot be."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertexplorer.errors import ExplorerError
+
+REPO = re.compile(r"[A-Za-z0-9][\w.\-]{0,95}(/[A-Za-z0-9][\w.\-]{0,95})?")
+SMALL_FILES = (
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "sentencepiece.bpe.model",
+    "spm.model",
+    "README.md",
+)
+POLL_S = 0.5
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a download is, in MB."""
+
+    done: float
+    total: float
+
+
+def check_name(repo: str) -> None:
+    """Raise ExplorerError if *repo* cannot be a hub name, before anything is asked of the network."""
+    if not REPO.fullmatch(repo) or ".." in repo or "--" in repo:
+        raise ExplorerError(
+            f"{repo!r} is not a checkpoint name. Type a hub name such as google-bert/bert-base-uncased, or the name of "
+            "a folder in the models folder."
+        )
+
+
+def cached(repo: str) -> Path | None:
+    """The folder of *repo* on this disk, None if it is not there in full. Asks nothing of the network."""
+    from huggingface_hub import try_to_load_from_cache
+
+    config = try_to_load_from_cache(repo, "config.json")
+    if not isinstance(config, str):
+        return None
+    folder = Path(config).parent
+    weights = any((folder / f"model.safetensors{end}").is_file() for end in ("", ".index.json"))
+    return folder if weights else None
+
+
+def cached_names() -> list[str]:
+    """Hub names with weights on this disk."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    found = sorted(Path(HF_HUB_CACHE).glob("models--*"))
+    names = [folder.name.removeprefix("models--").replace("--", "/") for folder in found]
+    return [name for name in names if REPO.fullmatch(name) and cached(name)]
+
+
+def download(repo: str, *, timeout_s: float, offline_names: list[str]) -> Iterator[Progress]:
+    """Fetch *repo* at its newest commit, telling progress twice a second; afterwards `cached` finds it.
+
+    Raises ExplorerError within *timeout_s* if the hub does not answer, and for an unknown, gated or unsuitable
+    repository, a full disk or a broken transfer."""
+    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub.constants import HF_HUB_CACHE
+    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
+
+    check_name(repo)
+    pool = ThreadPoolExecutor(2)
+    there = f"Available offline: {', '.join(offline_names)}."
+    try:
+        asked = pool.submit(HfApi().model_info, repo, files_metadata=True, timeout=timeout_s)
+        info = asked.result(timeout_s)
+        sizes = {f.rfilename: f.size or 0 for f in info.siblings or []}
+        files = wanted_files(repo, sizes)
+        total = sum(sizes[name] for name in files)
+        check_disk(repo, total, Path(HF_HUB_CACHE))
+        work = pool.submit(snapshot_download, repo, revision=info.sha, allow_patterns=files)
+        yield from watch(work, Path(HF_HUB_CACHE) / f"models--{repo.replace('/', '--')}", total / 1e6)
+    except GatedRepoError as error:
+        raise ExplorerError(
+            f"{repo} asks for its licence to be accepted on the hub first. Choose another one."
+        ) from error
+    except RepositoryNotFoundError as error:
+        raise ExplorerError(f"The hub has no public checkpoint called {repo}. Check the spelling. {there}") from error
+    except HfHubHTTPError as error:
+        raise ExplorerError(f"The hub refused {repo} ({error.__class__.__name__}). Try again later. {there}") from error
+    except ExplorerError:
+        raise
+    except Exception as error:  # no network looks different in every version of the HTTP library
+        raise ExplorerError(f"Cannot reach the hub for {repo} ({error.__class__.__name__}). {there}") from error
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def wanted_files(repo: str, sizes: dict[str, int]) -> list[str]:
+    """The safetensors weights, one file or shards, and the small files beside them; no other weight format."""
+    if "model.safetensors" in sizes:
+        weights = ["model.safetensors"]
+    else:
+        weights = [
+            n for n in sizes if re.fullmatch(r"model-\d+-of-\d+\.safetensors|model\.safetensors\.index\.json", n)
+        ]
+    if not weights:
+        held = ", ".join(n for n in sizes if n.endswith((".bin", ".h5", ".msgpack"))) or "no weights"
+        raise ExplorerError(
+            f"{repo} has no model.safetensors (it has {held}). Only safetensors is read; the others may run code. "
+            "Convert it once with transformers' save_pretrained and put the folder into the models folder."
+        )
+    return weights + [name for name in SMALL_FILES if name in sizes]
+
+
+def check_disk(repo: str, size: int, cache: Path) -> None:
+    place = next(folder for folder in (cache, *cache.parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    if size + 500_000_000 > free:
+        raise ExplorerError(
+            f"{repo} needs {size / 1e9:.1f} GB and {free / 1e9:.1f} GB are free (0.5 GB stay reserved). Free some."
+        )
+
+
+def watch(work: "Future[str]", folder: Path, total: float) -> Iterator[Progress]:
+    """Progress by the bytes on disk until *work* ends; its error, if it has one."""
+    while True:
+        try:
+            work.result(POLL_S)
+        except TimeoutError:
+            if work.done():
+                raise
+            blobs = folder / "blobs"
+            sizes = [f.stat().st_size for f in os.scandir(blobs)] if blobs.is_dir() else []
+            yield Progress(min(sum(sizes) / 1e6, total), total)
+        else:
+            yield Progress(total, total)
+            return

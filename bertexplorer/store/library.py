@@ -1,0 +1,102 @@
+"""The library: a checkpoint by name, found on this disk, loaded once, shared, the least recently used dropped."""
+
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import Settings
+from bertexplorer.store import hub
+from bertexplorer.store.catalogue import BUNDLED, CATALOGUE
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+PRECISIONS = ("auto", "fp32", "bf16")
+
+
+class Library:
+    """All the checkpoints of one app. Safe to call from many threads; torch is imported at the first load."""
+
+    def __init__(self, settings: Settings = Settings()) -> None:  # noqa: B008 - frozen
+        self.settings = settings
+        self.loaded: OrderedDict[tuple[str, str], Checkpoint] = OrderedDict()
+        self.lock = threading.Lock()
+        self.loading: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
+
+    def get(self, name: str, precision: str = "auto") -> "Checkpoint":
+        """The checkpoint called *name*, loaded if it is not yet. Raises ExplorerError if it is not on this disk (then
+        `fetch` it first) or cannot be used."""
+        if precision not in PRECISIONS:
+            raise ExplorerError(f"Precision {precision!r} is not known; wanted one of {', '.join(PRECISIONS)}.")
+        key = (name, precision)
+        with self.lock:
+            gate = self.loading[key]
+        with gate:
+            with self.lock:
+                if key in self.loaded:
+                    self.loaded.move_to_end(key)
+                    return self.loaded[key]
+            from bertexplorer.model.load import load
+
+            folder = self.find(name)
+            if folder is None:
+                raise ExplorerError(f"{name} is not on this disk. Available offline: {', '.join(self.offline())}.")
+            checkpoint = load(folder, name=name, precision=precision)  # type: ignore[arg-type]
+            with self.lock:
+                self.loaded[key] = checkpoint
+                self.drop()
+            return checkpoint
+
+    def drop(self) -> None:
+        """Forget the least recently used until the budget holds; the newest always stays."""
+        while len(self.loaded) > 1 and sum(c.num_bytes for c in self.loaded.values()) > self.settings.memory_mb * 1e6:
+            self.loaded.popitem(last=False)
+
+    def find(self, name: str) -> Path | None:
+        """The folder of *name*: bundled, in the models folder, or downloaded before; None if it must be fetched.
+
+        Raises ExplorerError for a path outside the models folder and for what cannot be a name."""
+        name = name.strip()
+        if not name:
+            raise ExplorerError("No checkpoint is chosen. Pick one from the list, or type a hub name.")
+        if "\0" in name:
+            raise ExplorerError("The checkpoint name holds a NUL character. Type a hub name.")
+        if (BUNDLED / name / "config.json").is_file() and Path(name).name == name:
+            return BUNDLED / name
+        folder = self.local(name)
+        if folder is not None:
+            return folder
+        hub.check_name(name)
+        return hub.cached(name)
+
+    def local(self, name: str) -> Path | None:
+        """The folder *name* below the models folder, links resolved; None if there is none and it may be a hub name."""
+        root = self.settings.models_dir.resolve()
+        asked = Path(name).expanduser()
+        folder = (asked if asked.is_absolute() else root / asked).resolve()
+        inside = folder != root and folder.is_relative_to(root)
+        if inside and folder.is_dir():
+            return folder
+        if asked.is_absolute() or name.startswith((".", "~")) or not inside:
+            raise ExplorerError(
+                f"{name} is {'not a folder in' if inside else 'outside'} the models folder {root}. Put the checkpoint "
+                "there, or start the app with BERTEXPLORER_MODELS set to its parent folder."
+            )
+        return None
+
+    def fetch(self, name: str) -> Iterator[hub.Progress]:
+        """Download *name* from the hub unless it is on this disk, telling progress. Raises ExplorerError on failure."""
+        if self.find(name) is None:
+            yield from hub.download(name, timeout_s=self.settings.hub_timeout_s, offline_names=self.offline())
+
+    def offline(self) -> list[str]:
+        """Names that load without a network."""
+        bundled = [entry.name for entry in CATALOGUE if (BUNDLED / entry.name / "config.json").is_file()]
+        root = self.settings.models_dir
+        local = (
+            sorted(str(path.parent.relative_to(root)) for path in root.glob("**/config.json")) if root.is_dir() else []
+        )
+        return list(dict.fromkeys(bundled + local + hub.cached_names()))
