@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 PRECISIONS = ("auto", "fp32", "bf16")
+DEFAULT = Settings()
 
 
 class Library:
     """All the checkpoints of one app. Safe to call from many threads; torch is imported at the first load."""
 
-    def __init__(self, settings: Settings = Settings()) -> None:  # noqa: B008 - frozen
+    def __init__(self, settings: Settings = DEFAULT, *, anywhere: bool = False) -> None:
+        """*anywhere*: a folder may lie outside the models folder too; for a person's own command line, not the page."""
         self.settings = settings
+        self.anywhere = anywhere
         self.loaded: OrderedDict[tuple[str, str], Checkpoint] = OrderedDict()
         self.lock = threading.Lock()
         self.loading: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
@@ -78,8 +81,10 @@ class Library:
         asked = Path(name).expanduser()
         folder = (asked if asked.is_absolute() else root / asked).resolve()
         inside = folder != root and folder.is_relative_to(root)
-        if inside and folder.is_dir():
+        if (inside or self.anywhere) and (folder / "config.json").is_file():
             return folder
+        if inside and folder.is_dir():
+            return folder  # loading says what it lacks
         if asked.is_absolute() or name.startswith((".", "~")) or not inside:
             raise ExplorerError(
                 f"{name} is {'not a folder in' if inside else 'outside'} the models folder {root}. Put the checkpoint "
