@@ -1,0 +1,23 @@
+"""BERT Explorer: `python app.py` opens the page."""
+
+import os
+import sys
+import threading
+
+from bertexplorer.settings import QUIET, Settings
+from bertexplorer.store.library import Library
+
+
+def main() -> int:
+    os.environ.update(QUIET)  # before gradio is imported
+    settings = Settings.from_env(os.environ)
+    library = Library(settings)
+
+    from bertexplorer.ui.launch import launch
+
+    threading.Thread(target=library.get, args=(settings.checkpoint, settings.precision), daemon=True).start()
+    return launch(library, settings)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

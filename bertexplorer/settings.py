@@ -40,3 +40,12 @@ class Settings:
             precision=env.get("BERTEXPLORER_PRECISION", default.precision),
             memory_mb=number("BERTEXPLORER_MEMORY_MB", default.memory_mb),
         )
+
+
+QUIET = {  # nothing leaves the machine unless a person asks for a hub name
+    "GRADIO_ANALYTICS_ENABLED": "False",
+    "GRADIO_RUN_HISTORY": "False",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+}

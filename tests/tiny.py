@@ -13,10 +13,10 @@ from tokenizers import decoders as decode
 
 BERT_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ROBERTA_SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
-WORDS = (
-    "paris france london england berlin germany capital city the a an is was of in on and to it he she they doctor "
-    "nurse man woman cat dog sat mat bank river money good bad great terrible film movie said works as un"
-).split()
+WORDS = """
+    paris france london england berlin germany capital city the a an is was of in on and to it he she they doctor
+    nurse man woman cat dog sat mat bank river money good bad great terrible film movie said works as un
+""".split()  # noqa: SIM905 - a list would fill a page
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 PIECES = [*WORDS, *LETTERS, *(f"##{c}" for c in LETTERS), "##s", "##believ", "##able", *".,!?'\"-:;()[]_<>/", "é", "日"]
 CORPUS = ["the capital of france is paris .", "The doctor said she works as a nurse.", "a great film, a terrible movie"]
@@ -56,7 +56,9 @@ RECIPES = {
     "electra-discriminator": Recipe("electra", "ElectraForPreTraining", numbers=ELECTRA),
     "electra-wide": Recipe("electra", "ElectraForPreTraining", numbers={"embedding_size": 32, "hidden_act": "relu"}),
     "distilbert": Recipe("distilbert", "DistilBertForMaskedLM", numbers=DISTIL),
-    "modernbert": Recipe("modernbert", "ModernBertForMaskedLM", "modern", {"num_hidden_layers": 5, "local_attention": 8}),
+    "modernbert": Recipe(
+        "modernbert", "ModernBertForMaskedLM", "modern", {"num_hidden_layers": 5, "local_attention": 8}
+    ),
 }
 IDS = {"bytes": (0, 1, 2), "unigram": (0, 1, 2), "wordpiece": (2, 0, 3), "modern": (2, 0, 3)}  # cls, pad, sep
 
@@ -97,7 +99,9 @@ def write_tokenizer(folder: Path, tokenizer: Tokenizer) -> None:
 def add_special(tokenizer: Tokenizer, tokens: Sequence[str]) -> None:
     """As the published files do: the mask of the BPE families swallows the space before it."""
     lstrip = not isinstance(tokenizer.model, models.WordPiece)
-    tokenizer.add_special_tokens([AddedToken(t, lstrip=lstrip and "mask" in t.lower(), normalized=False) for t in tokens])
+    tokenizer.add_special_tokens(
+        [AddedToken(t, lstrip=lstrip and "mask" in t.lower(), normalized=False) for t in tokens]
+    )
 
 
 def wordpiece() -> Tokenizer:

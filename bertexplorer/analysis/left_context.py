@@ -10,8 +10,8 @@ from bertexplorer.analysis.fill_mask import Blank, blank, encode_masked
 from bertexplorer.engine.run import masked_log_probs
 from bertexplorer.knobs import Knob
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.model.encoder import visible
 from bertexplorer.model.text import Text
+from bertexplorer.model.visible import visible
 
 
 @dataclass(frozen=True)

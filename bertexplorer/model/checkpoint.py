@@ -69,12 +69,14 @@ class Checkpoint:
 
     @cached_property
     def num_parameters(self) -> int:
-        """Parameters held, a shared one counted once."""
-        modules = nn.ModuleList([self.encoder, *self.heads.values()])
-        return sum(p.numel() for p in modules.parameters())
+        """Parameters, one that two modules share counted once."""
+        modules = nn.ModuleDict({"encoder": self.encoder, **self.heads})
+        twice = "masked_lm.output.weight" if self.config.tied else ""
+        return sum(p.numel() for name, p in modules.named_parameters(remove_duplicate=False) if name != twice)
 
     @cached_property
     def num_bytes(self) -> int:
+        """Memory that the weights take, packed copies included."""
         modules = nn.ModuleList([self.encoder, *self.heads.values()])
         return sum(p.numel() * p.element_size() for p in modules.parameters())
 

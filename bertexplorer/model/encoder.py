@@ -3,7 +3,7 @@
 One alphabet for shapes, here and everywhere else:
     b  sequences in the batch        d  hidden size              k  size of one head, d / h
     t  tokens of a sequence          h  attention heads          v  vocabulary
-    l  layers                        e  word embedding size (d, but for ELECTRA)
+    q  tokens that look at others    l  layers                   e  word embedding size (d, but for ELECTRA)
 Layers and heads are counted from 0 in code and from 1 wherever a person reads them.
 """
 
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.forward import NO_CHANGE, Forward, Intervention
+from bertexplorer.model.visible import visible
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
@@ -26,34 +27,6 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,
     "tanh": torch.tanh,
 }
-
-
-def visible(
-    tokens: int,
-    mask: Bool[Tensor, "b t"] | None,
-    *,
-    causal: bool = False,
-    window: int = 0,
-    device: torch.device | str = "cpu",
-) -> Bool[Tensor, "b 1 t t"] | None:
-    """Who may look at whom: True at [b, 0, i, j] if token i may look at token j. None where everybody may.
-
-    *mask* is False at padding. *window* counts the tokens visible on each side; 0 means all.
-    """
-    seen: Tensor | None = None
-    if causal or window:
-        place = torch.arange(tokens, device=device)
-        apart = place[None, :] - place[:, None]  # j - i
-        seen = torch.ones(tokens, tokens, dtype=torch.bool, device=device)
-        if causal:
-            seen &= apart <= 0
-        if window:
-            seen &= apart.abs() <= window
-        seen = seen[None, None]
-    if mask is not None:
-        seen = mask[:, None, None, :] if seen is None else seen & mask[:, None, None, :]
-        seen = seen.expand(-1, -1, tokens, -1)
-    return seen
 
 
 def table(rows: int, size: int) -> nn.Embedding:
@@ -137,24 +110,38 @@ class Attention(nn.Module):
         seen: Bool[Tensor, "b 1 t t"] | None,
         angles: tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None,
         change: Callable[[Tensor], Tensor],
-        weights_wanted: bool,
-    ) -> tuple[Float[Tensor, "b t d"], Float[Tensor, "b h t t"] | None, Float[Tensor, "b h t k"]]:
-        q, k, v = self.split(self.query(x)), self.split(self.key(x)), self.split(self.value(x))
+        keep_weights: bool,
+        positions: Int[Tensor, " q"] | None,
+    ) -> tuple[Float[Tensor, "b q d"], Float[Tensor, "b h q t"] | None, Float[Tensor, "b h q k"]]:
+        q, k, v = self.split(self.query(pick(x, positions))), self.split(self.key(x)), self.split(self.value(x))
         if angles is not None:
-            q, k = Rotary.turn(q, angles), Rotary.turn(k, angles)
+            q = Rotary.turn(q, angles if positions is None else (angles[0][positions], angles[1][positions]))
+            k = Rotary.turn(k, angles)
+        if seen is not None and positions is not None:
+            seen = seen[:, :, positions]
         dropout = self.dropout if self.training else 0.0
         weights = None
-        if weights_wanted:
+        if keep_weights:
             scores = (q @ k.transpose(-1, -2)) * q.shape[-1] ** -0.5
             if seen is not None:  # the lowest number, not -inf: a row that sees nothing must not become NaN
                 scores = scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
             weights = scores.softmax(dim=-1, dtype=torch.float32).to(q.dtype)
             context = F.dropout(weights, dropout, self.training) @ v
+        elif seen is None and long_bf16_on_cpu(q) and not dropout:  # three plain steps are quicker there
+            context = ((q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)).softmax(dim=-1) @ v
         else:
             bias = None if seen is None else q.new_zeros(seen.shape).masked_fill_(~seen, torch.finfo(q.dtype).min)
             context = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
         context = change(context)
         return self.output(context.transpose(1, 2).flatten(2)), weights, context
+
+
+def pick(x: Float[Tensor, "b t d"], positions: Int[Tensor, " q"] | None) -> Float[Tensor, "b q d"]:
+    return x if positions is None else x[:, positions]
+
+
+def long_bf16_on_cpu(q: Float[Tensor, "b h q k"]) -> bool:
+    return q.dtype == torch.bfloat16 and q.device.type == "cpu" and q.shape[2] > 64
 
 
 class FeedForward(nn.Module):
@@ -191,10 +178,18 @@ class Layer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, x: Float[Tensor, "b t d"], *attention: object
-    ) -> tuple[Float[Tensor, "b t d"], Float[Tensor, "b h t t"] | None, Float[Tensor, "b h t k"]]:
-        attended, weights, context = self.attention(self.attention_norm(x) if self.pre else x, *attention)
-        x = x + self.dropout(attended)
+        self,
+        x: Float[Tensor, "b t d"],
+        seen: Bool[Tensor, "b 1 t t"] | None,
+        angles: tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None,
+        change: Callable[[Tensor], Tensor],
+        keep_weights: bool,
+        positions: Int[Tensor, " q"] | None,
+    ) -> tuple[Float[Tensor, "b q d"], Float[Tensor, "b h q t"] | None, Float[Tensor, "b h q k"]]:
+        attended, weights, context = self.attention(
+            self.attention_norm(x) if self.pre else x, seen, angles, change, keep_weights, positions
+        )
+        x = pick(x, positions) + self.dropout(attended)
         if self.pre:
             return x + self.dropout(self.feed_forward(self.output_norm(x))), weights, context
         x = self.attention_norm(x)
@@ -225,15 +220,18 @@ class Encoder(nn.Module):
         intervention: Intervention = NO_CHANGE,
         attention: bool = False,
         head_outputs: bool = False,
+        positions: Int[Tensor, " q"] | None = None,
     ) -> Forward:
         """Run the encoder. *mask* is False at padding (None: no padding); *attention* and *head_outputs* say what
-        to keep beside the hidden states. Without *attention* the fused kernel runs."""
+        to keep beside the hidden states. Without *attention* the fused kernel runs. *positions*: compute the last
+        layer at these tokens only (its tensors then have q rows for them, in that order); None: at all."""
         return self.from_embeddings(
             self.embeddings(ids, segments),
             mask,
             intervention=intervention,
             attention=attention,
             head_outputs=head_outputs,
+            positions=positions,
         )
 
     def from_embeddings(
@@ -244,6 +242,7 @@ class Encoder(nn.Module):
         intervention: Intervention = NO_CHANGE,
         attention: bool = False,
         head_outputs: bool = False,
+        positions: Int[Tensor, " q"] | None = None,
     ) -> Forward:
         """The same from vectors on, for what must start there (saliency, interpolation)."""
         config, tokens = self.config, x.shape[1]
@@ -264,6 +263,7 @@ class Encoder(nn.Module):
                 angles[int(local)] if angles else None,
                 lambda c, index=index: intervention.apply(index, c),
                 attention,
+                positions if index == config.num_layers - 1 else None,
             )
             hidden.append(x)
             if attention:

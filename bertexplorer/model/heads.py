@@ -19,7 +19,11 @@ class MaskedLM(nn.Module):
         self.output = nn.Linear(size, config.vocab_size)
 
     def forward(self, vectors: Float[Tensor, "*n d"]) -> Float[Tensor, "*n v"]:
-        return self.output(self.norm(self.activation(self.dense(vectors))))
+        return self.output(self.transform(vectors))
+
+    def transform(self, vectors: Float[Tensor, "*n d"]) -> Float[Tensor, "*n e"]:
+        """The vectors that are compared with each row of the output matrix."""
+        return self.norm(self.activation(self.dense(vectors)))
 
 
 class Pooler(nn.Module):

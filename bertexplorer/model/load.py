@@ -15,6 +15,7 @@ from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.heads import HEADS, MaskedLM
 from bertexplorer.model.names import canonical, is_task_head, published, tied_name
+from bertexplorer.model.packed import pack
 from bertexplorer.model.tensors import DTYPES, Stored, stored_tensors
 from bertexplorer.model.text import Tokenizer
 
@@ -43,6 +44,7 @@ def load(
     if config.tied and "masked_lm" in modules:
         tie(family, modules, names, stored)
     modules.requires_grad_(False).eval()
+    pack(modules, shared=True)
     encoder = cast(Encoder, modules.pop("encoder"))
     tokenizer = Tokenizer.from_folder(folder, max_tokens=config.max_positions, pad_id=config.pad_id)
     if tokenizer.vocab_size > config.vocab_size:

@@ -1,0 +1,20 @@
+async () => {
+  // Save the figure on the screen as a picture, on white, with the sentence said aloud and the receipt under it.
+  const plot = document.querySelector("#figure .js-plotly-plot");
+  if (!plot) return;
+  const words = ["#caption .said", "#receipt .receipt"].map((s) => document.querySelector(s)?.textContent || "");
+  const escaped = (t) => t.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const width = Math.max(plot.clientWidth, 720), height = plot.clientHeight;
+  const lines = words.flatMap((t) => escaped(t).match(new RegExp(`.{1,${Math.floor(width / 7.2)}}(\\s|$)`, "g")) || []);
+  const layout = JSON.parse(JSON.stringify(plot.layout));
+  const foot = 24 + 20 * lines.length;
+  layout.paper_bgcolor = layout.plot_bgcolor = "#ffffff";
+  layout.margin.b = (layout.margin.b || 0) + foot;
+  const note = { xref: "paper", yref: "paper", x: 0, y: 0, xanchor: "left", yanchor: "top", align: "left", showarrow: false };
+  layout.annotations = [...(layout.annotations || []), { ...note, yshift: -(foot - 20 * lines.length) - 24, text: lines.join("<br>"), font: { size: 13 } }];
+  const url = await window.Plotly.toImage({ data: plot.data, layout: { ...layout, width, height: height + foot } }, { format: "FORMAT", width, height: height + foot, scale: 2 });
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = "bert-explorer.FORMAT";
+  link.click();
+}

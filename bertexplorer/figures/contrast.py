@@ -1,0 +1,75 @@
+"""Contrast drawn: each piece of the vocabulary at its probability in the one sentence and in the other."""
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertexplorer.analysis.contrast import Contrast, Word
+from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, clip, finish, quote, safe
+
+HOVERED = 2000  # the most probable pieces, which answer to the pointer; the others are drawn only
+
+
+def draw(result: Contrast) -> go.Figure:
+    first, second = np.exp(result.first), np.exp(result.second)
+    order = np.argsort(-np.maximum(first, second))
+    top, rest = order[:HOVERED], order[HOVERED:]
+    low, high = math.floor(math.log10(max(1e-9, float(np.quantile(np.minimum(first, second), 0.02))))), 0
+    fig = go.Figure()
+    fig.add_scatter(x=[10**low, 1], y=[10**low, 1], mode="lines", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
+    for places, size, hover in ((rest, 3, False), (top, 4, True)):
+        fig.add_scattergl(
+            x=first[places].astype(np.float32),
+            y=second[places].astype(np.float32),
+            mode="markers",
+            marker={"size": size, "color": GREY, "opacity": 0.45 if hover else 0.2},
+            text=[safe(result.vocabulary[i]) for i in places] if hover else None,
+            hovertemplate="%{text}: %{x:.2%} and %{y:.2%}<extra></extra>" if hover else None,
+            hoverinfo=None if hover else "skip",
+        )
+    for side, colour, where in ((-1, ACCENT, "bottom center"), (1, ORANGE, "top center")):
+        words = [w for w in result.words if w.log_ratio * side > 0]
+        named = apart(words, high - low)
+        fig.add_scatter(
+            x=[math.exp(w.first) for w in words],
+            y=[math.exp(w.second) for w in words],
+            mode="markers+text",
+            marker={"size": 8, "color": colour},
+            text=[safe(clip(w.token, 16)) if w in named else "" for w in words],
+            textposition=where,
+            customdata=[safe(w.token) for w in words],
+            textfont={"family": MONO, "size": 13, "color": colour},
+            hovertemplate="%{customdata}: %{x:.2%} and %{y:.2%}<extra></extra>",
+            cliponaxis=False,
+        )
+    ticks = {"type": "log", "range": [low - 0.3, high], "tickformat": "~%", "dtick": 2, "tickfont": {"size": 12}}
+    fig.update_xaxes(title=safe(clip(result.texts[0], 52)), **ticks)
+    fig.update_yaxes(title=safe(clip(result.texts[1], 52)), **ticks)
+    return finish(fig, 560, margin={"l": 8, "r": 24, "t": 16, "b": 8})
+
+
+def apart(words: list[Word], decades: int) -> list[Word]:
+    """Of *words*, in order, those whose labels do not run into one before them; the others answer to the pointer."""
+    kept: list[Word] = []
+    for word in words:
+        x, y = word.first / math.log(10) / decades, word.second / math.log(10) / decades
+        if all(
+            abs(x - k.first / math.log(10) / decades) > 0.011 * (len(word.token) + len(k.token))
+            or abs(y - k.second / math.log(10) / decades) > 0.04
+            for k in kept
+        ):
+            kept.append(word)
+    return kept
+
+
+def say(result: Contrast) -> str:
+    def side(sign: int) -> str:
+        words = [w for w in result.words if w.log_ratio * sign > 0][:3]
+        times = [f"{quote(w.token)} ({math.exp(abs(w.log_ratio)):,.1f} times as likely)" for w in words]
+        return ", ".join(times) or "no word"
+
+    return (
+        f"Leaning to the first sentence: {side(-1)}. Leaning to the second: {side(1)}. Taken together the two answers "
+        f"differ by {result.divergence:.2f} bits (Jensen-Shannon: 0 the same, 1 nothing in common)."
+    )

@@ -1,0 +1,84 @@
+"""Fill-mask drawn: a bar for each answer, blank by blank; the hidden piece and the named words in their own colours."""
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from bertexplorer.analysis.fill_mask import Blank, FillMask
+from bertexplorer.figures.style import ACCENT, GREEN, MONO, ORANGE, clip, finish, percent, quote, safe
+
+BAR, HEAD = 30, 44  # pixels for a bar and for what stands above a blank's bars
+DRAWN = 12  # answers drawn for each blank when there are several
+
+
+def draw(result: FillMask) -> go.Figure:
+    several = len(result.blanks) > 1
+    lines = [bars(blank, DRAWN if several else 100) for blank in result.blanks]
+    heights = [HEAD + BAR * len(line) for line in lines]
+    titles = [f"mask {i}, token {b.position}" for i, b in enumerate(result.blanks, 1)] if several else None
+    fig = make_subplots(
+        rows=len(lines),
+        cols=1,
+        subplot_titles=titles,
+        row_heights=heights,
+        vertical_spacing=min(HEAD / max(sum(heights), 1), 1 / max(len(lines), 2)),
+    )
+    for row, line in enumerate(lines, 1):
+        labels, values, colours, texts = zip(*line, strict=True)
+        fig.add_bar(
+            x=values,
+            y=list(range(len(line))),
+            orientation="h",
+            marker={"color": colours},
+            text=texts,
+            textposition="outside",
+            cliponaxis=False,
+            hovertemplate="%{customdata} %{text}<extra></extra>",
+            customdata=labels,
+            row=row,
+            col=1,
+        )
+        ticks = {"tickvals": list(range(len(line))), "ticktext": labels, "tickfont": {"family": MONO, "size": 14}}
+        fig.update_yaxes(autorange="reversed", ticklabelstandoff=8, showgrid=False, **ticks, row=row, col=1)
+        fig.update_xaxes(range=[0, max(*values, 1e-6) * 1.35], visible=False, row=row, col=1)
+    top = HEAD - 14 if several else 4
+    return finish(fig, max(360, sum(heights)), bargap=0.28, margin={"l": 8, "r": 16, "t": top, "b": 8})
+
+
+def bars(blank: Blank, most: int) -> list[tuple[str, float, str, str]]:
+    """(label, probability, colour, words beside the bar) from the top down."""
+    was = blank.original
+    lines = []
+    for c in blank.candidates[:most]:
+        hidden = was is not None and c.id == was.id
+        mark = " · was hidden here" if hidden else ""
+        lines.append((safe(clip(c.token)), c.probability, GREEN if hidden else ACCENT, percent(c.probability) + mark))
+    if was is not None and was.rank > min(most, len(blank.candidates)):
+        words = f"{percent(was.probability)} · was hidden here, rank {was.rank:,}"
+        lines.append((safe(clip(was.token)), was.probability, GREEN, words))
+    for w in blank.words:
+        place = f"rank {w.rank:,}" if w.rank else f"{len(w.pieces)} pieces"
+        lines.append((safe(clip(w.word)), w.probability, ORANGE, f"{percent(w.probability)} · {place}"))
+    return lines
+
+
+def say(result: FillMask) -> str:
+    """The first blanks in words."""
+    sentences = []
+    for number, blank in enumerate(result.blanks[:3], 1):
+        place = f"For mask {number} it" if len(result.blanks) > 1 else "It"
+        best = blank.candidates[0]
+        text = f"{place} would put {quote(best.token)} with {percent(best.probability)}"
+        if len(blank.candidates) > 1:
+            second = blank.candidates[1]
+            text += f", then {quote(second.token)} with {percent(second.probability)}"
+        if blank.original is not None and blank.original.rank > 1:
+            text += f"; the hidden {quote(blank.original.token)} comes at rank {blank.original.rank:,}"
+        choices = 2**blank.entropy
+        even = f"{choices:,.0f}" if choices >= 10 else f"{choices:.1f}"
+        sentences.append(
+            f"{text}. Its uncertainty is {blank.entropy:.1f} bits, as if choosing among {even} equal words."
+        )
+    rest = len(result.blanks) - 3 + result.left_out
+    if rest > 0:
+        sentences.append(f"{rest} more masks follow" + (f", {result.left_out} not shown." if result.left_out else "."))
+    return " ".join(sentences)

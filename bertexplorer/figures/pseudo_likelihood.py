@@ -1,0 +1,53 @@
+"""Pseudo-likelihood drawn: how surprising each token is, and the same numbers as colours for the strip."""
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertexplorer.analysis.pseudo_likelihood import PseudoLikelihood
+from bertexplorer.figures.style import ACCENT, MONO, clip, finish, percent, quote, safe
+
+
+def draw(result: PseudoLikelihood) -> go.Figure:
+    places = np.flatnonzero(result.ranks)
+    bits = -result.log_probabilities[places] / math.log(2)
+    shares = np.exp(result.log_probabilities[places])
+    labels = [safe(clip(result.tokens[i], 16)) for i in places]
+    fig = go.Figure(
+        go.Bar(
+            x=list(range(len(places))),
+            y=bits,
+            marker={"color": ACCENT},
+            text=[percent(float(p)) for p in shares] if len(places) <= 24 else None,
+            textposition="outside",
+            textangle=0 if len(places) <= 12 else -90,
+            cliponaxis=False,
+            customdata=[
+                f"{label}: {percent(float(p))}, rank {rank:,}"
+                for label, p, rank in zip(labels, shares, result.ranks[places], strict=True)
+            ],
+            hovertemplate="%{customdata}, %{y:.1f} bits<extra></extra>",
+        )
+    )
+    step = max(1, math.ceil(len(places) / 48))
+    ticks = {"tickvals": list(range(0, len(places), step)), "ticktext": labels[::step]}
+    fig.update_xaxes(showgrid=False, tickfont={"family": MONO, "size": 13}, tickangle=-45, **ticks)
+    fig.update_yaxes(title="surprise (bits)", range=[0, max(4.0, float(bits.max()) * 1.2)])
+    return finish(fig, 420, bargap=0.25)
+
+
+def colours(result: PseudoLikelihood) -> dict[int, float]:
+    """Position -> probability, 0 to 1, for the strip."""
+    return {int(i): math.exp(float(result.log_probabilities[i])) for i in np.flatnonzero(result.ranks)}
+
+
+def say(result: PseudoLikelihood) -> str:
+    places = np.flatnonzero(result.ranks)
+    worst = int(places[np.argmin(result.log_probabilities[places])])
+    share = percent(math.exp(float(result.log_probabilities[worst])))
+    return (
+        f"The pseudo-log-likelihood is {result.total:.1f} nats over {result.scored} tokens, a perplexity of "
+        f"{result.perplexity:,.1f}. The most surprising token is {quote(result.tokens[worst])} with {share}; "
+        f"{int((result.ranks[places] == 1).sum())} of {result.scored} are what it would have written itself."
+    )

@@ -1,0 +1,56 @@
+"""How figures look: one hue for probability, colours that all can tell apart, numbers as people say them."""
+
+from typing import Any
+
+import plotly.graph_objects as go
+
+BLUE = [[0.0, "#e8f0fa"], [0.25, "#a9c8ea"], [0.5, "#5f9bd5"], [0.75, "#2b6cb0"], [1.0, "#12406f"]]
+ACCENT = "#2b6cb0"
+PALE = "#a9c8ea"
+ORANGE, GREEN, GREY = "#d55e00", "#009e73", "#8a94a3"  # Okabe-Ito, and a neutral
+TEXT = "#5b6675"  # reads on white and on the dark page
+SANS = "IBM Plex Sans, system-ui, sans-serif"
+MONO = "IBM Plex Mono, ui-monospace, monospace"
+
+
+def percent(p: float) -> str:
+    """A probability with sensible digits: 97 %, 3.2 %, 0.4 %, < 0.1 %."""
+    share = 100 * p
+    if share >= 99.95:
+        return "> 99.9 %" if p < 1 else "100 %"
+    if share >= 10:
+        return f"{share:.0f} %" if share < 99 else f"{share:.1f} %"
+    return f"{share:.1f} %" if share >= 0.1 else "< 0.1 %"
+
+
+def quote(token: str) -> str:
+    """A token inside a sentence."""
+    return f"“{token}”"
+
+
+def safe(text: str) -> str:
+    """Text for plotly labels, which read a few HTML tags: shown as typed."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def clip(text: str, length: int = 24) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def finish(fig: go.Figure, height: int, **layout: Any) -> go.Figure:
+    """The layout that all figures share. *height* in pixels is kept while a new result is on its way."""
+    base = {
+        "height": height,
+        "margin": {"l": 8, "r": 16, "t": 28, "b": 8},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": SANS, "size": 14, "color": TEXT},
+        "showlegend": False,
+        "hoverlabel": {"font": {"family": SANS, "size": 14}},
+        "dragmode": False,
+        "modebar": {"remove": ["zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"]},
+    }
+    fig.update_layout(**{**base, **layout})
+    fig.update_xaxes(automargin=True, zeroline=False, gridcolor="rgba(138,148,163,0.25)")
+    fig.update_yaxes(automargin=True, zeroline=False, gridcolor="rgba(138,148,163,0.25)")
+    return fig

@@ -1,0 +1,1 @@
+"""The page: one text on a workbench, many views of it below."""

@@ -1,0 +1,36 @@
+"""An Options dataclass -> the components of a form, in the same order."""
+
+from dataclasses import dataclass
+
+import gradio as gr
+from gradio.components import Component
+
+from bertexplorer.knobs import Setting, settings
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """The settings of one view, shown while it is on the screen."""
+
+    row: gr.Row
+    components: dict[str, Component]  # by the name of the setting
+
+
+def form(options: type, name: str, visible: bool) -> Form:
+    """The form of an Options dataclass, made where it is called."""
+    with gr.Row(visible=visible, elem_classes="options", elem_id=f"options-{name}") as row:
+        return Form(row, {setting.name: component(setting) for setting in settings(options)})
+
+
+def component(setting: Setting) -> Component:
+    knob = setting.knob
+    common = {"label": knob.label, "info": knob.info or None, "min_width": 220}
+    if setting.choices:
+        return gr.Radio(list(setting.choices), value=setting.default, **common)
+    if setting.kind is bool:
+        return gr.Checkbox(setting.default, **common)
+    if setting.kind is int and knob.low is not None and knob.high is not None:
+        return gr.Slider(knob.low, knob.high, value=setting.default, step=1, **common)
+    if setting.kind in (int, float):
+        return gr.Number(setting.default, minimum=knob.low, maximum=knob.high, **common)
+    return gr.Textbox(setting.default, max_lines=1, **common)

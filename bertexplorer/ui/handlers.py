@@ -1,0 +1,187 @@
+"""Handlers: the components of the page, read into a State, and an Answer written back to them."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store.library import PRECISIONS
+from bertexplorer.ui import pieces
+from bertexplorer.ui.explore import DEFAULTS, VIEWS, Answer, Explore
+from bertexplorer.ui.forms import Form
+from bertexplorer.ui.state import State, from_link, spans_of, write_spans
+
+Updates = dict[Any, Any]
+
+
+@dataclass(eq=False)
+class Handlers:
+    """One method an event. *memory* keeps what the boxes do not say: the hidden spans with the texts that they count
+    in, and the checkpoint in use (the box may hold one that could not be loaded)."""
+
+    explore: Explore
+    opening: State
+    text: gr.Textbox
+    pair: gr.Textbox
+    strip: gr.HTML
+    examples: gr.HTML
+    memory: gr.JSON
+    message: gr.HTML
+    view: gr.Radio
+    question: gr.HTML
+    plot: gr.Plot
+    caption: gr.HTML
+    receipt: gr.HTML
+    drawer: gr.Accordion
+    checkpoint: gr.Dropdown
+    precision: gr.Radio
+    facts: gr.HTML
+    forms: dict[str, Form]
+
+    def settings(self) -> list[tuple[str, str, Component]]:
+        """(view, setting, component) for every setting of every view."""
+        return [(view, name, c) for view, form in self.forms.items() for name, c in form.components.items()]
+
+    @property
+    def inputs(self) -> list[Component]:
+        return [self.memory, self.text, self.pair, self.precision, self.view, *(c for _, _, c in self.settings())]
+
+    @property
+    def shown(self) -> list[Any]:
+        """What every answer may change."""
+        return [self.memory, self.strip, self.message, self.plot, self.caption, self.receipt]
+
+    @property
+    def all(self) -> list[Any]:
+        """What a link, an example, another view or another checkpoint may change."""
+        boxes = [self.text, self.pair, self.view, self.question, self.examples]
+        chooser = [self.drawer, self.checkpoint, self.precision, self.facts]
+        forms = [*(form.row for form in self.forms.values()), *(c for _, _, c in self.settings())]
+        return [*self.shown, *boxes, *chooser, *forms]
+
+    def state(self, values: tuple[Any, ...], **changes: Any) -> State:
+        """What the components say, after an edit of the text if there was one."""
+        memory, text, pair, precision, view, *given = values
+        memory = memory if isinstance(memory, dict) else {}
+        before = State(
+            text=str(memory.get("text", self.opening.text)),
+            pair=str(memory.get("pair", "")),
+            hidden=spans_of(str(memory.get("hidden", ""))),
+            checkpoint=str(memory.get("checkpoint", self.opening.checkpoint)),
+            precision=precision if precision in PRECISIONS else self.opening.precision,
+            view=view if view in VIEWS else self.opening.view,
+        )
+        options = {
+            name: value for (of, name, _), value in zip(self.settings(), given, strict=True) if of == before.view
+        }
+        return replace(self.explore.typed(before, text, pair), options=options, **changes)
+
+    def show(self, answer: Answer) -> Updates:
+        """An answer as updates; what has no answer keeps its old, dimmed content."""
+        state = answer.state
+        memory = {"text": state.text, "pair": state.pair, "hidden": write_spans(state.hidden)}
+        out: Updates = {
+            self.memory: {**memory, "checkpoint": state.checkpoint},
+            self.message: pieces.message(answer.error),
+        }
+        if answer.strip is not None:
+            out[self.strip] = answer.strip
+        if answer.figure is not None and answer.checkpoint is not None:
+            out[self.plot] = answer.figure
+            out[self.caption] = pieces.caption(answer.said, VIEWS[state.view].NOTE)
+            out[self.receipt] = pieces.receipt(answer.checkpoint, answer.took_ms)
+        return out
+
+    def show_all(self, answer: Answer) -> Updates:
+        """The same, with the boxes, the settings and the picker brought in line with the state."""
+        state, checkpoint = answer.state, answer.checkpoint
+        out = {
+            **self.show(answer),
+            self.text: state.text,
+            self.pair: gr.update(value=state.pair, visible=bool(state.pair)),
+            self.view: state.view,
+            self.question: pieces.question(VIEWS[state.view]),
+            self.examples: pieces.examples(VIEWS[state.view]),
+            **{form.row: gr.update(visible=view == state.view) for view, form in self.forms.items()},
+        }
+        own = self.forms[state.view].components
+        out |= {own[name]: value for name, value in state.options.items() if name in own}
+        if checkpoint is not None:
+            label = f"{checkpoint.name} · {checkpoint.num_parameters / 1e6:,.1f} M parameters · {checkpoint.precision}"
+            out |= {self.drawer: gr.update(label=label), self.facts: pieces.facts(checkpoint)}
+            out |= {self.checkpoint: state.checkpoint, self.precision: state.precision}
+        return out
+
+    def edit(self, *values: Any) -> Updates:
+        return self.show(self.explore.answer(self.state(values)))
+
+    def switch(self, *values: Any) -> Updates:
+        return self.show_all(self.explore.answer(self.state(values)))
+
+    def unhide(self, *values: Any) -> Updates:
+        return self.show(self.explore.answer(self.state(values, hidden=())))
+
+    def press(self, event: gr.EventData, *values: Any) -> Updates:
+        """A chip was pressed; the browser says which span, and whether its mask was typed."""
+        state = self.state(values)
+        spans = spans_of(str(event._data.get("span", "")))
+        if spans:
+            try:
+                state = self.explore.pressed(state, spans[0], event._data.get("typed") == "1")
+            except (ExplorerError, ValueError) as error:
+                return {self.message: pieces.message(str(error))}
+        return {**self.show(self.explore.answer(state)), self.text: state.text, self.pair: state.pair}
+
+    def pick(self, event: gr.EventData, *values: Any) -> Updates:
+        """An example was pressed: its text and its settings take the place of the person's."""
+        state = self.state(values)
+        examples = VIEWS[state.view].EXAMPLES
+        number = event._data.get("example")
+        if not isinstance(number, int) or not 0 <= number < len(examples):
+            return {self.message: pieces.message("There is no such example. Pick one of those shown.")}
+        example = examples[number]
+        options = {**DEFAULTS[state.view], **example.options}
+        state = replace(state, text=example.text, pair=example.pair, hidden=(), options=options)
+        return self.show_all(self.explore.answer(state))
+
+    def open(self, request: gr.Request) -> Iterator[Updates]:
+        """The page as its link asks for it, or with the opening example."""
+        state = from_link(dict(request.query_params), self.opening, DEFAULTS)
+        error = ""
+        try:
+            for line in self.explore.fetch(state.checkpoint):
+                yield {self.message: pieces.message(line, error=False)}
+            self.explore.library.get(state.checkpoint, state.precision)
+        except ExplorerError as caught:
+            error = f"{caught} Shown with {self.opening.checkpoint} instead."
+            state = replace(state, checkpoint=self.opening.checkpoint, precision=self.opening.precision)
+        out = self.show_all(self.explore.answer(state))
+        yield {**out, self.message: pieces.message(error)} if error else out
+
+    def choose(self, name: str | None, *values: Any) -> Iterator[Updates]:
+        """Another checkpoint: fetched if need be, loaded, the view answered again. The old one stays if that fails."""
+        state = self.state(values)
+        name = (name or "").strip()
+        try:
+            for line in self.explore.fetch(name):
+                yield {self.message: pieces.message(line, error=False)}
+            self.explore.library.get(name, state.precision)
+        except ExplorerError as error:
+            yield {self.message: pieces.message(f"{error} Still using {state.checkpoint}.")}
+            return
+        yield self.show_all(self.explore.answer(replace(state, checkpoint=name)))
+
+    def set_precision(self, *values: Any) -> Updates:
+        return self.show_all(self.explore.answer(self.state(values)))
+
+    def export(self, kind: str, *values: Any) -> tuple[str, str]:
+        """(what the browser saves, message)"""
+        try:
+            name, content = self.explore.export(self.state(values), kind)
+        except (ExplorerError, ValueError) as error:
+            return "", pieces.message(str(error))
+        return json.dumps({"name": name, "content": content}), ""

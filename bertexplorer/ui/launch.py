@@ -1,0 +1,55 @@
+"""Launch: the page put on its port, in its look."""
+
+import sys
+
+import gradio as gr
+
+from bertexplorer.settings import ASSETS, Settings
+from bertexplorer.store.library import Library
+from bertexplorer.ui.page import build
+
+
+def theme() -> gr.themes.Base:
+    """Calm: one accent, generous space, faces that gradio bundles."""
+    return gr.themes.Base(
+        primary_hue=gr.themes.colors.blue,
+        neutral_hue=gr.themes.colors.slate,
+        text_size=gr.themes.sizes.text_lg,
+        radius_size=gr.themes.sizes.radius_md,
+        font=[gr.themes.GoogleFont("IBM Plex Sans"), "system-ui", "sans-serif"],
+        font_mono=[gr.themes.GoogleFont("IBM Plex Mono"), "ui-monospace", "monospace"],
+    )
+
+
+def launch(library: Library, settings: Settings, *, block: bool = True) -> int:
+    """Serve until interrupted. Returns 0, or 2 after saying on stderr why the port cannot be used."""
+    page = build(library, settings)
+    page.queue(api_open=False, default_concurrency_limit=16, max_size=256)
+    try:
+        page.launch(
+            server_name=settings.host,
+            server_port=settings.port,
+            share=False,
+            show_error=False,
+            quiet=True,
+            footer_links=[],
+            run_history=False,
+            enable_monitoring=False,
+            state_session_capacity=300,
+            max_file_size="25mb",
+            ssr_mode=False,
+            mcp_server=False,
+            theme=theme(),
+            css_paths=ASSETS / "style.css",
+            prevent_thread_lock=True,
+        )
+    except OSError as error:
+        if "empty port" not in str(error):
+            raise
+        told = f"Port {settings.port} is in use. Set BERTEXPLORER_PORT={settings.port + 1}, or stop the other program."
+        print(told, file=sys.stderr)  # noqa: T201 - the one place above the command line that speaks
+        return 2
+    print(f"BERT Explorer is open at {page.local_url}", flush=True)  # noqa: T201
+    if block:
+        page.block_thread()
+    return 0

@@ -1,0 +1,77 @@
+"""The small pieces of HTML on the page; everything that comes from outside is escaped here."""
+
+from html import escape
+from types import ModuleType
+
+from bertexplorer.model.checkpoint import HEAD_WORDS, Checkpoint
+from bertexplorer.store.catalogue import BY_NAME
+
+HEADER = """<header class="masthead"><h1>BERT Explorer</h1>
+<p>Click any word to hide it from BERT, and see what BERT would put there.</p></header>"""
+
+
+def question(tab: ModuleType) -> str:
+    """The question that a view answers, as its title."""
+    return f"<h2>{escape(tab.QUESTION)}</h2>"
+
+
+def examples(tab: ModuleType) -> str:
+    """The examples of a view as chips."""
+    chips = "".join(
+        f'<button type="button" class="example" data-example="{i}" title="{escape(e.text, quote=True)}">'
+        f"{escape(e.label)}</button>"
+        for i, e in enumerate(tab.EXAMPLES)
+    )
+    return f'<div class="examples" role="group" aria-label="Examples"><span>Try</span>{chips}</div>'
+
+
+def caption(said: str, note: str) -> str:
+    """The figure said aloud, and how not to misread it."""
+    return (
+        f'<p class="said" role="status" dir="auto">{escape(said)}</p>'
+        f'<details class="misread"><summary>How not to misread this</summary><p>{escape(note)}</p></details>'
+    )
+
+
+def message(text: str, *, error: bool = True) -> str:
+    """A sentence for the person: an error, or what is going on."""
+    if not text:
+        return ""
+    kind, role = ("error", "alert") if error else ("busy", "status")
+    return f'<p class="message {kind}" role="{role}" dir="auto">{escape(text)}</p>'
+
+
+def receipt(checkpoint: Checkpoint, took_ms: float) -> str:
+    """Which checkpoint, in which precision, how long."""
+    return f'<p class="receipt">{escape(checkpoint.name)} · {checkpoint.precision} · {took_ms:,.0f} ms</p>'
+
+
+def facts(checkpoint: Checkpoint) -> str:
+    """What is known of a loaded checkpoint, its absent heads included."""
+    config = checkpoint.config
+    held = [word for head, word in HEAD_WORDS.items() if head in checkpoint.heads]
+    absent = [word for head, word in HEAD_WORDS.items() if head not in checkpoint.heads]
+    items = {
+        "Family": f"{checkpoint.family}, {config.num_layers} layers of {config.num_heads} heads, {config.hidden_size} wide",
+        "Size": f"{checkpoint.num_parameters / 1e6:,.1f} M parameters, {checkpoint.num_bytes / 1e6:,.0f} MB in memory",
+        "Heads": (", ".join(held) or "none") + f" (absent: {', '.join(absent)})" * bool(absent),
+        "Licence": checkpoint.licence
+        or (BY_NAME[checkpoint.name].licence if checkpoint.name in BY_NAME else "not stated"),
+        "Revision": checkpoint.revision,
+        "Runs in": f"{checkpoint.precision} on {checkpoint.device.type}",
+        "Longest text": f"{config.max_positions:,} tokens",
+    }
+    if checkpoint.unused:
+        items["Left aside"] = f"a fine-tuned head ({', '.join(checkpoint.unused)})"
+    lines = "".join(f"<dt>{key}</dt><dd>{escape(value)}</dd>" for key, value in items.items())
+    return f'<dl class="facts">{lines}</dl>'
+
+
+def choice(name: str, here: bool) -> str:
+    """How the picker lists a checkpoint."""
+    entry = BY_NAME.get(name)
+    where = "on this disk" if here else "to download"
+    if entry is None:
+        return f"{name} · {where}"
+    heads = ", ".join(HEAD_WORDS[head] for head in entry.heads)
+    return f"{name} · {entry.parameters:g} M · {entry.megabytes:,.0f} MB · {heads} · {entry.licence} · {where}"

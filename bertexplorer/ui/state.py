@@ -1,0 +1,101 @@
+"""State: all that a person has set on the page, to and from the address bar's link."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from bertexplorer.model.text import Span, Text
+
+SPAN = re.compile(r"([01]):(\d{1,6})-(\d{1,6})")
+
+
+@dataclass(frozen=True)
+class State:
+    """What the page shows. *options* holds the settings of the view alone, by name."""
+
+    text: str
+    pair: str = ""
+    hidden: tuple[Span, ...] = ()
+    checkpoint: str = "mini"
+    precision: str = "auto"
+    view: str = "fill-mask"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def as_text(self) -> Text:
+        return Text(scrub(self.text), scrub(self.pair), self.hidden)
+
+
+def scrub(text: str | None) -> str:
+    """Without lone surrogates, which break the stream of answers to a browser."""
+    return (text or "").encode("utf-8", "ignore").decode("utf-8")
+
+
+def spans_of(written: str) -> tuple[Span, ...]:
+    """ "0:4-11,1:0-3" -> spans; whatever else stands there is passed over."""
+    found = (SPAN.fullmatch(part.strip()) for part in (written or "").split(",")[:600])
+    return tuple(Span(int(m[1]), int(m[2]), int(m[3])) for m in found if m and int(m[2]) < int(m[3]))
+
+
+def write_spans(spans: tuple[Span, ...]) -> str:
+    return ",".join(f"{s.side}:{s.start}-{s.end}" for s in spans)
+
+
+def toggle(spans: tuple[Span, ...], pressed: Span) -> tuple[Span, ...]:
+    """Hide *pressed*, or show it again if anything of it is hidden."""
+    from bertexplorer.model.text import overlap
+
+    kept = tuple(s for s in spans if not overlap(s, pressed))
+    return kept if len(kept) < len(spans) else (*spans, pressed)
+
+
+def follow(spans: tuple[Span, ...], side: int, old: str, new: str) -> tuple[Span, ...]:
+    """Spans of *side* moved along while its text is edited; those that the edit touches are dropped."""
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    shift, edge = len(new) - len(old), len(old) - tail
+    kept = []
+    for span in spans:
+        if span.side != side or span.end <= head:
+            kept.append(span)
+        elif span.start >= edge:
+            kept.append(Span(side, span.start + shift, span.end + shift))
+    return tuple(kept)
+
+
+def to_link(state: State, defaults: Mapping[str, Any]) -> str:
+    """The query that restores *state*; settings at their *defaults* are left out."""
+    query: dict[str, str] = {"view": state.view, "text": state.text}
+    if state.pair:
+        query["pair"] = state.pair
+    if state.hidden:
+        query["hidden"] = write_spans(state.hidden)
+    query["checkpoint"] = state.checkpoint
+    if state.precision != "auto":
+        query["precision"] = state.precision
+    query |= {name: str(value) for name, value in state.options.items() if value != defaults.get(name)}
+    return "?" + urlencode({key: scrub(value) for key, value in query.items()})
+
+
+def from_link(query: Mapping[str, str], otherwise: State, views: Mapping[str, Mapping[str, Any]]) -> State:
+    """The state that a link asks for. *views*: for each view its settings by name with their defaults. What is missing
+    or unknown is as in *otherwise*."""
+    if "text" not in query:
+        return otherwise
+    view = query.get("view", otherwise.view)
+    view = view if view in views else otherwise.view
+    return State(
+        text=scrub(query["text"]),
+        pair=scrub(query.get("pair")),
+        hidden=spans_of(query.get("hidden", "")),
+        checkpoint=scrub(query.get("checkpoint")) or otherwise.checkpoint,
+        precision=query.get("precision", otherwise.precision),
+        view=view,
+        options={name: scrub(query[name]) for name in views[view] if name in query},
+    )

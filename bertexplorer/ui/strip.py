@@ -1,0 +1,68 @@
+"""The strip: the text as token chips, each a button that hides its token from the checkpoint or shows it again."""
+
+from collections.abc import Mapping
+from html import escape
+from itertools import groupby
+
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.text import Encoding
+
+
+def draw(checkpoint: Checkpoint, encoding: Encoding, link: str, colours: Mapping[int, float] | None = None) -> str:
+    """HTML for the strip, everything a person typed escaped. *colours*: position -> 0 (pale) to 1 (dark)."""
+    parts = []
+    keys = [(side_of(encoding, i), encoding.words[i]) for i in range(len(encoding))]
+    for (side, word), group in groupby(range(len(encoding)), key=lambda i: keys[i]):
+        pieces = list(group)
+        chips = "".join(chip(checkpoint, encoding, i, (colours or {}).get(i)) for i in pieces)
+        joined = word is not None and len(pieces) > 1
+        parts.append(f'<span class="word side-{side}">{chips}</span>' if joined else chips)
+    if encoding.left_out:
+        parts.append(f'<span class="cut">cut here: {encoding.left_out:,} tokens left out</span>')
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in encoding.notes)
+    return (
+        f'<div class="strip" role="group" aria-label="Tokens. Press one to hide it or to show it again." dir="auto" '
+        f'data-link="{escape(link, quote=True)}">{"".join(parts)}</div>{notes}'
+    )
+
+
+def side_of(encoding: Encoding, position: int) -> int:
+    span = encoding.spans[position]
+    return span.side if span else encoding.segments[position]
+
+
+def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: float | None) -> str:
+    span = encoding.spans[position]
+    side = side_of(encoding, position)
+    label = label_of(checkpoint, encoding, position)
+    title = f"token {position}, id {encoding.original_ids[position]}"
+    if span is None or encoding.special[position]:
+        return f'<span class="chip special side-{side}" title="{title}">{escape(label)}</span>'
+    masked = encoding.ids[position] == encoding.mask_id
+    typed = encoding.original_ids[position] == encoding.mask_id
+    classes = f"chip side-{side}" + " masked" * masked + " more" * continues(checkpoint, encoding, position)
+    style = f' style="--p:{colour:.3f}"' if colour is not None and not masked else ""
+    classes += " tinted" * bool(style) + " dark" * (colour is not None and colour > 0.55 and not masked)
+    hides = f"hidden: {checkpoint.tokenizer.show(encoding.original_ids[position])}, " if masked and not typed else ""
+    where = f"{span.side}:{span.start}-{span.end}"
+    return (
+        f'<button type="button" class="{classes}" aria-pressed="{"true" if masked else "false"}" tabindex="-1" '
+        f'data-span="{where}" data-typed="{int(typed)}" title="{escape(hides + title, quote=True)}"{style}>'
+        f"{escape(checkpoint.tokenizer.mask_token if masked else label)}</button>"
+    )
+
+
+def label_of(checkpoint: Checkpoint, encoding: Encoding, position: int) -> str:
+    """What the chip reads: the piece as the vocabulary spells it; for byte-level pieces, the characters themselves."""
+    if checkpoint.tokenizer.kind == "WordPiece" or encoding.spans[position] is None:
+        return encoding.tokens[position]
+    return checkpoint.tokenizer.slice(encoding, position) or checkpoint.tokenizer.show(encoding.original_ids[position])
+
+
+def continues(checkpoint: Checkpoint, encoding: Encoding, position: int) -> bool:
+    """Whether the piece continues the word of the piece before it."""
+    return (
+        position > 0
+        and encoding.words[position] is not None
+        and encoding.words[position] == encoding.words[position - 1]
+    )

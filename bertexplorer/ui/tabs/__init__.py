@@ -1,0 +1,12 @@
+"""The views, left to right: each has TITLE, QUESTION, NOTE, EXAMPLES, an analysis and the figure that draws it."""
+
+from types import ModuleType
+
+from bertexplorer.ui.tabs import contrast, decoding, fill_mask, left_context, pseudo_likelihood, template
+
+TABS: tuple[ModuleType, ...] = (fill_mask, decoding, pseudo_likelihood, contrast, left_context, template)
+
+
+def slug(tab: ModuleType) -> str:
+    """The view's name in a link and on the command line."""
+    return tab.__name__.rpartition(".")[2].replace("_", "-")

@@ -1,0 +1,60 @@
+"""Every family is in the tuple, and its table leads from each tensor of transformers to ours and back."""
+
+import json
+from pathlib import Path
+
+import pytest
+from safetensors import safe_open
+
+from bertexplorer.model import families, names
+from bertexplorer.model.checkpoint import translate
+from bertexplorer.model.families import BY_MODEL_TYPE, FAMILIES
+from bertexplorer.model.load import build, load
+from tests.tiny import RECIPES
+
+
+def test_every_module_of_the_folder_is_in_the_tuple() -> None:
+    modules = {path.stem for path in Path(families.__file__).parent.glob("*.py")} - {"__init__"}
+    assert {family.__name__.rpartition(".")[2] for family in FAMILIES} == modules
+
+
+def test_a_recipe_exists_for_every_model_type() -> None:
+    assert {recipe.model_type for recipe in RECIPES.values()} == BY_MODEL_TYPE.keys()
+
+
+@pytest.mark.parametrize("name", [name for name in RECIPES if name not in ("bert-base", "bert-classifier")])
+def test_names_lead_there_and_back(tiny, name: str) -> None:
+    folder = tiny(name)
+    hf = json.loads((folder / "config.json").read_text())
+    family = BY_MODEL_TYPE[hf["model_type"]]
+    with safe_open(folder / "model.safetensors", "pt") as opened:
+        stored = set(opened.keys())
+    config = translate(family, hf)
+    modules = build(family, config, names.canonical(family, stored))
+    back = names.to_published(family, modules.state_dict())
+    extra = {names.tied_name(family, config)} if config.tied else set()
+    assert back.keys() - extra == stored - family.COPIES.keys()
+    for published, parts in back.items():
+        for part, ours in parts:
+            assert names.published(family, ours) == names.Source(published, part, len(parts))
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.MODEL_TYPES[0])
+def test_a_name_the_family_lacks_is_none(family) -> None:
+    assert names.published(family, "encoder.layers.0.attention.nothing.weight") is None
+    with pytest.raises(ValueError, match="no published name for somewhere.weight"):
+        names.to_published(family, {"somewhere.weight": None})
+
+
+def test_the_same_weights_under_two_names(tiny, tmp_path) -> None:
+    """XLM-R and CamemBERT are RoBERTa by another model_type; one file loads as all three."""
+    folder = tmp_path / "renamed"
+    folder.mkdir()
+    for path in tiny("xlm-roberta").iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    hf = json.loads((folder / "config.json").read_text())
+    for model_type in ("roberta", "camembert", "xlm-roberta"):
+        (folder / "config.json").write_text(json.dumps(hf | {"model_type": model_type}))
+        checkpoint = load(folder, precision="fp32")
+        assert checkpoint.family == model_type
+        assert checkpoint.config == load(tiny("xlm-roberta"), precision="fp32").config

@@ -1,0 +1,123 @@
+"""Changing a pass while it runs does what an independent computation does."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from bertexplorer.model.forward import Intervention
+from tests.model.conftest import Case, make_case
+from tests.tiny import RECIPES
+
+CLOSE = {"rtol": 0, "atol": 1e-5}
+HEAD = 8  # numbers of a head: 32 / 4
+OUTPUTS = ("attention.output.dense", "attention.out_lin", "attn.Wo")  # what mixes the heads, by family
+
+
+@pytest.fixture(scope="module", params=["bert", "roberta", "electra-generator", "distilbert", "modernbert"])
+def small(request: pytest.FixtureRequest, tiny) -> Case:
+    return make_case(request.param, RECIPES[request.param].model, tiny(request.param))
+
+
+def refer(case: Case, layer: int, change) -> Tensor:
+    """The reference's last vectors with *change* made to the numbers that enter the output of attention."""
+    mixing = [module for name, module in case.theirs.named_modules() if name.endswith(OUTPUTS)]
+    handle = mixing[layer].register_forward_pre_hook(lambda _, args: (change(args[0].clone()), *args[1:]))
+    try:
+        return case.refer().hidden_states[-1][case.mask]
+    finally:
+        handle.remove()
+
+
+@pytest.mark.parametrize("attention", [False, True])
+@pytest.mark.parametrize("factor", [0.0, 0.5])
+def test_head_mask(small: Case, factor: float, attention: bool) -> None:
+    layer, head = 1, 2
+    head_mask = torch.ones(small.ours.config.num_layers, 4)
+    head_mask[layer, head] = factor
+
+    def scale(context: Tensor) -> Tensor:
+        context[..., head * HEAD : (head + 1) * HEAD] *= factor
+        return context
+
+    mine = small.run(intervention=Intervention(head_mask=head_mask), attention=attention).last[small.mask]
+    torch.testing.assert_close(mine, refer(small, layer, scale), **CLOSE)
+    assert (mine - small.run().last[small.mask]).abs().max() > 0.01
+
+
+def test_head_outputs_put_in_from_elsewhere(small: Case) -> None:
+    layer, head = 2, 1
+    donor = torch.randn(3, 40, HEAD, generator=torch.Generator().manual_seed(1))
+
+    def patch(context: Tensor) -> Tensor:
+        context[..., head * HEAD : (head + 1) * HEAD] = donor
+        return context
+
+    mine = small.run(intervention=Intervention(head_outputs={(layer, head): donor}), head_outputs=True)
+    torch.testing.assert_close(mine.last[small.mask], refer(small, layer, patch), **CLOSE)
+    assert torch.equal(mine.head_outputs[layer][:, head], donor)
+
+
+def test_a_heads_own_output_put_back_changes_nothing(small: Case) -> None:
+    plain = small.run(head_outputs=True)
+    own = {(1, h): plain.head_outputs[1][:, h] for h in range(4)}
+    again = small.run(intervention=Intervention(head_outputs=own))
+    torch.testing.assert_close(again.last[small.mask], plain.last[small.mask], **CLOSE)
+
+
+@pytest.mark.parametrize("attention", [False, True])
+def test_causal_never_looks_right(small: Case, attention: bool) -> None:
+    causal, ids, at = Intervention(causal=True), small.ids[:1], 17
+    other = ids.clone()
+    other[0, at] = (other[0, at] + 1) % small.ours.config.vocab_size
+    first, second = (small.ours.encoder(i, intervention=causal, attention=attention) for i in (ids, other))
+    for a, b in zip(first.hidden, second.hidden, strict=True):
+        assert torch.equal(a[:, :at], b[:, :at])
+    assert not torch.allclose(first.last[:, at:], second.last[:, at:], atol=1e-3)
+    assert not torch.allclose(*(small.ours.encoder(i).last[:, :at] for i in (ids, other)), atol=1e-3)
+
+
+@pytest.mark.parametrize("attention", [False, True])
+def test_causal_equals_reading_each_beginning_alone(small: Case, attention: bool) -> None:
+    """In every layer token i attends to 0..i, so its vector is that of a causal pass over the beginning alone."""
+    causal = Intervention(causal=True)
+    whole = small.ours.encoder(small.ids[:1], intervention=causal, attention=attention).last
+    for end in (1, 2, 9, 30):
+        part = small.ours.encoder(small.ids[:1, :end], intervention=causal, attention=attention).last
+        torch.testing.assert_close(whole[:, :end], part, **CLOSE)
+
+
+def test_causal_equals_transformers_with_a_causal_mask(tiny) -> None:
+    case = make_case("bert", "BertForPreTraining", tiny("bert"))
+    left = torch.ones(40, 40, dtype=torch.bool).tril()[None, None] & case.mask[:, None, None, :]
+    theirs = case.refer(attention_mask=torch.zeros(left.shape).masked_fill(~left, torch.finfo(torch.float32).min))
+    mine = case.run(intervention=Intervention(causal=True), attention=True)
+    for a, b in zip(mine.hidden, theirs.hidden_states, strict=True):
+        torch.testing.assert_close(a[case.mask], b[case.mask], **CLOSE)
+    for a, b in zip(mine.attention, theirs.attentions, strict=True):
+        torch.testing.assert_close(a.transpose(1, 2)[case.mask], b.transpose(1, 2)[case.mask], **CLOSE)
+
+
+def test_head_mask_and_causal_ignore_padding(small: Case) -> None:
+    head_mask = torch.ones(small.ours.config.num_layers, 4)
+    head_mask[0, 3] = 0
+    both, end = Intervention(head_mask=head_mask, causal=True), int(small.mask[-1].sum())
+    segments = None if small.segments is None else small.segments[-1:, :end]
+    alone = small.ours.encoder(small.ids[-1:, :end], segments, intervention=both).last
+    torch.testing.assert_close(small.run(intervention=both).last[-1:, :end], alone, **CLOSE)
+
+
+def test_from_embeddings_is_the_second_half_of_forward(small: Case) -> None:
+    whole = small.run(attention=True)
+    half = small.ours.encoder.from_embeddings(whole.hidden[0], small.mask, attention=True)
+    assert all(torch.equal(a, b) for a, b in zip(whole.hidden, half.hidden, strict=True))
+    words = small.ours.encoder.embeddings.words(small.ids)
+    assert torch.equal(small.ours.encoder.embeddings.finish(words, small.segments), whole.hidden[0])
+
+
+def test_local_layers_see_only_their_window(tiny) -> None:
+    case = make_case("modernbert", "ModernBertForMaskedLM", tiny("modernbert"))
+    place = torch.arange(40)
+    near = (place[:, None] - place).abs() <= 4  # local_attention 8: 4 on each side
+    for layer, weights in enumerate(case.run(attention=True).attention):
+        beyond = weights[0].masked_select(~near)
+        assert beyond.max() == 0 if layer in (1, 2, 4) else beyond.max() > 0.001

@@ -1,0 +1,147 @@
+"""Every way in which a sound checkpoint may be written loads, and gives the same numbers."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from tests.tiny import RECIPES, write
+
+IDS = torch.arange(5, 25)[None]
+MLM_BIAS = "cls.predictions.bias"
+WORDS = "bert.embeddings.word_embeddings.weight"
+
+
+def rewrite(folder: Path, change) -> None:
+    """*change* is given the tensors by name and returns what the file shall hold."""
+    path = folder / "model.safetensors"
+    save_file(change(load_file(path)), path, metadata={"format": "pt"})
+
+
+def reconfigure(folder: Path, **numbers: object) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | numbers))
+
+
+def logits(checkpoint: Checkpoint) -> torch.Tensor:
+    return checkpoint.masked_lm(checkpoint.encoder(IDS).last)
+
+
+def shard(folder: Path) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    files = {name: f"model-0000{1 + i % 2}-of-00002.safetensors" for i, name in enumerate(tensors)}
+    for file in set(files.values()):
+        save_file({n: t for n, t in tensors.items() if files[n] == file}, folder / file)
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": files}))
+
+
+def old_spelling(tensors: dict) -> dict:
+    spelt = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+    for new, old in spelt.items():
+        tensors = {name.replace(new, old): tensor for name, tensor in tensors.items()}
+    return tensors
+
+
+GOOD = {
+    "sharded": shard,
+    "gamma and beta": lambda f: rewrite(f, old_spelling),
+    "no prefix": lambda f: rewrite(f, lambda t: {n.removeprefix("bert."): v for n, v in t.items()}),
+    "stray position_ids": lambda f: rewrite(
+        f,
+        lambda t: t | {"bert.embeddings.position_ids": torch.arange(64)[None], "a.rotary_emb.inv_freq": torch.ones(4)},
+    ),
+    "copies of the decoder": lambda f: rewrite(
+        f,
+        lambda t: t | {"cls.predictions.decoder.weight": t[WORDS] + 0, "cls.predictions.decoder.bias": t[MLM_BIAS] + 0},
+    ),
+    "only the copy of the bias": lambda f: rewrite(
+        f, lambda t: {"cls.predictions.decoder.bias" if n == MLM_BIAS else n: v for n, v in t.items()}
+    ),
+    "classifier beside it": lambda f: rewrite(f, lambda t: t | {"classifier.weight": torch.ones(3, 32)}),
+    "unknown config fields": lambda f: reconfigure(f, id2label={"0": "a"}, my_field=[1], transformers_version="9"),
+    "older config": lambda f: reconfigure(f, model_type="bert", gradient_checkpointing=False),
+}
+
+
+@pytest.mark.parametrize("change", GOOD.values(), ids=GOOD.keys())
+def test_sound_variants_give_the_same_numbers(tiny, tiny_copy, change) -> None:
+    folder = tiny_copy("bert")
+    change(folder)
+    whole, other = load(tiny("bert"), precision="fp32"), load(folder, precision="fp32")
+    assert torch.equal(logits(whole), logits(other))
+    assert whole.heads.keys() == other.heads.keys()
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_heads_are_those_that_the_file_holds(tiny, name: str) -> None:
+    pretraining = {"masked_lm", "pooler", "next_sentence"}
+    held = {
+        "bert": pretraining,
+        "bert-untied": pretraining,
+        "bert-base": {"pooler"},
+        "bert-classifier": {"pooler"},
+        "electra-discriminator": {"replaced_token"},
+        "electra-wide": {"replaced_token"},
+    }
+    assert load(tiny(name), precision="fp32").heads.keys() == held.get(name, {"masked_lm"})
+
+
+def test_an_absent_head_is_announced_and_not_made_up(tiny) -> None:
+    checkpoint = load(tiny("bert-mlm"), name="mine", precision="fp32")
+    with pytest.raises(ExplorerError, match="mine has no next-sentence head .*fill-mask.*random"):
+        _ = checkpoint.next_sentence
+    with pytest.raises(ExplorerError, match="no fill-mask head .*replaced-token"):
+        _ = load(tiny("electra-wide"), precision="fp32").masked_lm
+
+
+def test_a_fine_tuned_head_is_left_aside_and_listed(tiny) -> None:
+    assert load(tiny("bert-classifier"), precision="fp32").unused == ("classifier.bias", "classifier.weight")
+    assert load(tiny("bert"), precision="fp32").unused == ()
+
+
+def test_an_untied_decoder_is_its_own_matrix(tiny) -> None:
+    checkpoint = load(tiny("bert-untied"), precision="fp32")
+    stored = load_file(checkpoint.folder / "model.safetensors")
+    assert torch.equal(checkpoint.masked_lm.output.weight, stored["cls.predictions.decoder.weight"])
+    assert not torch.equal(checkpoint.masked_lm.output.weight, checkpoint.encoder.embeddings.words.weight)
+
+
+def test_a_tied_decoder_is_counted_and_held_once(tiny) -> None:
+    checkpoint = load(tiny("bert"), precision="fp32")
+    assert checkpoint.masked_lm.output.weight is checkpoint.encoder.embeddings.words.weight
+    stored = load_file(checkpoint.folder / "model.safetensors").values()
+    assert checkpoint.num_parameters == sum(t.numel() for t in stored)
+    assert checkpoint.num_bytes == 4 * checkpoint.num_parameters
+
+
+def test_loaded_weights_outlive_their_file(tiny_copy) -> None:
+    checkpoint = load(tiny_copy("bert"), precision="fp32")
+    before = logits(checkpoint)
+    path = checkpoint.folder / "model.safetensors"
+    path.write_bytes(bytes(path.stat().st_size))
+    assert torch.equal(before, logits(checkpoint))
+
+
+def test_what_is_said_about_a_checkpoint(tiny_copy, tmp_path) -> None:
+    folder = tiny_copy("roberta")
+    (folder / "README.md").write_text("---\nlicense: apache-2.0\n---\n# A model\n")
+    checkpoint = load(folder, precision="fp32")
+    assert (checkpoint.name, checkpoint.family, checkpoint.licence) == ("roberta", "roberta", "apache-2.0")
+    assert not any(p.requires_grad for p in checkpoint.encoder.parameters())
+    assert not checkpoint.encoder.training
+    first = checkpoint.revision
+    assert first.startswith("sha256:")
+    assert load(write(tmp_path / "other", "roberta", seed=1), precision="fp32").revision != first
+    snapshot = folder.rename(tmp_path / ("0123456789" * 4))
+    assert load(snapshot, precision="fp32").revision == snapshot.name
+
+
+def test_positions_are_counted_after_the_padding_id(tiny) -> None:
+    config = load(tiny("roberta"), precision="fp32").config
+    assert (config.max_positions, config.first_position) == (62, 2)

@@ -1,0 +1,61 @@
+"""Looking a word up, showing a piece to a person, and changing single ids of an encoding."""
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Tokenizer, clean
+
+
+@pytest.fixture(scope="module")
+def bert(tiny) -> Tokenizer:
+    return load(tiny("bert"), precision="fp32", device="cpu").tokenizer
+
+
+@pytest.fixture(scope="module")
+def roberta(tiny) -> Tokenizer:
+    return load(tiny("roberta"), precision="fp32", device="cpu").tokenizer
+
+
+@pytest.mark.parametrize("word", ["paris", "cats", "unbelievable", "PARIS", " the "])
+def test_a_word_has_the_pieces_that_it_has_in_a_sentence(bert: Tokenizer, roberta: Tokenizer, word: str) -> None:
+    for tokenizer in (bert, roberta):
+        encoding = tokenizer.encode(f"the {word.strip()}")
+        last = max(w for w in encoding.words if w is not None)
+        inside = tuple(i for i, w in zip(encoding.ids, encoding.words, strict=True) if w == last)
+        assert tokenizer.pieces(word) == inside
+
+
+@pytest.mark.parametrize("word", ["", "  ", "[MASK]", "\u200b", "\x00"])
+def test_what_is_no_word_is_refused(bert: Tokenizer, word: str) -> None:
+    with pytest.raises(ExplorerError, match="not a word to look up"):
+        bert.pieces(word)
+
+
+def test_pieces_are_shown_as_a_person_reads_them(bert: Tokenizer, roberta: Tokenizer) -> None:
+    vocabulary = bert.whole.get_vocab()
+    assert bert.show(vocabulary["##s"]) == "##s"
+    assert bert.show(vocabulary["paris"]) == "paris"
+    assert bert.show(10**6) == "#1000000"
+    first, *rest = (roberta.show(i) for i in roberta.pieces("doctors"))
+    assert "Ġ" not in first
+    assert all(piece.startswith("…") for piece in rest)
+    assert roberta.show(roberta.mask_id) == "<mask>"
+
+
+def test_pieces_put_together_are_the_word(bert: Tokenizer, roberta: Tokenizer) -> None:
+    for tokenizer in (bert, roberta):
+        assert tokenizer.join(tokenizer.pieces("unbelievable")) == "unbelievable"
+
+
+def test_ids_of_an_encoding_are_changed_in_a_copy(bert: Tokenizer) -> None:
+    encoding = bert.encode("the cat sat")
+    changed = encoding.with_ids({2: bert.mask_id})
+    assert changed.masked == (2,)
+    assert encoding.masked == ()
+    assert changed.original_ids == encoding.ids == encoding.original_ids
+
+
+def test_clean_counts_what_it_removes_and_keeps_line_breaks() -> None:
+    assert clean("a\x00b\u200bc\ud83d") == ("abc", 3)
+    assert clean("tab\tline\nother\r 日本 e\u0301 👩\u200d👧") == ("tab\tline\nother\r 日本 e\u0301 👩\u200d👧", 0)
