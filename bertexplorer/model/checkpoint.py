@@ -124,10 +124,10 @@ def translate(family: ModuleType, hf: dict[str, Any]) -> EncoderConfig:
         check_bounds(config)
     except KeyError as error:
         raise ExplorerError(f"config.json lacks {error.args[0]!r}. Download it again.") from error
-    except (TypeError, ValueError, IndexError, AttributeError) as error:
+    except (TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         raise ExplorerError(f"config.json cannot be used: {error}") from error
     for activation in (config.activation, config.head_activation):
-        if activation not in ACTIVATIONS:
+        if not isinstance(activation, str) or activation not in ACTIVATIONS:
             raise ExplorerError(f"config.json gives activation {activation!r}; wanted one of {', '.join(ACTIVATIONS)}.")
     if hf.get("position_embedding_type", "absolute") != "absolute":
         raise ExplorerError(

@@ -1,6 +1,7 @@
 """EncoderConfig: the numbers that make an encoder, in one vocabulary for every family."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 
@@ -58,7 +59,11 @@ BOUNDS = {  # refused before anything is allocated
     "num_segments": (0, 16),
     "embedding_size": (0, 4096),
     "window": (0, 8192),
+    "pad_id": (0, 1_000_000),
+    "first_position": (0, 8192),
 }
+REALS = {"norm_eps": (1e-30, 1.0), "dropout": (0.0, 1.0), "attention_dropout": (0.0, 1.0)}
+FLAGS = ("tied", "bias", "norm_bias", "head_bias")
 
 
 def check_bounds(config: EncoderConfig) -> None:
@@ -67,8 +72,27 @@ def check_bounds(config: EncoderConfig) -> None:
         value = getattr(config, field)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise ValueError(f"config.json gives {field} = {value!r}; wanted a whole number from {low} to {high:,}.")
+    for field, (least, most) in REALS.items():
+        value = getattr(config, field)
+        if not isinstance(value, int | float) or not least <= value <= most:  # NaN is not between any two
+            raise ValueError(f"config.json gives {field} = {value!r}; wanted a number from {least} to {most}.")
+    for field in FLAGS:
+        if not isinstance(getattr(config, field), bool):
+            raise ValueError(f"config.json gives {field} = {getattr(config, field)!r}; wanted true or false.")
+    check_agreement(config)
+
+
+def check_agreement(config: EncoderConfig) -> None:
+    """Raise ValueError if numbers that are each within bounds do not go together."""
+    if config.pad_id >= config.vocab_size:
+        raise ValueError(f"config.json gives pad_id = {config.pad_id}, beyond vocab_size = {config.vocab_size}.")
     if config.hidden_size % config.num_heads:
         raise ValueError(
             f"config.json gives hidden_size = {config.hidden_size} and num_heads = {config.num_heads}; "
             "the first must be a multiple of the second."
         )
+    if config.rope_theta:
+        if not all(0 < theta < inf for theta in config.rope_theta):
+            raise ValueError(f"config.json gives rope_theta = {config.rope_theta}; wanted two numbers above 0.")
+        if config.head_size % 2:
+            raise ValueError(f"config.json gives heads of {config.head_size} numbers; rotary positions need pairs.")

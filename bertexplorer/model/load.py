@@ -1,5 +1,6 @@
 """A folder of config.json, safetensors and a tokenizer -> a Checkpoint, strictly."""
 
+from functools import reduce
 from pathlib import Path
 from types import ModuleType
 from typing import cast
@@ -42,6 +43,7 @@ def load(
     dtype = precisions.resolve(precision, device)
     fill(modules, sources, dtype, device)
     if config.tied and "masked_lm" in modules:
+        check_copies(family, stored)
         tie(family, modules, names, stored)
     modules.requires_grad_(False).eval()
     pack(modules, shared=True)
@@ -61,7 +63,7 @@ def load(
         tokenizer=tokenizer,
         precision=precisions.NAMES[dtype],
         device=device,
-        stored_dtype=DTYPES[next(iter(stored.values())).dtype],
+        stored_dtype=reduce(torch.promote_types, (DTYPES[entry.dtype] for entry, _, _ in sources.values())),
         hf_config=hf,
         folder=folder,
         licence=read_licence(folder),
@@ -79,6 +81,8 @@ def build(family: ModuleType, config: EncoderConfig, names: dict[str, str]) -> n
             wanted.discard(tied_name(family, config))
             if any(name in names and not is_task_head(name) for name in wanted):
                 modules[head] = module
+        if "next_sentence" in modules and "pooler" not in modules:
+            modules["pooler"] = HEADS["pooler"](config)  # so that match says that it is missing
     return modules
 
 
@@ -149,6 +153,16 @@ def fill(
             f"The weights contain NaN or infinity in {len(broken)} of {len(sources)} tensors (first: {broken[0]}); "
             "this checkpoint is broken. Use another copy."
         )
+
+
+def check_copies(family: ModuleType, stored: dict[str, Stored]) -> None:
+    """Refuse a second copy that is none: transformers would leave the two apart, and so could not be followed."""
+    for copy, original in family.COPIES.items():
+        if copy in stored and original in stored and not torch.equal(stored[copy].read(), stored[original].read()):
+            raise ExplorerError(
+                f"{copy} differs from {original}, though config.json ties them. Set tie_word_embeddings to false in "
+                "config.json if they are meant to differ."
+            )
 
 
 def tie(family: ModuleType, modules: nn.ModuleDict, names: dict[str, str], stored: dict[str, Stored]) -> None:

@@ -59,10 +59,10 @@ def canonical(family: ModuleType, found: Iterable[str]) -> dict[str, str]:
         prefixed = family.PREFIX + clean
         if bare and any(prefixed.startswith(start) for start in known):
             clean = prefixed
-        original = family.COPIES.get(clean)
-        if original is not None and original in found:
-            continue
-        names[original or clean] = name
+        if clean in family.COPIES:  # where the two differ, transformers computes with the copy
+            names[family.COPIES[clean]] = name
+        else:
+            names.setdefault(clean, name)
     return names
 
 

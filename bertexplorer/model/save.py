@@ -16,10 +16,11 @@ from bertexplorer.model.names import tied_name, to_published
 def save(checkpoint: Checkpoint, folder: str | Path) -> None:
     """Write config.json, model.safetensors and the tokenizer as transformers reads them, in the dtype that the
     checkpoint was stored in. Raises ExplorerError if it runs in a lower precision than that."""
-    if checkpoint.precision == "bf16" and checkpoint.stored_dtype != torch.bfloat16:
+    running = next(checkpoint.encoder.parameters()).dtype
+    if torch.promote_types(running, checkpoint.stored_dtype) != running:
         raise ExplorerError(
-            f"{checkpoint.name} was loaded in bf16 but is stored in {checkpoint.stored_dtype}: saving loses digits. "
-            'Load it with precision="fp32" first.'
+            f"{checkpoint.name} was loaded in {checkpoint.precision} but is stored in {checkpoint.stored_dtype}: "
+            'saving loses digits. Load it with precision="fp32" first.'
         )
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -32,6 +33,8 @@ def save(checkpoint: Checkpoint, folder: str | Path) -> None:
         if name != tied:
             whole = torch.cat([ours[key] for _, key in parts]) if len(parts) > 1 else ours[parts[0][1]]
             tensors[name] = whole.to("cpu", checkpoint.stored_dtype).contiguous()
+    if not checkpoint.config.tied:  # then transformers looks for the second copy too
+        tensors |= {copy: tensors[name].clone() for copy, name in family.COPIES.items() if name in tensors}
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "config.json").write_text(json.dumps(checkpoint.hf_config, indent=2), "utf-8")
     checkpoint.tokenizer.save(folder)

@@ -60,7 +60,7 @@ def weight_files(folder: Path) -> list[Path]:
         )
     try:
         names = sorted(set(json.loads(index.read_text("utf-8"))["weight_map"].values()))
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise ExplorerError(f"{index.name} is not a list of weight files. Download it again.") from error
     for name in names:
         if not isinstance(name, str) or Path(name).name != name or not (folder / name).is_file():

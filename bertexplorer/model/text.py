@@ -22,6 +22,13 @@ SPECIAL = {  # what each special token is called, BERT's spelling first
     "unk": ("[UNK]", "<unk>"),
 }
 FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt")
+VOCABULARIES = (  # what a tokenizer can be built from, where there is no tokenizer.json
+    ("vocab.txt",),
+    ("vocab.json", "merges.txt"),
+    ("sentencepiece.bpe.model",),
+    ("spiece.model",),
+    ("tokenizer.model",),
+)
 
 
 class Span(NamedTuple):
@@ -162,7 +169,7 @@ class Tokenizer:
         full = self.whole.encode(*pair)
         kept = self.cut.encode(*pair) if len(full) > self.max_tokens else full
         left_out = len(full) - len(kept)
-        if all(kept.special_tokens_mask):
+        if 0 not in kept.sequence_ids:
             raise ExplorerError("The text holds nothing that this checkpoint can read. Type a sentence.")
         encoding = self.describe(kept, (first, second if len(pair) == 2 else ""), text.hidden)
         notes += more
@@ -187,9 +194,10 @@ class Tokenizer:
             spans.append(Span(side, start, max(start, end)))
             words.append(word + (count if side else 0))
         special = tuple(i in self.special_ids and i != self.mask_id for i in kept.ids)
+        typed = [odd and token != self.special.get("unk") for odd, token in zip(special, kept.tokens, strict=True)]
         ids = [
             self.mask_id if s is not None and not odd and any(overlap(s, h) for h in hidden) else i
-            for i, s, odd in zip(kept.ids, spans, special, strict=True)
+            for i, s, odd in zip(kept.ids, spans, typed, strict=True)
         ]
         return Encoding(
             texts=texts,
@@ -238,6 +246,8 @@ def overlap(a: Span, b: Span) -> bool:
 
 def convert(folder: Path) -> tokenizers.Tokenizer:
     """Build a tokenizer from the older vocabulary files with transformers; code in the folder is never run."""
+    if not any(all((folder / name).is_file() for name in names) for names in VOCABULARIES):
+        raise FileNotFoundError("no vocabulary")  # transformers would make one up, of the special tokens alone
     from transformers import AutoTokenizer
 
     slow = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)

@@ -16,7 +16,7 @@ def theme() -> gr.themes.Base:
         neutral_hue=gr.themes.colors.slate,
         text_size=gr.themes.sizes.text_lg,
         radius_size=gr.themes.sizes.radius_md,
-        font=[gr.themes.GoogleFont("IBM Plex Sans"), "system-ui", "sans-serif"],
+        font=[gr.themes.GoogleFont("IBM Plex Sans", weights=(400, 700)), "system-ui", "sans-serif"],
         font_mono=[gr.themes.GoogleFont("IBM Plex Mono"), "ui-monospace", "monospace"],
     )
 

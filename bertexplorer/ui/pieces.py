@@ -52,7 +52,8 @@ def facts(checkpoint: Checkpoint) -> str:
     held = [word for head, word in HEAD_WORDS.items() if head in checkpoint.heads]
     absent = [word for head, word in HEAD_WORDS.items() if head not in checkpoint.heads]
     items = {
-        "Family": f"{checkpoint.family}, {config.num_layers} layers of {config.num_heads} heads, {config.hidden_size} wide",
+        "Family": checkpoint.family,
+        "Shape": f"{config.num_layers} layers of {config.num_heads} heads, {config.hidden_size:,} wide",
         "Size": f"{checkpoint.num_parameters / 1e6:,.1f} M parameters, {checkpoint.num_bytes / 1e6:,.0f} MB in memory",
         "Heads": (", ".join(held) or "none") + f" (absent: {', '.join(absent)})" * bool(absent),
         "Licence": checkpoint.licence

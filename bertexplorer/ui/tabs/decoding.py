@@ -7,8 +7,8 @@ from bertexplorer.ui.example import Example
 TITLE = "Several masks"
 QUESTION = "How should several blanks be filled together?"
 NOTE = (
-    "Independent answers ignore each other, so their product is no probability of the sentence. Scored in order, "
-    "each word is judged given the ones before it; only those numbers compare. BERT was never trained to write left to right."
+    "Independent answers ignore each other, so their product is no probability of the sentence. Scored in order, each "
+    "word is judged given the ones before it; only those numbers compare. BERT never learnt to write left to right."
 )
 EXAMPLES = (
     Example("Two words that must agree", "She poured the [MASK] into the [MASK]."),
