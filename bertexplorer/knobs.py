@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+YES_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class Setting:
         if self.choices and value not in self.choices:
             raise ValueError(f"{label}: got {value!r}; wanted one of {', '.join(self.choices)}.")
         try:
-            value = self.kind(value)
-        except (TypeError, ValueError) as error:
+            value = YES_NO[str(value).lower()] if self.kind is bool else self.kind(value)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"{label}: got {value!r}; wanted {self.wanted()}.") from error
         low, high = self.knob.low, self.knob.high
         if self.kind in (int, float) and not (

@@ -1,7 +1,6 @@
 """Pseudo-likelihood: how likely each token is given all the others, and so how likely the sentence is."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -22,6 +21,7 @@ class Options:
     hide: Annotated[Hide, Knob("Hide each time", info="the second keeps long words from vouching for themselves")] = (
         "the piece"
     )
+    most: Annotated[int, Knob("Score at most", 1, 8192, info="tokens, from the left; each one is a pass")] = 128
 
 
 @dataclass(frozen=True)
@@ -34,35 +34,31 @@ class PseudoLikelihood:
     total: float  # nats: the pseudo-log-likelihood (Salazar et al., 2020)
     perplexity: float  # exp(-total / scored tokens): 1 is certain, the vocabulary's size is no idea
     scored: int  # tokens that count
+    unscored: int  # tokens beyond Options.most
 
 
-def run(
-    checkpoint: Checkpoint,
-    text: Text | str,
-    *,
-    options: Options = Options(),
-    progress: Callable[[float], None] = lambda share: None,
-) -> PseudoLikelihood:
-    """Hide each token in turn and read its probability. Words hidden by a click count as they were typed. *progress* is
-    told the share done, 0 to 1. Raises ExplorerError if nothing can be scored."""
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> PseudoLikelihood:
+    """Hide each token in turn and read its probability. Words hidden by a click count as they were typed. Raises
+    ExplorerError if nothing can be scored."""
     _ = checkpoint.masked_lm
     encoding = checkpoint.tokenizer.encode(text)
     whole = encoding.with_ids(dict(enumerate(encoding.original_ids)))
     spots = [i for i, odd in enumerate(whole.special) if not odd and whole.ids[i] != whole.mask_id]
     if not spots:
         raise ExplorerError("Only masks were typed, so there is no word to score. Type a sentence.")
+    unscored = max(0, len(spots) - options.most)
+    spots = spots[: options.most]
     hidden = [whole.with_ids(dict.fromkeys(hide(whole, i, options.hide), whole.mask_id)) for i in spots]
     log_probabilities = np.full(len(whole), np.nan, dtype=np.float32)
     ranks = np.zeros(len(whole), dtype=np.int64)
-    for done, (spot, row) in enumerate(
-        zip(spots, masked_log_probs(checkpoint, hidden, positions=[[s] for s in spots]), strict=True), 1
-    ):
+    found = masked_log_probs(checkpoint, hidden, positions=[[s] for s in spots])
+    for spot, row in zip(spots, found, strict=True):
         token = whole.ids[spot]
         log_probabilities[spot] = float(row[0, token])
         ranks[spot] = 1 + int((row[0] > row[0, token]).sum())
-        progress(done / len(spots))
     total = float(np.nansum(log_probabilities))
-    return PseudoLikelihood(whole.tokens, log_probabilities, ranks, total, math.exp(-total / len(spots)), len(spots))
+    perplexity = math.exp(-total / len(spots))
+    return PseudoLikelihood(whole.tokens, log_probabilities, ranks, total, perplexity, len(spots), unscored)
 
 
 def hide(encoding: Encoding, spot: int, how: Hide) -> list[int]:

@@ -18,7 +18,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding, Span
 from bertexplorer.store.library import Library
 from bertexplorer.ui import strip
-from bertexplorer.ui.state import State, follow, scrub, to_link, toggle
+from bertexplorer.ui.state import State, follow, scrub, to_link
 from bertexplorer.ui.tabs import TABS, slug
 
 VIEWS: dict[str, ModuleType] = {slug(tab): tab for tab in TABS}
@@ -93,13 +93,13 @@ class Explore:
         except ExplorerError:
             return typed
 
-    def pressed(self, state: State, span: Span, typed: bool) -> State:
-        """A chip was pressed: hide it or show it. A typed mask hides nothing, so the best answer takes its place."""
-        if not typed:
-            return replace(state, hidden=toggle(state.hidden, span))
+    def filled(self, state: State, span: Span) -> State:
+        """A typed mask was pressed. It hides nothing that could be shown, so the best answer takes its place."""
         checkpoint = self.library.get(state.checkpoint, state.precision)
         encoding = encode_masked(checkpoint, state.as_text)
-        position = encoding.spans.index(span)
+        position = next((p for p in encoding.masked if encoding.spans[p] == span), None)
+        if position is None:
+            return state
         row = next(masked_log_probs(checkpoint, [encoding], positions=[[position]]))[0]
         word = checkpoint.tokenizer.join([int(row.argmax())]).removeprefix("##")
         old = encoding.texts[span.side]

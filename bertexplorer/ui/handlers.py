@@ -1,27 +1,29 @@
 """Handlers: the components of the page, read into a State, and an Answer written back to them."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Span
 from bertexplorer.store.library import PRECISIONS
 from bertexplorer.ui import pieces
 from bertexplorer.ui.explore import DEFAULTS, VIEWS, Answer, Explore
 from bertexplorer.ui.forms import Form
 from bertexplorer.ui.state import State, from_link, spans_of, write_spans
+from bertexplorer.ui.turns import Turns
 
 Updates = dict[Any, Any]
 
 
 @dataclass(eq=False)
 class Handlers:
-    """One method an event. *memory* keeps what the boxes do not say: the hidden spans with the texts that they count
-    in, and the checkpoint in use (the box may hold one that could not be loaded)."""
+    """One method an event. *memory* keeps the state that was answered last: in it the hidden spans with the texts that
+    they count in, and the checkpoint in use (the box may hold one that could not be loaded)."""
 
     explore: Explore
     opening: State
@@ -41,6 +43,7 @@ class Handlers:
     precision: gr.Radio
     facts: gr.HTML
     forms: dict[str, Form]
+    turns: Turns = field(default_factory=Turns)
 
     def settings(self) -> list[tuple[str, str, Component]]:
         """(view, setting, component) for every setting of every view."""
@@ -63,14 +66,14 @@ class Handlers:
         forms = [*(form.row for form in self.forms.values()), *(c for _, _, c in self.settings())]
         return [*self.shown, *boxes, *chooser, *forms]
 
-    def state(self, values: tuple[Any, ...], **changes: Any) -> State:
-        """What the components say, after an edit of the text if there was one."""
+    def state(self, values: tuple[Any, ...], hidden: tuple[Span, ...] | None = None) -> State:
+        """What the components say, after an edit of the text if there was one. *hidden*: the spans hidden since."""
         memory, text, pair, precision, view, *given = values
         memory = memory if isinstance(memory, dict) else {}
         before = State(
             text=str(memory.get("text", self.opening.text)),
             pair=str(memory.get("pair", "")),
-            hidden=spans_of(str(memory.get("hidden", ""))),
+            hidden=spans_of(str(memory.get("hidden", ""))) if hidden is None else hidden,
             checkpoint=str(memory.get("checkpoint", self.opening.checkpoint)),
             precision=precision if precision in PRECISIONS else self.opening.precision,
             view=view if view in VIEWS else self.opening.view,
@@ -78,14 +81,13 @@ class Handlers:
         options = {
             name: value for (of, name, _), value in zip(self.settings(), given, strict=True) if of == before.view
         }
-        return replace(self.explore.typed(before, text, pair), options=options, **changes)
+        return replace(self.explore.typed(before, text, pair), options=options)
 
     def show(self, answer: Answer) -> Updates:
         """An answer as updates; what has no answer keeps its old, dimmed content."""
         state = answer.state
-        memory = {"text": state.text, "pair": state.pair, "hidden": write_spans(state.hidden)}
         out: Updates = {
-            self.memory: {**memory, "checkpoint": state.checkpoint},
+            self.memory: {**asdict(state), "hidden": write_spans(state.hidden)},
             self.message: pieces.message(answer.error),
         }
         if answer.strip is not None:
@@ -116,27 +118,44 @@ class Handlers:
             out |= {self.checkpoint: state.checkpoint, self.precision: state.precision}
         return out
 
-    def edit(self, *values: Any) -> Updates:
-        return self.show(self.explore.answer(self.state(values)))
+    def newest(self, request: gr.Request, answer: Callable[[], Updates]) -> Updates:
+        """The updates of *answer*, without what it shows if the same browser tab has asked for another meanwhile."""
+        turn = self.turns.take(request.session_hash or "")
+        out = answer()
+        if self.turns.holds(request.session_hash or "", turn):
+            return out
+        return {key: value for key, value in out.items() if key not in self.shown} or {self.message: gr.skip()}
 
-    def switch(self, *values: Any) -> Updates:
-        return self.show_all(self.explore.answer(self.state(values)))
-
-    def unhide(self, *values: Any) -> Updates:
-        return self.show(self.explore.answer(self.state(values, hidden=())))
-
-    def press(self, event: gr.EventData, *values: Any) -> Updates:
-        """A chip was pressed; the browser says which span, and whether its mask was typed."""
+    def edit(self, request: gr.Request, *values: Any) -> Updates:
+        """A box or a setting changed, by a person or by the answer to another event, which then is on the screen."""
         state = self.state(values)
-        spans = spans_of(str(event._data.get("span", "")))
-        if spans:
+        if isinstance(values[0], dict) and values[0] == {**asdict(state), "hidden": write_spans(state.hidden)}:
+            return {self.message: gr.skip()}
+        return self.newest(request, lambda: self.show(self.explore.answer(state)))
+
+    def switch(self, request: gr.Request, *values: Any) -> Updates:
+        """Another view, or another precision."""
+        return self.newest(request, lambda: self.show_all(self.explore.answer(self.state(values))))
+
+    def unhide(self, request: gr.Request, *values: Any) -> Updates:
+        return self.newest(request, lambda: self.show(self.explore.answer(self.state(values, hidden=()))))
+
+    def press(self, request: gr.Request, event: gr.EventData, *values: Any) -> Updates:
+        """A chip was pressed. The browser says which spans are hidden now, and which typed mask to fill, if any."""
+        state = self.state(values, spans_of(str(event._data.get("hidden", ""))))
+        fill = spans_of(str(event._data.get("fill", "")))
+        if fill:
             try:
-                state = self.explore.pressed(state, spans[0], event._data.get("typed") == "1")
+                state = self.explore.filled(state, fill[0])
             except (ExplorerError, ValueError) as error:
                 return {self.message: pieces.message(str(error))}
-        return {**self.show(self.explore.answer(state)), self.text: state.text, self.pair: state.pair}
+        out = self.newest(request, lambda: self.show(self.explore.answer(state)))
+        if isinstance(out.get(self.strip), str):  # tells the browser which of its presses this answers
+            number = int(event._data.get("press", 0))
+            out[self.strip] = out[self.strip].replace('data-press=""', f'data-press="{number}"', 1)
+        return {**out, self.text: state.text, self.pair: state.pair}
 
-    def pick(self, event: gr.EventData, *values: Any) -> Updates:
+    def pick(self, request: gr.Request, event: gr.EventData, *values: Any) -> Updates:
         """An example was pressed: its text and its settings take the place of the person's."""
         state = self.state(values)
         examples = VIEWS[state.view].EXAMPLES
@@ -146,12 +165,15 @@ class Handlers:
         example = examples[number]
         options = {**DEFAULTS[state.view], **example.options}
         state = replace(state, text=example.text, pair=example.pair, hidden=(), options=options)
-        return self.show_all(self.explore.answer(state))
+        return self.newest(request, lambda: self.show_all(self.explore.answer(state)))
 
     def open(self, request: gr.Request) -> Iterator[Updates]:
         """The page as its link asks for it, or with the opening example."""
-        state = from_link(dict(request.query_params), self.opening, DEFAULTS)
-        error = ""
+        state, error = from_link(dict(request.query_params), self.opening, DEFAULTS), ""
+        try:
+            state = replace(state, options=asdict(self.explore.options(state)))
+        except ValueError as caught:
+            state, error = replace(state, options=DEFAULTS[state.view]), f"{caught} The link's settings are left out."
         try:
             for line in self.explore.fetch(state.checkpoint):
                 yield {self.message: pieces.message(line, error=False)}
@@ -174,9 +196,6 @@ class Handlers:
             yield {self.message: pieces.message(f"{error} Still using {state.checkpoint}.")}
             return
         yield self.show_all(self.explore.answer(replace(state, checkpoint=name)))
-
-    def set_precision(self, *values: Any) -> Updates:
-        return self.show_all(self.explore.answer(self.state(values)))
 
     def export(self, kind: str, *values: Any) -> tuple[str, str]:
         """(what the browser saves, message)"""

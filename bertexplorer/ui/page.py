@@ -98,6 +98,7 @@ def picker(library: Library, opening: State) -> dict[str, Any]:
         )
         precision = gr.Radio(list(PRECISIONS), value=opening.precision, label="Precision", elem_id="precision")
         facts = gr.HTML("", apply_default_css=False)
+        gr.HTML(pieces.catalogue(here), apply_default_css=False)
     return {"drawer": drawer, "checkpoint": checkpoint, "precision": precision, "facts": facts}
 
 
@@ -110,14 +111,17 @@ def wire(page: Handlers, buttons: Buttons, blocks: gr.Blocks) -> None:
         "api_visibility": "private",
     }
     latest = {**common, "trigger_mode": "always_last"}
-    edits = [page.text.input, page.pair.input, *(c.input for _, _, c in page.settings())]
+    # gradio's `input` event hears key presses alone: no backspace, no paste, no phone keyboard
+    edits = [page.text.change, page.pair.change, *(c.change for _, _, c in page.settings())]
     gr.on(edits, page.edit, page.inputs, page.shown, **latest)
-    page.strip.click(page.press, page.inputs, [*page.shown, page.text, page.pair], **latest)
+    # every press is sent at once: with always_last gradio would send the data of the first press again
+    page.strip.click(page.press, page.inputs, [*page.shown, page.text, page.pair], trigger_mode="multiple", **common)
     page.examples.click(page.pick, page.inputs, page.all, **latest)
     page.view.input(page.switch, page.inputs, page.all, **latest)
     buttons.unhide.click(page.unhide, page.inputs, page.shown, **latest)
-    page.precision.input(page.set_precision, page.inputs, page.all, **latest)
+    page.precision.input(page.switch, page.inputs, page.all, **latest)
     page.checkpoint.input(page.choose, [page.checkpoint, *page.inputs], page.all, **common)
+    blocks.load(None, js=script("page.js"), api_visibility="private")
     blocks.load(page.open, None, page.all, **common)
     buttons.second.click(lambda: gr.update(visible=True), None, page.pair, api_visibility="private")
     buttons.insert.click(None, js=script("insert.js"), api_visibility="private")

@@ -4,7 +4,7 @@ from html import escape
 from types import ModuleType
 
 from bertexplorer.model.checkpoint import HEAD_WORDS, Checkpoint
-from bertexplorer.store.catalogue import BY_NAME
+from bertexplorer.store.catalogue import BY_NAME, CATALOGUE
 
 HEADER = """<header class="masthead"><h1>BERT Explorer</h1>
 <p>Click any word to hide it from BERT, and see what BERT would put there.</p></header>"""
@@ -68,11 +68,23 @@ def facts(checkpoint: Checkpoint) -> str:
     return f'<dl class="facts">{lines}</dl>'
 
 
+def catalogue(here: list[str]) -> str:
+    """Every checkpoint of the catalogue: size, heads, licence, and whether it is on this disk."""
+    head = "".join(f"<th>{title}</th>" for title in ("checkpoint", "parameters", "MB", "heads", "licence", "here"))
+    lines = "".join(
+        f'<tr title="{escape(e.about, quote=True)}"><td>{escape(e.name)}</td><td>{e.parameters:g} M</td>'
+        f"<td>{e.megabytes:,.0f}</td><td>{', '.join(HEAD_WORDS[h] for h in e.heads)}</td><td>{escape(e.licence)}</td>"
+        f"<td>{'yes' if e.name in here else 'no'}</td></tr>"
+        for e in CATALOGUE
+    )
+    table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
+    return f"<details class='catalogue'><summary>All checkpoints and their facts</summary>{table}</details>"
+
+
 def choice(name: str, here: bool) -> str:
     """How the picker lists a checkpoint."""
     entry = BY_NAME.get(name)
     where = "on this disk" if here else "to download"
     if entry is None:
         return f"{name} · {where}"
-    heads = ", ".join(HEAD_WORDS[head] for head in entry.heads)
-    return f"{name} · {entry.parameters:g} M · {entry.megabytes:,.0f} MB · {heads} · {entry.licence} · {where}"
+    return f"{name} · {entry.parameters:g} M · {where if here else f'{entry.megabytes:,.0f} MB {where}'}"

@@ -43,14 +43,6 @@ def write_spans(spans: tuple[Span, ...]) -> str:
     return ",".join(f"{s.side}:{s.start}-{s.end}" for s in spans)
 
 
-def toggle(spans: tuple[Span, ...], pressed: Span) -> tuple[Span, ...]:
-    """Hide *pressed*, or show it again if anything of it is hidden."""
-    from bertexplorer.model.text import overlap
-
-    kept = tuple(s for s in spans if not overlap(s, pressed))
-    return kept if len(kept) < len(spans) else (*spans, pressed)
-
-
 def follow(spans: tuple[Span, ...], side: int, old: str, new: str) -> tuple[Span, ...]:
     """Spans of *side* moved along while its text is edited; those that the edit touches are dropped."""
     head = 0

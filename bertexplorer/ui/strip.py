@@ -22,7 +22,7 @@ def draw(checkpoint: Checkpoint, encoding: Encoding, link: str, colours: Mapping
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in encoding.notes)
     return (
         f'<div class="strip" role="group" aria-label="Tokens. Press one to hide it or to show it again." dir="auto" '
-        f'data-link="{escape(link, quote=True)}">{"".join(parts)}</div>{notes}'
+        f'data-link="{escape(link, quote=True)}" data-press="">{"".join(parts)}</div>{notes}'
     )
 
 

@@ -1,0 +1,65 @@
+"""In bf16 the vocabulary's logits stay near those of fp32, and the best ones are an exact product."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from bertexplorer.engine.run import EXACT, masked_log_probs, vocabulary_logits
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+
+TEXT = "The doctor gave the nurse a [MASK] and went to the [MASK]."
+TIED, UNTIED = "bert", "bert-untied"
+
+
+@pytest.fixture(scope="module")
+def mini(bundled: Path) -> Checkpoint:
+    return load(bundled, name="mini", precision="bf16", device="cpu")
+
+
+def vectors(checkpoint: Checkpoint, count: int = 6) -> torch.Tensor:
+    draw = torch.Generator().manual_seed(0)
+    return torch.randn(count, checkpoint.config.hidden_size, generator=draw).bfloat16()
+
+
+def check(checkpoint: Checkpoint, matrix: torch.Tensor) -> None:
+    given = vectors(checkpoint)
+    with torch.inference_mode():
+        logits = vocabulary_logits(checkpoint, given)
+        hidden = checkpoint.masked_lm.transform(given).float()
+        exact = hidden @ matrix.float().T + checkpoint.masked_lm.output.bias.float()
+    assert logits.dtype == torch.float32 and logits.shape == exact.shape
+    best = exact.topk(min(50, exact.shape[-1])).indices
+    torch.testing.assert_close(logits.gather(1, best), exact.gather(1, best), rtol=1e-6, atol=1e-5)
+    assert (logits.topk(10).indices == exact.topk(10).indices).all(), "the order of the best is that of fp32"
+    spacing = 2.0**-8 * exact.abs().clamp(min=1)  # half the distance of neighbours in bf16
+    assert ((logits - exact).abs() <= 2 * spacing).all(), "the others are off by bf16's rounding"
+
+
+def test_the_best_of_the_bundled_one_are_exact(mini: Checkpoint) -> None:
+    assert mini.precision == "bf16" and mini.config.vocab_size > EXACT
+    check(mini, mini.encoder.embeddings.words.weight)
+
+
+@pytest.mark.parametrize("name", [TIED, UNTIED])
+def test_a_vocabulary_smaller_than_the_exact_part(name: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(name), precision="bf16", device="cpu")
+    plain = load(tiny(name), precision="fp32", device="cpu")
+    check(checkpoint, plain.masked_lm.output.weight.bfloat16())
+
+
+def test_fp32_is_left_as_the_head_gives_it(tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(TIED), precision="fp32", device="cpu")
+    given = vectors(checkpoint).float()
+    with torch.inference_mode():
+        torch.testing.assert_close(vocabulary_logits(checkpoint, given), checkpoint.masked_lm(given), rtol=0, atol=0)
+
+
+def test_bf16_answers_as_fp32_does(mini: Checkpoint, bundled: Path) -> None:
+    exact = load(bundled, precision="fp32", device="cpu")
+    encoding = exact.tokenizer.encode(TEXT)
+    (near,), (true,) = (masked_log_probs(c, [encoding]) for c in (mini, exact))
+    assert (near.exp() - true.exp()).abs().max() < 0.01
+    assert (near.argmax(-1) == true.argmax(-1)).all()

@@ -1,0 +1,97 @@
+"""Masked log-probabilities are those of transformers, sequence by sequence, whatever is batched with what."""
+
+import copy
+import dataclasses
+
+import pytest
+import torch
+
+from bertexplorer.engine import run as engine
+from bertexplorer.engine.run import forward, masked_log_probs
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.forward import Intervention
+from tests.engine.conftest import Twin
+
+CLOSE = {"rtol": 0, "atol": 2e-5}
+
+
+def test_masked_log_probs_equal_a_loop_over_transformers(twin: Twin) -> None:
+    for encoding, found in zip(twin.encodings, masked_log_probs(twin.ours, twin.encodings), strict=True):
+        assert found.shape == (len(encoding.masked), twin.ours.config.vocab_size)
+        assert found.dtype == torch.float32
+        torch.testing.assert_close(found, twin.refer(encoding.ids)[list(encoding.masked)], **CLOSE)
+
+
+def test_positions_are_those_asked_for_in_their_order(twin: Twin) -> None:
+    asked = [[3, 1], [0], [5, 2, 2], [], [1]]
+    found = list(masked_log_probs(twin.ours, twin.encodings, positions=asked))
+    for encoding, spots, rows in zip(twin.encodings, asked, found, strict=True):
+        torch.testing.assert_close(rows, twin.refer(encoding.ids)[spots], **CLOSE)
+
+
+def test_a_small_budget_changes_nothing(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = list(masked_log_probs(twin.ours, twin.encodings))
+    monkeypatch.setattr(engine, "batches", lambda encodings: ([e] for e in encodings))
+    for one, other in zip(whole, masked_log_probs(twin.ours, twin.encodings), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
+
+
+def test_causal_hides_what_stands_to_the_right(twin: Twin) -> None:
+    """The answer at a mask is that of the text cut off behind it."""
+    for encoding in twin.encodings[:4]:
+        spot = encoding.masked[0]
+        (found,) = masked_log_probs(twin.ours, [encoding], positions=[[spot]], causal=True)
+        changed = encoding.with_ids(dict.fromkeys(range(spot + 1, len(encoding)), 7))
+        (other,) = masked_log_probs(twin.ours, [changed], positions=[[spot]], causal=True)
+        torch.testing.assert_close(found, other, rtol=0, atol=1e-5)
+        (both,) = masked_log_probs(twin.ours, [encoding], positions=[[spot]])
+        assert (found - both).abs().max() > 1e-2
+
+
+def test_causal_equals_transformers_with_a_triangular_mask(twin: Twin) -> None:
+    if twin.name == "modernbert":
+        pytest.skip("transformers would drop its local window")
+    encoding = twin.encodings[2]
+    hidden = torch.ones(len(encoding), len(encoding)).triu(1)[None, None] * torch.finfo(torch.float32).min
+    with torch.no_grad():
+        wanted = twin.theirs(input_ids=torch.tensor([encoding.ids]), attention_mask=hidden).logits[0]
+    (found,) = masked_log_probs(twin.ours, [encoding], causal=True)
+    torch.testing.assert_close(found, wanted.log_softmax(-1)[list(encoding.masked)], **CLOSE)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("padded", [False, True])
+def test_the_last_layer_at_some_positions_equals_those_rows_of_a_full_pass(
+    twin: Twin, causal: bool, padded: bool
+) -> None:
+    encodings = twin.encodings[:4] if padded else twin.encodings[2:3]
+    asked = torch.tensor([4, 0, 2])
+    settings = {"intervention": Intervention(causal=causal), "attention": True, "head_outputs": True}
+    part, whole = (forward(twin.ours, encodings, positions=p, **settings) for p in (asked, None))
+    for i, encoding in enumerate(encodings):
+        real = [(row, int(at)) for row, at in enumerate(asked) if at < len(encoding)]
+        rows, places = [r for r, _ in real], [p for _, p in real]
+        torch.testing.assert_close(part.last[i, rows], whole.last[i, places], rtol=0, atol=1e-5)
+        torch.testing.assert_close(part.attention[-1][i][:, rows], whole.attention[-1][i][:, places], rtol=0, atol=1e-5)
+        mine, full = part.head_outputs[-1][i][:, rows], whole.head_outputs[-1][i][:, places]
+        torch.testing.assert_close(mine, full, rtol=0, atol=1e-5)
+    for one, other in zip(part.hidden[:-1], whole.hidden[:-1], strict=True):
+        torch.testing.assert_close(one, other)
+    fused = forward(twin.ours, encodings, positions=asked, intervention=Intervention(causal=causal))
+    torch.testing.assert_close(fused.last, part.last, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("bad", [float("inf"), float("nan")])
+def test_numbers_that_are_not_finite_are_refused(twin: Twin, bad: float) -> None:
+    head = copy.deepcopy(twin.ours.masked_lm)
+    head.output.bias = torch.nn.Parameter(torch.full_like(head.output.bias, bad), requires_grad=False)
+    broken = dataclasses.replace(twin.ours, heads={"masked_lm": head})
+    with pytest.raises(ExplorerError, match=rf"{twin.name}.*not finite.*fp32"):
+        list(masked_log_probs(broken, twin.encodings))
+
+
+def test_no_mlm_head_is_said_before_anything_runs(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "forward", lambda *a, **k: pytest.fail("it ran"))
+    bare = dataclasses.replace(twin.ours, heads={})
+    with pytest.raises(ExplorerError, match="has no fill-mask head"):
+        list(masked_log_probs(bare, twin.encodings))

@@ -1,0 +1,109 @@
+"""The one direction of imports, floor by floor; a failure names the file that breaks it."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "bertexplorer"
+FLOORS = (  # lowest first
+    {"errors", "knobs", "settings"},
+    {"model"},
+    {"engine"},
+    {"analysis", "training"},
+    {"figures", "store"},
+    {"ui", "cli"},
+    {"app", "__main__"},
+)
+FLOOR = {part: height for height, parts in enumerate(FLOORS) for part in parts}
+ALLOWED = {  # library -> the only parts that may import it
+    "torch": {"model", "engine", "analysis", "training", "store"},
+    "plotly": {"figures"},
+    "bertviz": {"figures"},
+    "gradio": {"ui", "app"},
+    "transformers": {"model"},
+}
+FILES = [*sorted(PACKAGE.rglob("*.py")), ROOT / "app.py"]
+
+
+def part_of(file: Path) -> str:
+    """The package, or the module of the top, that *file* belongs to."""
+    return file.relative_to(PACKAGE).parts[0].removesuffix(".py") if file.is_relative_to(PACKAGE) else file.stem
+
+
+def imports(node: ast.AST, inside: bool = False) -> Iterator[tuple[str, bool]]:
+    """(dotted name, whether inside a function) of every import below *node*, import_module("…") included."""
+    inside = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    if isinstance(node, ast.Import):
+        yield from ((alias.name, inside) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        module = f"bertexplorer.{node.module or ''}" if node.level else node.module or ""
+        yield from ((f"{module}.{alias.name}", inside) for alias in node.names)
+    elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")) and node.args:
+        first = node.args[0]
+        yield (first.value if isinstance(first, ast.Constant) else "a name that is computed"), inside
+    for child in ast.iter_child_nodes(node):
+        yield from imports(child, inside)
+
+
+def faults(part: str, source: str) -> list[str]:
+    """What *source*, a module of *part*, imports and may not."""
+    found = []
+    for name, inside in imports(ast.parse(source)):
+        library, _, rest = name.partition(".")
+        target = rest.partition(".")[0]
+        if library in ALLOWED and part not in ALLOWED[library]:
+            found.append(f"{name} (only {', '.join(sorted(ALLOWED[library]))} may)")
+        if library == "transformers" and not inside:
+            found.append(f"{name} outside a function")
+        if library == "bertexplorer" and target != part and FLOOR.get(target, 99) >= FLOOR[part]:
+            found.append(f"{name} (not below {part})")
+    return found
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_imports_point_down(file: Path) -> None:
+    if file == PACKAGE / "__init__.py":
+        assert not list(imports(ast.parse(file.read_text("utf-8")))), "the map imports nothing"
+        return
+    part = part_of(file)
+    assert part in FLOOR, f"{part} has no floor: add it to FLOORS"
+    wrong = faults(part, file.read_text("utf-8"))
+    assert not wrong, f"{file.relative_to(ROOT)} imports {'; '.join(wrong)}"
+
+
+@pytest.mark.parametrize(
+    ("part", "source"),
+    [
+        ("model", "from bertexplorer.engine.run import forward"),
+        ("figures", "def f():\n    from bertexplorer.store.library import Library"),
+        ("errors", "from bertexplorer import knobs"),
+        ("store", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from bertexplorer.cli import main"),
+        ("figures", "import torch.nn"),
+        ("ui", "from torch import Tensor"),
+        ("ui", "import plotly.graph_objects as go"),
+        ("cli", "import gradio as gr"),
+        ("model", "from transformers import AutoTokenizer"),
+        ("engine", "def f():\n    import transformers"),
+        ("model", "import_module('bertexplorer.ui')"),
+        ("model", "from ..ui import page"),
+    ],
+)
+def test_the_rule_sees(part: str, source: str) -> None:
+    assert faults(part, source)
+
+
+@pytest.mark.parametrize(
+    ("part", "source"),
+    [
+        ("ui", "from bertexplorer.model.checkpoint import Checkpoint"),
+        ("model", "def f():\n    from transformers import AutoTokenizer"),
+        ("analysis", "from bertexplorer.analysis.words import named"),
+        ("app", "def main():\n    import gradio"),
+    ],
+)
+def test_the_rule_lets_through(part: str, source: str) -> None:
+    assert not faults(part, source)

@@ -1,0 +1,83 @@
+"""The map of the code is complete: its docstring, the tuples that list a folder's modules, and the size of files."""
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import bertexplorer
+from bertexplorer.analysis import ANALYSES
+from bertexplorer.model.families import FAMILIES
+from bertexplorer.ui.tabs import TABS, slug
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "bertexplorer"
+FILES = sorted(PACKAGE.rglob("*.py"))
+LIMIT = 300  # lines of a file
+
+
+def modules(folder: str) -> set[str]:
+    """Names of the modules of a package's folder."""
+    return {file.stem for file in (PACKAGE / folder).glob("*.py")} - {"__init__"}
+
+
+def names(listed: tuple[ModuleType, ...]) -> list[str]:
+    return [module.__name__.rpartition(".")[2] for module in listed]
+
+
+def is_analysis(name: str) -> bool:
+    """A helper of the folder, such as words.py, has no run()."""
+    return hasattr(import_module(f"bertexplorer.analysis.{name}"), "run")
+
+
+def test_the_map_names_every_module_and_no_other() -> None:
+    there = {str(file.relative_to(PACKAGE)) for file in FILES if file.name != "__init__.py"}
+    listed = re.findall(r"^\s*([\w/]+\.py)\b", bertexplorer.__doc__ or "", re.MULTILINE)
+    assert len(listed) == len(set(listed)), "a module stands there twice"
+    assert set(listed) == there, f"missing: {there - set(listed)}; not there: {set(listed) - there}"
+
+
+def test_every_line_of_the_map_says_something() -> None:
+    lines = re.findall(r"^\s*[\w/]+\.py\b(.*)$", bertexplorer.__doc__ or "", re.MULTILINE)
+    assert all(len(line.split()) >= 2 for line in lines)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_each_module_opens_with_a_docstring_and_is_short(file: Path) -> None:
+    source = file.read_text("utf-8")
+    assert ast.get_docstring(ast.parse(source)), f"{file} says nothing of itself"
+    assert source.count("\n") <= LIMIT
+
+
+def test_test_files_are_short_too() -> None:
+    files = [file for file in (ROOT / "tests").rglob("*.py") if "browser" not in file.parts and "bench" not in file.parts]
+    assert {file.name: n for file in files if (n := file.read_text("utf-8").count("\n")) > LIMIT} == {}
+    assert [file.name for file in files if not ast.get_docstring(ast.parse(file.read_text("utf-8")))] == []
+
+
+def test_every_analysis_is_in_the_tuple() -> None:
+    assert set(names(ANALYSES)) == {name for name in modules("analysis") if is_analysis(name)}
+    for module in ANALYSES:
+        assert {"run", "rows", "Options"} <= set(vars(module)), module.__name__
+
+
+def test_every_family_is_in_the_tuple() -> None:
+    assert set(names(FAMILIES)) == modules("model/families")
+
+
+def test_every_tab_is_in_the_tuple_with_the_analysis_and_the_figure_of_its_name() -> None:
+    assert set(names(TABS)) == modules("ui/tabs")
+    for tab, name in zip(TABS, names(TABS), strict=True):
+        assert tab.analysis is import_module(f"bertexplorer.analysis.{name}")
+        assert tab.figure is import_module(f"bertexplorer.figures.{name}")
+        assert slug(tab) == name.replace("_", "-")
+
+
+def test_every_analysis_has_a_figure_and_a_tab() -> None:
+    for name in names(ANALYSES):
+        figure = import_module(f"bertexplorer.figures.{name}")
+        assert hasattr(figure, "draw") and hasattr(figure, "say")
+        assert name in modules("ui/tabs")

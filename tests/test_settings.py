@@ -1,0 +1,46 @@
+"""Settings come from the environment, and a wrong one is named."""
+
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.settings import QUIET, Settings
+
+
+def test_defaults() -> None:
+    settings = Settings.from_env({"UNRELATED": "1"})
+    assert settings == Settings()
+    assert settings.host == "127.0.0.1", "nobody else on the network unless asked for"
+
+
+def test_every_variable_is_read() -> None:
+    settings = Settings.from_env(
+        {
+            "BERTEXPLORER_HOST": "0.0.0.0",
+            "BERTEXPLORER_PORT": "8000",
+            "BERTEXPLORER_MODELS": "/srv/models",
+            "BERTEXPLORER_CHECKPOINT": "google/x",
+            "BERTEXPLORER_PRECISION": "fp32",
+            "BERTEXPLORER_MEMORY_MB": "100",
+        }
+    )
+    assert settings == Settings("0.0.0.0", 8000, Path("/srv/models"), "google/x", "fp32", 100)
+
+
+def test_home_is_spelt_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert Settings.from_env({"BERTEXPLORER_MODELS": "~/m"}).models_dir == Path("/home/someone/m")
+
+
+@pytest.mark.parametrize("name", ["BERTEXPLORER_PORT", "BERTEXPLORER_MEMORY_MB"])
+@pytest.mark.parametrize("value", ["", "-1", "8.5", "abc", "1e3", "0x10", "NaN", "²"])
+def test_a_number_that_is_none_is_named(name: str, value: str) -> None:
+    with pytest.raises(ValueError, match=name) as caught:
+        Settings.from_env({name: value})
+    assert repr(value) in str(caught.value)
+    assert "whole number" in str(caught.value)
+
+
+def test_nothing_phones_home() -> None:
+    assert QUIET["GRADIO_ANALYTICS_ENABLED"] == "False"
+    assert QUIET["HF_HUB_DISABLE_TELEMETRY"] == "1"
