@@ -2,7 +2,6 @@
 
 import os
 import sys
-import threading
 
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store.library import Library
@@ -15,7 +14,6 @@ def main() -> int:
 
     from bertexplorer.ui.launch import launch
 
-    threading.Thread(target=library.get, args=(settings.checkpoint, settings.precision), daemon=True).start()
     return launch(library, settings)
 
 

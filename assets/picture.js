@@ -7,11 +7,11 @@ async () => {
   const width = Math.max(plot.clientWidth, 720), height = plot.clientHeight;
   const lines = words.flatMap((t) => escaped(t).match(new RegExp(`.{1,${Math.floor(width / 7.2)}}(\\s|$)`, "g")) || []);
   const layout = JSON.parse(JSON.stringify(plot.layout));
-  const foot = 24 + 20 * lines.length;
+  const foot = 56 + 20 * lines.length;
   layout.paper_bgcolor = layout.plot_bgcolor = "#ffffff";
   layout.margin.b = (layout.margin.b || 0) + foot;
   const note = { xref: "paper", yref: "paper", x: 0, y: 0, xanchor: "left", yanchor: "top", align: "left", showarrow: false };
-  layout.annotations = [...(layout.annotations || []), { ...note, yshift: -(foot - 20 * lines.length) - 24, text: lines.join("<br>"), font: { size: 13 } }];
+  layout.annotations = [...(layout.annotations || []), { ...note, yshift: -44, text: lines.join("<br>"), font: { size: 13 } }];
   const url = await window.Plotly.toImage({ data: plot.data, layout: { ...layout, width, height: height + foot } }, { format: "FORMAT", width, height: height + foot, scale: 2 });
   const link = document.createElement("a");
   link.href = url;

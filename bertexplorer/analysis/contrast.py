@@ -1,18 +1,22 @@
 """Contrast: one blank in two sentences, compared over the whole vocabulary."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from jaxtyping import Float
 
+from bertexplorer import engine
 from bertexplorer.analysis.fill_mask import encode_masked
-from bertexplorer.engine.run import masked_log_probs
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import Knob
-from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
 
 FLOOR = 1e-4  # a word must be at least this probable in one of the two to be named
 
@@ -58,7 +62,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     except ExplorerError as error:
         raise ExplorerError(f"In the second sentence: {error}") from error
     spots = [e.masked[:1] for e in (one, two)]
-    first, second = (row[0].numpy() for row in masked_log_probs(checkpoint, [one, two], positions=spots))
+    first, second = (row[0].numpy() for row in engine.masked_log_probs(checkpoint, [one, two], positions=spots))
     size = checkpoint.tokenizer.vocab_size
     vocabulary = tuple(checkpoint.tokenizer.show(i) for i in range(size))
     return Contrast(

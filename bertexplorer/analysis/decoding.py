@@ -1,18 +1,21 @@
 """Several masks filled four ways, so that multiplying independent answers is seen for the trap it is."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import torch
-from torch import Tensor
-
+from bertexplorer import engine
 from bertexplorer.analysis.fill_mask import encode_masked
-from bertexplorer.engine.run import masked_log_probs
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import Knob
-from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding, Text
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bertexplorer.model.checkpoint import Checkpoint
 
 MAX_MASKS = 20
 METHODS = ("independent", "left to right", "most certain first", "beam")
@@ -90,7 +93,7 @@ def step_at(checkpoint: Checkpoint, position: int, log_probs: Tensor, token: int
 
 def independent(checkpoint: Checkpoint, encoding: Encoding) -> list[Step]:
     """Every mask answered in one pass, each as if the other masks stayed open."""
-    log_probs = next(masked_log_probs(checkpoint, [encoding]))
+    log_probs = next(engine.masked_log_probs(checkpoint, [encoding]))
     return [step_at(checkpoint, at, row, int(row.argmax())) for at, row in zip(encoding.masked, log_probs, strict=True)]
 
 
@@ -98,7 +101,7 @@ def one_by_one(checkpoint: Checkpoint, encoding: Encoding, *, certain_first: boo
     """Fill one mask a pass: the leftmost, or the one whose best answer is the most probable."""
     steps: list[Step] = []
     while (now := filled(encoding, steps)).masked:
-        log_probs = next(masked_log_probs(checkpoint, [now]))
+        log_probs = next(engine.masked_log_probs(checkpoint, [now]))
         row = int(log_probs.max(dim=-1).values.argmax()) if certain_first else 0
         steps.append(step_at(checkpoint, now.masked[row], log_probs[row], int(log_probs[row].argmax())))
     return steps
@@ -108,10 +111,12 @@ def beam(checkpoint: Checkpoint, encoding: Encoding, width: int) -> list[Step]:
     """Left to right, keeping the *width* fillings with the highest joint log-probability; the best one at the end."""
     beams: list[list[Step]] = [[]]
     for position in encoding.masked:
-        rows = masked_log_probs(checkpoint, [filled(encoding, b) for b in beams], positions=[[position]] * len(beams))
+        rows = engine.masked_log_probs(
+            checkpoint, [filled(encoding, b) for b in beams], positions=[[position]] * len(beams)
+        )
         longer = []
         for steps, row in zip(beams, rows, strict=True):
-            best = torch.topk(row[0], min(width, row.shape[-1])).indices
+            best = row[0].topk(min(width, row.shape[-1])).indices
             longer += [[*steps, step_at(checkpoint, position, row[0], int(token))] for token in best]
         longer.sort(key=lambda steps: -sum(s.log_probability for s in steps))
         beams = longer[:width]
@@ -122,7 +127,7 @@ def chain(checkpoint: Checkpoint, encoding: Encoding, steps: Sequence[Step]) -> 
     """Log-probability of a filling by the chain rule, left to right (nats)."""
     ordered = sorted(steps, key=lambda step: step.position)
     states = [filled(encoding, ordered[:i]) for i in range(len(ordered))]
-    found = masked_log_probs(checkpoint, states, positions=[[step.position] for step in ordered])
+    found = engine.masked_log_probs(checkpoint, states, positions=[[step.position] for step in ordered])
     return sum(float(row[0, step.id]) for row, step in zip(found, ordered, strict=True))
 
 

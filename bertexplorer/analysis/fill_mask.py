@@ -1,18 +1,21 @@
 """Fill-mask: what the checkpoint would put in each blank, and how sure it is."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import torch
-from torch import Tensor
-
+from bertexplorer import engine
 from bertexplorer.analysis.words import WordScore, named, score_words
-from bertexplorer.engine.run import masked_log_probs
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import Knob
-from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding, Text
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bertexplorer.model.checkpoint import Checkpoint
 
 MAX_BLANKS = 20
 
@@ -56,7 +59,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     """Answers for every mask of *text*, each given all the rest. Raises ExplorerError without a mask or an MLM head."""
     encoding = encode_masked(checkpoint, text)
     spots = encoding.masked[:MAX_BLANKS]
-    log_probs = next(masked_log_probs(checkpoint, [encoding], positions=[spots]))
+    log_probs = next(engine.masked_log_probs(checkpoint, [encoding], positions=[spots]))
     words = named(options.words)
     blanks = tuple(
         blank(checkpoint, encoding, position, row, options.top, words)
@@ -95,7 +98,7 @@ def blank(
 
 def candidate(checkpoint: Checkpoint, log_probs: Tensor, token: int, rank: int | None = None) -> Candidate:
     rank = rank or 1 + int((log_probs > log_probs[token]).sum())
-    return Candidate(checkpoint.tokenizer.show(token), token, float(torch.exp(log_probs[token])), rank)
+    return Candidate(checkpoint.tokenizer.show(token), token, float(log_probs[token].exp()), rank)
 
 
 def rows(result: FillMask) -> list[dict[str, object]]:

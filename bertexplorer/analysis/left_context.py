@@ -1,17 +1,20 @@
 """Left context: the same blank answered with both sides in view, and with the right side hidden from the encoder."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from jaxtyping import Bool
 
+from bertexplorer import engine
 from bertexplorer.analysis.fill_mask import Blank, blank, encode_masked
-from bertexplorer.engine.run import masked_log_probs
 from bertexplorer.knobs import Knob
-from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Text
-from bertexplorer.model.visible import visible
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,12 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     encoding = encode_masked(checkpoint, text)
     spot = encoding.masked[0]
     answers = {
-        causal: next(masked_log_probs(checkpoint, [encoding], positions=[[spot]], causal=causal))[0]
+        causal: next(engine.masked_log_probs(checkpoint, [encoding], positions=[[spot]], causal=causal))[0]
         for causal in (False, True)
     }
     both, left = (blank(checkpoint, encoding, spot, answers[c], options.top, ()) for c in (False, True))
     count = len(encoding)
-    causal = visible(count, None, causal=True)
+    causal = engine.visible(count, None, causal=True)
     everything = np.ones((count, count), dtype=bool)
     shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
     return LeftContext(shown, both, left, everything, everything if causal is None else causal[0, 0].numpy())

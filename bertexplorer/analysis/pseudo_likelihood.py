@@ -1,17 +1,21 @@
 """Pseudo-likelihood: how likely each token is given all the others, and so how likely the sentence is."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from bertexplorer.engine.run import masked_log_probs
+from bertexplorer import engine
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import Knob
-from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding, Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
 
 Hide = Literal["the piece", "the rest of its word too"]
 
@@ -51,7 +55,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     hidden = [whole.with_ids(dict.fromkeys(hide(whole, i, options.hide), whole.mask_id)) for i in spots]
     log_probabilities = np.full(len(whole), np.nan, dtype=np.float32)
     ranks = np.zeros(len(whole), dtype=np.int64)
-    found = masked_log_probs(checkpoint, hidden, positions=[[s] for s in spots])
+    found = engine.masked_log_probs(checkpoint, hidden, positions=[[s] for s in spots])
     for spot, row in zip(spots, found, strict=True):
         token = whole.ids[spot]
         log_probabilities[spot] = float(row[0, token])

@@ -1,5 +1,7 @@
 """The receipt of a result: its numbers as CSV and JSON, the Python that repeats it, and what exactly made it."""
 
+from __future__ import annotations
+
 import csv
 import dataclasses
 import io
@@ -7,10 +9,12 @@ import json
 import platform
 from importlib.metadata import version
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
 
 LIBRARIES = ("torch", "tokenizers", "safetensors", "numpy")
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # a spreadsheet would run a cell that starts with one of these
@@ -71,6 +75,7 @@ def as_python(analysis: ModuleType, checkpoint: Checkpoint, text: Text, options:
     facts = provenance(checkpoint)
     return "\n".join(
         [
+            f"# Run in the folder of BERT Explorer: PYTHONPATH=. python {name.replace('_', '-')}.py",
             "# " + ", ".join(facts[key] for key in ("checkpoint", "revision", "precision", "device")),
             f"from bertexplorer.analysis import {name}",
             f"from bertexplorer.model.text import {'Span, ' if hidden else ''}Text",

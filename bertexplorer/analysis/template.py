@@ -1,21 +1,24 @@
 """Template: one sentence with alternatives, {doctor|nurse}, answered for every way to choose among them."""
 
+from __future__ import annotations
+
 import itertools
 import re
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-import torch
 from jaxtyping import Float
 
+from bertexplorer import engine
 from bertexplorer.analysis.fill_mask import encode_masked
 from bertexplorer.analysis.words import named, score_words
-from bertexplorer.engine.run import masked_log_probs
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import Knob
-from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
 
 MAX_FILLINGS = 64
 SLOT = re.compile(r"\{([^{}|]*(?:\|[^{}|]*)+)\}")
@@ -52,11 +55,11 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     texts = [fill(parts, chosen) for chosen in fillings]
     encodings = [encode_masked(checkpoint, t) for t in texts]
     spots = [e.masked[:1] for e in encodings]
-    found = [row[0] for row in masked_log_probs(checkpoint, encodings, positions=spots)]
+    found = [row[0] for row in engine.masked_log_probs(checkpoint, encodings, positions=spots)]
     words = named(options.words)
     if not words:
-        mean = torch.stack(found).exp().mean(dim=0)[: checkpoint.tokenizer.vocab_size]
-        likely = mean.topk(min(options.top, len(mean))).indices.tolist()
+        total = sum((row.exp() for row in found[1:]), found[0].exp())[: checkpoint.tokenizer.vocab_size]
+        likely = total.topk(min(options.top, len(total))).indices.tolist()
         words = tuple(checkpoint.tokenizer.show(i) for i in likely)
         table = [[float(row[i].exp()) for i in likely] for row in found]
     else:

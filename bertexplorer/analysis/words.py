@@ -1,15 +1,20 @@
 """Words that a person names, scored in a blank: several pieces get one score that compares with a single piece's."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from torch import Tensor
-
-from bertexplorer.engine.run import masked_log_probs
+from bertexplorer import engine
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bertexplorer.model.checkpoint import Checkpoint
 
 MAX_WORDS = 50
 MAX_PIECES = 20
@@ -66,7 +71,7 @@ def pieces_log_prob(checkpoint: Checkpoint, encoding: Encoding, position: int, i
     if len(wide) > checkpoint.tokenizer.max_tokens:
         raise ExplorerError(f"With {len(ids)} pieces in the blank the text is {len(wide)} tokens long; shorten it.")
     steps = [wide.with_ids(dict(zip(places[:i], ids, strict=False))) for i in range(len(ids))]
-    found = masked_log_probs(checkpoint, steps, positions=[[place] for place in places])
+    found = engine.masked_log_probs(checkpoint, steps, positions=[[place] for place in places])
     return sum(float(row[0, token]) for row, token in zip(found, ids, strict=True))
 
 

@@ -40,6 +40,7 @@ def clip(text: str, length: int = 24) -> str:
 def finish(fig: go.Figure, height: int, **layout: Any) -> go.Figure:
     """The layout that all figures share. *height* in pixels is kept while a new result is on its way."""
     base = {
+        "template": "none",
         "height": height,
         "margin": {"l": 8, "r": 16, "t": 28, "b": 8},
         "paper_bgcolor": "rgba(0,0,0,0)",

@@ -13,14 +13,12 @@ import torch
 from torch import nn
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.config import EncoderConfig, check_bounds
+from bertexplorer.model.config import HEAD_WORDS, EncoderConfig, check_bounds
 from bertexplorer.model.encoder import ACTIVATIONS, Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.heads import MaskedLM, NextSentence, Pooler, ReplacedToken
 from bertexplorer.model.tensors import weight_files
 from bertexplorer.model.text import Tokenizer
-
-HEAD_WORDS = {"masked_lm": "fill-mask", "next_sentence": "next-sentence", "replaced_token": "replaced-token"}
 
 
 @dataclass(frozen=True, eq=False)

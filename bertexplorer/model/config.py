@@ -49,6 +49,7 @@ class EncoderConfig:
         return self.window > 0 and layer not in self.global_layers
 
 
+HEAD_WORDS = {"masked_lm": "fill-mask", "next_sentence": "next-sentence", "replaced_token": "replaced-token"}
 BOUNDS = {  # refused before anything is allocated
     "vocab_size": (1, 1_000_000),
     "hidden_size": (1, 4096),

@@ -1,25 +1,29 @@
 """Explore: what happens when a person types, presses a chip, picks an example, a view, a setting or a checkpoint."""
 
+from __future__ import annotations
+
 import logging
 import secrets
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from bertexplorer import engine
 from bertexplorer.analysis import receipt
 from bertexplorer.analysis.fill_mask import encode_masked
-from bertexplorer.engine.run import masked_log_probs
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import Figure
 from bertexplorer.knobs import build, settings
-from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding, Span
 from bertexplorer.store.library import Library
 from bertexplorer.ui import strip
 from bertexplorer.ui.state import State, follow, scrub, to_link
 from bertexplorer.ui.tabs import TABS, slug
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
 
 VIEWS: dict[str, ModuleType] = {slug(tab): tab for tab in TABS}
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -100,7 +104,7 @@ class Explore:
         position = next((p for p in encoding.masked if encoding.spans[p] == span), None)
         if position is None:
             return state
-        row = next(masked_log_probs(checkpoint, [encoding], positions=[[position]]))[0]
+        row = next(engine.masked_log_probs(checkpoint, [encoding], positions=[[position]]))[0]
         word = checkpoint.tokenizer.join([int(row.argmax())]).removeprefix("##")
         old = encoding.texts[span.side]
         new = old[: span.start] + word + old[span.end :]

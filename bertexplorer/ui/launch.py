@@ -1,12 +1,14 @@
 """Launch: the page put on its port, in its look."""
 
 import sys
+import threading
 
 import gradio as gr
 
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store.library import Library
-from bertexplorer.ui.page import build
+from bertexplorer.ui.explore import Explore
+from bertexplorer.ui.page import build, page_opening
 
 
 def theme() -> gr.themes.Base:
@@ -50,6 +52,8 @@ def launch(library: Library, settings: Settings, *, block: bool = True) -> int:
         print(told, file=sys.stderr)  # noqa: T201 - the one place above the command line that speaks
         return 2
     print(f"BERT Explorer is open at {page.local_url}", flush=True)  # noqa: T201
+    opening = page_opening(settings)  # torch is imported only now that the page is there
+    threading.Thread(target=Explore(library).answer, args=(opening,), daemon=True).start()
     if block:
         page.block_thread()
     return 0

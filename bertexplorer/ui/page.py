@@ -33,7 +33,7 @@ class Buttons:
 
 def build(library: Library, settings: Settings) -> gr.Blocks:
     """The whole page, ready to launch."""
-    opening = replace(OPENING, checkpoint=settings.checkpoint, precision=settings.precision)
+    opening = page_opening(settings)
     with gr.Blocks(title="BERT Explorer", analytics_enabled=False) as blocks:
         with gr.Row(elem_id="top"):
             gr.HTML(pieces.HEADER, apply_default_css=False, min_width=240)
@@ -45,6 +45,11 @@ def build(library: Library, settings: Settings) -> gr.Blocks:
         buttons = Buttons(insert, unhide, second, exports, gr.Textbox(visible=False))
         wire(handlers, buttons, blocks)
     return blocks
+
+
+def page_opening(settings: Settings) -> State:
+    """What the page shows to a person who comes without a link."""
+    return replace(OPENING, checkpoint=settings.checkpoint, precision=settings.precision)
 
 
 def workbench(opening: State) -> tuple[dict[str, Component], gr.Button, gr.Button, gr.Button]:

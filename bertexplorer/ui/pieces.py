@@ -1,10 +1,16 @@
 """The small pieces of HTML on the page; everything that comes from outside is escaped here."""
 
+from __future__ import annotations
+
 from html import escape
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-from bertexplorer.model.checkpoint import HEAD_WORDS, Checkpoint
+from bertexplorer.model.config import HEAD_WORDS
 from bertexplorer.store.catalogue import BY_NAME, CATALOGUE
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
 
 HEADER = """<header class="masthead"><h1>BERT Explorer</h1>
 <p>Click any word to hide it from BERT, and see what BERT would put there.</p></header>"""

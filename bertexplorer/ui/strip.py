@@ -1,11 +1,16 @@
 """The strip: the text as token chips, each a button that hides its token from the checkpoint or shows it again."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from html import escape
 from itertools import groupby
+from typing import TYPE_CHECKING
 
-from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
 
 
 def draw(checkpoint: Checkpoint, encoding: Encoding, link: str, colours: Mapping[int, float] | None = None) -> str:

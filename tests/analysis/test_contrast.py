@@ -1,0 +1,77 @@
+"""Contrast: two passes of transformers, and the divergence by its formula."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bertexplorer.analysis import contrast
+from bertexplorer.analysis.contrast import FLOOR, Options, jensen_shannon
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from tests.analysis.conftest import CLOSE, Reference
+
+TEXAS, YORK = "In Texas they like to buy [MASK].", "In New York they like to buy [MASK]."
+
+
+def test_both_distributions_are_those_of_transformers(mini: Checkpoint, reference: Reference) -> None:
+    result = contrast.run(mini, TEXAS, options=Options(other=YORK))
+    logs = []
+    for text, mine in ((TEXAS, result.first), (YORK, result.second)):
+        ids = reference.ids(text)
+        row = reference.log_probs(ids)[ids.index(reference.mask)].numpy()
+        np.testing.assert_allclose(mine, row, atol=CLOSE)
+        logs.append(row)
+    p, q = (np.exp(row) for row in logs)
+    middle = (p + q) / 2
+    wanted = 0.5 * sum(float((a * np.log2(a / middle)).sum()) for a in (p, q))
+    assert result.divergence == pytest.approx(wanted, abs=1e-4)
+    assert 0 < result.divergence < 1
+    assert result.vocabulary[reference.mask] == "[MASK]" and len(result.vocabulary) == len(result.first)
+
+
+def test_the_named_words_lean_most(mini: Checkpoint) -> None:
+    result = contrast.run(mini, TEXAS, options=Options(other=YORK, named=5))
+    assert len(result.words) == 10
+    ratio = result.second - result.first
+    likely = np.maximum(result.first, result.second) >= math.log(FLOOR)
+    order = [int(i) for i in np.argsort(ratio) if likely[i]]
+    assert [w.id for w in result.words[:5]] == order[:5]
+    assert [w.id for w in result.words[5:]] == order[::-1][:5]
+    for word in result.words:
+        assert word.log_ratio == pytest.approx(float(ratio[word.id]), abs=1e-6)
+        assert word.token == result.vocabulary[word.id]
+
+
+def test_the_same_sentence_twice(mini: Checkpoint) -> None:
+    result = contrast.run(mini, TEXAS, options=Options(other=TEXAS))
+    assert result.divergence == pytest.approx(0, abs=1e-6)
+    assert result.words == ()
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "bits"),
+    [
+        ([0.5, 0.5], [0.5, 0.5], 0.0),
+        ([1.0, 1e-30], [1e-30, 1.0], 1.0),
+        ([0.9, 0.1], [0.1, 0.9], 0.5310044),  # 1 - H(0.9), H the binary entropy
+    ],
+)
+def test_jensen_shannon_by_hand(p: list[float], q: list[float], bits: float) -> None:
+    assert jensen_shannon(np.log(np.array(p)), np.log(np.array(q))) == pytest.approx(bits, abs=1e-6)
+
+
+def test_rows_cover_the_vocabulary(mini: Checkpoint) -> None:
+    result = contrast.run(mini, TEXAS, options=Options(other=YORK))
+    rows = contrast.rows(result)
+    assert len(rows) == mini.tokenizer.vocab_size
+    assert rows[7]["log_ratio"] == pytest.approx(float(result.second[7] - result.first[7]))
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [("", "second sentence is missing"), ("  ", "second sentence"), ("no mask here", "In the second sentence: Nothing")],
+)
+def test_the_other_sentence_must_hold_a_mask(mini: Checkpoint, other: str, said: str) -> None:
+    with pytest.raises(ExplorerError, match=said):
+        contrast.run(mini, TEXAS, options=Options(other=other))

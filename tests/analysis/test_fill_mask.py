@@ -1,0 +1,104 @@
+"""Fill-mask gives what transformers' pipeline gives, and ranks, entropy and named words that follow from it."""
+
+import math
+
+import pytest
+import torch
+import transformers
+
+from bertexplorer.analysis import fill_mask
+from bertexplorer.analysis.fill_mask import MAX_BLANKS, Options
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.text import Span, Text
+from tests.analysis.conftest import CLOSE, Reference
+
+FRANCE = "Paris is the [MASK] of France."
+
+
+@pytest.mark.parametrize("top", [1, 5, 100])
+def test_answers_are_those_of_the_pipeline(mini: Checkpoint, reference: Reference, top: int) -> None:
+    pipeline = transformers.pipeline("fill-mask", model=reference.model, tokenizer=reference.tokenizer, device="cpu")
+    wanted = pipeline(FRANCE, top_k=top)
+    (blank,) = fill_mask.run(mini, FRANCE, options=Options(top=top)).blanks
+    assert [c.id for c in blank.candidates] == [w["token"] for w in wanted]
+    assert [c.token for c in blank.candidates] == [w["token_str"] for w in wanted]
+    assert [c.probability for c in blank.candidates] == pytest.approx([w["score"] for w in wanted], rel=1e-4)
+    assert [c.rank for c in blank.candidates] == list(range(1, top + 1))
+
+
+def test_entropy_original_and_rank(mini: Checkpoint, reference: Reference) -> None:
+    text = "The farmers cultivate the land to grow crops."
+    start = text.index("land")
+    (blank,) = fill_mask.run(mini, Text(text, hidden=(Span(0, start, start + 4),))).blanks
+    ids = reference.ids(text)
+    land = reference.tokenizer.convert_tokens_to_ids("land")
+    spot = ids.index(land)
+    ids[spot] = reference.mask
+    row = reference.log_probs(ids)[spot]
+    assert blank.position == spot
+    assert blank.entropy == pytest.approx(float(torch.distributions.Categorical(logits=row).entropy()) / math.log(2), abs=1e-3)
+    assert blank.original is not None and blank.original.id == land
+    assert blank.original.rank == sorted(row.tolist(), reverse=True).index(float(row[land])) + 1
+    assert blank.original.probability == pytest.approx(math.exp(row[land]), rel=1e-3)
+
+
+def test_a_typed_mask_has_no_original(mini: Checkpoint) -> None:
+    assert fill_mask.run(mini, FRANCE).blanks[0].original is None
+
+
+def test_each_blank_is_answered_with_the_others_open(mini: Checkpoint, reference: Reference) -> None:
+    text = "The [MASK] sat on the [MASK]."
+    ids = reference.ids(text)
+    rows = reference.log_probs(ids)
+    for blank in fill_mask.run(mini, text).blanks:
+        assert ids[blank.position] == reference.mask
+        assert blank.candidates[0].id == int(rows[blank.position].argmax())
+
+
+def test_named_words_of_one_and_of_several_pieces(mini: Checkpoint, reference: Reference) -> None:
+    """Several pieces: the sum over pieces i of log p(i | pieces before i, later ones hidden)."""
+    words = "capital, unbelievably ,  capital, Heart"
+    (blank,) = fill_mask.run(mini, FRANCE, options=Options(words=words)).blanks
+    ids = reference.ids(FRANCE)
+    spot = ids.index(reference.mask)
+    wanted = {}
+    for word in ("capital", "unbelievably", "Heart"):
+        pieces = reference.tokenizer(word, add_special_tokens=False)["input_ids"]
+        total = 0.0
+        for i, piece in enumerate(pieces):
+            filled = [*ids[:spot], *pieces[:i], *[reference.mask] * (len(pieces) - i), *ids[spot + 1 :]]
+            total += float(reference.log_probs(filled)[spot + i, piece])
+        wanted[word] = (total, len(pieces))
+    assert len({w.word for w in blank.words}) == len(blank.words) == 3
+    assert wanted["unbelievably"][1] > 1
+    for score in blank.words:
+        assert score.log_probability == pytest.approx(wanted[score.word][0], abs=CLOSE * 3)
+        assert len(score.pieces) == wanted[score.word][1]
+        assert (score.rank is None) == (len(score.pieces) > 1)
+    scores = [w.log_probability for w in blank.words]
+    assert scores == sorted(scores, reverse=True)
+    assert next(w for w in blank.words if w.word == "capital").rank == 1
+
+
+def test_a_word_that_the_vocabulary_lacks_gets_no_number(mini: Checkpoint) -> None:
+    """The probability of [UNK] is not that of the word."""
+    with pytest.raises(ExplorerError, match="🤖.*vocabulary"):
+        fill_mask.run(mini, FRANCE, options=Options(words="capital, 🤖"))
+
+
+def test_masks_beyond_the_limit_are_counted(mini: Checkpoint) -> None:
+    result = fill_mask.run(mini, "[MASK] " * 100, options=Options(top=1))
+    assert len(result.blanks) == MAX_BLANKS and result.left_out == 100 - MAX_BLANKS
+
+
+def test_rows(mini: Checkpoint) -> None:
+    text = Text("Paris is the capital of [MASK].", hidden=(Span(0, 0, 5),))
+    result = fill_mask.run(mini, text, options=Options(top=3, words="rome"))
+    rows = fill_mask.rows(result)
+    assert [(r["mask"], r["kind"]) for r in rows] == [
+        *[(1, "answer")] * 3, (1, "hidden"), (1, "word"), *[(2, "answer")] * 3, (2, "word")
+    ]  # fmt: skip
+    for row in rows:
+        assert row["log_probability"] == pytest.approx(math.log(float(str(row["probability"]))))
+    assert len({tuple(row) for row in rows}) == 1, "the same columns in every row"

@@ -1,0 +1,50 @@
+"""Left context: nothing to the right of the blank reaches its left-only answer."""
+
+import numpy as np
+import pytest
+import torch
+
+from bertexplorer.analysis import fill_mask, left_context
+from bertexplorer.analysis.left_context import Options
+from bertexplorer.model.checkpoint import Checkpoint
+from tests.analysis.conftest import Reference
+
+TEXTS = ("The farmers cultivate the [MASK] to grow crops.", "The farmers cultivate the [MASK] near a big city.")
+
+
+def test_words_to_the_right_change_both_sides_alone(mini: Checkpoint) -> None:
+    one, two = (left_context.run(mini, text) for text in TEXTS)
+    for a, b in zip(one.left.candidates, two.left.candidates, strict=True):
+        assert (a.id, a.rank) == (b.id, b.rank)
+        assert a.probability == pytest.approx(b.probability, abs=1e-5)
+    assert one.left.entropy == pytest.approx(two.left.entropy, abs=1e-4)
+    assert abs(one.both.entropy - two.both.entropy) > 0.01
+
+
+def test_words_to_the_left_change_the_left_answer(mini: Checkpoint) -> None:
+    other = left_context.run(mini, TEXTS[0].replace("farmers", "sailors"))
+    assert abs(other.left.entropy - left_context.run(mini, TEXTS[0]).left.entropy) > 1e-3
+
+
+def test_both_answers_are_those_of_transformers(mini: Checkpoint, reference: Reference) -> None:
+    result, ids = left_context.run(mini, TEXTS[0], options=Options(top=5)), reference.ids(TEXTS[0])
+    spot = ids.index(reference.mask)
+    triangle = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
+    for found, seen in ((result.both, None), (result.left, triangle)):
+        wanted = reference.log_probs(ids, seen)[spot].exp().topk(5)
+        assert [c.id for c in found.candidates] == wanted.indices.tolist()
+        assert [c.probability for c in found.candidates] == pytest.approx(wanted.values.tolist(), rel=1e-3)
+    assert result.both == fill_mask.run(mini, TEXTS[0], options=fill_mask.Options(top=5)).blanks[0]
+
+
+@pytest.mark.parametrize("text", [TEXTS[0], "[MASK]"])
+def test_who_looks_at_whom(mini: Checkpoint, text: str) -> None:
+    result = left_context.run(mini, text)
+    count = len(result.tokens)
+    assert result.sees_both.shape == (count, count) and result.sees_both.all()
+    np.testing.assert_array_equal(result.sees_left, np.tri(count, dtype=bool))
+
+
+def test_rows(mini: Checkpoint) -> None:
+    rows = left_context.rows(left_context.run(mini, TEXTS[0], options=Options(top=3)))
+    assert [(r["context"], r["rank"]) for r in rows] == [(c, i) for c in ("both sides", "left only") for i in (1, 2, 3)]

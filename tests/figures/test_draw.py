@@ -1,0 +1,86 @@
+"""Every figure: whole in JSON, a height of its own, and nothing that was typed left unescaped."""
+
+import html
+import json
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from bertexplorer.figures import Figure
+from tests.figures.conftest import EVIL, HAND
+
+CASES = [(name, i) for name, results in HAND.items() for i in range(len(results))]
+
+
+def draw(name: str, result: Any) -> Figure:
+    return import_module(f"bertexplorer.figures.{name}").draw(result)
+
+
+def say(name: str, result: Any) -> str:
+    return import_module(f"bertexplorer.figures.{name}").say(result)
+
+
+def strings(value: Any) -> Iterator[str]:
+    """All text in a figure's JSON."""
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings(item)
+    elif isinstance(value, str):
+        yield value
+
+
+def parsed(fig: Figure) -> dict[str, Any]:
+    told = fig.to_json()
+    return json.loads(told, parse_constant=lambda name: pytest.fail(f"{name} in a figure is no JSON"))
+
+
+def check(fig: Figure) -> None:
+    whole = parsed(fig)
+    assert 300 <= whole["layout"]["height"] <= 9000
+    for text in strings(whole):
+        bare = re.sub(r"<br>|<extra></extra>|< 0\.1 %|> 99\.9 %", "", text)  # ours; a space after < opens no tag
+        assert "<" not in bare and ">" not in bare, text
+    assert whole["data"]
+
+
+@pytest.mark.parametrize(("name", "number"), CASES)
+def test_results_made_by_hand(name: str, number: int) -> None:
+    result = HAND[name][number]
+    fig = draw(name, result)
+    check(fig)
+    if name != "contrast" or result.words:
+        shown = [html.unescape(text) for text in strings(parsed(fig))]
+        assert any("<img src=x" in text or "<img src=…" in text or "<img sr" in text for text in shown), "it is still read"
+
+
+@pytest.mark.parametrize("name", HAND)
+def test_real_results(name: str, real: dict[str, Any]) -> None:
+    check(draw(name, real[name]))
+    assert say(name, real[name]).endswith((".", "?", "!", "”"))
+
+
+@pytest.mark.parametrize("name", HAND)
+def test_the_height_does_not_jump_for_a_like_result(name: str) -> None:
+    one, two = (draw(name, HAND[name][0]).layout.height for _ in range(2))
+    assert one == two
+
+
+@pytest.mark.parametrize("name", HAND)
+def test_drawing_leaves_the_result_alone(name: str) -> None:
+    result = HAND[name][0]
+    before = repr(result)
+    draw(name, result)
+    say(name, result)
+    assert repr(result) == before
+
+
+def test_what_is_typed_reaches_the_sentence_as_typed() -> None:
+    """say() is text: the page escapes it once, where it is shown."""
+    assert EVIL in say("fill_mask", HAND["fill_mask"][0])
+    assert "&lt;" not in "".join(say(name, HAND[name][0]) for name in HAND)

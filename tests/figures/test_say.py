@@ -1,0 +1,103 @@
+"""The figure in a sentence: the numbers are those that follow from the result by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from bertexplorer.figures import contrast, decoding, fill_mask, left_context, pseudo_likelihood, template
+from bertexplorer.figures.style import clip, percent, safe
+from tests.figures import conftest as hand
+
+
+@pytest.mark.parametrize(
+    ("p", "words"),
+    [
+        (0, "< 0.1 %"),
+        (1e-30, "< 0.1 %"),
+        (0.0004, "< 0.1 %"),
+        (0.001, "0.1 %"),
+        (0.0049, "0.5 %"),
+        (0.01, "1.0 %"),
+        (0.0994, "9.9 %"),
+        (0.09996, "10 %"),
+        (0.1, "10 %"),
+        (0.125, "12 %"),
+        (0.5, "50 %"),
+        (0.97, "97 %"),
+        (0.9894, "99 %"),
+        (0.99, "99.0 %"),
+        (0.995, "99.5 %"),
+        (0.9994, "99.9 %"),
+        (0.9995, "> 99.9 %"),
+        (0.999999, "> 99.9 %"),
+        (1, "100 %"),
+        (1.0000001, "100 %"),
+    ],
+)
+def test_percent(p: float, words: str) -> None:
+    assert percent(float(p)) == words
+
+
+def test_percent_never_says_that_more_is_less() -> None:
+    shares = [float(percent(i / 20000).strip("<> %")) for i in range(20001)]
+    assert shares == sorted(shares)
+
+
+def test_safe_and_clip() -> None:
+    assert safe("a<b>&amp;") == "a&lt;b&gt;&amp;amp;"
+    assert clip("abcdef", 4) == "abc…" and clip("abcd", 4) == "abcd"
+
+
+def test_fill_mask() -> None:
+    said = fill_mask.say(hand.fill_mask())
+    assert "“<img src=x onerror=1>” with 50 %, then “word2” with 25 %" in said
+    assert "rank 1,234" in said
+    assert "3.0 bits, as if choosing among 8.0 equal words" in said
+    assert "more masks" not in said
+
+
+def test_fill_mask_with_many_masks() -> None:
+    said = fill_mask.say(hand.fill_mask(20, left_out=80))
+    assert said.startswith("For mask 1 it") and "97 more masks follow, 80 not shown." in said
+
+
+def test_decoding() -> None:
+    said = decoding.say(hand.decoding())
+    assert "“beam <img src=x onerror=1>” (beam, -1.5 nats)" in said
+    assert "claims -1.0 nats" in said and "worth -4.0" in said
+    assert "20.1 times less likely" in said  # exp(3)
+    assert "single mask" in decoding.say(hand.decoding(1))
+
+
+def test_pseudo_likelihood() -> None:
+    said = pseudo_likelihood.say(hand.pseudo_likelihood())
+    assert "is -4.2 nats over 3 tokens, a perplexity of 4.0" in said  # -6 ln 2, and 2^(6/3)
+    assert "“<img src=x onerror=1>” with 12 %" in said
+    assert "1 of 3 are what it would have written" in said
+    assert "first 3 of 12 tokens" in pseudo_likelihood.say(hand.pseudo_likelihood(3, 9))
+
+
+def test_contrast() -> None:
+    said = contrast.say(hand.contrast())
+    assert "first sentence: “<img src=x onerror=1>” (5.0 times as likely)" in said
+    assert "second: “b” (5.0 times as likely)" in said
+    assert "0.25 bits" in said
+    assert said.count("no word") == 0 and contrast.say(hand.contrast(equal=True)).count("no word") == 2
+
+
+def test_left_context() -> None:
+    said = left_context.say(hand.left_context())
+    assert "(90 %)" in said and "(25 %)" in said and "from 3.0 to 3.0 bits" in said
+
+
+def test_template() -> None:
+    said = template.say(hand.template())
+    assert said.startswith("“<img src=x onerror=1>” moves the most: 90 % for") and "25 % for" in said
+    assert "x0" in said and "x1" in said
+    assert template.say(hand.template(1)).startswith("For “<img")
+
+
+def test_template_where_nothing_moves() -> None:
+    still = hand.template()
+    still = replace(still, probabilities=still.probabilities[[0, 0]])
+    assert "moves the most" not in template.say(still)
