@@ -1,0 +1,138 @@
+"""Benchmark: a sentence to its top five, against transformers' fill-mask pipeline on the same weights and process.
+
+    python -m tests.bench.fill_mask [--rounds 41]
+
+Interleaved runs, medians, 2 threads, batch 1. BERT-base's shape has random weights: speed does not depend on them.
+Agreement compares the five likeliest pieces in bf16 and in fp32 on the examples of the page; a pair closer than one
+part in thirty is a tie. Peak memory is that of a process of its own, above the interpreter with torch imported.
+"""
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from bertexplorer.analysis import fill_mask
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.precision import has_bf16
+from bertexplorer.ui.tabs import TABS
+
+MINI = Path(__file__).parents[2] / "assets" / "checkpoints" / "mini"
+LENGTHS = (16, 128, 512)
+TOP5 = fill_mask.Options(top=5)
+MEMORY = """
+import json, sys, torch
+peak = lambda: int(next(l for l in open("/proc/self/status") if l.startswith("VmHWM")).split()[1]) * 1024
+torch.set_num_threads(2); torch.randn(64, 64) @ torch.randn(64, 64)
+before = peak()
+from bertexplorer.analysis import fill_mask
+from bertexplorer.model.load import load
+checkpoint = load(sys.argv[1], precision=sys.argv[2])
+fill_mask.run(checkpoint, "the " * 124 + "[MASK] .", options=fill_mask.Options(top=5))
+print(json.dumps([peak() - before, checkpoint.num_bytes]))
+"""
+
+
+def base_shape(folder: Path) -> Path:
+    """A checkpoint of BERT-base's shape with random weights and mini's tokenizer."""
+    import transformers
+
+    transformers.BertForMaskedLM(transformers.BertConfig()).save_pretrained(folder)
+    transformers.AutoTokenizer.from_pretrained(MINI).save_pretrained(folder)
+    return folder
+
+
+def medians(cases: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Milliseconds of each case, the cases taking turns."""
+    for case in cases.values():
+        case()
+    times: dict[str, list[float]] = {name: [] for name in cases}
+    for _ in range(rounds):
+        for name, case in cases.items():
+            started = time.perf_counter()
+            case()
+            times[name].append(1000 * (time.perf_counter() - started))
+    return {name: sorted(found)[len(found) // 2] for name, found in times.items()}
+
+
+def speed(name: str, folder: Path, rounds: int) -> None:
+    import transformers
+
+    pipeline = transformers.pipeline(
+        "fill-mask", model=str(folder), tokenizer=str(folder), device="cpu", dtype=torch.float32
+    )
+    precisions = ("fp32", "bf16") if has_bf16(torch.device("cpu")) else ("fp32",)
+    ours = {precision: load(folder, precision=precision, device="cpu") for precision in precisions}
+    for length in LENGTHS:
+        text = " ".join(["the"] * (length - 4)) + " [MASK] ."
+        cases = {"pipeline": lambda text=text: pipeline(text, top_k=5)}
+        for precision, checkpoint in ours.items():
+            cases[precision] = lambda c=checkpoint, text=text: fill_mask.run(c, text, options=TOP5)
+        found = medians(cases, max(5, rounds * 16 // length) if length > 128 else rounds)
+        theirs = found.pop("pipeline")
+        cells = " | ".join(f"{ms:.1f} ms, **{theirs / ms:.1f}×**" for ms in found.values())
+        print(f"| {name} | {length} | {theirs:.1f} ms | {cells} |", flush=True)
+
+
+def agreement(fp32: Checkpoint, bf16: Checkpoint) -> None:
+    """Print on how many blanks of the page's examples the two precisions name the same five pieces."""
+    texts = [e.text for tab in TABS for e in tab.EXAMPLES if "[MASK]" in e.text and "{" not in e.text]
+    same = ties = blanks = 0
+    for text in texts:
+        wide = fill_mask.Options(top=10)
+        pairs = zip(
+            fill_mask.run(fp32, text, options=wide).blanks, fill_mask.run(bf16, text, options=TOP5).blanks, strict=True
+        )
+        for exact, quick in pairs:
+            blanks += 1
+            missed = {c.token for c in exact.candidates[:5]} - {c.token for c in quick.candidates}
+            sixth = exact.candidates[5].probability
+            same += not missed
+            ties += bool(missed) and all(
+                c.probability < sixth * 31 / 30 for c in exact.candidates[:5] if c.token in missed
+            )
+    print(f"Top 5 of bf16 and fp32 on {blanks} blanks: the same on {same}, a tie with the sixth on {ties}, ", end="")
+    print(f"different on {blanks - same - ties}.")
+
+
+def memory(folder: Path) -> None:
+    stored = (folder / "model.safetensors").stat().st_size
+    for precision in ("fp32", "bf16"):
+        out = subprocess.run(
+            [sys.executable, "-c", MEMORY, str(folder), precision], capture_output=True, check=True, text=True
+        )
+        peak, held = json.loads(out.stdout)
+        print(
+            f"Peak memory, base shape, {precision}: {peak / 1e6:.0f} MB; {peak / held:.2f}× the weights it holds "
+            f"({held / 1e6:.0f} MB), {peak / stored:.2f}× the file ({stored / 1e6:.0f} MB)."
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=41)
+    rounds = parser.parse_args().rounds
+    torch.set_num_threads(2)
+    facts = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    cpu = next((x.partition(":")[2].strip() for x in facts.splitlines() if "model name" in x), platform.processor())
+    print(f"{cpu}, 2 threads, torch {torch.__version__}, bf16 in hardware: {has_bf16(torch.device('cpu'))}\n")
+    print("| shape | tokens | pipeline, fp32 | ours, fp32 | ours, auto (bf16) |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as scratch:
+        base = base_shape(Path(scratch))
+        speed("mini", MINI, rounds)
+        speed("BERT-base", base, rounds)
+        print()
+        agreement(load(MINI, precision="fp32"), load(MINI, precision="bf16"))
+        memory(base)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""A running app and a real Chromium; every page is watched for errors and for requests to another host."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def chromium() -> str:
+    """The system's Chromium, installed with apt where there is none."""
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if found is None and shutil.which("apt-get"):
+        sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
+        subprocess.run([*sudo, "apt-get", "update", "-qq"], check=False)
+        subprocess.run([*sudo, "apt-get", "install", "-y", "-qq", "chromium"], check=False)
+        found = shutil.which("chromium")
+    if found is None:
+        raise RuntimeError("No Chromium was found and none could be installed. Install the Debian package chromium.")
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def address(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The app as a person starts it, on a port of its own, with a tiny RoBERTa in its models folder and no hub."""
+    models = tmp_path_factory.mktemp("models")
+    for name in ("roberta", "electra-discriminator"):
+        shutil.copytree(tiny(name), models / name)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    env = {
+        **{key: value for key, value in os.environ.items() if key != "HF_HUB_OFFLINE"},
+        "BERTEXPLORER_PORT": str(port),
+        "BERTEXPLORER_MODELS": str(models),
+        "HF_ENDPOINT": "http://127.0.0.1:9",
+        "HF_HUB_CACHE": str(tmp_path_factory.mktemp("hub")),
+    }
+    server = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env, stdout=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}/"
+    for _ in range(300):
+        try:
+            urllib.request.urlopen(url, timeout=1).close()
+            break
+        except OSError:
+            time.sleep(0.2)
+    yield url
+    server.terminate()
+    server.wait(20)
+
+
+@pytest.fixture(params=SIZES)
+def size(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def page(browser: Browser, address: str, size: str) -> Iterator[Page]:
+    """The opened app at one size. Fails at the end on a console error, a page error or a request to another host."""
+    width, height = SIZES[size]
+    context = browser.new_context(viewport={"width": width, "height": height}, has_touch=size == "phone")
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    context.set_default_timeout(15_000)
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("console", lambda m: wrong.append(f"console: {m.text}") if m.type == "error" else None)
+    page.on("pageerror", lambda e: wrong.append(f"page: {e}"))
+    page.on("request", lambda r: None if is_local(r.url, address) else wrong.append(f"request: {r.url}"))
+    page.goto(address)
+    page.wait_for_selector("#figure .main-svg")
+    yield page
+    hurt = page.evaluate("window.__pwn")
+    context.close()
+    assert not wrong
+    assert hurt is None
+
+
+def is_local(url: str, address: str) -> bool:
+    return url.startswith((address, "data:", "blob:"))

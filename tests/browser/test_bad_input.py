@@ -1,0 +1,99 @@
+"""Bad input of every kind: a sentence that helps, the page stays usable, what was typed stays, nothing is executed."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.steps import TEXT, chip, chips, choose_view, expect_message, expect_said, use_checkpoint, write
+
+CANARY = "<img src=x onerror='window.__pwn=1'><script>window.__pwn=1</script>"
+REFUSED = {
+    "": "The text is empty. Type a sentence.",
+    "   ": "The text is empty. Type a sentence.",
+    "\u200b\u200b": "The text is empty. Type a sentence.",
+    "no mask at all": "Nothing is hidden",
+    "a" * 25_000: "25,000 characters; the limit is 20,000",
+    "word " * 700 + "[MASK]": "Nothing is hidden within the tokens that are read",
+}
+
+
+@pytest.mark.parametrize("typed", REFUSED, ids=lambda text: f"{len(text)} characters")
+def test_what_cannot_be_answered_is_said(page: Page, typed: str) -> None:
+    write(page, typed or "x")
+    write(page, typed)
+    expect_message(page, REFUSED[typed])
+    assert page.locator(TEXT).input_value() == typed
+    write(page, "A robin is a [MASK].")
+    expect(chip(page, "robin")).to_be_visible()
+    expect(page.locator("#message")).to_be_empty()
+
+
+def test_a_cut_is_seen(page: Page) -> None:
+    write(page, "[MASK] " + "word " * 700)
+    expect(page.locator(".cut")).to_contain_text("191 tokens left out")
+    expect(page.locator(".note")).to_contain_text("512 of 703 tokens")
+
+
+def test_odd_characters_are_shown_as_they_are(page: Page) -> None:
+    write(page, "[mask] שלום 日本 é $$\\rule{9em}{9em}$$ {{7*7}} ${7*7} 😀 <mask> ___")
+    expect(page.locator("button.chip.masked")).to_have_count(3)
+    shown = chips(page)
+    assert "日" in shown and "{" in shown and "49" not in shown
+    expect(page.locator(".note")).to_contain_text("😀")
+
+
+@pytest.mark.parametrize("view", ["Fill-mask", "Several masks", "Whole sentence", "Left side only", "Template"])
+def test_markup_in_the_text_stays_text(page: Page, view: str) -> None:
+    choose_view(page, view)
+    write(page, f"{{a|{CANARY.replace('|', '')}}} [MASK] {CANARY}")
+    expect(page.locator(".strip")).to_contain_text("script")
+    page.locator("#figure").hover()
+    page.wait_for_timeout(400)
+    assert page.locator("#caption img, .strip img, #message img").count() == 0
+
+
+def test_markup_in_settings_and_names_stays_text(page: Page) -> None:
+    page.locator("#options-fill-mask textarea, #options-fill-mask input[type=text]").first.fill(CANARY)
+    page.wait_for_timeout(500)
+    use_checkpoint(page, CANARY)
+    expect_message(page, "Still using mini")
+    choose_view(page, "Two sentences")
+    page.locator("#options-contrast textarea, #options-contrast input[type=text]").first.fill(f"{CANARY} [MASK]")
+    expect_said(page, "Leaning to")
+
+
+def test_markup_in_a_link_stays_text(page: Page, address: str) -> None:
+    page.goto(f"{address}?text={CANARY}+[MASK]&view={CANARY}&checkpoint={CANARY}&top={CANARY}&hidden={CANARY}")
+    expect_message(page, "Shown with mini instead")
+    expect(page.locator("button.chip.masked")).to_have_count(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("nobody/nothing", "Cannot reach the hub"),
+        ("../../etc", "outside the models folder"),
+        ("/etc", "outside the models folder"),
+        ("a/b/c", "is not a checkpoint name"),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_had(page: Page, name: str, told: str) -> None:
+    use_checkpoint(page, name)
+    expect_message(page, told)
+    expect_message(page, "Still using mini")
+    chip(page, "capital").click()
+    expect_said(page, "For mask 2")
+    expect(page.locator("#receipt")).to_contain_text("mini")
+
+
+def test_a_checkpoint_without_the_head_says_so(page: Page) -> None:
+    use_checkpoint(page, "electra-discriminator")
+    expect_message(page, "has no fill-mask head")
+    use_checkpoint(page, "mini")
+    expect(page.locator("#message")).to_be_empty()
+    expect_said(page, "It would put “paris”")
+
+
+def test_bad_settings_in_a_link_are_said(page: Page, address: str) -> None:
+    page.goto(f"{address}?text=A+robin+is+a+[MASK].&top=100000")
+    expect_message(page, "wanted a whole number from 1 to 100")
+    expect(chip(page, "robin")).to_be_visible()

@@ -1,0 +1,59 @@
+"""Every view with its examples at both sizes: a figure, a sentence, nothing wider than the screen; and the exports."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertexplorer.ui.tabs import TABS
+from tests.browser.steps import choose_view
+
+
+@pytest.mark.parametrize("tab", TABS, ids=lambda tab: tab.TITLE)
+def test_a_view_answers_its_examples(page: Page, tab) -> None:
+    choose_view(page, tab.TITLE)
+    expect(page.locator("#question h2")).to_have_text(tab.QUESTION)
+    said = ""
+    for number, example in enumerate(tab.EXAMPLES):
+        page.locator("button.example").nth(number).click()
+        expect(page.locator("#text textarea")).to_have_value(example.text)
+        expect(page.locator(".said")).not_to_have_text(said)
+        expect(page.locator("#message")).to_be_empty()
+        said = page.locator(".said").inner_text()
+    assert page.locator("#figure .main-svg").first.bounding_box()["height"] >= 300
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    expect(page.locator("#figure")).to_have_attribute("aria-label", said)
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "python", "png", "svg"])
+def test_an_export_is_saved(page: Page, kind: str, tmp_path: Path) -> None:
+    with page.expect_download() as download:
+        page.locator(f"#export-{kind}").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    content = file.read_bytes()
+    if kind == "csv":
+        rows = list(csv.DictReader(io.StringIO(content.decode())))
+        assert rows[0]["token"] == "paris" and len(rows) == 10
+    elif kind == "json":
+        found = json.loads(content)
+        assert found["provenance"]["checkpoint"] == "mini" and found["rows"][0]["token"] == "paris"
+    elif kind == "python":
+        compile(content, file.name, "exec")
+    else:
+        assert content.startswith({"png": b"\x89PNG", "svg": b"<svg"}[kind]) and len(content) > 5000
+
+
+def test_the_link_is_copied(page: Page) -> None:
+    page.locator("#export-link").click()
+    expect(page.locator("#export-link")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+
+
+def test_words_are_looked_up(page: Page) -> None:
+    page.locator("#options-fill-mask textarea, #options-fill-mask input[type=text]").first.fill("lyon, Llanfair")
+    expect(page.locator("#figure .bartext", has_text="pieces")).to_have_count(1)
+    expect(page.locator("#figure .bartext")).to_have_count(12)

@@ -1,0 +1,99 @@
+"""The walk of a first visit: an answer is there, a click hides a word, the checkpoint changes, the link restores it."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.steps import TEXT, chip, chips, choose_view, expect_message, expect_said, use_checkpoint, write
+
+
+def test_it_opens_with_an_answer(page: Page) -> None:
+    assert page.locator(TEXT).input_value() == "The capital of France is [MASK]."
+    expect_said(page, "It would put “paris”")
+    expect(page.locator("#figure .bartext")).to_have_count(10)
+    expect(page.locator("button.example")).to_have_count(5)
+
+
+def test_type_hide_read_switch_reload(page: Page) -> None:
+    write(page, "The doctor went to the bank.")
+    expect_message(page, "Nothing is hidden")
+    chip(page, "bank").click()
+    expect(chip(page, "[MASK]")).to_have_attribute("aria-pressed", "true")
+    expect_said(page, "It would put")
+    expect(page.locator("#message")).to_be_empty()
+    on_mini = page.locator(".said").inner_text()
+
+    use_checkpoint(page, "roberta")
+    expect(page.locator("#receipt")).to_contain_text("roberta")
+    expect(chip(page, "<mask>")).to_be_visible()
+    expect(page.locator(".said")).not_to_have_text(on_mini)
+    said, link = page.locator(".said").inner_text(), page.url
+
+    page.goto(link)
+    expect(page.locator(".said")).to_have_text(said)
+    expect(page.locator("#receipt")).to_contain_text("roberta")
+    assert page.locator(TEXT).input_value() == "The doctor went to the bank."
+    assert "<mask>" in chips(page)
+    assert page.url == link
+
+
+def test_a_link_restores_a_view_with_its_settings(page: Page) -> None:
+    choose_view(page, "Two sentences")
+    page.locator("button.example").first.click()
+    expect_said(page, "Leaning to the first sentence")
+    expect(page.locator("#options-contrast input[type=number]")).to_have_value("8")
+    page.locator("#options-contrast input[type=number]").fill("3")
+    page.locator("#options-contrast input[type=number]").press("Enter")
+    page.wait_for_url("**named=3**")
+    said = page.locator(".said").inner_text()
+    page.reload()
+    expect(page.locator(".said")).to_have_text(said)
+    expect(page.locator("#options-contrast input[type=number]")).to_have_value("3")
+
+
+def test_quick_presses_are_all_kept(page: Page) -> None:
+    for word in ("the", "capital", "france"):
+        chip(page, word).click()
+    expect(page.locator("button.chip.masked")).to_have_count(4)
+    expect_said(page, "For mask 3")
+    assert chips(page) == ["[CLS]", "[MASK]", "[MASK]", "of", "[MASK]", "is", "[MASK]", ".", "[SEP]"]
+
+
+def test_a_typed_mask_takes_the_best_answer(page: Page) -> None:
+    chip(page, "[MASK]").click()
+    expect(page.locator(TEXT)).to_have_value("The capital of France is paris.")
+    chip(page, "paris").click()
+    expect_said(page, "It would put “paris”")
+
+
+def test_backspace_and_paste_are_answered(page: Page) -> None:
+    box = page.locator(TEXT)
+    box.click()
+    box.press("Control+A")
+    box.press("Backspace")
+    expect_message(page, "The text is empty")
+    page.evaluate("navigator.clipboard.writeText('A robin is a [MASK].')")
+    box.press("Control+V")
+    expect(chip(page, "robin")).to_be_visible()
+    expect(page.locator("#message")).to_be_empty()
+
+
+def test_words_stay_hidden_while_the_text_before_them_is_edited(page: Page) -> None:
+    write(page, "The man went to the store.")
+    chip(page, "store").click()
+    expect(page.locator("button.chip.masked")).to_have_count(1)
+    page.locator(TEXT).press("Home")
+    page.keyboard.type("Yesterday ")
+    expect(chip(page, "yesterday")).to_be_visible()
+    assert chips(page)[-3:] == ["[MASK]", ".", "[SEP]"]
+
+
+def test_the_keyboard_is_enough(page: Page) -> None:
+    chip(page, "the").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    page.keyboard.press("Space")
+    expect(page.locator("button.chip.masked")).to_have_count(2)
+    assert page.evaluate("document.activeElement.dataset.span") == "0:4-11"
+    page.keyboard.press("Enter")
+    expect(page.locator("button.chip.masked")).to_have_count(1)
+    page.keyboard.press("End")
+    assert page.evaluate("document.activeElement.textContent") == "."

@@ -1,0 +1,123 @@
+"""A hub of our own on 127.0.0.1, which serves tiny checkpoints, refuses, hangs or is slow, as a test asks."""
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import huggingface_hub
+import huggingface_hub.constants
+import pytest
+
+SHA = "0123456789abcdef0123456789abcdef01234567"
+
+
+class Hub(ThreadingHTTPServer):
+    """Speaks as much of the hub's protocol as a download needs."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.repos: dict[str, dict[str, bytes]] = {}
+        self.gated: set[str] = set()
+        self.asked: list[str] = []
+        self.pause_s = 0.0  # before each half of a weights file
+        self.broken = False  # every file answers 403 (hub clients try again after a 5xx, for half a minute)
+        self.hang = threading.Event()
+        self.hang.set()  # not hanging
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def put(self, repo: str, folder: Path, *, without: tuple[str, ...] = ()) -> None:
+        self.repos[repo] = {f.name: f.read_bytes() for f in folder.iterdir() if f.is_file() and f.name not in without}
+
+
+class Answer(BaseHTTPRequestHandler):
+    server: Hub
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        self.server.hang.wait(30)
+        path = urlsplit(self.path).path.strip("/")
+        self.server.asked.append(path)
+        api = path.startswith("api/models/")
+        repo = next((r for r in self.server.repos if path.removeprefix("api/models/").startswith(r)), None)
+        if repo is None:
+            return self.refuse(401 if api else 404, "RepoNotFound")
+        rest = path.removeprefix("api/models/").removeprefix(repo).strip("/")
+        files = self.server.repos[repo]
+        entries = [
+            {"type": "file", "path": n, "rfilename": n, "size": len(b), "oid": hashlib.sha1(b).hexdigest()}
+            for n, b in files.items()
+        ]
+        if api and rest.startswith("tree/"):
+            return self.send(json.dumps(entries).encode())
+        if api:
+            gated = "manual" if repo in self.server.gated else False
+            return self.send(json.dumps({"id": repo, "sha": SHA, "siblings": entries, "gated": gated}).encode())
+        if repo in self.server.gated:
+            return self.refuse(403, "GatedRepo")
+        if self.server.broken:
+            return self.refuse(403, "")
+        name = rest.rpartition("/")[2]
+        return self.send(files[name]) if name in files else self.refuse(404, "EntryNotFound")
+
+    def send(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", f'"{hashlib.sha1(body).hexdigest()}"')
+        self.send_header("X-Repo-Commit", SHA)
+        self.end_headers()
+        if self.command == "GET":
+            half = len(body) // 2 if len(body) > 20_000 else 0
+            for part in (body[:half], body[half:]):
+                time.sleep(self.server.pause_s if half else 0)
+                self.wfile.write(part)
+
+    def refuse(self, status: int, code: str) -> None:
+        self.send_response(status)
+        self.send_header("X-Error-Code", code)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+@pytest.fixture
+def connect(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[str], None]]:
+    """Point huggingface_hub at an address, with an empty cache."""
+    constants = huggingface_hub.constants
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+
+    def to(url: str) -> None:
+        huggingface_hub.close_session()
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants, "ENDPOINT", url)
+        template = url + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+
+    yield to
+    huggingface_hub.close_session()
+
+
+@pytest.fixture
+def hub(connect: Callable[[str], None]) -> Iterator[Hub]:
+    server = Hub()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    connect(server.url)
+    yield server
+    server.hang.set()
+    server.shutdown()
+    server.server_close()

@@ -1,0 +1,27 @@
+"""The catalogue says of the bundled checkpoint what its files say."""
+
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.model.heads import HEADS
+from bertexplorer.model.load import load
+from bertexplorer.store.catalogue import BY_NAME, CATALOGUE
+from bertexplorer.store.hub import check_name
+
+
+def test_the_bundled_one_is_as_told(bundled: Path) -> None:
+    entry, checkpoint = BY_NAME["mini"], load(bundled, precision="fp32", device="cpu")
+    assert checkpoint.num_parameters / 1e6 == pytest.approx(entry.parameters, abs=0.1)
+    assert (bundled / "model.safetensors").stat().st_size / 1e6 == pytest.approx(entry.megabytes, abs=0.1)
+    assert set(checkpoint.heads) - {"pooler"} == set(entry.heads)
+    assert checkpoint.licence == entry.licence
+
+
+def test_every_entry_is_whole() -> None:
+    assert len(BY_NAME) == len(CATALOGUE) == 12
+    for entry in CATALOGUE:
+        check_name(entry.name)
+        assert set(entry.heads) <= set(HEADS) and entry.heads
+        assert entry.parameters > 1 and entry.licence and entry.about
+        assert 1.9 < entry.megabytes / entry.parameters < 4.1, "2 or 4 bytes a parameter"

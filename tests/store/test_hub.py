@@ -1,0 +1,160 @@
+"""The hub: fetched once with its progress, then offline; and a plain sentence, soon, when it cannot be."""
+
+import shutil
+import socket
+import time
+from collections import namedtuple
+from collections.abc import Callable
+from pathlib import Path
+
+import huggingface_hub.constants
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import Settings
+from bertexplorer.store import hub as store
+from bertexplorer.store.hub import Progress, wanted_files
+from bertexplorer.store.library import Library
+from tests.store.conftest import SHA, Hub
+
+NAME = "someone/tiny-bert"
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    return Library(Settings(models_dir=tmp_path / "models", hub_timeout_s=1.5))
+
+
+def refused(library: Library, name: str = NAME) -> str:
+    with pytest.raises(ExplorerError) as caught:
+        list(library.fetch(name))
+    return str(caught.value)
+
+
+def test_a_download_tells_its_progress_and_works_offline_after(
+    hub: Hub, library: Library, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "POLL_S", 0.05)
+    hub.put(NAME, tiny("bert"))
+    hub.repos[NAME] |= {"pytorch_model.bin": b"never", "modeling.py": b"never"}
+    hub.pause_s = 0.2
+    assert library.find(NAME) is None and NAME not in library.offline()
+    told = list(library.fetch(NAME))
+    size = sum(len(body) for name, body in hub.repos[NAME].items() if not name.endswith((".bin", ".py"))) / 1e6
+    assert told[-1] == Progress(told[-1].total, told[-1].total) and told[-1].total == pytest.approx(size)
+    done = [p.done for p in told]
+    assert done == sorted(done) and any(0 < d < size for d in done), "it moves"
+    assert not [path for path in hub.asked if path.endswith((".bin", ".py"))]
+    asked = len(hub.asked)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    assert list(library.fetch(NAME)) == [] and NAME in library.offline()
+    checkpoint = library.get(NAME, "fp32")
+    assert checkpoint.name == NAME and checkpoint.revision == SHA
+    assert len(hub.asked) == asked, "nothing more was asked of the network"
+
+
+def test_a_name_with_spaces_around_it(hub: Hub, library: Library, tiny: Callable[[str], Path]) -> None:
+    hub.put(NAME, tiny("bert"))
+    list(library.fetch(f"  {NAME} "))
+    assert library.get(f" {NAME}") is library.get(NAME)
+
+
+def test_a_download_that_broke_off_is_taken_up_again(
+    hub: Hub, library: Library, tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    hub.put(NAME, tiny("bert"))
+    list(library.fetch(NAME))
+    (folder,) = tmp_path.glob("cache/models--someone--tiny-bert/snapshots/*")
+    for lost in ("tokenizer.json", "model.safetensors", "config.json"):
+        (folder / lost).unlink()
+        assert library.find(NAME) is None and NAME not in library.offline(), lost
+        assert list(library.fetch(NAME))
+        assert library.find(NAME) == folder
+
+
+def test_a_shard_that_is_missing_is_seen(tmp_path: Path) -> None:
+    for name in ("config.json", "vocab.txt", "model-00001-of-00002.safetensors"):
+        (tmp_path / name).write_text("{}")
+    shards = '{"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}'
+    (tmp_path / "model.safetensors.index.json").write_text(shards)
+    assert not store.whole(tmp_path)
+    (tmp_path / "model-00002-of-00002.safetensors").write_text("")
+    assert store.whole(tmp_path)
+
+
+def test_an_unknown_name(hub: Hub, library: Library) -> None:
+    told = refused(library)
+    assert f"no public checkpoint called {NAME}" in told and "offline: mini" in told
+
+
+def test_a_gated_one(hub: Hub, library: Library, tiny: Callable[[str], Path]) -> None:
+    hub.put(NAME, tiny("bert"))
+    hub.gated.add(NAME)
+    assert "licence to be accepted" in refused(library)
+
+
+def test_only_a_pickle(hub: Hub, library: Library) -> None:
+    hub.repos[NAME] = {"config.json": b"{}", "pytorch_model.bin": b"x", "vocab.txt": b"x"}
+    told = refused(library)
+    assert "no model.safetensors (it has pytorch_model.bin)" in told and "may run code" in told
+    assert not [path for path in hub.asked if "resolve" in path], "nothing was fetched"
+
+
+@pytest.mark.parametrize(("lost", "said"), [("config.json", "no config.json"), ("tokenizer.json", "no tokenizer")])
+def test_what_could_not_be_used_is_not_fetched(
+    hub: Hub, library: Library, tiny: Callable[[str], Path], lost: str, said: str
+) -> None:
+    hub.put(NAME, tiny("bert"), without=(lost,))
+    assert said in refused(library)
+    assert not [path for path in hub.asked if "resolve" in path]
+
+
+def test_a_server_that_fails_midway(hub: Hub, library: Library, tiny: Callable[[str], Path]) -> None:
+    hub.put(NAME, tiny("bert"))
+    hub.broken = True
+    told = refused(library)
+    assert NAME in told and "offline: mini" in told and library.find(NAME) is None
+
+
+def test_a_hub_that_never_answers(hub: Hub, library: Library) -> None:
+    hub.hang.clear()
+    started = time.monotonic()
+    told = refused(library)
+    assert time.monotonic() - started < 3
+    assert f"Cannot reach the hub for {NAME}" in told and "offline: mini" in told
+
+
+def test_a_closed_port(connect: Callable[[str], None], library: Library) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    connect(f"http://127.0.0.1:{port}")
+    started = time.monotonic()
+    told = refused(library)
+    assert time.monotonic() - started < 3
+    assert "Cannot reach the hub" in told and "offline: mini" in told
+
+
+def test_the_default_limit_is_five_seconds() -> None:
+    assert Settings().hub_timeout_s <= 5
+
+
+def test_a_full_disk(
+    hub: Hub, library: Library, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.put(NAME, tiny("bert"))
+    Usage = namedtuple("Usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10, 10, 400_000_000))
+    told = refused(library)
+    assert "needs 0.0 GB and 0.4 GB are free" in told and "0.5 GB stay reserved" in told
+    assert not [path for path in hub.asked if "resolve" in path]
+
+
+def test_shards_are_wanted_in_full_and_one_file_is_preferred() -> None:
+    small = {"config.json": 1, "tokenizer.json": 1}
+    shards = {"model.safetensors.index.json": 1, "model-00001-of-00002.safetensors": 1, "model-00002-of-00002.safetensors": 1}
+    assert set(wanted_files("a/b", shards | small | {"x.h5": 1})) == set(shards | small)
+    assert set(wanted_files("a/b", {"model.safetensors": 1} | shards | small)) == {"model.safetensors", *small}
+    for vocabulary in (("vocab.txt",), ("vocab.json", "merges.txt"), ("sentencepiece.bpe.model",), ("spiece.model",)):
+        sizes = {"model.safetensors": 1, "config.json": 1, **dict.fromkeys(vocabulary, 1)}
+        assert set(wanted_files("a/b", sizes)) == set(sizes)

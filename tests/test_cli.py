@@ -1,0 +1,159 @@
+"""The command line: the answers on stdout; errors in a sentence on stderr, with exit code 2."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.analysis import ANALYSES
+from bertexplorer.cli import main, make_parser, table
+from bertexplorer.knobs import settings
+from bertexplorer.store.catalogue import CATALOGUE
+from tests.conftest import ROOT
+
+FRANCE = "Paris is the [MASK] of France."
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Arguments -> (exit code, stdout, stderr), in this process."""
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        try:
+            code = main(arguments)
+        except SystemExit as stop:  # argparse, on a flag of its own
+            code = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def test_fill_mask_prints_the_answers(run: Run) -> None:
+    code, out, err = run("fill-mask", FRANCE, "--top", "3", "--words", "heart", "--precision", "fp32")
+    lines = out.splitlines()
+    assert code == 0 and err == ""
+    assert lines[0].split() == ["mask", "position", "kind", "rank", "token", "probability", "log_probability"]
+    assert len(lines) == 5 and "capital" in lines[1] and "heart" in lines[4]
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_json_holds_the_question_the_rows_and_their_provenance(run: Run) -> None:
+    code, out, _ = run("fill-mask", FRANCE, "It is.", "--json", "--top", "2", "--precision", "fp32")
+    whole = json.loads(out)
+    assert code == 0 and whole["text"] == {"first": FRANCE, "second": "It is.", "hidden": []}
+    assert whole["options"] == {"top": 2, "words": ""} and len(whole["rows"]) == 2
+    assert whole["provenance"]["checkpoint"] == "mini"
+
+
+def test_a_folder_by_its_relative_path(run: Run, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tiny("roberta")
+    monkeypatch.chdir(folder.parent)
+    for name in ("roberta", "./roberta", str(folder)):
+        code, out, err = run("fill-mask", "paris is the ___", "--top", "2", "--checkpoint", name)
+        assert (code, len(out.splitlines()), err) == (0, 3, "")
+
+
+def test_notes_go_to_stderr(run: Run) -> None:
+    code, out, err = run("fill-mask", "The \u200b🤖 [MASK]", "--top", "1")
+    assert code == 0 and len(out.splitlines()) == 2
+    assert "note: 1 invisible character removed." in err and "🤖" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fill-mask", FRANCE, "--checkpoint", "/no/such"], "/no/such"),
+        (["fill-mask", FRANCE, "--checkpoint", "a/b/c"], "not a checkpoint name"),
+        (["fill-mask", FRANCE, "--checkpoint", "x" * 300], "cannot be opened"),
+        (["fill-mask", FRANCE, "--checkpoint", "~nobody-of-that-name/x"], "cannot be opened"),
+        (["fill-mask", FRANCE, "--checkpoint", "/etc"], "No config.json in /etc"),
+        (["fill-mask", FRANCE, "--checkpoint", "google/none"], "Cannot reach the hub for google/none"),
+        (["fill-mask", "No mask."], "Nothing is hidden"),
+        (["fill-mask", ""], "The text is empty"),
+        (["fill-mask", FRANCE, "--top", "1000"], "Answers: got 1000; wanted a whole number from 1 to 100"),
+        (["fill-mask", FRANCE, "--top", "many"], "Answers: got 'many'"),
+        (["fill-mask", FRANCE, "--precision", "fp8"], "invalid choice: 'fp8'"),
+        (["contrast", FRANCE], "second sentence is missing"),
+        (["template", FRANCE], "no alternatives"),
+        (["pseudo-likelihood", "a", "--hide", "nothing"], "invalid choice: 'nothing'"),
+        (["no-such-analysis", "a"], "invalid choice"),
+        ([], "required: command"),
+    ],
+)
+def test_errors(run: Run, arguments: list[str], said: str) -> None:
+    code, out, err = run(*arguments)
+    assert code == 2 and out == ""
+    assert said in err and "Traceback" not in err
+    if "usage:" not in err:
+        assert err.startswith("bertexplorer: ") and err.count("\n") == 1
+
+
+def test_a_wrong_variable_is_an_error_too(run: Run) -> None:
+    os.environ["BERTEXPLORER_PORT"] = "many"
+    assert run("checkpoints") == (2, "", "bertexplorer: BERTEXPLORER_PORT is 'many'; wanted a whole number.\n")
+
+
+def test_checkpoints_lists_all_and_what_lies_in_the_models_folder(run: Run, tiny: Callable[[str], Path]) -> None:
+    os.environ["BERTEXPLORER_MODELS"] = str(tiny("bert").parent)
+    code, out, _ = run("checkpoints")
+    lines = {line.split()[0]: line for line in out.splitlines()}
+    assert code == 0 and {entry.name for entry in CATALOGUE} <= set(lines)
+    assert lines["mini"].endswith("yes") and lines["bert"].endswith("yes")
+    assert "22.9 M" in lines["mini"] and "apache-2.0" in lines["mini"]
+
+
+def test_every_analysis_has_a_command_with_its_settings_as_flags() -> None:
+    (commands,) = (a.choices for a in make_parser()._actions if isinstance(a.choices, dict))
+    assert set(commands) == {"checkpoints", *(m.__name__.rpartition(".")[2].replace("_", "-") for m in ANALYSES)}
+    for module in ANALYSES:
+        name = module.__name__.rpartition(".")[2].replace("_", "-")
+        flags = {flag: action for action in commands[name]._actions for flag in action.option_strings}
+        for setting in settings(module.Options):
+            action = flags["--" + setting.name.replace("_", "-")]
+            assert action.default == setting.default and tuple(action.choices or ()) == setting.choices
+            assert setting.knob.label in (action.help or "")
+        assert {"--checkpoint", "--precision", "--json"} <= set(flags)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["decoding", "The [MASK] [MASK].", "--beam-width", "2"],
+        ["pseudo-likelihood", "The cat sat.", "--hide", "the rest of its word too"],
+        ["contrast", FRANCE, "--other", "Berlin is the [MASK] of Germany."],
+        ["left-context", FRANCE],
+        ["template", "The {doctor|nurse} said [MASK] is busy.", "--words", "he, she"],
+    ],
+    ids=lambda a: a[0],
+)
+def test_every_analysis_runs(run: Run, arguments: list[str]) -> None:
+    code, out, err = run(*arguments)
+    assert code == 0 and len(out.splitlines()) > 2 and err == ""
+
+
+def test_help_of_every_command(run: Run) -> None:
+    for command in ([], ["checkpoints"], *([m.__name__.rpartition(".")[2].replace("_", "-")] for m in ANALYSES)):
+        code, out, _ = run(*command, "--help")
+        assert code == 0 and "usage: python -m bertexplorer" in out
+
+
+def test_a_table() -> None:
+    assert table([]) == "no rows"
+    assert table([{"a": 0.123456, "bb": "x"}, {"a": 12, "bb": ""}]) == "a       bb\n0.1235  x\n12"
+
+
+def test_as_a_program_that_a_reader_leaves_early() -> None:
+    command = [sys.executable, "-m", "bertexplorer", "contrast", FRANCE, "--other", FRANCE]
+    child = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout is not None and child.stderr is not None
+    assert child.stdout.readline().split()[0] == "token"
+    child.stdout.close()
+    assert child.stderr.read() == "" and child.wait(30) == 0
+    child.stderr.close()

@@ -1,0 +1,65 @@
+"""Explore: every state gets an answer or a sentence, and what was typed comes back."""
+
+import logging
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from bertexplorer.model.text import Span
+from bertexplorer.store.library import Library
+from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
+from bertexplorer.ui.state import State
+
+
+@pytest.fixture(scope="module")
+def explore() -> Explore:
+    return Explore(Library())
+
+
+def state(view: str, text: str, **options) -> State:
+    return State(text, view=view, options={**DEFAULTS[view], **options})
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_answers_its_first_example(explore: Explore, view: str) -> None:
+    example = VIEWS[view].EXAMPLES[0]
+    answer = explore.answer(state(view, example.text, **example.options))
+    assert answer.error == "" and answer.said and answer.strip
+    assert answer.figure is not None and answer.figure.layout.height >= 360
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@hypothesis_settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(st.characters(), max_size=40))
+def test_any_text_gets_an_answer_or_a_sentence(explore: Explore, view: str, text: str) -> None:
+    answer = explore.answer(state(view, f"{text} [MASK]"))
+    assert bool(answer.error) != (answer.figure is not None)
+    assert "went wrong" not in answer.error
+
+
+def test_an_unforeseen_error_is_logged_with_its_number(explore: Explore, monkeypatch, caplog) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("secret detail")
+
+    monkeypatch.setattr(VIEWS["template"].analysis, "run", broken)
+    with caplog.at_level(logging.ERROR):
+        answer = explore.answer(state("template", "A {b|c} [MASK]."))
+    number = answer.error.split("error ")[1].split()[0]
+    assert number in caplog.text and "secret detail" in caplog.text
+    assert "secret" not in answer.error and answer.strip
+
+
+def test_a_pressed_typed_mask_takes_the_best_word(explore: Explore) -> None:
+    found = explore.filled(state("fill-mask", "The capital of France is [MASK]."), Span(0, 25, 31))
+    assert found.text == "The capital of France is paris."
+
+
+def test_a_span_without_a_mask_changes_nothing(explore: Explore) -> None:
+    before = state("fill-mask", "The capital of France is [MASK].")
+    assert explore.filled(before, Span(0, 0, 3)) == before
+
+
+def test_a_bad_setting_is_a_sentence(explore: Explore) -> None:
+    assert "wanted a whole number from 1 to 100" in explore.answer(state("fill-mask", "[MASK]", top=0)).error

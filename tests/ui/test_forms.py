@@ -1,0 +1,54 @@
+"""Forms, turns and tabs: every setting becomes a component with its own default and bounds."""
+
+import gradio as gr
+import pytest
+
+from bertexplorer.knobs import settings
+from bertexplorer.ui.explore import VIEWS
+from bertexplorer.ui.forms import form
+from bertexplorer.ui.tabs import TABS
+from bertexplorer.ui.turns import TABS as REMEMBERED
+from bertexplorer.ui.turns import Turns
+
+
+@pytest.mark.parametrize("tab", TABS, ids=lambda tab: tab.TITLE)
+def test_every_setting_has_its_component(tab) -> None:
+    with gr.Blocks():
+        made = form(tab.analysis.Options, "x", True)
+    for setting in settings(tab.analysis.Options):
+        component = made.components[setting.name]
+        assert component.label == setting.knob.label
+        assert component.value == setting.default
+        if isinstance(component, gr.Slider):
+            assert (component.minimum, component.maximum) == (setting.knob.low, setting.knob.high)
+
+
+@pytest.mark.parametrize("tab", TABS, ids=lambda tab: tab.TITLE)
+def test_every_example_can_be_set(tab) -> None:
+    names = {s.name for s in settings(tab.analysis.Options)}
+    assert len(tab.EXAMPLES) == 5
+    for example in tab.EXAMPLES:
+        tab.analysis.Options(**example.options)
+        assert set(example.options) <= names
+    assert tab.QUESTION.endswith("?") and len(tab.NOTE) > 60
+
+
+def test_views_are_named_like_their_modules() -> None:
+    for name, tab in VIEWS.items():
+        assert tab.analysis.__name__.endswith(name.replace("-", "_"))
+        assert tab.figure.__name__.endswith(name.replace("-", "_"))
+
+
+def test_only_the_newest_turn_of_a_tab_holds() -> None:
+    turns = Turns()
+    first, other = turns.take("a"), turns.take("b")
+    assert turns.holds("a", first)
+    second = turns.take("a")
+    assert not turns.holds("a", first) and turns.holds("a", second) and turns.holds("b", other)
+
+
+def test_turns_forget_the_oldest_tabs() -> None:
+    turns = Turns()
+    for number in range(REMEMBERED + 10):
+        turns.take(str(number))
+    assert len(turns.last) == REMEMBERED and "0" not in turns.last

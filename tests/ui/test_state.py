@@ -1,0 +1,80 @@
+"""State: what a person set survives the link, and hidden words follow an edit of the text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertexplorer.model.text import Span
+from bertexplorer.ui.explore import DEFAULTS
+from bertexplorer.ui.state import State, follow, from_link, scrub, spans_of, to_link, write_spans
+
+OPENING = State("opening")
+
+
+def reopened(state: State) -> State:
+    from urllib.parse import parse_qsl
+
+    return from_link(
+        dict(parse_qsl(to_link(state, DEFAULTS[state.view])[1:], keep_blank_values=True)), OPENING, DEFAULTS
+    )
+
+
+def test_a_link_restores_everything_that_is_not_default() -> None:
+    state = State(
+        "A & b = c? #1 [MASK] é 日 😀",
+        "second + half",
+        (Span(0, 2, 3), Span(1, 0, 6)),
+        "google/x",
+        "fp32",
+        "contrast",
+        {"other": "d & e", "named": 3},
+    )
+    again = reopened(state)
+    assert again == State(**{**state.__dict__, "options": {"other": "d & e", "named": "3"}})
+
+
+@given(st.text(), st.text())
+def test_any_text_survives_the_link_but_for_lone_surrogates(text: str, pair: str) -> None:
+    again = reopened(State(text, pair))
+    assert (again.text, again.pair) == (scrub(text), scrub(pair))
+
+
+def test_a_link_without_a_text_is_the_opening() -> None:
+    assert from_link({"view": "contrast", "utm": "1"}, OPENING, DEFAULTS) == OPENING
+
+
+def test_unknown_views_and_spans_in_a_link_are_passed_over() -> None:
+    state = from_link({"text": "x", "view": "<b>", "hidden": "0:9-2,zz,2:1-3,0:1-3"}, OPENING, DEFAULTS)
+    assert state.view == OPENING.view
+    assert state.hidden == (Span(0, 1, 3),)
+
+
+@given(st.lists(st.builds(Span, st.integers(0, 1), st.integers(0, 50), st.integers(51, 99)), max_size=5))
+def test_spans_are_read_as_written(spans: list[Span]) -> None:
+    assert spans_of(write_spans(tuple(spans))) == tuple(spans)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kept"),
+    [
+        ("a cat sat", "a cat sat", "cat"),
+        ("a cat sat", "yes, a cat sat", "cat"),
+        ("a cat sat", "a cat sat down", "cat"),
+        ("a cat sat", "a dog sat", None),
+        ("a cat sat", "a sat", None),
+        ("a cat sat", "", None),
+    ],
+)
+def test_hidden_words_follow_an_edit(old: str, new: str, kept: str | None) -> None:
+    found = follow((Span(0, 2, 5), Span(1, 0, 1)), 0, old, new)
+    assert found[-1] == Span(1, 0, 1)  # the other side is left alone
+    assert [new[s.start : s.end] for s in found[:-1]] == ([kept] if kept else [])
+
+
+@given(st.text("ab ", max_size=12), st.text("ab ", max_size=12), st.integers(0, 11), st.integers(1, 3))
+def test_a_span_that_is_kept_still_covers_the_same_characters(old: str, new: str, start: int, length: int) -> None:
+    span = Span(0, start, min(start + length, len(old)))
+    if span.start >= span.end:
+        return
+    for kept in follow((span,), 0, old, new):
+        assert new[kept.start : kept.end] == old[span.start : span.end]
