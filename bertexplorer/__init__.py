@@ -1,66 +1,66 @@
 """BERT Explorer: see how BERT works. The map of the code, floor by floor; each floor imports only from those above it.
 
-    errors.py                     the one error that a person is meant to read
-    knobs.py                      a setting declared once -> a form on the page, a flag, a field in a file
-    settings.py                   folders, host, port and limits, read once from the environment
+errors.py                     the one error that a person is meant to read
+knobs.py                      a setting declared once -> a form on the page, a flag, a field in a file
+settings.py                   folders, host, port and limits, read once from the environment
 
-    model/config.py               the numbers that make an encoder, in one vocabulary for every family
-    model/encoder.py              the whole encoder, top down in the order data flows: start reading here
-    model/visible.py              who may look at whom: padding, direction and window in one mask
-    model/forward.py              what a pass leaves behind, and the changes that can be made to it while it runs
-    model/heads.py                the pretraining heads: vectors -> the logits of one task
-    model/text.py                 Tokenizer: text (or a pair) -> Encoding, and pieces back to characters and words
-    model/checkpoint.py           an encoder with the heads its file holds; reading config.json and the model card
-    model/tensors.py              the tensors of a folder: safetensors only, checked before they are read
-    model/names.py                tensor names, from ours to the published ones and back, by a family's table
-    model/families/bert.py        BERT: the family that every other one is told apart from
-    model/families/roberta.py     RoBERTa, XLM-R and CamemBERT: positions start after the padding id
-    model/families/electra.py     ELECTRA: a generator that fills masks, a discriminator that spots replaced tokens
-    model/families/distilbert.py  DistilBERT: half the layers, no segments and no pooler
-    model/families/modernbert.py  ModernBERT: rotary positions, gated feed-forward, mostly local attention
-    model/precision.py            what `auto` means on this machine, and what was used in the end
-    model/packed.py               linear layers whose bf16 weights are put into oneDNN's order once
-    model/load.py                 a folder -> Checkpoint, strictly
-    model/save.py                 Checkpoint -> a folder that transformers loads, tensor for tensor
+model/config.py               the numbers that make an encoder, in one vocabulary for every family
+model/encoder.py              the whole encoder, top down in the order data flows: start reading here
+model/visible.py              who may look at whom: padding, direction and window in one mask
+model/forward.py              what a pass leaves behind, and the changes that can be made to it while it runs
+model/heads.py                the pretraining heads: vectors -> the logits of one task
+model/text.py                 Tokenizer: text (or a pair) -> Encoding, and pieces back to characters and words
+model/checkpoint.py           an encoder with the heads its file holds; reading config.json and the model card
+model/tensors.py              the tensors of a folder: safetensors only, checked before they are read
+model/names.py                tensor names, from ours to the published ones and back, by a family's table
+model/families/bert.py        BERT: the family that every other one is told apart from
+model/families/roberta.py     RoBERTa, XLM-R and CamemBERT: positions start after the padding id
+model/families/electra.py     ELECTRA: a generator that fills masks, a discriminator that spots replaced tokens
+model/families/distilbert.py  DistilBERT: half the layers, no segments and no pooler
+model/families/modernbert.py  ModernBERT: rotary positions, gated feed-forward, mostly local attention
+model/precision.py            what `auto` means on this machine, and what was used in the end
+model/packed.py               linear layers whose bf16 weights are put into oneDNN's order once
+model/load.py                 a folder -> Checkpoint, strictly
+model/save.py                 Checkpoint -> a folder that transformers loads, tensor for tensor
 
-    engine/run.py                 how a pass is run: batches under a token budget, log-probabilities at the masks
+engine/run.py                 how a pass is run: batches under a token budget, log-probabilities at the masks
 
-    analysis/fill_mask.py         what the checkpoint would put in each blank, and how sure it is
-    analysis/decoding.py          several masks filled four ways
-    analysis/pseudo_likelihood.py how likely each token is given all the others, and so the sentence
-    analysis/contrast.py          one blank in two sentences, over the whole vocabulary
-    analysis/left_context.py      the same blank with the right side hidden from the encoder
-    analysis/template.py          one sentence with alternatives, {doctor|nurse}, for every way to choose
-    analysis/words.py             words that a person names, scored in a blank
-    analysis/receipt.py           a result as CSV, JSON and the Python that repeats it, and what exactly made it
+analysis/fill_mask.py         what the checkpoint would put in each blank, and how sure it is
+analysis/decoding.py          several masks filled four ways
+analysis/pseudo_likelihood.py how likely each token is given all the others, and so the sentence
+analysis/contrast.py          one blank in two sentences, over the whole vocabulary
+analysis/left_context.py      the same blank with the right side hidden from the encoder
+analysis/template.py          one sentence with alternatives, {doctor|nurse}, for every way to choose
+analysis/words.py             words that a person names, scored in a blank
+analysis/receipt.py           a result as CSV, JSON and the Python that repeats it, and what exactly made it
 
-    figures/style.py              how figures look: one hue, numbers as people say them
-    figures/fill_mask.py          a bar for each answer, blank by blank
-    figures/decoding.py           what each method puts where and when; what it claims against what it is worth
-    figures/pseudo_likelihood.py  how surprising each token is, and the colours of the strip
-    figures/contrast.py           each piece at its probability in the one sentence and in the other
-    figures/left_context.py       two lists of answers, and under each who may look at whom
-    figures/template.py           a row for each filling, a column for each word
-    store/catalogue.py            the checkpoints that the picker offers, and what is known of each
-    store/hub.py                  a checkpoint fetched by name, or a quick and plain answer why not
-    store/library.py              a checkpoint by name: found, loaded once, shared, dropped when memory is short
+figures/style.py              how figures look: one hue, numbers as people say them
+figures/fill_mask.py          a bar for each answer, blank by blank
+figures/decoding.py           what each method puts where and when; what it claims against what it is worth
+figures/pseudo_likelihood.py  how surprising each token is, and the colours of the strip
+figures/contrast.py           each piece at its probability in the one sentence and in the other
+figures/left_context.py       two lists of answers, and under each who may look at whom
+figures/template.py           a row for each filling, a column for each word
+store/catalogue.py            the checkpoints that the picker offers, and what is known of each
+store/hub.py                  a checkpoint fetched by name, or a quick and plain answer why not
+store/library.py              a checkpoint by name: found, loaded once, shared, dropped when memory is short
 
-    ui/launch.py                  the page put on its port, in its look
-    ui/page.py                    workbench, views, one figure, picker, and which event leads to which handler
-    ui/handlers.py                the components read into a State, and an Answer written back to them
-    ui/explore.py                 what happens when a person types, presses, picks: look up, analyse, draw
-    ui/turns.py                   of the answers to one browser tab only the newest is shown
-    ui/state.py                   all that a person has set, to and from the address bar's link
-    ui/strip.py                   the text as token chips, each a button that hides its token
-    ui/forms.py                   an Options dataclass -> the components of a form
-    ui/pieces.py                  the small pieces of HTML; everything from outside is escaped here
-    ui/example.py                 a text that teaches something in a view, one click away
-    ui/tabs/fill_mask.py          view: what would BERT put here?
-    ui/tabs/decoding.py           view: how should several blanks be filled together?
-    ui/tabs/pseudo_likelihood.py  view: how likely is this sentence, word by word?
-    ui/tabs/contrast.py           view: what changes when one word of the sentence does?
-    ui/tabs/left_context.py       view: what does it mean to read in both directions?
-    ui/tabs/template.py           view: what does a change of one word do, case by case?
-    cli.py                        every analysis as a command, its Options as flags, and the list of checkpoints
-    __main__.py                   python -m bertexplorer
+ui/launch.py                  the page put on its port, in its look
+ui/page.py                    workbench, views, one figure, picker, and which event leads to which handler
+ui/handlers.py                the components read into a State, and an Answer written back to them
+ui/explore.py                 what happens when a person types, presses, picks: look up, analyse, draw
+ui/turns.py                   of the answers to one browser tab only the newest is shown
+ui/state.py                   all that a person has set, to and from the address bar's link
+ui/strip.py                   the text as token chips, each a button that hides its token
+ui/forms.py                   an Options dataclass -> the components of a form
+ui/pieces.py                  the small pieces of HTML; everything from outside is escaped here
+ui/example.py                 a text that teaches something in a view, one click away
+ui/tabs/fill_mask.py          view: what would BERT put here?
+ui/tabs/decoding.py           view: how should several blanks be filled together?
+ui/tabs/pseudo_likelihood.py  view: how likely is this sentence, word by word?
+ui/tabs/contrast.py           view: what changes when one word of the sentence does?
+ui/tabs/left_context.py       view: what does it mean to read in both directions?
+ui/tabs/template.py           view: what does a change of one word do, case by case?
+cli.py                        every analysis as a command, its Options as flags, and the list of checkpoints
+__main__.py                   python -m bertexplorer
 """

@@ -42,6 +42,7 @@ class Handlers:
     checkpoint: gr.Dropdown
     precision: gr.Radio
     facts: gr.HTML
+    ready: gr.Textbox
     forms: dict[str, Form]
     turns: Turns = field(default_factory=Turns)
 
@@ -61,7 +62,7 @@ class Handlers:
     @property
     def all(self) -> list[Any]:
         """What a link, an example, another view or another checkpoint may change."""
-        boxes = [self.text, self.pair, self.view, self.question, self.examples]
+        boxes = [self.text, self.pair, self.view, self.question, self.examples, self.ready]
         chooser = [self.drawer, self.checkpoint, self.precision, self.facts]
         forms = [*(form.row for form in self.forms.values()), *(c for _, _, c in self.settings())]
         return [*self.shown, *boxes, *chooser, *forms]
@@ -99,12 +100,10 @@ class Handlers:
         return out
 
     def show_all(self, answer: Answer) -> Updates:
-        """The same, with the boxes, the settings and the picker brought in line with the state."""
+        """The same, with the view, its settings and the picker brought in line with the state."""
         state, checkpoint = answer.state, answer.checkpoint
         out = {
             **self.show(answer),
-            self.text: state.text,
-            self.pair: gr.update(value=state.pair, visible=bool(state.pair)),
             self.view: state.view,
             self.question: pieces.question(VIEWS[state.view]),
             self.examples: pieces.examples(VIEWS[state.view]),
@@ -118,13 +117,20 @@ class Handlers:
             out |= {self.checkpoint: state.checkpoint, self.precision: state.precision}
         return out
 
-    def newest(self, request: gr.Request, answer: Callable[[], Updates]) -> Updates:
-        """The updates of *answer*, without what it shows if the same browser tab has asked for another meanwhile."""
-        turn = self.turns.take(request.session_hash or "")
+    def newest(self, request: gr.Request, answer: Callable[[], Updates], turn: int = 0) -> Updates:
+        """The updates of *answer*, without what it shows if the same browser tab has asked for another meanwhile: since
+        now, or since it took *turn*."""
+        tab = request.session_hash or ""
+        turn = turn or self.turns.take(tab)
         out = answer()
-        if self.turns.holds(request.session_hash or "", turn):
+        if self.turns.holds(tab, turn):
             return out
-        return {key: value for key, value in out.items() if key not in self.shown} or {self.message: gr.skip()}
+        late = [*self.shown, self.text, self.pair]
+        return {key: value for key, value in out.items() if key not in late} or {self.message: gr.skip()}
+
+    def boxes(self, state: State) -> Updates:
+        """The text boxes, where something else than the person's typing fills them."""
+        return {self.text: state.text, self.pair: gr.update(value=state.pair, visible=bool(state.pair))}
 
     def edit(self, request: gr.Request, *values: Any) -> Updates:
         """A box or a setting changed, by a person or by the answer to another event, which then is on the screen."""
@@ -153,7 +159,7 @@ class Handlers:
         if isinstance(out.get(self.strip), str):  # tells the browser which of its presses this answers
             number = int(event._data.get("press", 0))
             out[self.strip] = out[self.strip].replace('data-press=""', f'data-press="{number}"', 1)
-        return {**out, self.text: state.text, self.pair: state.pair}
+        return {**out, **self.boxes(state)} if fill else out
 
     def pick(self, request: gr.Request, event: gr.EventData, *values: Any) -> Updates:
         """An example was pressed: its text and its settings take the place of the person's."""
@@ -165,10 +171,11 @@ class Handlers:
         example = examples[number]
         options = {**DEFAULTS[state.view], **example.options}
         state = replace(state, text=example.text, pair=example.pair, hidden=(), options=options)
-        return self.newest(request, lambda: self.show_all(self.explore.answer(state)))
+        return self.newest(request, lambda: {**self.show_all(self.explore.answer(state)), **self.boxes(state)})
 
     def open(self, request: gr.Request) -> Iterator[Updates]:
         """The page as its link asks for it, or with the opening example."""
+        turn = self.turns.take(request.session_hash or "")
         state, error = from_link(dict(request.query_params), self.opening, DEFAULTS), ""
         try:
             state = replace(state, options=asdict(self.explore.options(state)))
@@ -181,21 +188,27 @@ class Handlers:
         except ExplorerError as caught:
             error = f"{caught} Shown with {self.opening.checkpoint} instead."
             state = replace(state, checkpoint=self.opening.checkpoint, precision=self.opening.precision)
-        out = self.show_all(self.explore.answer(state))
+        out = self.newest(request, lambda: {**self.show_all(self.explore.answer(state)), **self.boxes(state)}, turn)
         yield {**out, self.message: pieces.message(error)} if error else out
 
-    def choose(self, name: str | None, *values: Any) -> Iterator[Updates]:
-        """Another checkpoint: fetched if need be, loaded, the view answered again. The old one stays if that fails."""
-        state = self.state(values)
-        name = (name or "").strip()
+    def fetch(self, name: str | None, *values: Any) -> Iterator[Updates]:
+        """Another checkpoint was chosen: bring it here and load it; *ready* names it if that went well."""
+        state, name = self.state(values), (name or "").strip()
         try:
             for line in self.explore.fetch(name):
-                yield {self.message: pieces.message(line, error=False)}
+                yield {self.message: pieces.message(line, error=False), self.ready: ""}
             self.explore.library.get(name, state.precision)
         except ExplorerError as error:
-            yield {self.message: pieces.message(f"{error} Still using {state.checkpoint}.")}
+            yield {self.message: pieces.message(f"{error} Still using {state.checkpoint}."), self.ready: ""}
             return
-        yield self.show_all(self.explore.answer(replace(state, checkpoint=name)))
+        yield {self.ready: name}
+
+    def use(self, request: gr.Request, ready: str | None, *values: Any) -> Updates:
+        """The view answered again with the checkpoint that was fetched, for the text as it stands by now."""
+        if not ready:
+            return {self.ready: ""}
+        state = replace(self.state(values), checkpoint=ready)
+        return self.newest(request, lambda: self.show_all(self.explore.answer(state)))
 
     def export(self, kind: str, *values: Any) -> tuple[str, str]:
         """(what the browser saves, message)"""

@@ -80,7 +80,7 @@ def figure(opening: State) -> tuple[dict[str, Component], dict[str, gr.Button]]:
     view = gr.Radio(choices, value=opening.view, label="View", elem_id="views", container=False)
     question = gr.HTML(pieces.question(VIEWS[opening.view]), elem_id="question", apply_default_css=False)
     plot = gr.Plot(show_label=False, container=False, elem_id="figure")
-    caption = gr.HTML("", elem_id="caption", apply_default_css=False)
+    caption = gr.HTML("", js_on_load=script("caption.js"), elem_id="caption", apply_default_css=False)
     with gr.Row(elem_id="exports"):
         kinds = ("PNG", "SVG", "CSV", "JSON", "Python", "Link")
         exports = {kind: gr.Button(kind, size="sm", elem_id=f"export-{kind.lower()}") for kind in kinds}
@@ -91,7 +91,7 @@ def figure(opening: State) -> tuple[dict[str, Component], dict[str, gr.Button]]:
 def picker(library: Library, opening: State) -> dict[str, Any]:
     """The checkpoint and its facts, folded."""
     here = library.offline()
-    names = list(dict.fromkeys([*(entry.name for entry in CATALOGUE), *here]))
+    names = list(dict.fromkeys([*here, *(entry.name for entry in CATALOGUE)]))
     with gr.Accordion(f"Checkpoint: {opening.checkpoint}", open=False, elem_id="picker") as drawer:
         checkpoint = gr.Dropdown(
             [(pieces.choice(name, name in here), name) for name in names],
@@ -104,7 +104,8 @@ def picker(library: Library, opening: State) -> dict[str, Any]:
         precision = gr.Radio(list(PRECISIONS), value=opening.precision, label="Precision", elem_id="precision")
         facts = gr.HTML("", apply_default_css=False)
         gr.HTML(pieces.catalogue(here), apply_default_css=False)
-    return {"drawer": drawer, "checkpoint": checkpoint, "precision": precision, "facts": facts}
+    ready = gr.Textbox(visible=False)
+    return {"drawer": drawer, "checkpoint": checkpoint, "precision": precision, "facts": facts, "ready": ready}
 
 
 def wire(page: Handlers, buttons: Buttons, blocks: gr.Blocks) -> None:
@@ -119,13 +120,14 @@ def wire(page: Handlers, buttons: Buttons, blocks: gr.Blocks) -> None:
     # gradio's `input` event hears key presses alone: no backspace, no paste, no phone keyboard
     edits = [page.text.change, page.pair.change, *(c.change for _, _, c in page.settings())]
     gr.on(edits, page.edit, page.inputs, page.shown, **latest)
-    # every press is sent at once: with always_last gradio would send the data of the first press again
+    # presses are sent at once: with always_last gradio would send the data of the first press again
     page.strip.click(page.press, page.inputs, [*page.shown, page.text, page.pair], trigger_mode="multiple", **common)
-    page.examples.click(page.pick, page.inputs, page.all, **latest)
+    page.examples.click(page.pick, page.inputs, page.all, trigger_mode="multiple", **common)
     page.view.input(page.switch, page.inputs, page.all, **latest)
     buttons.unhide.click(page.unhide, page.inputs, page.shown, **latest)
     page.precision.input(page.switch, page.inputs, page.all, **latest)
-    page.checkpoint.input(page.choose, [page.checkpoint, *page.inputs], page.all, **common)
+    fetched = page.checkpoint.input(page.fetch, [page.checkpoint, *page.inputs], [page.message, page.ready], **common)
+    fetched.then(page.use, [page.ready, *page.inputs], page.all, **common)
     blocks.load(None, js=script("page.js"), api_visibility="private")
     blocks.load(page.open, None, page.all, **common)
     buttons.second.click(lambda: gr.update(visible=True), None, page.pair, api_visibility="private")

@@ -15,7 +15,13 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 
-NOTHING = {"empty": "", "spaces": "  \t\n ", "zero-width": "\u200b\ufeff\u2060", "control": "\x00\x01\x7f", "lone": "\ud800"}
+NOTHING = {
+    "empty": "",
+    "spaces": "  \t\n ",
+    "zero-width": "\u200b\ufeff\u2060",
+    "control": "\x00\x01\x7f",
+    "lone": "\ud800",
+}
 ODD = {  # with a mask in it: these are answered
     "NUL": "The \x00cat [MASK] here.",
     "lone surrogates": "The \ud800\udfff cat [MASK] here.",
@@ -68,7 +74,9 @@ def test_odd_text_is_answered_or_explained(module: ModuleType, text: str, small:
     except ExplorerError as error:
         told = str(error)
         assert len(told) < 400 and told.endswith("."), told
-        assert "[MASK]" in text and any(w in told for w in ("within the tokens", "masks are hidden", "Only masks")), told
+        assert "[MASK]" in text and any(w in told for w in ("within the tokens", "masks are hidden", "Only masks")), (
+            told
+        )
     else:
         assert rows
         asked = Text(text)

@@ -70,7 +70,11 @@ def test_rows_cover_the_vocabulary(mini: Checkpoint) -> None:
 
 @pytest.mark.parametrize(
     ("other", "said"),
-    [("", "second sentence is missing"), ("  ", "second sentence"), ("no mask here", "In the second sentence: Nothing")],
+    [
+        ("", "second sentence is missing"),
+        ("  ", "second sentence"),
+        ("no mask here", "In the second sentence: Nothing"),
+    ],
 )
 def test_the_other_sentence_must_hold_a_mask(mini: Checkpoint, other: str, said: str) -> None:
     with pytest.raises(ExplorerError, match=said):

@@ -37,7 +37,9 @@ def test_entropy_original_and_rank(mini: Checkpoint, reference: Reference) -> No
     ids[spot] = reference.mask
     row = reference.log_probs(ids)[spot]
     assert blank.position == spot
-    assert blank.entropy == pytest.approx(float(torch.distributions.Categorical(logits=row).entropy()) / math.log(2), abs=1e-3)
+    assert blank.entropy == pytest.approx(
+        float(torch.distributions.Categorical(logits=row).entropy()) / math.log(2), abs=1e-3
+    )
     assert blank.original is not None and blank.original.id == land
     assert blank.original.rank == sorted(row.tolist(), reverse=True).index(float(row[land])) + 1
     assert blank.original.probability == pytest.approx(math.exp(row[land]), rel=1e-3)

@@ -20,10 +20,13 @@ from tests.conftest import ROOT
 Rows = list[dict[str, object]]
 MASKED = "Paris is the [MASK] of France."
 CASES = {  # analysis -> a text and settings that differ from the defaults
-    "fill_mask": (Text("Paris is the capital of France.", hidden=(Span(0, 13, 20),)), {"top": 3, "words": "a, unbelievably"}),
+    "fill_mask": (
+        Text("Paris is the capital of France.", hidden=(Span(0, 13, 20),)),
+        {"top": 3, "words": "a, unbelievably"},
+    ),
     "decoding": (Text("The [MASK] said:\n'[MASK] \"x\" \\ is busy.'", "Is it so?"), {"beam_width": 2}),
     "pseudo_likelihood": (Text("The keys to the unbelievably small cabinet."), {"hide": "the rest of its word too"}),
-    "contrast": (Text(MASKED), {"other": "Berlin isn't the [MASK] of \"Germany\".", "named": 2}),
+    "contrast": (Text(MASKED), {"other": 'Berlin isn\'t the [MASK] of "Germany".', "named": 2}),
     "left_context": (Text(MASKED), {"top": 4}),
     "template": (Text("The {doctor|nurse} said that [MASK] is busy."), {"words": "he, she"}),
 }
@@ -53,7 +56,9 @@ def test_csv_reads_back(module: ModuleType, mini: Checkpoint) -> None:
                 assert float(told[key]) == pytest.approx(float(str(value)), rel=1e-12)
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1", "-2", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "＝1", "＠x", " \t=1"])
+@pytest.mark.parametrize(
+    "cell", ["=1+1", "+1", "-2", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "＝1", "＠x", " \t=1"]
+)
 def test_a_formula_is_disarmed(cell: str) -> None:
     ((told,),) = ([row["token"]] for row in csv.DictReader(io.StringIO(receipt.as_csv([{"token": cell}]), newline="")))
     assert told == "'" + cell
@@ -62,7 +67,9 @@ def test_a_formula_is_disarmed(cell: str) -> None:
 @pytest.mark.parametrize("cell", ["a,b", 'say "x"', "two\nlines", "é 日", "a=b", "1-2", "", "<script>"])
 def test_other_cells_stay_as_they_are(cell: str) -> None:
     rows: Rows = [{"token": cell, "p": -0.5, "n": -3}]
-    assert list(csv.DictReader(io.StringIO(receipt.as_csv(rows), newline=""))) == [{"token": cell, "p": "-0.5", "n": "-3"}]
+    assert list(csv.DictReader(io.StringIO(receipt.as_csv(rows), newline=""))) == [
+        {"token": cell, "p": "-0.5", "n": "-3"}
+    ]
 
 
 @pytest.mark.parametrize("module", ANALYSES, ids=name_of)
@@ -109,7 +116,7 @@ def test_python_says_only_what_differs(mini: Checkpoint) -> None:
     text, options, _ = answer(contrast, mini)
     program = receipt.as_python(contrast, mini, text, options)
     compile(program, "receipt", "exec")
-    assert "named=2" in program and "mini" in program.splitlines()[0] and "fp32" in program.splitlines()[0]
+    assert "named=2" in program and "# mini, sha256:" in program and ", fp32, cpu\n" in program
     assert "Options(" not in receipt.as_python(decoding, mini, Text("a [MASK]"), decoding.Options())
     hostile = Text("'); __import__('os').system('x') #\n\ud800")
     compile(receipt.as_python(template, mini, hostile, template.Options(words="\"'\\\n")), "receipt", "exec")

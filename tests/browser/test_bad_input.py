@@ -5,6 +5,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.steps import TEXT, chip, chips, choose_view, expect_message, expect_said, use_checkpoint, write
 
+pytestmark = pytest.mark.parametrize("size", ["desktop"], indirect=True)
+
 CANARY = "<img src=x onerror='window.__pwn=1'><script>window.__pwn=1</script>"
 REFUSED = {
     "": "The text is empty. Type a sentence.",

@@ -23,6 +23,7 @@ class Length:
     def __len__(self) -> int:
         return self.tokens
 
+
 unchecked = inspect.unwrap(batches)  # a stand-in is no Encoding to the type checker
 
 

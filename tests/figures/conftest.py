@@ -21,7 +21,9 @@ from bertexplorer.model.load import load
 EVIL = "<img src=x onerror=1>"
 
 
-def blank(*shares: float, original: Candidate | None = None, words: tuple[WordScore, ...] = (), position: int = 2) -> Blank:
+def blank(
+    *shares: float, original: Candidate | None = None, words: tuple[WordScore, ...] = (), position: int = 2
+) -> Blank:
     candidates = tuple(Candidate(EVIL if i == 1 else f"word{i}", i, p, i) for i, p in enumerate(shares, 1))
     return Blank(position, candidates, original, 3.0, words)
 
@@ -40,7 +42,9 @@ def decoding(masks: int = 2) -> Decoding:
     fillings = tuple(
         Filling(m, steps[::-1] if m == "most certain first" else steps, claimed[m], chained[m]) for m in METHODS
     )
-    return Decoding(("[CLS]", "a", *["[MASK]"] * masks, "[SEP]"), places, fillings, tuple(f"{m} {EVIL}" for m in METHODS))
+    return Decoding(
+        ("[CLS]", "a", *["[MASK]"] * masks, "[SEP]"), places, fillings, tuple(f"{m} {EVIL}" for m in METHODS)
+    )
 
 
 def pseudo_likelihood(tokens: int = 3, unscored: int = 0) -> PseudoLikelihood:
@@ -97,6 +101,4 @@ def real(bundled: Path) -> dict[str, Any]:
     """Analysis -> its result on the bundled checkpoint, of a text with HTML in it."""
     mini = load(bundled, name="mini", precision="fp32", device="cpu")
     text = f"{EVIL} Paris is the {{capital|heart}} of [MASK] and the [MASK]."
-    return {
-        name_of(m): m.run(mini, text, options=m.Options(**OPTIONS.get(name_of(m), {}))) for m in ANALYSES
-    }
+    return {name_of(m): m.run(mini, text, options=m.Options(**OPTIONS.get(name_of(m), {}))) for m in ANALYSES}

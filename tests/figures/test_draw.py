@@ -56,7 +56,9 @@ def test_results_made_by_hand(name: str, number: int) -> None:
     check(fig)
     if name != "contrast" or result.words:
         shown = [html.unescape(text) for text in strings(parsed(fig))]
-        assert any("<img src=x" in text or "<img src=…" in text or "<img sr" in text for text in shown), "it is still read"
+        assert any("<img src=x" in text or "<img src=…" in text or "<img sr" in text for text in shown), (
+            "it is still read"
+        )
 
 
 @pytest.mark.parametrize("name", HAND)

@@ -139,9 +139,7 @@ def test_the_default_limit_is_five_seconds() -> None:
     assert Settings().hub_timeout_s <= 5
 
 
-def test_a_full_disk(
-    hub: Hub, library: Library, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk(hub: Hub, library: Library, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     hub.put(NAME, tiny("bert"))
     Usage = namedtuple("Usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10, 10, 400_000_000))
@@ -152,7 +150,11 @@ def test_a_full_disk(
 
 def test_shards_are_wanted_in_full_and_one_file_is_preferred() -> None:
     small = {"config.json": 1, "tokenizer.json": 1}
-    shards = {"model.safetensors.index.json": 1, "model-00001-of-00002.safetensors": 1, "model-00002-of-00002.safetensors": 1}
+    shards = {
+        "model.safetensors.index.json": 1,
+        "model-00001-of-00002.safetensors": 1,
+        "model-00002-of-00002.safetensors": 1,
+    }
     assert set(wanted_files("a/b", shards | small | {"x.h5": 1})) == set(shards | small)
     assert set(wanted_files("a/b", {"model.safetensors": 1} | shards | small)) == {"model.safetensors", *small}
     for vocabulary in (("vocab.txt",), ("vocab.json", "merges.txt"), ("sentencepiece.bpe.model",), ("spiece.model",)):

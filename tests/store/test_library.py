@@ -72,9 +72,7 @@ def test_a_failed_load_can_be_tried_again(library: Library, models: Path) -> Non
     assert library.get("one").name == "one"
 
 
-def test_the_least_recently_used_is_dropped(
-    loads: list[str], models: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_least_recently_used_is_dropped(loads: list[str], models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Checkpoint, "num_bytes", 1_000_000)
     tight = Library(Settings(models_dir=models, memory_mb=2))
     for name in ("one", "two", "one", "three", "one", "two"):
@@ -120,7 +118,20 @@ def test_a_folder_that_lacks_something_says_so(library: Library, models: Path) -
         library.get("bare")
 
 
-HOSTILE = ("../../etc", "/etc", "~", "~root", "~nobody-of-that-name/x", "..", ".", "./one/../../x", "a/b/c", "", "  ", "a\0b")
+HOSTILE = (
+    "../../etc",
+    "/etc",
+    "~",
+    "~root",
+    "~nobody-of-that-name/x",
+    "..",
+    ".",
+    "./one/../../x",
+    "a/b/c",
+    "",
+    "  ",
+    "a\0b",
+)
 HOSTILE += ("x" * 300, "x" * 100_000, "a/" * 200, "one\n", "\ud800", "a\u202eb", "-x", "C:\\x", "//etc", "mini/../mini")
 HOSTILE += ("http://127.0.0.1/x", "a--b/c", "models--a--b", "<img src=x>", "%2e%2e/x", "group/../../models2")
 
