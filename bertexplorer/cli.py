@@ -9,13 +9,14 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import build, settings
-from bertexplorer.settings import Settings
+from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store.catalogue import CATALOGUE
 from bertexplorer.store.library import PRECISIONS, Library
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Returns 0, or 2 after an error that is told on stderr in one sentence."""
+    os.environ.update(QUIET)  # before huggingface_hub is imported
     parser = make_parser()
     given = parser.parse_args(arguments)
     try:

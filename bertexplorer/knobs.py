@@ -13,8 +13,8 @@ class Knob:
     """What a person reads beside a setting, and its bounds (both included) where it is a number."""
 
     label: str
-    low: float | None = None
-    high: float | None = None
+    low: int | float | None = None
+    high: int | float | None = None
     info: str = ""
 
 
@@ -34,9 +34,11 @@ class Setting:
         if self.choices and value not in self.choices:
             raise ValueError(f"{label}: got {value!r}; wanted one of {', '.join(self.choices)}.")
         try:
+            if value is None or (self.kind is int and isinstance(value, float) and value != int(value)):
+                raise ValueError
             value = YES_NO[str(value).lower()] if self.kind is bool else self.kind(value)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"{label}: got {value!r}; wanted {self.wanted()}.") from error
+            raise ValueError(f"{label}: got {value!r:.60}; wanted {self.wanted()}.") from error
         low, high = self.knob.low, self.knob.high
         if self.kind in (int, float) and not (
             (low is None or value >= low) and (high is None or value <= high) and value == value

@@ -54,6 +54,7 @@ class Contrast:
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Contrast:
     """Compare the first mask of *text* with that of the other sentence. Raises ExplorerError if one has none."""
+    _ = checkpoint.masked_lm  # say so before asking for a sentence, if there is no head
     if not options.other.strip():
         raise ExplorerError("A second sentence is missing. Type one with [MASK] in it, to compare the two blanks.")
     one = encode_masked(checkpoint, text)

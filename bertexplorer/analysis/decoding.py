@@ -100,10 +100,11 @@ def independent(checkpoint: Checkpoint, encoding: Encoding) -> list[Step]:
 def one_by_one(checkpoint: Checkpoint, encoding: Encoding, *, certain_first: bool) -> list[Step]:
     """Fill one mask a pass: the leftmost, or the one whose best answer is the most probable."""
     steps: list[Step] = []
-    while (now := filled(encoding, steps)).masked:
-        log_probs = next(engine.masked_log_probs(checkpoint, [now]))
+    todo = list(encoding.masked)  # not the masks that are left: the best answer may be [MASK] itself
+    while todo:
+        log_probs = next(engine.masked_log_probs(checkpoint, [filled(encoding, steps)], positions=[todo]))
         row = int(log_probs.max(dim=-1).values.argmax()) if certain_first else 0
-        steps.append(step_at(checkpoint, now.masked[row], log_probs[row], int(log_probs[row].argmax())))
+        steps.append(step_at(checkpoint, todo.pop(row), log_probs[row], int(log_probs[row].argmax())))
     return steps
 
 

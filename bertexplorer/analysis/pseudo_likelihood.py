@@ -49,7 +49,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     whole = encoding.with_ids(dict(enumerate(encoding.original_ids)))
     spots = [i for i, odd in enumerate(whole.special) if not odd and whole.ids[i] != whole.mask_id]
     if not spots:
-        raise ExplorerError("Only masks were typed, so there is no word to score. Type a sentence.")
+        raise ExplorerError(
+            "Only masks, or signs outside the vocabulary, were typed, so there is no word to score. Type a sentence."
+        )
     unscored = max(0, len(spots) - options.most)
     spots = spots[: options.most]
     hidden = [whole.with_ids(dict.fromkeys(hide(whole, i, options.hide), whole.mask_id)) for i in spots]

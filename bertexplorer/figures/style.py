@@ -18,7 +18,7 @@ def percent(p: float) -> str:
     share = 100 * p
     if share >= 99.95:
         return "> 99.9 %" if p < 1 else "100 %"
-    if share >= 10:
+    if share >= 9.95:
         return f"{share:.0f} %" if share < 99 else f"{share:.1f} %"
     return f"{share:.1f} %" if share >= 0.1 else "< 0.1 %"
 

@@ -1,0 +1,1 @@
+"""The encoder, its heads, its tokenizer, and checkpoints read and written: torch, no page."""

@@ -107,7 +107,7 @@ class Attention(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "b t d"],
-        seen: Bool[Tensor, "b 1 t t"] | None,
+        seen: Bool[Tensor, "#b 1 t t"] | None,
         angles: tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None,
         change: Callable[[Tensor], Tensor],
         keep_weights: bool,
@@ -180,7 +180,7 @@ class Layer(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "b t d"],
-        seen: Bool[Tensor, "b 1 t t"] | None,
+        seen: Bool[Tensor, "#b 1 t t"] | None,
         angles: tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None,
         change: Callable[[Tensor], Tensor],
         keep_weights: bool,

@@ -13,6 +13,7 @@ import tokenizers
 from bertexplorer.errors import ExplorerError
 
 MAX_CHARACTERS = 20_000
+MAX_WORD = 200  # characters of a word to look up
 TYPED_MASK = re.compile(r"\[mask\]|<mask>|_{3,}", re.IGNORECASE)
 SPECIAL = {  # what each special token is called, BERT's spelling first
     "mask": ("[MASK]", "<mask>"),
@@ -218,11 +219,15 @@ class Tokenizer:
 
     def pieces(self, word: str) -> tuple[int, ...]:
         """The ids of *word* as it would stand inside a sentence. Raises ExplorerError if nothing is left of it."""
+        if len(word) > MAX_WORD:
+            raise ExplorerError(f"A word of {len(word):,} characters was given; the limit is {MAX_WORD}. Shorten it.")
         word = clean(word)[0].strip()
         text = word if self.kind == "WordPiece" else f" {word}"
         ids = tuple(self.whole.encode(text, add_special_tokens=False).ids)
         if not ids or self.mask_id in ids:
             raise ExplorerError(f"{word!r} is not a word to look up. Type a word such as 'paris'.")
+        if self.special.get("unk") in (self.whole.id_to_token(i) for i in ids):
+            raise ExplorerError(f"{word!r} is not in the vocabulary, so it has no probability. Name another word.")
         return ids
 
     def show(self, token: int) -> str:

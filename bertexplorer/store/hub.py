@@ -1,14 +1,16 @@
 """The hub: a checkpoint fetched by name, with its progress told, and a quick and plain answer when that cannot be."""
 
-import os
+import json
 import re
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import VOCABULARIES
 
 REPO = re.compile(r"[A-Za-z0-9][\w.\-]{0,95}(/[A-Za-z0-9][\w.\-]{0,95})?")
 SMALL_FILES = (
@@ -20,9 +22,11 @@ SMALL_FILES = (
     "vocab.json",
     "merges.txt",
     "sentencepiece.bpe.model",
-    "spm.model",
+    "spiece.model",
+    "tokenizer.model",
     "README.md",
 )
+TOKENIZERS = (("tokenizer.json",), *VOCABULARIES)  # any of these will do
 POLL_S = 0.5
 
 
@@ -44,15 +48,25 @@ def check_name(repo: str) -> None:
 
 
 def cached(repo: str) -> Path | None:
-    """The folder of *repo* on this disk, None if it is not there in full. Asks nothing of the network."""
-    from huggingface_hub import try_to_load_from_cache
+    """The folder of *repo* on this disk, None if it is not there in full. Asks nothing of the network. A download by
+    commit leaves no ref behind, so the newest snapshot counts."""
+    from huggingface_hub.constants import HF_HUB_CACHE
 
-    config = try_to_load_from_cache(repo, "config.json")
-    if not isinstance(config, str):
-        return None
-    folder = Path(config).parent
-    weights = any((folder / f"model.safetensors{end}").is_file() for end in ("", ".index.json"))
-    return folder if weights else None
+    snapshots = (Path(HF_HUB_CACHE) / f"models--{repo.replace('/', '--')}" / "snapshots").glob("*")
+    return max(filter(whole, snapshots), key=lambda folder: folder.stat().st_mtime, default=None)
+
+
+def whole(folder: Path) -> bool:
+    """Whether the config, every shard of the weights and a tokenizer are there; a download may have broken off."""
+    here = {file.name for file in folder.iterdir() if file.is_file()} if folder.is_dir() else set()
+    weights = ["model.safetensors"]
+    index = folder / "model.safetensors.index.json"
+    if weights[0] not in here and index.name in here:
+        try:
+            weights = list(json.loads(index.read_text("utf-8"))["weight_map"].values())
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return True  # loading says what is wrong with it
+    return here.issuperset(["config.json", *weights]) and any(here.issuperset(names) for names in TOKENIZERS)
 
 
 def cached_names() -> list[str]:
@@ -115,6 +129,9 @@ def wanted_files(repo: str, sizes: dict[str, int]) -> list[str]:
             f"{repo} has no model.safetensors (it has {held}). Only safetensors is read; the others may run code. "
             "Convert it once with transformers' save_pretrained and put the folder into the models folder."
         )
+    if "config.json" not in sizes or not any(sizes.keys() >= set(names) for names in TOKENIZERS):
+        lacking = "tokenizer" if "config.json" in sizes else "config.json"
+        raise ExplorerError(f"{repo} has no {lacking}, so it cannot be used. Choose another one.")
     return weights + [name for name in SMALL_FILES if name in sizes]
 
 
@@ -135,9 +152,15 @@ def watch(work: "Future[str]", folder: Path, total: float) -> Iterator[Progress]
         except TimeoutError:
             if work.done():
                 raise
-            blobs = folder / "blobs"
-            sizes = [f.stat().st_size for f in os.scandir(blobs)] if blobs.is_dir() else []
-            yield Progress(min(sum(sizes) / 1e6, total), total)
+            yield Progress(min(bytes_below(folder / "blobs") / 1e6, total), total)
         else:
             yield Progress(total, total)
             return
+
+
+def bytes_below(folder: Path) -> int:
+    total = 0
+    for file in folder.glob("*"):
+        with suppress(FileNotFoundError):  # it was just renamed
+            total += file.stat().st_size
+    return total

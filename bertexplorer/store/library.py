@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 PRECISIONS = ("auto", "fp32", "bf16")
 DEFAULT = Settings()
+MAX_NAME = 500  # characters of a checkpoint's name
 
 
 class Library:
@@ -34,9 +35,12 @@ class Library:
         `fetch` it first) or cannot be used."""
         if precision not in PRECISIONS:
             raise ExplorerError(f"Precision {precision!r} is not known; wanted one of {', '.join(PRECISIONS)}.")
-        key = (name, precision)
+        key = (name := name.strip(), precision)
+        folder = self.find(name)
+        if folder is None:
+            raise ExplorerError(f"{name} is not on this disk. Available offline: {', '.join(self.offline())}.")
         with self.lock:
-            gate = self.loading[key]
+            gate = self.loading[key]  # after find, so that what people mistype leaves nothing behind
         with gate:
             with self.lock:
                 if key in self.loaded:
@@ -44,9 +48,6 @@ class Library:
                     return self.loaded[key]
             from bertexplorer.model.load import load
 
-            folder = self.find(name)
-            if folder is None:
-                raise ExplorerError(f"{name} is not on this disk. Available offline: {', '.join(self.offline())}.")
             checkpoint = load(folder, name=name, precision=precision)  # type: ignore[arg-type]
             with self.lock:
                 self.loaded[key] = checkpoint
@@ -65,11 +66,15 @@ class Library:
         name = name.strip()
         if not name:
             raise ExplorerError("No checkpoint is chosen. Pick one from the list, or type a hub name.")
-        if "\0" in name:
-            raise ExplorerError("The checkpoint name holds a NUL character. Type a hub name.")
-        if (BUNDLED / name / "config.json").is_file() and Path(name).name == name:
+        if not name.isprintable() or len(name) > MAX_NAME:
+            told = "holds a character that cannot be seen" if len(name) <= MAX_NAME else f"has {len(name):,} characters"
+            raise ExplorerError(f"The checkpoint name {told}. Type a hub name, at most {MAX_NAME} characters long.")
+        if any(entry.name == name for entry in CATALOGUE) and (BUNDLED / name / "config.json").is_file():
             return BUNDLED / name
-        folder = self.local(name)
+        try:
+            folder = self.local(name)
+        except (OSError, RuntimeError) as error:  # a part too long, no right to look, no such user after ~
+            raise ExplorerError(f"The folder {name} cannot be opened: {error}. Choose another one.") from error
         if folder is not None:
             return folder
         hub.check_name(name)
@@ -79,11 +84,11 @@ class Library:
         """The folder *name* below the models folder, links resolved; None if there is none and it may be a hub name."""
         root = self.settings.models_dir.resolve()
         asked = Path(name).expanduser()
+        if self.anywhere and (asked / "config.json").is_file():  # as a shell counts: from where it stands
+            return asked.resolve()
         folder = (asked if asked.is_absolute() else root / asked).resolve()
         inside = folder != root and folder.is_relative_to(root)
-        if (inside or self.anywhere) and (folder / "config.json").is_file():
-            return folder
-        if inside and folder.is_dir():
+        if (inside or self.anywhere) and folder.is_dir():
             return folder  # loading says what it lacks
         if asked.is_absolute() or name.startswith((".", "~")) or not inside:
             raise ExplorerError(
@@ -94,7 +99,7 @@ class Library:
 
     def fetch(self, name: str) -> Iterator[hub.Progress]:
         """Download *name* from the hub unless it is on this disk, telling progress. Raises ExplorerError on failure."""
-        if self.find(name) is None:
+        if self.find(name := name.strip()) is None:
             yield from hub.download(name, timeout_s=self.settings.hub_timeout_s, offline_names=self.offline())
 
     def offline(self) -> list[str]:
@@ -102,6 +107,8 @@ class Library:
         bundled = [entry.name for entry in CATALOGUE if (BUNDLED / entry.name / "config.json").is_file()]
         root = self.settings.models_dir
         local = (
-            sorted(str(path.parent.relative_to(root)) for path in root.glob("**/config.json")) if root.is_dir() else []
+            sorted(str(path.parent.relative_to(root)) for path in root.glob("*/**/config.json"))
+            if root.is_dir()
+            else []
         )
         return list(dict.fromkeys(bundled + local + hub.cached_names()))
