@@ -4,17 +4,18 @@ import os
 import sys
 
 from bertexplorer.settings import QUIET, Settings
-from bertexplorer.store.library import Library
 
 
 def main() -> int:
     os.environ.update(QUIET)  # before gradio is imported
-    settings = Settings.from_env(os.environ)
-    library = Library(settings)
+    from bertexplorer.ui.quick import import_gradio
 
+    import_gradio()
+    from bertexplorer.store.library import Library
     from bertexplorer.ui.launch import launch
 
-    return launch(library, settings)
+    settings = Settings.from_env(os.environ)
+    return launch(Library(settings), settings)
 
 
 if __name__ == "__main__":

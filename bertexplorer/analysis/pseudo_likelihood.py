@@ -25,7 +25,7 @@ class Options:
     hide: Annotated[Hide, Knob("Hide each time", info="the second keeps long words from vouching for themselves")] = (
         "the piece"
     )
-    most: Annotated[int, Knob("Score at most", 1, 8192, info="tokens, from the left; each one is a pass")] = 128
+    most: Annotated[int, Knob("Score at most", 1, 512, info="tokens, from the left; each one is a pass")] = 128
 
 
 @dataclass(frozen=True)

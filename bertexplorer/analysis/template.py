@@ -54,7 +54,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     if len(fillings) > MAX_FILLINGS:
         raise ExplorerError(f"The alternatives give more than {MAX_FILLINGS} sentences. Remove some.")
     texts = [fill(parts, chosen) for chosen in fillings]
-    encodings = [encode_masked(checkpoint, t) for t in texts]
+    second = "" if isinstance(text, str) else text.second
+    encodings = [encode_masked(checkpoint, Text(t, second)) for t in texts]
     spots = [e.masked[:1] for e in encodings]
     found = [row[0] for row in engine.masked_log_probs(checkpoint, encodings, positions=spots)]
     words = named(options.words)

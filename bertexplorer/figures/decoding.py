@@ -7,73 +7,80 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.decoding import Decoding
-from bertexplorer.figures.style import ACCENT, BLUE, MONO, ORANGE, clip, finish, percent, quote, safe
+from bertexplorer.figures.style import ACCENT, BLUE, ORANGE, clip, finish, percent, quote, safe
 
 ORDINALS = ("1st", "2nd", "3rd", *(f"{i}th" for i in range(4, 21)))
 
 
 def draw(result: Decoding) -> go.Figure:
-    methods = [f.method for f in result.fillings]
-    shares = np.zeros((len(methods), len(result.positions)))
-    words = [[""] * len(result.positions) for _ in methods]
-    for row, filling in enumerate(result.fillings):
-        for order, step in enumerate(filling.steps, 1):
-            column = result.positions.index(step.position)
-            shares[row, column] = math.exp(step.log_probability)
-            when = "" if filling.method == "independent" else f"{ORDINALS[order - 1]} · "
-            words[row][column] = f"{safe(clip(step.token, 14))}<br>{when}{percent(shares[row, column])}"
+    methods = [f.method.replace(" first", "<br>first") for f in result.fillings]
+    masks = [f"mask {i}" for i in range(1, len(result.positions) + 1)]
+    cells, below = 48 * len(masks), 200  # pixels
     fig = make_subplots(
         rows=2,
         cols=1,
-        row_heights=[0.62, 0.38],
-        vertical_spacing=0.16,
-        subplot_titles=(
-            "word, when it was filled in, probability",
-            "joint log-probability (nats)",
-        ),
+        row_heights=[cells, below],
+        vertical_spacing=96 / (cells + below + 96),
+        subplot_titles=("", "joint log-probability (nats)"),
     )
+    words(fig, result, methods, masks)
+    worth(fig, result, methods)
+    return finish(fig, cells + below + 140, margin={"l": 8, "r": 16, "t": 44, "b": 8})
+
+
+def words(fig: go.Figure, result: Decoding, methods: list[str], masks: list[str]) -> None:
+    """A row for each mask and a column for each method: the word, when it was filled in, how probable it was then."""
+    shares = np.zeros((len(masks), len(methods)))
+    texts = [[""] * len(methods) for _ in masks]
+    for column, filling in enumerate(result.fillings):
+        for order, step in enumerate(filling.steps):
+            row = result.positions.index(step.position)
+            shares[row, column] = math.exp(step.log_probability)
+            when = "" if filling.method == "independent" else f"{ORDINALS[order]} · "
+            texts[row][column] = f"{safe(clip(step.token, 12))}<br>{when}{percent(shares[row, column])}"
     fig.add_heatmap(
         z=shares,
-        x=[f"mask {i}" for i in range(1, len(result.positions) + 1)],
-        y=methods,
-        text=words,
+        x=methods,
+        y=masks,
+        text=texts,
         texttemplate="%{text}",
-        textfont={"family": MONO, "size": 13},
+        textfont={"size": 13},
         colorscale=BLUE,
         zmin=0,
         zmax=1,
         showscale=False,
         xgap=3,
         ygap=3,
-        hovertemplate="%{y}, %{x}: %{text}<extra></extra>",
+        hovertemplate="%{x}, %{y}: %{text}<extra></extra>",
         row=1,
         col=1,
     )
-    for name, colour, values in (
-        ("claims", ORANGE, [f.claimed for f in result.fillings]),
-        ("scored in order", ACCENT, [f.chained for f in result.fillings]),
-    ):
+    fig.update_xaxes(side="top", showgrid=False, tickangle=0, tickfont={"size": 13}, row=1, col=1)
+    fig.update_yaxes(autorange="reversed", showgrid=False, row=1, col=1)
+
+
+def worth(fig: go.Figure, result: Decoding, methods: list[str]) -> None:
+    """What each method claims for its filling, and what the filling is worth scored in order."""
+    claimed, chained = [f.claimed for f in result.fillings], [f.chained for f in result.fillings]
+    marks = (("claims", ORANGE, "diamond", claimed, "top"), ("scored in order", ACCENT, "circle", chained, "bottom"))
+    for name, colour, symbol, values, side in marks:
         fig.add_scatter(
             x=values,
             y=methods,
             mode="markers+text",
-            marker={"color": colour, "size": 12, "symbol": "circle" if colour == ACCENT else "diamond"},
-            text=[name if i == 0 else "" for i in range(len(values))],
-            textposition="top center",
+            marker={"color": colour, "size": 12, "symbol": symbol},
+            text=[name, *[""] * (len(values) - 1)],
+            textposition=f"{side} center",
             textfont={"color": colour},
             cliponaxis=False,
             hovertemplate="%{y} " + name + " %{x:.2f} nats<extra></extra>",
             row=2,
             col=1,
         )
-    low = min(min(f.claimed, f.chained) for f in result.fillings)
-    high = max(max(f.claimed, f.chained) for f in result.fillings)
-    pad = max(0.6, (high - low) * 0.15)
+    low, high = min(claimed + chained), max(claimed + chained)
+    pad = max(0.6, (high - low) * 0.2)
     fig.update_xaxes(range=[low - pad, high + pad], row=2, col=1)
-    fig.update_xaxes(side="bottom", row=1, col=1)
-    fig.update_yaxes(autorange="reversed", showgrid=False, row=1, col=1)
     fig.update_yaxes(range=[len(methods) - 0.4, -0.9], row=2, col=1)
-    return finish(fig, 560)
 
 
 def say(result: Decoding) -> str:

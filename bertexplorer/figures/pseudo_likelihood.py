@@ -30,7 +30,7 @@ def draw(result: PseudoLikelihood) -> go.Figure:
             hovertemplate="%{customdata}, %{y:.1f} bits<extra></extra>",
         )
     )
-    step = max(1, math.ceil(len(places) / 48))
+    step = max(1, math.ceil(len(places) / 24))
     ticks = {"tickvals": list(range(0, len(places), step)), "ticktext": labels[::step]}
     fig.update_xaxes(showgrid=False, tickfont={"family": MONO, "size": 13}, tickangle=-45, **ticks)
     fig.update_yaxes(title="surprise (bits)", range=[0, max(4.0, float(bits.max()) * 1.2)])

@@ -4,7 +4,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-BLUE = [[0.0, "#e8f0fa"], [0.25, "#a9c8ea"], [0.5, "#5f9bd5"], [0.75, "#2b6cb0"], [1.0, "#12406f"]]
+BLUE = [[0.0, "#eef4fb"], [0.5, "#a9c8ea"], [0.72, "#4f8fce"], [0.85, "#2b6cb0"], [1.0, "#12406f"]]
 ACCENT = "#2b6cb0"
 PALE = "#a9c8ea"
 ORANGE, GREEN, GREY = "#d55e00", "#009e73", "#8a94a3"  # Okabe-Ito, and a neutral
@@ -52,6 +52,6 @@ def finish(fig: go.Figure, height: int, **layout: Any) -> go.Figure:
         "modebar": {"remove": ["zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"]},
     }
     fig.update_layout(**{**base, **layout})
-    fig.update_xaxes(automargin=True, zeroline=False, gridcolor="rgba(138,148,163,0.25)")
-    fig.update_yaxes(automargin=True, zeroline=False, gridcolor="rgba(138,148,163,0.25)")
+    fig.update_xaxes(ticks="", automargin=True, zeroline=False, gridcolor="rgba(138,148,163,0.25)")
+    fig.update_yaxes(ticks="", ticklabelstandoff=6, automargin=True, zeroline=False, gridcolor="rgba(138,148,163,0.25)")
     return fig

@@ -35,10 +35,14 @@ class Library:
         `fetch` it first) or cannot be used."""
         if precision not in PRECISIONS:
             raise ExplorerError(f"Precision {precision!r} is not known; wanted one of {', '.join(PRECISIONS)}.")
-        key = (name := name.strip(), precision)
+        name = name.strip()
         folder = self.find(name)
         if folder is None:
             raise ExplorerError(f"{name} is not on this disk. Available offline: {', '.join(self.offline())}.")
+        from bertexplorer.model.load import load
+        from bertexplorer.model.precision import NAMES, best_device, resolve
+
+        key = (name, NAMES[resolve(precision, best_device())])  # type: ignore[arg-type]
         with self.lock:
             gate = self.loading[key]  # after find, so that what people mistype leaves nothing behind
         with gate:
@@ -46,8 +50,6 @@ class Library:
                 if key in self.loaded:
                     self.loaded.move_to_end(key)
                     return self.loaded[key]
-            from bertexplorer.model.load import load
-
             checkpoint = load(folder, name=name, precision=precision)  # type: ignore[arg-type]
             with self.lock:
                 self.loaded[key] = checkpoint

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from pathlib import Path
 
 import gradio as gr
 
@@ -21,6 +22,12 @@ def theme() -> gr.themes.Base:
         font=[gr.themes.GoogleFont("IBM Plex Sans", weights=(400, 700)), "system-ui", "sans-serif"],
         font_mono=[gr.themes.GoogleFont("IBM Plex Mono"), "ui-monospace", "monospace"],
     )
+
+
+def early() -> str:
+    """Lets the browser fetch gradio's chart script while the first answer is computed, instead of after it."""
+    folder = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
+    return "".join(f'<link rel="modulepreload" href="./assets/{file.name}">' for file in folder.glob("PlotlyPlot-*.js"))
 
 
 def launch(library: Library, settings: Settings, *, block: bool = True) -> int:
@@ -43,6 +50,7 @@ def launch(library: Library, settings: Settings, *, block: bool = True) -> int:
             mcp_server=False,
             theme=theme(),
             css_paths=ASSETS / "style.css",
+            head=early(),
             prevent_thread_lock=True,
         )
     except OSError as error:
