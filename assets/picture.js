@@ -2,7 +2,10 @@ async () => {
   // Save the figure on the screen as a picture, on white, with the sentence said aloud and the receipt under it.
   const plot = document.querySelector("#figure .js-plotly-plot");
   if (!plot) return;
-  const words = ["#caption .said", "#receipt .receipt"].map((s) => document.querySelector(s)?.textContent || "");
+  const words = [
+    document.querySelector("#caption .said")?.textContent, document.querySelector("#caption .misread p")?.textContent,
+    document.querySelector("#receipt .receipt")?.dataset.whole,
+  ].map((text) => text || "");
   const escaped = (t) => t.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const width = Math.max(plot.clientWidth, 720), height = plot.clientHeight;
   const lines = words.flatMap((t) => escaped(t).match(new RegExp(`.{1,${Math.floor(width / 7.2)}}(\\s|$)`, "g")) || []);
@@ -15,6 +18,6 @@ async () => {
   const url = await window.Plotly.toImage({ data: plot.data, layout: { ...layout, width, height: height + foot } }, { format: "FORMAT", width, height: height + foot, scale: 2 });
   const link = document.createElement("a");
   link.href = url;
-  link.download = "bert-explorer.FORMAT";
+  link.download = `${new URLSearchParams(location.search).get("view") || "fill-mask"}.FORMAT`;
   link.click();
 }

@@ -45,6 +45,7 @@ store/catalogue.py            the checkpoints that the picker offers, and what i
 store/hub.py                  a checkpoint fetched by name, or a quick and plain answer why not
 store/library.py              a checkpoint by name: found, loaded once, shared, dropped when memory is short
 
+ui/quick.py                   gradio imported without the editor stubs that take half of its import time
 ui/launch.py                  the page put on its port, in its look
 ui/page.py                    workbench, views, one figure, picker, and which event leads to which handler
 ui/handlers.py                the components read into a State, and an Answer written back to them

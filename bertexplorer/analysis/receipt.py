@@ -28,9 +28,13 @@ def provenance(checkpoint: Checkpoint) -> dict[str, str]:
         "family": checkpoint.family,
         "precision": checkpoint.precision,
         "device": checkpoint.device.type,
-        "python": platform.python_version(),
-        **{name: version(name) for name in LIBRARIES},
+        **versions(),
     }
+
+
+def versions() -> dict[str, str]:
+    """Python and the libraries that a number depends on."""
+    return {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}}
 
 
 def as_csv(rows: list[dict[str, object]]) -> str:
@@ -75,7 +79,7 @@ def as_python(analysis: ModuleType, checkpoint: Checkpoint, text: Text, options:
     facts = provenance(checkpoint)
     return "\n".join(
         [
-            f"# Run in the folder of BERT Explorer: PYTHONPATH=. python {name.replace('_', '-')}.py",
+            "# Run in the folder of BERT Explorer, with PYTHONPATH=. before python.",
             "# " + ", ".join(facts[key] for key in ("checkpoint", "revision", "precision", "device")),
             "import os",
             "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 import time
 from collections.abc import Iterator, Mapping
@@ -125,9 +126,10 @@ class Explore:
         """(file name, content) of the receipt: kind is csv, json or python. Raises ExplorerError as the view would."""
         checkpoint = self.library.get(state.checkpoint, state.precision)
         analysis, options, text = VIEWS[state.view].analysis, self.options(state), state.as_text
+        name = f"{state.view}_{re.sub(r'[^A-Za-z0-9.-]+', '-', checkpoint.name)}_{checkpoint.precision}"
         if kind == "python":
-            return f"{state.view}.py", receipt.as_python(analysis, checkpoint, text, options)
+            return f"{name}.py", receipt.as_python(analysis, checkpoint, text, options)
         rows = analysis.rows(analysis.run(checkpoint, text, options=options))
         if kind == "csv":
-            return f"{state.view}.csv", receipt.as_csv(rows)
-        return f"{state.view}.json", receipt.as_json(analysis, checkpoint, text, options, rows)
+            return f"{name}.csv", receipt.as_csv(rows)
+        return f"{name}.json", receipt.as_json(analysis, checkpoint, text, options, rows)

@@ -6,6 +6,7 @@ from html import escape
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from bertexplorer.analysis.receipt import provenance, versions
 from bertexplorer.model.config import HEAD_WORDS
 from bertexplorer.store.catalogue import BY_NAME, CATALOGUE
 
@@ -48,8 +49,10 @@ def message(text: str, *, error: bool = True) -> str:
 
 
 def receipt(checkpoint: Checkpoint, took_ms: float) -> str:
-    """Which checkpoint, in which precision, how long."""
-    return f'<p class="receipt">{escape(checkpoint.name)} · {checkpoint.precision} · {took_ms:,.0f} ms</p>'
+    """Which checkpoint, in which precision, how long; a picture that is saved carries the whole provenance."""
+    whole = ", ".join(f"{key} {value}" for key, value in provenance(checkpoint).items())
+    short = f"{checkpoint.name} · {checkpoint.precision} · {took_ms:,.0f} ms"
+    return f'<p class="receipt" data-whole="{escape(whole, quote=True)}">{escape(short)}</p>'
 
 
 def facts(checkpoint: Checkpoint) -> str:
@@ -66,6 +69,7 @@ def facts(checkpoint: Checkpoint) -> str:
         or (BY_NAME[checkpoint.name].licence if checkpoint.name in BY_NAME else "not stated"),
         "Revision": checkpoint.revision,
         "Runs in": f"{checkpoint.precision} on {checkpoint.device.type}",
+        "Versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
         "Longest text": f"{config.max_positions:,} tokens",
     }
     if checkpoint.unused:
