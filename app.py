@@ -3,6 +3,7 @@
 import os
 import sys
 
+from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import QUIET, Settings
 
 
@@ -14,7 +15,11 @@ def main() -> int:
     from bertexplorer.store.library import Library
     from bertexplorer.ui.launch import launch
 
-    settings = Settings.from_env(os.environ)
+    try:
+        settings = Settings.from_env(os.environ)
+    except ExplorerError as error:
+        sys.stderr.write(f"bertexplorer: {error}\n")
+        return 2
     return launch(Library(settings), settings)
 
 

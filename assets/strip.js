@@ -32,8 +32,11 @@ element.addEventListener("click", (event) => {
   focused = chips().indexOf(chip);
   keep = true;
   const fill = chip.dataset.typed === "1" ? chip.dataset.span : "";
-  chip.setAttribute("aria-pressed", String(!on(chip)));
-  chip.classList.add("pending");
+  const to = String(!on(chip));
+  for (const same of chips().filter((c) => c.dataset.span === chip.dataset.span)) {  // pieces of one character
+    same.setAttribute("aria-pressed", to);
+    same.classList.add("pending");
+  }
   wanted = new Set(chips().filter((c) => on(c) && c.dataset.typed === "0").map((c) => c.dataset.span));
   presses += 1;
   trigger("click", { hidden: [...wanted].join(","), fill, press: presses });

@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.command == "checkpoints":
             return list_checkpoints(library)
         return analyse(library, given)
-    except (ExplorerError, ValueError) as error:
+    except ExplorerError as error:
         print(f"bertexplorer: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -62,7 +62,8 @@ def analyse(library: Library, given: argparse.Namespace) -> int:
     module: Any = given.module
     options = build(module.Options, {s.name: getattr(given, s.name) for s in settings(module.Options)})
     for progress in library.fetch(given.checkpoint):
-        print(f"\r{given.checkpoint}: {progress.done:.0f} of {progress.total:.0f} MB", end="", file=sys.stderr)
+        end = "\n" if progress.done >= progress.total else ""
+        print(f"\r{given.checkpoint}: {progress.done:.0f} of {progress.total:.0f} MB", end=end, file=sys.stderr)
     checkpoint = library.get(given.checkpoint, given.precision)
     text = Text(given.text, given.pair)
     for note in checkpoint.tokenizer.encode(text).notes:

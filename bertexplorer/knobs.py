@@ -4,6 +4,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from bertexplorer.errors import ExplorerError
+
 T = TypeVar("T")
 YES_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -29,21 +31,21 @@ class Setting:
     choices: tuple[str, ...] = ()
 
     def check(self, value: Any) -> Any:
-        """*value* as this setting's kind. Raises ValueError naming the setting, the value and what was wanted."""
+        """*value* as this setting's kind. Raises ExplorerError naming the setting, the value and what was wanted."""
         label = self.knob.label
         if self.choices and value not in self.choices:
-            raise ValueError(f"{label}: got {value!r}; wanted one of {', '.join(self.choices)}.")
+            raise ExplorerError(f"{label}: got {value!r}; wanted one of {', '.join(self.choices)}.")
         try:
             if value is None or (self.kind is int and isinstance(value, float) and value != int(value)):
                 raise ValueError
             value = YES_NO[str(value).lower()] if self.kind is bool else self.kind(value)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"{label}: got {value!r:.60}; wanted {self.wanted()}.") from error
+            raise ExplorerError(f"{label}: got {value!r:.60}; wanted {self.wanted()}.") from error
         low, high = self.knob.low, self.knob.high
         if self.kind in (int, float) and not (
             (low is None or value >= low) and (high is None or value <= high) and value == value
         ):
-            raise ValueError(f"{label}: got {value}; wanted {self.wanted()}.")
+            raise ExplorerError(f"{label}: got {value}; wanted {self.wanted()}.")
         return value
 
     def wanted(self) -> str:
@@ -66,9 +68,9 @@ def settings(options: type) -> list[Setting]:
 
 
 def build(options: type[T], values: dict[str, Any]) -> T:
-    """An Options from loose values (a form, flags, a link), each checked. Raises ValueError naming what is wrong."""
+    """An Options from loose values (a form, flags, a link), each checked. Raises ExplorerError naming what is wrong."""
     known = {setting.name: setting for setting in settings(options)}
     unknown = sorted(set(values) - set(known))
     if unknown:
-        raise ValueError(f"Unknown setting {', '.join(unknown)}; wanted {', '.join(known) or 'none'}.")
+        raise ExplorerError(f"Unknown setting {', '.join(unknown)}; wanted {', '.join(known) or 'none'}.")
     return options(**{name: known[name].check(value) for name, value in values.items()})

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bertexplorer.errors import ExplorerError
+
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "assets"
 
@@ -18,27 +20,27 @@ class Settings:
     checkpoint: str = "mini"  # that the page opens with
     precision: str = "auto"
     memory_mb: int = 4096  # loaded checkpoints beyond this are dropped, least recently used first
-    hub_timeout_s: float = 5.0  # to find out whether the hub can be reached
+    hub_timeout_s: float = 4.5  # to find out whether the hub can be reached: the answer comes within 5 s
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> "Settings":
-        """Read BERTEXPLORER_HOST, _PORT, _MODELS, _CHECKPOINT, _PRECISION, _MEMORY_MB. Raises ValueError naming a
-        variable that is not a number."""
+        """Read BERTEXPLORER_HOST, _PORT, _MODELS, _CHECKPOINT, _PRECISION, _MEMORY_MB. Raises ExplorerError naming
+        a variable that is not such a number."""
         default = cls()
 
-        def number(name: str, otherwise: int) -> int:
+        def number(name: str, otherwise: int, most: int) -> int:
             value = env.get(name, str(otherwise))
-            if not value.isdecimal():
-                raise ValueError(f"{name} is {value!r}; wanted a whole number.")
+            if not value.isdecimal() or int(value) > most:
+                raise ExplorerError(f"{name} is {value!r}; wanted a whole number, {most:,} at most.")
             return int(value)
 
         return cls(
             host=env.get("BERTEXPLORER_HOST", default.host),
-            port=number("BERTEXPLORER_PORT", default.port),
+            port=number("BERTEXPLORER_PORT", default.port, 65_535),
             models_dir=Path(env.get("BERTEXPLORER_MODELS", default.models_dir)).expanduser(),
             checkpoint=env.get("BERTEXPLORER_CHECKPOINT", default.checkpoint),
             precision=env.get("BERTEXPLORER_PRECISION", default.precision),
-            memory_mb=number("BERTEXPLORER_MEMORY_MB", default.memory_mb),
+            memory_mb=number("BERTEXPLORER_MEMORY_MB", default.memory_mb, 10_000_000),
         )
 
 

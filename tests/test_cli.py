@@ -39,7 +39,9 @@ def test_fill_mask_prints_the_answers(run: Run) -> None:
     code, out, err = run("fill-mask", FRANCE, "--top", "3", "--words", "heart", "--precision", "fp32")
     lines = out.splitlines()
     assert code == 0 and err == ""
-    assert lines[0].split() == ["mask", "position", "kind", "rank", "token", "probability", "log_probability"]
+    assert lines[0].split() == [
+        *("mask", "position", "entropy_bits", "kind", "rank", "token", "probability", "log_probability")
+    ]
     assert len(lines) == 5 and "capital" in lines[1] and "heart" in lines[4]
     assert all(line == line.rstrip() for line in lines)
 
@@ -97,7 +99,11 @@ def test_errors(run: Run, arguments: list[str], said: str) -> None:
 
 def test_a_wrong_variable_is_an_error_too(run: Run) -> None:
     os.environ["BERTEXPLORER_PORT"] = "many"
-    assert run("checkpoints") == (2, "", "bertexplorer: BERTEXPLORER_PORT is 'many'; wanted a whole number.\n")
+    assert run("checkpoints") == (
+        2,
+        "",
+        "bertexplorer: BERTEXPLORER_PORT is 'many'; wanted a whole number, 65,535 at most.\n",
+    )
 
 
 def test_checkpoints_lists_all_and_what_lies_in_the_models_folder(run: Run, tiny: Callable[[str], Path]) -> None:

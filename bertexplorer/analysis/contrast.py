@@ -50,6 +50,7 @@ class Contrast:
     words: tuple[Word, ...]  # the farthest apart: towards the first sentence, then towards the second
     divergence: float  # Jensen-Shannon, bits: 0 the same answers, 1 nothing in common
     vocabulary: tuple[str, ...]
+    notes: tuple[str, ...] = ()  # of the second sentence, which has no strip to say them
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Contrast:
@@ -59,7 +60,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         raise ExplorerError("A second sentence is missing. Type one with [MASK] in it, to compare the two blanks.")
     one = encode_masked(checkpoint, text)
     try:
-        two = encode_masked(checkpoint, options.other)
+        two = encode_masked(checkpoint, Text(options.other) if isinstance(text, str) else beside(options.other, text))
     except ExplorerError as error:
         raise ExplorerError(f"In the second sentence: {error}") from error
     spots = [e.masked[:1] for e in (one, two)]
@@ -73,7 +74,13 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         words=farthest(first[:size], second[:size], vocabulary, options.named),
         divergence=jensen_shannon(first, second),
         vocabulary=vocabulary,
+        notes=two.notes,
     )
+
+
+def beside(other: str, text: Text) -> Text:
+    """*other* with what follows *text*, so that the two inputs differ in the first sentence only."""
+    return Text(other, text.second, tuple(span for span in text.hidden if span.side))
 
 
 def farthest(first: np.ndarray, second: np.ndarray, vocabulary: tuple[str, ...], count: int) -> tuple[Word, ...]:

@@ -76,7 +76,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     )
     sentences = tuple(
         checkpoint.tokenizer.join(
-            [i for i, odd in zip(filled(encoding, f.steps).ids, encoding.special, strict=True) if not odd]
+            [i for i, span in zip(filled(encoding, f.steps).ids, encoding.spans, strict=True) if span]
         )
         for f in fillings
     )

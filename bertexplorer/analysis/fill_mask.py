@@ -102,10 +102,10 @@ def candidate(checkpoint: Checkpoint, log_probs: Tensor, token: int, rank: int |
 
 
 def rows(result: FillMask) -> list[dict[str, object]]:
-    """One row a candidate; then the hidden piece and the words that were asked for."""
+    """One row a candidate; then the hidden piece and the words that were asked for. The entropy is the blank's."""
     table: list[dict[str, object]] = []
     for number, blank in enumerate(result.blanks, 1):
-        place = {"mask": number, "position": blank.position}
+        place = {"mask": number, "position": blank.position, "entropy_bits": blank.entropy}
         for kind, items in (("answer", blank.candidates), ("hidden", (blank.original,) if blank.original else ())):
             for c in items:
                 entry = {"rank": c.rank, "token": c.token, "probability": c.probability}

@@ -30,7 +30,7 @@ class Options:
 
 @dataclass(frozen=True)
 class PseudoLikelihood:
-    """Arrays are t long, NaN (rank 0) at [CLS], [SEP] and typed masks, which have no score."""
+    """Arrays are t long, NaN (rank 0) at [CLS], [SEP], [UNK] and typed masks, which have no score."""
 
     tokens: tuple[str, ...]
     log_probabilities: Float[np.ndarray, " t"]  # nats

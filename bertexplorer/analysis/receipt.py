@@ -32,6 +32,11 @@ def provenance(checkpoint: Checkpoint) -> dict[str, str]:
     }
 
 
+def told(checkpoint: Checkpoint) -> str:
+    """The provenance in one line."""
+    return ", ".join(f"{key} {value}" for key, value in provenance(checkpoint).items())
+
+
 def versions() -> dict[str, str]:
     """Python and the libraries that a number depends on."""
     return {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}}
@@ -76,11 +81,10 @@ def as_python(analysis: ModuleType, checkpoint: Checkpoint, text: Text, options:
         f.name: getattr(options, f.name) for f in dataclasses.fields(options) if getattr(options, f.name) != f.default
     }
     settings = f", options={name}.Options({', '.join(f'{k}={v!r}' for k, v in changed.items())})" if changed else ""
-    facts = provenance(checkpoint)
     return "\n".join(
         [
             "# Run in the folder of BERT Explorer, with PYTHONPATH=. before python.",
-            "# " + ", ".join(facts[key] for key in ("checkpoint", "revision", "precision", "device")),
+            f"# Made with {told(checkpoint)}.",
             "import os",
             "",
             f"from bertexplorer.analysis import {name}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -46,6 +46,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     source = with_masks(checkpoint, text)
     parts = SLOT.split(source)  # text, slot, text, slot, …, text
     slots = [[choice.strip() for choice in slot.split("|")] for slot in parts[1::2]]
+    if not isinstance(text, str) and SLOT.search(text.second):
+        raise ExplorerError("The alternatives stand in the second sentence. Write them in the first one.")
     if not slots:
         raise ExplorerError(
             "The text has no alternatives. Write some in braces, such as: The {doctor|nurse} said that [MASK] is busy."
@@ -54,8 +56,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     if len(fillings) > MAX_FILLINGS:
         raise ExplorerError(f"The alternatives give more than {MAX_FILLINGS} sentences. Remove some.")
     texts = [fill(parts, chosen) for chosen in fillings]
-    second = "" if isinstance(text, str) else text.second
-    encodings = [encode_masked(checkpoint, Text(t, second)) for t in texts]
+    pair = Text("") if isinstance(text, str) else replace(text, hidden=tuple(s for s in text.hidden if s.side))
+    encodings = [encode_masked(checkpoint, replace(pair, first=t)) for t in texts]
     spots = [e.masked[:1] for e in encodings]
     found = [row[0] for row in engine.masked_log_probs(checkpoint, encodings, positions=spots)]
     words = named(options.words)
@@ -78,7 +80,7 @@ def with_masks(checkpoint: Checkpoint, text: Text | str) -> str:
     if isinstance(text, str):
         return text
     source, _ = checkpoint.tokenizer.prepare(text.first)
-    for span in sorted(text.hidden, key=lambda s: -s.start):
+    for span in sorted(set(text.hidden), key=lambda s: -s.start):
         if span.side == 0:
             source = source[: span.start] + checkpoint.tokenizer.mask_token + source[span.end :]
     return source

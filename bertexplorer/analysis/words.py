@@ -49,8 +49,10 @@ def score_words(
 ) -> tuple[WordScore, ...]:
     """Score *words* in the blank at *position*, best first. *log_probs* (v long, nats) is that blank's distribution."""
     scores = []
+    span = encoding.spans[position]
+    spaced = span is None or encoding.texts[span.side][: span.start][-1:].isspace()
     for word in words:
-        ids = checkpoint.tokenizer.pieces(word)
+        ids = checkpoint.tokenizer.pieces(word, spaced=spaced)
         if len(ids) > MAX_PIECES:
             raise ExplorerError(
                 f"{word!r} is cut into {len(ids)} pieces; the limit is {MAX_PIECES}. Name a shorter word."

@@ -141,7 +141,8 @@ def pick(x: Float[Tensor, "b t d"], positions: Int[Tensor, " q"] | None) -> Floa
 
 
 def long_bf16_on_cpu(q: Float[Tensor, "b h q k"]) -> bool:
-    return q.dtype == torch.bfloat16 and q.device.type == "cpu" and q.shape[2] > 64
+    """Long enough to be quicker, short enough for h x t x t numbers (ModernBERT reads thousands of tokens)."""
+    return q.dtype == torch.bfloat16 and q.device.type == "cpu" and 64 < q.shape[2] <= 1024
 
 
 class FeedForward(nn.Module):

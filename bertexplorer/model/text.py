@@ -108,7 +108,7 @@ class Tokenizer:
         self.whole = whole
         self.cut = tokenizers.Tokenizer.from_str(whole.to_str())
         self.cut.enable_truncation(max_tokens)
-        self.vocab_size = whole.get_vocab_size(with_added_tokens=True)
+        self.vocab_size = 1 + max(whole.get_vocab(with_added_tokens=True).values(), default=-1)  # ids may have gaps
         found = {k: next((t for t in spelt if whole.token_to_id(t) is not None), None) for k, spelt in SPECIAL.items()}
         lacking = [SPECIAL[kind][0] for kind in ("mask", "cls", "sep") if found[kind] is None]
         if lacking:
@@ -217,12 +217,13 @@ class Tokenizer:
         span = encoding.spans[position]
         return encoding.texts[span.side][span.start : span.end] if span else ""
 
-    def pieces(self, word: str) -> tuple[int, ...]:
-        """The ids of *word* as it would stand inside a sentence. Raises ExplorerError if nothing is left of it."""
+    def pieces(self, word: str, *, spaced: bool = True) -> tuple[int, ...]:
+        """The ids of *word* as it stands after a space, or (*spaced* False: at the start of a text, after a bracket)
+        without one, which byte-level vocabularies tell apart. Raises ExplorerError if nothing is left of it."""
         if len(word) > MAX_WORD:
             raise ExplorerError(f"A word of {len(word):,} characters was given; the limit is {MAX_WORD}. Shorten it.")
         word = clean(word)[0].strip()
-        text = word if self.kind == "WordPiece" else f" {word}"
+        text = f" {word}" if spaced and self.kind != "WordPiece" else word
         ids = tuple(self.whole.encode(text, add_special_tokens=False).ids)
         if not ids or self.mask_id in ids:
             raise ExplorerError(f"{word!r} is not a word to look up. Type a word such as 'paris'.")

@@ -42,7 +42,7 @@ class Library:
         from bertexplorer.model.load import load
         from bertexplorer.model.precision import NAMES, best_device, resolve
 
-        key = (name, NAMES[resolve(precision, best_device())])  # type: ignore[arg-type]
+        key = (str(folder), NAMES[resolve(precision, best_device())])  # type: ignore[arg-type]
         with self.lock:
             gate = self.loading[key]  # after find, so that what people mistype leaves nothing behind
         with gate:

@@ -67,7 +67,7 @@ class Explore:
             if hasattr(tab.figure, "colours"):
                 drawn = self.strip(checkpoint, encoding, state, tab.figure.colours(result))
             return Answer(state, drawn, tab.figure.draw(result), tab.figure.say(result), took, "", checkpoint)
-        except (ExplorerError, ValueError) as error:
+        except ExplorerError as error:
             return Answer(state, drawn or "", error=str(error), checkpoint=checkpoint)
         except Exception:
             number = secrets.token_hex(4)
@@ -131,5 +131,6 @@ class Explore:
             return f"{name}.py", receipt.as_python(analysis, checkpoint, text, options)
         rows = analysis.rows(analysis.run(checkpoint, text, options=options))
         if kind == "csv":
-            return f"{name}.csv", receipt.as_csv(rows)
+            made = receipt.told(checkpoint)
+            return f"{name}.csv", receipt.as_csv([{**row, "made_with": made} for row in rows])
         return f"{name}.json", receipt.as_json(analysis, checkpoint, text, options, rows)

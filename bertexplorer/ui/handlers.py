@@ -148,18 +148,20 @@ class Handlers:
 
     def press(self, request: gr.Request, event: gr.EventData, *values: Any) -> Updates:
         """A chip was pressed. The browser says which spans are hidden now, and which typed mask to fill, if any."""
+        turn = self.turns.take(request.session_hash or "")
         state = self.state(values, spans_of(str(event._data.get("hidden", ""))))
         fill = spans_of(str(event._data.get("fill", "")))
         if fill:
             try:
                 state = self.explore.filled(state, fill[0])
-            except (ExplorerError, ValueError) as error:
+            except ExplorerError as error:
                 return {self.message: pieces.message(str(error))}
-        out = self.newest(request, lambda: self.show(self.explore.answer(state)))
+        boxes = self.boxes(state) if fill else {}
+        out = self.newest(request, lambda: {**self.show(self.explore.answer(state)), **boxes}, turn)
         if isinstance(out.get(self.strip), str):  # tells the browser which of its presses this answers
             number = int(event._data.get("press", 0))
             out[self.strip] = out[self.strip].replace('data-press=""', f'data-press="{number}"', 1)
-        return {**out, **self.boxes(state)} if fill else out
+        return out
 
     def pick(self, request: gr.Request, event: gr.EventData, *values: Any) -> Updates:
         """An example was pressed: its text and its settings take the place of the person's."""
@@ -179,7 +181,7 @@ class Handlers:
         state, error = from_link(dict(request.query_params), self.opening, DEFAULTS), ""
         try:
             state = replace(state, options=asdict(self.explore.options(state)))
-        except ValueError as caught:
+        except ExplorerError as caught:
             state, error = replace(state, options=DEFAULTS[state.view]), f"{caught} The link's settings are left out."
         try:
             for line in self.explore.fetch(state.checkpoint):
@@ -214,6 +216,6 @@ class Handlers:
         """(what the browser saves, message)"""
         try:
             name, content = self.explore.export(self.state(values), kind)
-        except (ExplorerError, ValueError) as error:
+        except ExplorerError as error:
             return "", pieces.message(str(error))
         return json.dumps({"name": name, "content": content}), ""

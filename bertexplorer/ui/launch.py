@@ -57,6 +57,8 @@ def launch(library: Library, settings: Settings, *, block: bool = True) -> int:
         if "empty port" not in str(error):
             raise
         told = f"Port {settings.port} is in use. Set BERTEXPLORER_PORT={settings.port + 1}, or stop the other program."
+        if settings.host not in ("127.0.0.1", "localhost", "0.0.0.0"):  # gradio says no more than that it cannot
+            told += f" Or {settings.host} is no address of this machine: set BERTEXPLORER_HOST."
         print(told, file=sys.stderr)  # noqa: T201 - the one place above the command line that speaks
         return 2
     print(f"BERT Explorer is open at {page.local_url}", flush=True)  # noqa: T201

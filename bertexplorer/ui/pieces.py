@@ -6,7 +6,7 @@ from html import escape
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from bertexplorer.analysis.receipt import provenance, versions
+from bertexplorer.analysis.receipt import told, versions
 from bertexplorer.model.config import HEAD_WORDS
 from bertexplorer.store.catalogue import BY_NAME, CATALOGUE
 
@@ -50,9 +50,8 @@ def message(text: str, *, error: bool = True) -> str:
 
 def receipt(checkpoint: Checkpoint, took_ms: float) -> str:
     """Which checkpoint, in which precision, how long; a picture that is saved carries the whole provenance."""
-    whole = ", ".join(f"{key} {value}" for key, value in provenance(checkpoint).items())
     short = f"{checkpoint.name} · {checkpoint.precision} · {took_ms:,.0f} ms"
-    return f'<p class="receipt" data-whole="{escape(whole, quote=True)}">{escape(short)}</p>'
+    return f'<p class="receipt" data-whole="{escape(told(checkpoint), quote=True)}">{escape(short)}</p>'
 
 
 def facts(checkpoint: Checkpoint) -> str:

@@ -45,6 +45,8 @@ def write_spans(spans: tuple[Span, ...]) -> str:
 
 def follow(spans: tuple[Span, ...], side: int, old: str, new: str) -> tuple[Span, ...]:
     """Spans of *side* moved along while its text is edited; those that the edit touches are dropped."""
+    if all(span.side != side for span in spans):
+        return spans
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:
         head += 1

@@ -41,7 +41,7 @@ def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: floa
     side = side_of(encoding, position)
     label = label_of(checkpoint, encoding, position)
     title = f"token {position}, id {encoding.original_ids[position]}"
-    if span is None or encoding.special[position]:
+    if span is None or span.start == span.end or encoding.special[position]:  # nothing in the text to hide
         return f'<span class="chip special side-{side}" title="{title}">{escape(label)}</span>'
     masked = encoding.ids[position] == encoding.mask_id
     typed = encoding.original_ids[position] == encoding.mask_id

@@ -116,7 +116,8 @@ def test_python_says_only_what_differs(mini: Checkpoint) -> None:
     text, options, _ = answer(contrast, mini)
     program = receipt.as_python(contrast, mini, text, options)
     compile(program, "receipt", "exec")
-    assert "named=2" in program and "# mini, sha256:" in program and ", fp32, cpu\n" in program
+    assert "named=2" in program and "# Made with checkpoint mini, revision sha256:" in program
+    assert "precision fp32, device cpu, python " in program
     assert "Options(" not in receipt.as_python(decoding, mini, Text("a [MASK]"), decoding.Options())
     hostile = Text("'); __import__('os').system('x') #\n\ud800")
     compile(receipt.as_python(template, mini, hostile, template.Options(words="\"'\\\n")), "receipt", "exec")

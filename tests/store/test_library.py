@@ -85,7 +85,7 @@ def test_one_that_exceeds_the_budget_still_runs(models: Path) -> None:
     library = Library(Settings(models_dir=models, memory_mb=0))
     for name in NAMES:
         assert library.get(name).name == name
-        assert [key[0] for key in library.loaded] == [name]
+        assert [checkpoint.name for checkpoint in library.loaded.values()] == [name]
 
 
 def test_precisions_are_kept_apart(library: Library) -> None:
