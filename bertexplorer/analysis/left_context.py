@@ -24,13 +24,14 @@ class Options:
 
 @dataclass(frozen=True)
 class LeftContext:
-    """Masks are t x t: True at [i, j] if token i may look at token j."""
+    """Masks are t x t, of a layer that sees the whole text: True at [i, j] if token i may look at token j."""
 
     tokens: tuple[str, ...]
     both: Blank
     left: Blank
     sees_both: Bool[np.ndarray, "t t"]
     sees_left: Bool[np.ndarray, "t t"]
+    window: int = 0  # tokens on each side that the checkpoint's local layers see; 0: it has none
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> LeftContext:
@@ -43,10 +44,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     }
     both, left = (blank(checkpoint, encoding, spot, answers[c], options.top, ()) for c in (False, True))
     count = len(encoding)
-    causal = engine.visible(count, None, causal=True)
     everything = np.ones((count, count), dtype=bool)
     shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
-    return LeftContext(shown, both, left, everything, everything if causal is None else causal[0, 0].numpy())
+    return LeftContext(shown, both, left, everything, np.tril(everything), checkpoint.config.window)
 
 
 def rows(result: LeftContext) -> list[dict[str, object]]:

@@ -9,6 +9,7 @@ from bertexplorer.analysis.left_context import LeftContext
 from bertexplorer.figures.style import ACCENT, MONO, clip, finish, percent, quote, safe
 
 SHOWN = 32  # tokens of the masks that are drawn with their names
+DRAWN = 128  # tokens of the masks that are drawn at all
 
 
 def draw(result: LeftContext) -> go.Figure:
@@ -48,9 +49,9 @@ def answers(fig: go.Figure, blank: Blank, column: int, widest: float) -> None:
 
 
 def matrix(fig: go.Figure, result: LeftContext, seen: np.ndarray, column: int) -> None:
-    labels = [safe(clip(t, 10)) for t in result.tokens]
+    labels = [safe(clip(t, 10)) for t in result.tokens[:DRAWN]]
     fig.add_heatmap(
-        z=seen.astype(np.uint8),
+        z=seen[:DRAWN, :DRAWN].astype(np.uint8),
         colorscale=[[0, "rgba(138,148,163,0.18)"], [1, ACCENT]],
         zmin=0,
         zmax=1,
@@ -70,8 +71,13 @@ def matrix(fig: go.Figure, result: LeftContext, seen: np.ndarray, column: int) -
 
 def say(result: LeftContext) -> str:
     both, left = result.both.candidates[0], result.left.candidates[0]
+    notes = ""
+    if result.window:
+        notes += f" In most layers of this checkpoint a token sees only the {result.window} nearest on each side."
+    if len(result.tokens) > DRAWN:
+        notes += f" The first {DRAWN} of {len(result.tokens)} tokens are drawn."
     return (
         f"With both sides in view it would put {quote(both.token)} ({percent(both.probability)}); with the right side "
         f"hidden, {quote(left.token)} ({percent(left.probability)}). Its uncertainty goes from "
-        f"{result.both.entropy:.1f} to {result.left.entropy:.1f} bits."
+        f"{result.both.entropy:.1f} to {result.left.entropy:.1f} bits.{notes}"
     )

@@ -62,11 +62,16 @@ class Encoding:
     words: tuple[int | None, ...]  # counted from 0 through both texts
     special: tuple[bool, ...]
     mask_id: int
-    left_out: int = 0  # tokens beyond the checkpoint's limit
+    cut: tuple[int, int] = (0, 0)  # tokens of each side beyond the checkpoint's limit
     notes: tuple[str, ...] = ()  # what a person must be told, as sentences
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def left_out(self) -> int:
+        """Tokens beyond the checkpoint's limit."""
+        return sum(self.cut)
 
     @property
     def masked(self) -> tuple[int, ...]:
@@ -128,7 +133,7 @@ class Tokenizer:
         Raises ExplorerError if the folder holds no tokenizer that can be read."""
         path = folder / "tokenizer.json"
         try:
-            whole = tokenizers.Tokenizer.from_file(str(path)) if path.is_file() else convert(folder)
+            whole = follow_config(path) if path.is_file() else convert(folder)
         except Exception as error:  # the Rust side raises plain Exception
             held = ", ".join(name for name in FILES if (folder / name).is_file()) or "no tokenizer file"
             raise ExplorerError(
@@ -169,17 +174,17 @@ class Tokenizer:
         pair = (first, second) if second.strip() else (first,)
         full = self.whole.encode(*pair)
         kept = self.cut.encode(*pair) if len(full) > self.max_tokens else full
-        left_out = len(full) - len(kept)
         if 0 not in kept.sequence_ids:
             raise ExplorerError("The text holds nothing that this checkpoint can read. Type a sentence.")
         encoding = self.describe(kept, (first, second if len(pair) == 2 else ""), text.hidden)
         notes += more
-        if left_out:
+        cut = [full.sequence_ids.count(side) - kept.sequence_ids.count(side) for side in (0, 1)]
+        if any(cut):
             notes.append(f"Shortened: {len(kept):,} of {len(full):,} tokens are read.")
         unknown = [self.slice(encoding, i) for i, t in enumerate(kept.tokens) if t == self.special.get("unk")]
         if unknown:
             notes.append(f"Not in the vocabulary, read as {self.special['unk']}: {', '.join(dict.fromkeys(unknown))}.")
-        return replace(encoding, left_out=left_out, notes=tuple(dict.fromkeys(notes)))
+        return replace(encoding, cut=(cut[0], cut[1]), notes=tuple(dict.fromkeys(notes)))
 
     def describe(self, kept: Any, texts: tuple[str, str], hidden: Sequence[Span]) -> Encoding:
         spans: list[Span | None] = []
@@ -248,6 +253,21 @@ class Tokenizer:
 
 def overlap(a: Span, b: Span) -> bool:
     return a.side == b.side and a.start < b.end and b.start < a.end
+
+
+def follow_config(path: Path) -> tokenizers.Tokenizer:
+    """tokenizer.json, but case and accents as in the tokenizer_config.json beside it, which wins in transformers."""
+    whole = tokenizers.Tokenizer.from_file(str(path))
+    described, config = json.loads(whole.to_str()), path.with_name("tokenizer_config.json")
+    normalizer = described.get("normalizer") or {}
+    if normalizer.get("type") != "BertNormalizer" or not config.is_file():
+        return whole
+    said = json.loads(config.read_text("utf-8"))
+    names = {"do_lower_case": "lowercase", "strip_accents": "strip_accents"}
+    changes = {ours: said[theirs] for theirs, ours in names.items() if said.get(theirs) is not None}
+    if changes.items() <= normalizer.items():
+        return whole
+    return tokenizers.Tokenizer.from_str(json.dumps({**described, "normalizer": {**normalizer, **changes}}))
 
 
 def convert(folder: Path) -> tokenizers.Tokenizer:

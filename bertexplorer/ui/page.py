@@ -8,7 +8,6 @@ import gradio as gr
 from gradio.components import Component
 
 from bertexplorer.settings import ASSETS, Settings
-from bertexplorer.store.catalogue import CATALOGUE
 from bertexplorer.store.library import PRECISIONS, Library
 from bertexplorer.ui import pieces
 from bertexplorer.ui.explore import VIEWS, Explore
@@ -91,10 +90,9 @@ def figure(opening: State) -> tuple[dict[str, Component], dict[str, gr.Button]]:
 def picker(library: Library, opening: State) -> dict[str, Any]:
     """The checkpoint and its facts, folded."""
     here = library.offline()
-    names = list(dict.fromkeys([*here, *(entry.name for entry in CATALOGUE)]))
     with gr.Accordion(f"Checkpoint: {opening.checkpoint}", open=False, elem_id="picker") as drawer:
         checkpoint = gr.Dropdown(
-            [(pieces.choice(name, name in here), name) for name in names],
+            pieces.choices(here),
             value=opening.checkpoint,
             label="Checkpoint",
             info="pick one, or type a hub name or a folder of the models folder and press Enter",
@@ -121,7 +119,7 @@ def wire(page: Handlers, buttons: Buttons, blocks: gr.Blocks) -> None:
     edits = [page.text.change, page.pair.change, *(c.change for _, _, c in page.settings())]
     gr.on(edits, page.edit, page.inputs, page.shown, **latest)
     # presses are sent at once: with always_last gradio would send the data of the first press again
-    page.strip.click(page.press, page.inputs, [*page.shown, page.text, page.pair], trigger_mode="multiple", **common)
+    page.strip.click(page.press, page.inputs, page.all, trigger_mode="multiple", **common)
     page.examples.click(page.pick, page.inputs, page.all, trigger_mode="multiple", **common)
     page.view.input(page.switch, page.inputs, page.all, **latest)
     buttons.unhide.click(page.unhide, page.inputs, page.shown, **latest)

@@ -90,6 +90,12 @@ def catalogue(here: list[str]) -> str:
     return f"<details class='catalogue'><summary>All checkpoints and their facts</summary>{table}</details>"
 
 
+def choices(here: list[str]) -> list[tuple[str, str]]:
+    """How the picker lists the checkpoints, those on this disk first: (what a person reads, name)."""
+    names = list(dict.fromkeys([*here, *(entry.name for entry in CATALOGUE)]))
+    return [(choice(name, name in here), name) for name in names]
+
+
 def choice(name: str, here: bool) -> str:
     """How the picker lists a checkpoint."""
     entry = BY_NAME.get(name)

@@ -29,8 +29,8 @@ class State:
 
 
 def scrub(text: str | None) -> str:
-    """Without lone surrogates, which break the stream of answers to a browser."""
-    return (text or "").encode("utf-8", "ignore").decode("utf-8")
+    """With a visible mark for each lone surrogate, which would break the stream of answers to a browser."""
+    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text or "")
 
 
 def spans_of(written: str) -> tuple[Span, ...]:

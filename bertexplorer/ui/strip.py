@@ -17,13 +17,14 @@ def draw(checkpoint: Checkpoint, encoding: Encoding, link: str, colours: Mapping
     """HTML for the strip, everything a person typed escaped. *colours*: position -> 0 (pale) to 1 (dark)."""
     parts = []
     keys = [(side_of(encoding, i), encoding.words[i]) for i in range(len(encoding))]
+    last = {span.side: i for i, span in enumerate(encoding.spans) if span}
     for (side, word), group in groupby(range(len(encoding)), key=lambda i: keys[i]):
         pieces = list(group)
         chips = "".join(chip(checkpoint, encoding, i, (colours or {}).get(i)) for i in pieces)
         joined = word is not None and len(pieces) > 1
         parts.append(f'<span class="word side-{side}">{chips}</span>' if joined else chips)
-    if encoding.left_out:
-        parts.append(f'<span class="cut">cut here: {encoding.left_out:,} tokens left out</span>')
+        if encoding.cut[side] and last[side] in pieces:
+            parts.append(f'<span class="cut">cut here: {encoding.cut[side]:,} tokens left out</span>')
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in encoding.notes)
     return (
         f'<div class="strip" role="group" aria-label="Tokens. Press one to hide it or to show it again." dir="auto" '
@@ -41,7 +42,8 @@ def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: floa
     side = side_of(encoding, position)
     label = label_of(checkpoint, encoding, position)
     title = f"token {position}, id {encoding.original_ids[position]}"
-    if span is None or span.start == span.end or encoding.special[position]:  # nothing in the text to hide
+    unknown = encoding.tokens[position] == checkpoint.tokenizer.special.get("unk")
+    if span is None or span.start == span.end or (encoding.special[position] and not unknown):  # nothing to hide
         return f'<span class="chip special side-{side}" title="{title}">{escape(label)}</span>'
     masked = encoding.ids[position] == encoding.mask_id
     typed = encoding.original_ids[position] == encoding.mask_id

@@ -27,6 +27,7 @@ def test_type_hide_read_switch_reload(page: Page) -> None:
     expect(page.locator(".said")).not_to_have_text(on_mini)
     said, link = page.locator(".said").inner_text(), page.url
 
+    page.wait_for_load_state("networkidle")
     page.goto(link)
     expect(page.locator(".said")).to_have_text(said)
     expect(page.locator("#receipt")).to_contain_text("roberta")
@@ -44,6 +45,7 @@ def test_a_link_restores_a_view_with_its_settings(page: Page) -> None:
     page.locator("#options-contrast input[type=number]").press("Enter")
     page.wait_for_url("**named=3**")
     said = page.locator(".said").inner_text()
+    page.wait_for_load_state("networkidle")
     page.reload()
     expect(page.locator(".said")).to_have_text(said)
     expect(page.locator("#options-contrast input[type=number]")).to_have_value("3")

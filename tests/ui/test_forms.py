@@ -6,6 +6,7 @@ import pytest
 from bertexplorer.knobs import settings
 from bertexplorer.ui.explore import VIEWS
 from bertexplorer.ui.forms import form
+from bertexplorer.ui.state import State
 from bertexplorer.ui.tabs import TABS
 from bertexplorer.ui.turns import TABS as REMEMBERED
 from bertexplorer.ui.turns import Turns
@@ -41,14 +42,15 @@ def test_views_are_named_like_their_modules() -> None:
 
 def test_only_the_newest_turn_of_a_tab_holds() -> None:
     turns = Turns()
-    first, other = turns.take("a"), turns.take("b")
+    first, other = turns.take("a", State("one")), turns.take("b", None)
     assert turns.holds("a", first)
-    second = turns.take("a")
+    second = turns.take("a", State("two"))
+    assert turns.asked("a") == State("two") and turns.asked("b") is None
     assert not turns.holds("a", first) and turns.holds("a", second) and turns.holds("b", other)
 
 
 def test_turns_forget_the_oldest_tabs() -> None:
     turns = Turns()
     for number in range(REMEMBERED + 10):
-        turns.take(str(number))
+        turns.take(str(number), None)
     assert len(turns.last) == REMEMBERED and "0" not in turns.last
