@@ -24,6 +24,9 @@ model/load.py                 a folder -> Checkpoint, strictly
 model/save.py                 Checkpoint -> a folder that transformers loads, tensor for tensor
 
 engine/run.py                 how a pass is run: batches under a token budget, log-probabilities at the masks
+engine/pairs.py               the logits of next-sentence prediction, for many pairs at once
+engine/lens.py                the hidden state of every layer through the MLM head
+engine/inputs.py              the vectors that add up to the input of the first layer
 
 analysis/fill_mask.py         what the checkpoint would put in each blank, and how sure it is
 analysis/decoding.py          several masks filled four ways
@@ -31,6 +34,10 @@ analysis/pseudo_likelihood.py how likely each token is given all the others, and
 analysis/contrast.py          one blank in two sentences, over the whole vocabulary
 analysis/left_context.py      the same blank with the right side hidden from the encoder
 analysis/template.py          one sentence with alternatives, {doctor|nurse}, for every way to choose
+analysis/next_sentence.py     does B follow A, in both orders, and against other candidates
+analysis/sentence_matrix.py   a paragraph: does each sentence follow each other one
+analysis/tokenization.py      what goes in: pieces, ids, and the norms of the vectors that add up
+analysis/layers.py            when the answer forms: every layer through the MLM head
 analysis/words.py             words that a person names, scored in a blank
 analysis/receipt.py           a result as CSV, JSON and the Python that repeats it, and what exactly made it
 
@@ -41,6 +48,10 @@ figures/pseudo_likelihood.py  how surprising each token is, and the colours of t
 figures/contrast.py           each piece at its probability in the one sentence and in the other
 figures/left_context.py       two lists of answers, and under each who may look at whom
 figures/template.py           a row for each filling, a column for each word
+figures/next_sentence.py      both orders with their logits, the segments, the candidates ranked
+figures/sentence_matrix.py    a cell for every pair of sentences, the true neighbours framed
+figures/tokenization.py       the norms of the vectors, token by token
+figures/layers.py             a row for each layer, and the rank of words through them
 store/catalogue.py            the checkpoints that the picker offers, and what is known of each
 store/hub.py                  a checkpoint fetched by name, or a quick and plain answer why not
 store/library.py              a checkpoint by name: found, loaded once, shared, dropped when memory is short
@@ -62,6 +73,10 @@ ui/tabs/pseudo_likelihood.py  view: how likely is this sentence, word by word?
 ui/tabs/contrast.py           view: what changes when one word of the sentence does?
 ui/tabs/left_context.py       view: what does it mean to read in both directions?
 ui/tabs/template.py           view: what does a change of one word do, case by case?
+ui/tabs/next_sentence.py      view: does B follow A?
+ui/tabs/sentence_matrix.py    view: which sentence of a paragraph follows which?
+ui/tabs/tokenization.py       view: what goes in?
+ui/tabs/layers.py             view: when does BERT make up its mind?
 cli.py                        every analysis as a command, its Options as flags, and the list of checkpoints
 __main__.py                   python -m bertexplorer
 """

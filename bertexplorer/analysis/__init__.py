@@ -2,6 +2,28 @@
 
 from types import ModuleType
 
-from bertexplorer.analysis import contrast, decoding, fill_mask, left_context, pseudo_likelihood, template
+from bertexplorer.analysis import (
+    contrast,
+    decoding,
+    fill_mask,
+    layers,
+    left_context,
+    next_sentence,
+    pseudo_likelihood,
+    sentence_matrix,
+    template,
+    tokenization,
+)
 
-ANALYSES: tuple[ModuleType, ...] = (fill_mask, decoding, pseudo_likelihood, contrast, left_context, template)
+ANALYSES: tuple[ModuleType, ...] = (
+    fill_mask,
+    decoding,
+    pseudo_likelihood,
+    contrast,
+    left_context,
+    template,
+    next_sentence,
+    sentence_matrix,
+    tokenization,
+    layers,
+)

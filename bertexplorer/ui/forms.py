@@ -18,7 +18,8 @@ class Form:
 
 def form(options: type, name: str, visible: bool) -> Form:
     """The form of an Options dataclass, made where it is called."""
-    with gr.Row(visible=visible, elem_classes="options", elem_id=f"options-{name}") as row:
+    # "hidden", not False: what is not in the page does not hear of a change of its value
+    with gr.Row(visible=visible or "hidden", elem_classes="options", elem_id=f"options-{name}") as row:
         return Form(row, {setting.name: component(setting) for setting in settings(options)})
 
 

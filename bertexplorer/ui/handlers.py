@@ -95,7 +95,7 @@ class Handlers:
             self.message: pieces.message(answer.error),
             self.question: pieces.question(tab),
             self.examples: pieces.examples(tab),
-            **{form.row: gr.update(visible=view == state.view) for view, form in self.forms.items()},
+            **{form.row: gr.update(visible=view == state.view or "hidden") for view, form in self.forms.items()},
         }
         if answer.strip is not None:
             out[self.strip] = answer.strip

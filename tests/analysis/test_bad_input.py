@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.analysis import ANALYSES, contrast, fill_mask, receipt, template
+from bertexplorer.analysis import contrast, fill_mask, receipt, template
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from tests.filling import FILLING
 
 NOTHING = {
     "empty": "",
@@ -58,14 +59,14 @@ def ask(module: ModuleType, checkpoint: Checkpoint, text: Text | str) -> list[di
     return module.rows(module.run(checkpoint, text, options=options(module)))
 
 
-@pytest.mark.parametrize("module", ANALYSES, ids=name_of)
+@pytest.mark.parametrize("module", FILLING, ids=name_of)
 @pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING)
 def test_nothing_to_read(module: ModuleType, text: str, small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="Type a sentence|no alternatives"):
         ask(module, small, text)
 
 
-@pytest.mark.parametrize("module", ANALYSES, ids=name_of)
+@pytest.mark.parametrize("module", FILLING, ids=name_of)
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
 def test_odd_text_is_answered_or_explained(module: ModuleType, text: str, small: Checkpoint) -> None:
     text = fitted(module, text)
@@ -85,7 +86,7 @@ def test_odd_text_is_answered_or_explained(module: ModuleType, text: str, small:
         compile(receipt.as_python(module, small, asked, options(module)), "receipt", "exec")
 
 
-@pytest.mark.parametrize("module", ANALYSES, ids=name_of)
+@pytest.mark.parametrize("module", FILLING, ids=name_of)
 def test_a_million_characters_are_refused_at_once(module: ModuleType, small: Checkpoint) -> None:
     started = time.perf_counter()
     with pytest.raises(ExplorerError, match=r"1,0\d\d,\d+ characters.*20,000"):
@@ -93,13 +94,13 @@ def test_a_million_characters_are_refused_at_once(module: ModuleType, small: Che
     assert time.perf_counter() - started < 1
 
 
-@pytest.mark.parametrize("module", [m for m in ANALYSES if name_of(m) != "pseudo_likelihood"], ids=name_of)
+@pytest.mark.parametrize("module", [m for m in FILLING if name_of(m) != "pseudo_likelihood"], ids=name_of)
 def test_no_mask(module: ModuleType, small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=r"Nothing is hidden.*\[MASK\].*click"):
         ask(module, small, fitted(module, "The cat is here."))
 
 
-@pytest.mark.parametrize("module", ANALYSES, ids=name_of)
+@pytest.mark.parametrize("module", FILLING, ids=name_of)
 def test_no_fill_mask_head(module: ModuleType, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("electra-discriminator"), precision="fp32", device="cpu")
     for text in (fitted(module, "a [MASK] b"), ""):
@@ -107,7 +108,7 @@ def test_no_fill_mask_head(module: ModuleType, tiny: Callable[[str], Path]) -> N
             ask(module, checkpoint, text)
 
 
-@pytest.mark.parametrize("module", ANALYSES, ids=name_of)
+@pytest.mark.parametrize("module", FILLING, ids=name_of)
 def test_a_pair_and_hidden_spans_that_point_nowhere(module: ModuleType, small: Checkpoint) -> None:
     spans = (Span(0, 900, 990), Span(1, 0, 3), Span(0, 2, 2))
     assert ask(module, small, Text(fitted(module, "The [MASK] is here."), "The cat.", spans))
@@ -143,7 +144,7 @@ def test_a_word_that_makes_the_text_too_long(small: Checkpoint) -> None:
         fill_mask.run(small, "a " * 61 + "[MASK]", options=fill_mask.Options(words="dogs"))
 
 
-@pytest.mark.parametrize("module", ANALYSES, ids=name_of)
+@pytest.mark.parametrize("module", FILLING, ids=name_of)
 def test_every_family_answers(module: ModuleType, tiny: Callable[[str], Path]) -> None:
     for family in ("roberta", "xlm-roberta", "electra-generator", "distilbert", "modernbert"):
         checkpoint = load(tiny(family), precision="fp32", device="cpu")

@@ -12,10 +12,11 @@ import numpy
 import pytest
 import torch
 
-from bertexplorer.analysis import ANALYSES, contrast, decoding, fill_mask, receipt, template
+from bertexplorer.analysis import contrast, decoding, fill_mask, receipt, template
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Span, Text
 from tests.conftest import ROOT
+from tests.filling import FILLING
 
 Rows = list[dict[str, object]]
 MASKED = "Paris is the [MASK] of France."
@@ -42,7 +43,7 @@ def answer(module: ModuleType, checkpoint: Checkpoint) -> tuple[Text, object, Ro
     return text, options, module.rows(module.run(checkpoint, text, options=options))
 
 
-@pytest.mark.parametrize("module", ANALYSES, ids=name_of)
+@pytest.mark.parametrize("module", FILLING, ids=name_of)
 def test_csv_reads_back(module: ModuleType, mini: Checkpoint) -> None:
     _, _, rows = answer(module, mini)
     rows = rows[:300]
@@ -72,7 +73,7 @@ def test_other_cells_stay_as_they_are(cell: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("module", ANALYSES, ids=name_of)
+@pytest.mark.parametrize("module", FILLING, ids=name_of)
 def test_json_parses_strictly_and_holds_the_question(module: ModuleType, mini: Checkpoint) -> None:
     text, options, rows = answer(module, mini)
     told = receipt.as_json(module, mini, text, options, rows)
@@ -97,7 +98,7 @@ def test_provenance(mini: Checkpoint) -> None:
 
 def test_python_runs_as_it_is_and_prints_the_same_rows(mini: Checkpoint) -> None:
     """All six programs in one process, to start Python once; each is whole in itself."""
-    picked = [m for m in ANALYSES if m is not contrast]  # a row for every piece of the vocabulary: see the next test
+    picked = [m for m in FILLING if m is not contrast]  # a row for every piece of the vocabulary: see the next test
     programs, wanted = [], []
     for module in picked:
         text, options, rows = answer(module, mini)

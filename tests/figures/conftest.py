@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bertexplorer.analysis import ANALYSES
 from bertexplorer.analysis.contrast import Contrast, Word
 from bertexplorer.analysis.decoding import METHODS, Decoding, Filling, Step
 from bertexplorer.analysis.fill_mask import Blank, Candidate, FillMask
@@ -17,6 +16,7 @@ from bertexplorer.analysis.pseudo_likelihood import PseudoLikelihood
 from bertexplorer.analysis.template import Template
 from bertexplorer.analysis.words import WordScore
 from bertexplorer.model.load import load
+from tests.filling import FILLING
 
 EVIL = "<img src=x onerror=1>"
 
@@ -101,4 +101,4 @@ def real(bundled: Path) -> dict[str, Any]:
     """Analysis -> its result on the bundled checkpoint, of a text with HTML in it."""
     mini = load(bundled, name="mini", precision="fp32", device="cpu")
     text = f"{EVIL} Paris is the {{capital|heart}} of [MASK] and the [MASK]."
-    return {name_of(m): m.run(mini, text, options=m.Options(**OPTIONS.get(name_of(m), {}))) for m in ANALYSES}
+    return {name_of(m): m.run(mini, text, options=m.Options(**OPTIONS.get(name_of(m), {}))) for m in FILLING}

@@ -1,6 +1,7 @@
 """Explore: every state gets an answer or a sentence, and what was typed comes back."""
 
 import logging
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -25,7 +26,7 @@ def state(view: str, text: str, **options) -> State:
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_answers_its_first_example(explore: Explore, view: str) -> None:
     example = VIEWS[view].EXAMPLES[0]
-    answer = explore.answer(state(view, example.text, **example.options))
+    answer = explore.answer(replace(state(view, example.text, **example.options), pair=example.pair))
     assert answer.error == "" and answer.said and answer.strip
     assert answer.figure is not None and answer.figure.layout.height >= 360
 

@@ -2,9 +2,31 @@
 
 from types import ModuleType
 
-from bertexplorer.ui.tabs import contrast, decoding, fill_mask, left_context, pseudo_likelihood, template
+from bertexplorer.ui.tabs import (
+    contrast,
+    decoding,
+    fill_mask,
+    layers,
+    left_context,
+    next_sentence,
+    pseudo_likelihood,
+    sentence_matrix,
+    template,
+    tokenization,
+)
 
-TABS: tuple[ModuleType, ...] = (fill_mask, decoding, pseudo_likelihood, contrast, left_context, template)
+TABS: tuple[ModuleType, ...] = (
+    fill_mask,
+    decoding,
+    pseudo_likelihood,
+    contrast,
+    left_context,
+    template,
+    next_sentence,
+    sentence_matrix,
+    tokenization,
+    layers,
+)
 
 
 def slug(tab: ModuleType) -> str:

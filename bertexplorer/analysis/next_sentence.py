@@ -1,0 +1,153 @@
+"""Next sentence: how sure BERT is that one text follows another, both ways round and among other candidates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import MAX_CHARACTERS, Encoding, Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+MAX_CANDIDATES = 50
+
+
+@dataclass(frozen=True)
+class Options:
+    candidates: Annotated[str, Knob("Other second sentences", info="up to 50, with | between them")] = ""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Does *second* follow *first*? The label order is that of BERT's head: 0 is next, 1 is not next."""
+
+    first: str
+    second: str
+    logits: tuple[float, float]  # (is next, is not next)
+
+    @property
+    def gap(self) -> float:
+        """Logit of is next minus logit of is not next: above 0 where is next wins."""
+        return self.logits[0] - self.logits[1]
+
+    @property
+    def is_next(self) -> float:
+        """Probability, 0 to 1; with *not_next* it makes 1."""
+        return sigmoid(self.gap)
+
+    @property
+    def not_next(self) -> float:
+        return sigmoid(-self.gap)
+
+
+@dataclass(frozen=True)
+class NextSentence:
+    tokens: tuple[str, ...]  # of (A, B) as the encoder reads them
+    segments: tuple[int, ...]  # 0 for A with its [CLS] and [SEP], 1 for B with its [SEP]
+    forward: Score  # (A, B)
+    backward: Score  # (B, A)
+    candidates: tuple[Score, ...]  # A with each candidate, B among them; likeliest first
+    left_out: int  # tokens of (A, B) beyond the checkpoint's limit
+
+    @property
+    def rank(self) -> int:
+        """Of B among the candidates, from 1."""
+        return 1 + self.candidates.index(self.forward)
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> NextSentence:
+    """Score (first, second), (second, first), and first with every candidate. What is hidden stays hidden; candidates
+    have nothing hidden. Raises ExplorerError without an NSP head, without a second text, or for more than
+    MAX_CANDIDATES."""
+    from bertexplorer.engine.pairs import next_sentence_logits
+
+    _ = checkpoint.next_sentence  # say so before asking for a sentence, if there is no head
+    text = Text(text) if isinstance(text, str) else text
+    pair = encode_pair(checkpoint, text)
+    swapped = tuple(span._replace(side=1 - span.side) for span in text.hidden)
+    turned = encode_pair(checkpoint, Text(text.second, text.first, swapped))
+    first = replace(text, second="", hidden=tuple(span for span in text.hidden if span.side == 0))
+    others = [encode_candidate(checkpoint, first, candidate) for candidate in listed(options.candidates)]
+    encodings = [pair, turned, *(other for other in others if other.ids != pair.ids)]  # B is there already
+    logits = next_sentence_logits(checkpoint, encodings).tolist()
+    scores = [
+        Score(shown(checkpoint, e, 0), shown(checkpoint, e, 1), (is_next, not_next))
+        for e, (is_next, not_next) in zip(encodings, logits, strict=True)
+    ]
+    return NextSentence(
+        tokens=tuple(checkpoint.tokenizer.show(i) for i in pair.ids),
+        segments=pair.segments,
+        forward=scores[0],
+        backward=scores[1],
+        candidates=tuple(sorted([scores[0], *scores[2:]], key=lambda score: -score.gap)),
+        left_out=pair.left_out,
+    )
+
+
+def encode_pair(checkpoint: Checkpoint, text: Text) -> Encoding:
+    """The encoding of a pair. Raises ExplorerError if either side has nothing to read."""
+    encoding = checkpoint.tokenizer.encode(text)
+    if not encoding.texts[1]:
+        raise ExplorerError(
+            "There is no second sentence, so nothing could follow the first. Press “Second sentence” and type one."
+        )
+    if not any(span and span.side == 1 for span in encoding.spans):
+        raise ExplorerError("The second sentence holds nothing that this checkpoint can read. Type another one.")
+    return encoding
+
+
+def encode_candidate(checkpoint: Checkpoint, first: Text, candidate: str) -> Encoding:
+    try:
+        return encode_pair(checkpoint, replace(first, second=candidate))
+    except ExplorerError as error:
+        raise ExplorerError(f"{candidate!r:.60} cannot be a second sentence: nothing in it can be read.") from error
+
+
+def listed(candidates: str) -> list[str]:
+    """What stands between the bars, each once. Raises ExplorerError for too many or too long ones."""
+    if len(candidates) > MAX_CHARACTERS:
+        raise ExplorerError(
+            f"The other second sentences have {len(candidates):,} characters; the limit is {MAX_CHARACTERS:,}. "
+            "Remove some."
+        )
+    found = list(dict.fromkeys(part.strip() for part in candidates.split("|") if part.strip()))
+    if len(found) > MAX_CANDIDATES:
+        raise ExplorerError(f"{len(found)} other second sentences were given; the limit is {MAX_CANDIDATES}.")
+    return found
+
+
+def shown(checkpoint: Checkpoint, encoding: Encoding, side: int) -> str:
+    """One side of a pair as it was read: [MASK] for every piece that is hidden."""
+    text = encoding.texts[side]
+    for span, was, now in zip(encoding.spans[::-1], encoding.original_ids[::-1], encoding.ids[::-1], strict=True):
+        if span and span.side == side and was != now:
+            text = text[: span.start] + checkpoint.tokenizer.mask_token + text[span.end :]
+    return text.strip()
+
+
+def sigmoid(x: float) -> float:
+    """1 / (1 + e^-x), where e^-x may be too large for a float."""
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+
+def rows(result: NextSentence) -> list[dict[str, object]]:
+    """One row for (A, B), one for (B, A), then one for every candidate by rank."""
+    ways = [("A, B", "", result.forward), ("B, A", "", result.backward)]
+    ranked = [("candidate", rank, score) for rank, score in enumerate(result.candidates, 1)]
+    return [
+        {
+            "pair": way,
+            "rank": rank,
+            "first": score.first,
+            "second": score.second,
+            "is_next": score.is_next,
+            "is_not_next": score.not_next,
+            "logit_is_next": score.logits[0],
+            "logit_is_not_next": score.logits[1],
+        }
+        for way, rank, score in [*ways, *ranked]
+    ]

@@ -1,0 +1,138 @@
+"""Sentence matrix: a paragraph cut into sentences, and for every two of them how sure it is that one follows the other.
+
+A sentence ends at a line break, or where . ! ? or … (and quotes or brackets that close) stands before a space and a
+capital letter or [MASK]; so "Mr. Smith" is cut in two. What holds no letter or digit is no sentence. The first 12
+sentences are scored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from bertexplorer.analysis.next_sentence import encode_pair, shown
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Encoding, Span, Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+MAX_SENTENCES = 12
+END = re.compile(r"[.!?…][\"'”’)\]]*[^\S\n]+(?=[\"'“‘(\[]*(\w))|\n")
+
+
+@dataclass(frozen=True)
+class Options:
+    """There is nothing to set."""
+
+
+@dataclass(frozen=True)
+class SentenceMatrix:
+    """Entry [i, j] is about the pair (i, j): does sentence j follow sentence i? Sentences are 0-based."""
+
+    sentences: tuple[str, ...]
+    logits: Float[np.ndarray, "n n 2"]  # (is next, is not next); NaN on the diagonal
+    left_out: int  # sentences beyond MAX_SENTENCES
+
+    @property
+    def matrix(self) -> Float[np.ndarray, "n n"]:
+        """Probability of is next, 0 to 1; NaN on the diagonal."""
+        with np.errstate(invalid="ignore"):  # the diagonal
+            return np.exp(-np.logaddexp(0, self.logits[..., 1] - self.logits[..., 0]))
+
+    @property
+    def neighbours(self) -> Bool[np.ndarray, "n n"]:
+        """True at (i, i + 1): the pairs that do follow one another in the text."""
+        return np.eye(len(self.sentences), k=1, dtype=bool)
+
+    @property
+    def others(self) -> Bool[np.ndarray, "n n"]:
+        """True at the pairs that do not: neither neighbours nor the diagonal."""
+        return ~self.neighbours & ~np.eye(len(self.sentences), dtype=bool)
+
+    @property
+    def above(self) -> int:
+        """How many neighbours have a probability above the mean of the others'."""
+        matrix = self.matrix
+        return int((matrix[self.neighbours] > matrix[self.others].mean()).sum())
+
+    @property
+    def share(self) -> float:
+        """*above* as a share of the n - 1 neighbours, 0 to 1."""
+        return self.above / (len(self.sentences) - 1)
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> SentenceMatrix:
+    """Score every ordered pair of the sentences of *text*, those of a second text after those of the first. What is
+    hidden stays hidden. Raises ExplorerError without an NSP head, or for fewer than two sentences."""
+    from bertexplorer.engine.pairs import next_sentence_logits
+
+    _ = checkpoint.next_sentence  # say so before asking for sentences, if there is no head
+    text = Text(text) if isinstance(text, str) else text
+    read = checkpoint.tokenizer.encode(text)  # raises if there is nothing to read
+    found = [(side, *span) for side in (0, 1) for span in sentences(read.texts[side])]
+    if len(found) < 2:
+        raise ExplorerError(
+            "The text is one sentence; wanted two or more. Type a paragraph; where its sentences are not told apart, "
+            "put each on a line of its own."
+        )
+    parts = [part(text, read, *span) for span in found[:MAX_SENTENCES]]
+    count = len(parts)
+    pairs = [(i, j) for i in range(count) for j in range(count) if i != j]
+    encodings = [encode_pair(checkpoint, join(parts[i], parts[j])) for i, j in pairs]
+    logits = np.full((count, count, 2), np.nan)
+    logits[tuple(zip(*pairs, strict=True))] = next_sentence_logits(checkpoint, encodings).numpy()
+    names = tuple(shown(checkpoint, encodings[pairs.index((i, (i + 1) % count))], 0) for i in range(count))
+    return SentenceMatrix(names, logits, len(found) - count)
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """(start, end) of every sentence in *text*, without the space around it. The rule is that of the module."""
+    start = 0
+    ends = [found.end() for found in END.finditer(text) if not found[1] or found[1].isupper()]
+    for end in [*ends, len(text)]:
+        sentence = text[start:end].strip()
+        if any(character.isalnum() for character in sentence):
+            start += len(text[start:end]) - len(text[start:end].lstrip())
+            yield start, start + len(sentence)
+        start = end
+
+
+def part(text: Text, read: Encoding, side: int, start: int, end: int) -> Text:
+    """One sentence as a text of its own, with what is hidden in it."""
+    hidden = (
+        Span(0, max(span.start, start) - start, min(span.end, end) - start)
+        for span in text.hidden
+        if span.side == side and span.start < end and start < span.end
+    )
+    return Text(read.texts[side][start:end], hidden=tuple(hidden))
+
+
+def join(first: Text, second: Text) -> Text:
+    return Text(first.first, second.first, first.hidden + tuple(span._replace(side=1) for span in second.hidden))
+
+
+def rows(result: SentenceMatrix) -> list[dict[str, object]]:
+    """One row for every ordered pair. Sentences are counted from 1."""
+    count = len(result.sentences)
+    matrix = result.matrix
+    return [
+        {
+            "first": i + 1,
+            "second": j + 1,
+            "neighbours": j == i + 1,
+            "is_next": float(matrix[i, j]),
+            "logit_is_next": float(result.logits[i, j, 0]),
+            "logit_is_not_next": float(result.logits[i, j, 1]),
+            "first_sentence": result.sentences[i],
+            "second_sentence": result.sentences[j],
+        }
+        for i in range(count)
+        for j in range(count)
+        if i != j
+    ]

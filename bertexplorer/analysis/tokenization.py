@@ -1,0 +1,156 @@
+"""Tokenization: how the text is cut into pieces, and the vectors of each piece that add up to the input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer.model.text import Encoding, Text, Tokenizer
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+
+@dataclass(frozen=True)
+class Options:
+    """Nothing to set: the tokenizer belongs to the checkpoint."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One piece of a word. WordPiece takes it for the longest beginning of what was left; *rest* is left after it."""
+
+    piece: str
+    id: int
+    start: int  # characters of Word.read that it stands for
+    end: int
+    rest: str
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of the text as it was cut."""
+
+    text: str  # as written
+    read: str  # as the tokenizer reads it: lower-cased and without accents where the checkpoint wants that
+    side: int  # 0: first text, 1: second
+    steps: tuple[Step, ...]  # left to right
+    reason: str = ""  # why it became [UNK]
+
+
+@dataclass(frozen=True)
+class Tokenization:
+    """How a text goes in. Arrays have one column for each of t tokens."""
+
+    kind: str  # WordPiece, BPE or Unigram
+    words: tuple[Word, ...]  # without [CLS], [SEP] and masks that were typed
+    tokens: tuple[str, ...]  # as they go in: [MASK] where a word is hidden
+    ids: tuple[int, ...]
+    positions: tuple[int, ...]  # rows of the position table, or places where there is none
+    segments: tuple[int, ...]
+    parts: tuple[str, ...]  # names of the vectors, in the order they are made
+    norms: Float[np.ndarray, "parts t"]  # Euclidean length of each vector
+    cosines: Float[np.ndarray, " t"]  # of the word vector with the input after LayerNorm, before any projection
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Tokenization:
+    """Cut *text* and look up its vectors; no layer is run and no head is needed. Raises ExplorerError if nothing is
+    left to read."""
+    from bertexplorer.engine.inputs import input_parts
+
+    encoding = checkpoint.tokenizer.encode(text)
+    parts = {name: vectors.numpy() for name, vectors in input_parts(checkpoint, encoding).items()}
+    norms = np.stack([np.linalg.norm(vectors, axis=1) for vectors in parts.values()])
+    inner = (parts["word"] * parts["normalised"]).sum(axis=1)
+    lengths = np.linalg.norm(parts["word"], axis=1) * np.linalg.norm(parts["normalised"], axis=1)
+    return Tokenization(
+        kind=checkpoint.tokenizer.kind,
+        words=cut(checkpoint.tokenizer, encoding),
+        tokens=tuple(checkpoint.tokenizer.show(i) for i in encoding.ids),
+        ids=encoding.ids,
+        positions=tuple(checkpoint.config.first_position + i for i in range(len(encoding))),
+        segments=encoding.segments,
+        parts=tuple(parts),
+        norms=norms,
+        cosines=inner / np.maximum(lengths, 1e-12),
+    )
+
+
+def cut(tokenizer: Tokenizer, encoding: Encoding) -> tuple[Word, ...]:
+    """The words of *encoding*, each with its pieces; hidden words as they were before."""
+    groups: dict[int, list[int]] = {}
+    for place, word in enumerate(encoding.words):
+        typed = encoding.original_ids[place] == encoding.mask_id or (
+            encoding.special[place] and tokenizer.slice(encoding, place) == encoding.tokens[place]
+        )
+        if word is not None and not typed:
+            groups.setdefault(word, []).append(place)
+    model = json.loads(tokenizer.whole.to_str())["model"] if tokenizer.kind == "WordPiece" else {}
+    vocabulary = tokenizer.whole.get_vocab() if model else {}
+    return tuple(cut_word(tokenizer, encoding, places, model, vocabulary) for places in groups.values())
+
+
+def cut_word(
+    tokenizer: Tokenizer, encoding: Encoding, places: list[int], model: dict[str, Any], vocabulary: Mapping[str, int]
+) -> Word:
+    spans = [span for place in places if (span := encoding.spans[place])]
+    side, start = spans[0].side, spans[0].start
+    written = encoding.texts[side][start : spans[-1].end]
+    if model:
+        normalizer = tokenizer.whole.normalizer
+        read = (normalizer.normalize_str(written) if normalizer else written).strip()
+        steps, reason = longest_match_first(read, vocabulary, model)
+        if [s.id for s in steps][: len(places)] == [encoding.original_ids[place] for place in places]:
+            return Word(written, read, side, steps[: len(places)], reason)
+    steps = tuple(
+        Step(tokenizer.show(i), i, s.start - start, s.end - start, "")
+        for i, s in zip((encoding.original_ids[place] for place in places), spans, strict=True)
+    )
+    unknown = [step.piece for step in steps] == [tokenizer.special.get("unk")]
+    return Word(written, written, side, steps, "no piece of the vocabulary covers it" if unknown else "")
+
+
+def longest_match_first(
+    word: str, vocabulary: Mapping[str, int], model: Mapping[str, Any]
+) -> tuple[tuple[Step, ...], str]:
+    """WordPiece (Wu et al., 2016; Devlin et al., 2019): from the left, the longest piece of the vocabulary that the
+    rest begins with, "##" before all but the first. The steps, and why the whole word is unknown where it is.
+
+    *model* is the tokenizer's own description: its unknown token, prefix and longest word."""
+    unknown, prefix, longest = model["unk_token"], model["continuing_subword_prefix"], model["max_input_chars_per_word"]
+    whole = (Step(unknown, vocabulary[unknown], 0, len(word), ""),) if unknown in vocabulary else ()
+    if len(word) > longest:
+        return whole, f"it has {len(word)} characters, and more than {longest} are not tried"
+    steps: list[Step] = []
+    start = 0
+    while start < len(word):
+        mark = prefix if start else ""
+        end = next((e for e in range(len(word), start, -1) if mark + word[start:e] in vocabulary), None)
+        if end is None:
+            rest = mark + word[start:]
+            return whole, f"no piece of the vocabulary begins “{rest}”"
+        piece = mark + word[start:end]
+        steps.append(Step(piece, vocabulary[piece], start, end, word[end:]))
+        start = end
+    return tuple(steps), ""
+
+
+def rows(result: Tokenization) -> list[dict[str, object]]:
+    """One row a token: what it is, and the length of each of its vectors."""
+    return [
+        {
+            "place": i,
+            "token": token,
+            "id": result.ids[i],
+            "position": result.positions[i],
+            "segment": result.segments[i],
+            **{f"norm_{part}": float(result.norms[row, i]) for row, part in enumerate(result.parts)},
+            "cosine_word_input": float(result.cosines[i]),
+        }
+        for i, token in enumerate(result.tokens)
+    ]

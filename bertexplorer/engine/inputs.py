@@ -1,0 +1,33 @@
+"""The vectors that add up to what enters the first layer."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from bertexplorer.engine.run import collate
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.text import Encoding
+
+
+def input_parts(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Float[Tensor, "t _"]]:
+    """For every token its vectors on the way in, by name and in this order: word, position and segment where the
+    family has them, their sum, the sum after LayerNorm, and (ELECTRA) that projected to the hidden size.
+
+    Added and normalised in the checkpoint's precision, as the encoder does it; fp32 on the CPU when they come back."""
+    layer = checkpoint.encoder.embeddings
+    ids, segments, _ = collate([encoding], checkpoint.tokenizer.pad_id, checkpoint.device)
+    with torch.inference_mode():
+        parts = {"word": layer.words(ids[0])}
+        total = parts["word"]
+        if layer.segments is not None:
+            total = total + (segment := layer.segments(segments[0]))
+        if layer.positions is not None:
+            start = layer.first_position
+            parts["position"] = layer.positions.weight[start : start + len(encoding)]
+            total = total + parts["position"]
+        if layer.segments is not None:
+            parts["segment"] = segment
+        parts |= {"sum": total, "normalised": layer.norm(total)}
+        if layer.project is not None:
+            parts["projected"] = layer.project(parts["normalised"])
+    return {name: part.float().cpu() for name, part in parts.items()}

@@ -1,0 +1,92 @@
+"""Sentence matrix drawn: a row for the sentence before, a column for the one after, and the sentences under it."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertexplorer.analysis.sentence_matrix import SentenceMatrix
+from bertexplorer.figures.style import BLUE, ORANGE, TEXT, clip, finish, percent, quote, safe
+
+ROOMY = 5  # sentences up to which a cell holds the sign too
+
+
+def draw(result: SentenceMatrix) -> go.Figure:
+    count = len(result.sentences)
+    matrix = result.matrix
+    places = list(range(count))
+    fig = go.Figure(
+        go.Heatmap(
+            z=matrix,
+            x=places,
+            y=places,
+            text=[[number(float(p), count) for p in row] for row in matrix],
+            texttemplate="%{text}",
+            textfont={"size": 13 if count <= 8 else 11},
+            customdata=[[told(result, i, j) for j in places] for i in places],
+            hovertemplate="%{customdata}<extra></extra>",
+            hoverongaps=False,
+            colorscale=BLUE,
+            zmin=0,
+            zmax=1,
+            showscale=False,
+            xgap=3,
+            ygap=3,
+        )
+    )
+    for i in range(count - 1):
+        box = {"x0": i + 0.5, "x1": i + 1.5, "y0": i - 0.5, "y1": i + 0.5}
+        fig.add_shape(type="rect", line={"color": ORANGE, "width": 2}, **box)
+    ticks = {"tickvals": places, "ticktext": [str(i + 1) for i in places], "showgrid": False, "fixedrange": True}
+    title = {"standoff": 6, "font": {"size": 13}}
+    fig.update_xaxes(side="top", title={"text": "… does this one follow?", **title}, **ticks)
+    fig.update_yaxes(autorange="reversed", title={"text": "After this one …", **title}, **ticks)
+    side, line = max(44 if count <= ROOMY else 34, 200 // count), 22
+    key = ["Orange frames: neighbours in the text"] + ([] if count <= ROOMY else ["Numbers are per cent"])
+    key += [f"{i}. {safe(clip(sentence, 44))}" for i, sentence in enumerate(result.sentences, 1)]
+    for row, text in enumerate(key):
+        fig.add_annotation(
+            text=text,
+            x=0,
+            xref="paper",
+            xanchor="left",
+            xshift=-34,
+            y=0,
+            yref="paper",
+            yanchor="top",
+            yshift=-10 - line * row,
+            showarrow=False,
+            font={"size": 13, "color": TEXT},
+        )
+    below = 20 + line * len(key)
+    return finish(fig, 60 + side * count + below, margin={"l": 8, "r": 8, "t": 60, "b": below})
+
+
+def number(p: float, count: int) -> str:
+    """A probability in its cell: 97 %, or 97 where there is little room."""
+    if np.isnan(p):
+        return ""
+    if count <= ROOMY:
+        return percent(p)
+    return "&gt;99" if p > 0.99 else "&lt;1" if p < 0.01 else f"{100 * p:.0f}"
+
+
+def told(result: SentenceMatrix, i: int, j: int) -> str:
+    first, second = (safe(clip(result.sentences[k], 60)) for k in (i, j))
+    yes, no = result.logits[i, j]
+    share = (
+        "" if i == j else f"<br>is next {percent(float(result.matrix[i, j]))} (logits {yes:.2f} is next, {no:.2f} not)"
+    )
+    return f"{i + 1}. {first}<br>{j + 1}. {second}{share}"
+
+
+def say(result: SentenceMatrix) -> str:
+    count, matrix = len(result.sentences), result.matrix
+    near, far = float(matrix[result.neighbours].mean()), float(matrix[result.others].mean())
+    i, j = np.unravel_index(int(np.nanargmin(matrix)), matrix.shape)
+    said = (
+        f"Sentences that do follow one another score {percent(near)} on average, all other pairs {percent(far)}; "
+        f"{result.above} of {count - 1} neighbours {'is' if result.above == 1 else 'are'} above that. Least likely "
+        f"({percent(float(matrix[i, j]))}): {quote(clip(result.sentences[j], 50))} after "
+        f"{quote(clip(result.sentences[i], 50))}."
+    )
+    more = result.left_out
+    return said + (f" {more} more sentence{'s were' if more > 1 else ' was'} not scored." if more else "")

@@ -1,0 +1,190 @@
+"""Input drawn: how each word that is cut was cut, step by step; below, the length of each token's vectors."""
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from bertexplorer.analysis.tokenization import Tokenization, Word
+from bertexplorer.figures.style import ACCENT, GREEN, GREY, MONO, ORANGE, PALE, clip, finish, quote, safe
+
+SHOWN = 64  # tokens whose vectors are drawn
+STEPS = 18  # lines of the words that are cut
+LETTERS = 26  # of a word
+LINE, BAR, TITLE, GAP = 26, 24, 44, 84  # pixels: a step, a token, above the first panel, and between the two
+NAMES = {  # in two lines, for a phone
+    "position": "posi-<br>tion",
+    "segment": "seg-<br>ment",
+    "normalised": "after<br>norm",
+    "projected": "pro-<br>ject",
+}
+COLOURS = {"word": ACCENT, "position": ORANGE, "segment": GREEN, "sum": GREY, "normalised": PALE, "projected": PALE}
+TAKEN, MATCHED, REST, UNKNOWN = 1, 2, 3, 4
+SHADES = ("rgba(138,148,163,0.2)", ACCENT, PALE, "#e69f00")
+
+
+def draw(result: Tokenization) -> go.Figure:
+    words = chosen(result)
+    columns = len(result.parts) + 1
+    above = LINE * sum(len(word.steps) for word in words) + LINE // 2 * max(0, len(words) - 1)
+    below = BAR * min(SHOWN, len(result.tokens))
+    titles = [NAMES.get(part, part) for part in (*result.parts, "cosine")]
+    first = [[{"colspan": columns}, *[None] * (columns - 1)]] if words else []
+    inner = above + below + (GAP if words else 0)
+    fig = make_subplots(
+        rows=len(first) + 1,
+        cols=columns,
+        specs=[*first, [{}] * columns],
+        row_heights=[above, below] if words else None,
+        vertical_spacing=GAP / inner if words else 0,
+        horizontal_spacing=0.012,
+        shared_yaxes=True,
+        subplot_titles=[heading(result, words), *titles] if words else titles,
+    )
+    if words:
+        cuts(fig, words, result.kind)
+    lengths(fig, result, len(first) + 1)
+    fig.update_annotations(font={"size": 12}, xanchor="left", align="left")
+    for number, note in enumerate(fig.layout.annotations[len(first) :], len(first) + 1):
+        note.x = fig.layout["xaxis" if number == 1 else f"xaxis{number}"].domain[0]
+    if words:
+        fig.layout.annotations[0].update(x=0, font={"size": 14})
+    return finish(fig, max(320, inner + TITLE + 8), bargap=0.3, margin={"l": 8, "r": 16, "t": TITLE, "b": 8})
+
+
+def cut_words(result: Tokenization) -> list[Word]:
+    """Words of several pieces, and unknown ones; each spelling once."""
+    found = {(word.read, word.steps): word for word in result.words if len(word.steps) > 1 or word.reason}
+    return list(found.values())
+
+
+def chosen(result: Tokenization) -> list[Word]:
+    """The first of them, as many as STEPS lines hold."""
+    lines, words = 0, []
+    for word in cut_words(result):
+        lines += len(word.steps)
+        if lines <= STEPS and len(word.steps) <= STEPS:
+            words.append(word)
+    return words
+
+
+def heading(result: Tokenization, words: list[Word]) -> str:
+    how = "cut, longest match first" if result.kind == "WordPiece" else f"cut by {result.kind}"
+    count = len(cut_words(result))
+    return f"{how}: {len(words)} of {count} words" if count > len(words) else how
+
+
+def cuts(fig: go.Figure, words: list[Word], kind: str) -> None:
+    """A line for each step: what was taken before, the piece that is taken now, and the rest."""
+    width = max(16, min(LETTERS, max(len(word.read) for word in words)))
+    places: list[float] = []
+    for word in words:
+        top = places[-1] + 1.5 if places else 0.0
+        lines = [top + line for line in range(len(word.steps))]
+        states, texts = letters(word, width)
+        fig.add_heatmap(
+            z=states,
+            x=list(range(width)),
+            y=lines,
+            text=texts,
+            texttemplate="%{text}",
+            textfont={"family": MONO, "size": 13},
+            customdata=[[tell(word, line, kind)] * width for line in range(len(lines))],
+            colorscale=[[edge / 4, shade] for i, shade in enumerate(SHADES) for edge in (i, i + 1)],
+            zmin=0.5,
+            zmax=4.5,
+            showscale=False,
+            ygap=3,
+            hovertemplate="%{customdata}<extra></extra>",
+            hoverongaps=False,
+            row=1,
+            col=1,
+        )
+        places += lines
+    pieces = [safe(clip(step.piece, 10)) for word in words for step in word.steps]
+    ticks = {"tickvals": places, "ticktext": pieces, "tickfont": {"family": MONO, "size": 13}}
+    fig.update_yaxes(range=[places[-1] + 0.5, -0.5], showgrid=False, **ticks, row=1, col=1)
+    fig.update_xaxes(visible=False, row=1, col=1)
+
+
+def letters(word: Word, width: int) -> tuple[list[list[int | None]], list[list[str]]]:
+    """For each step the state and the text of *width* cells; a longer word is cut off."""
+    shown = [safe(letter) for letter in clip(word.read, width)]
+    blank = width - len(shown)
+    states: list[list[int | None]] = []
+    for step in word.steps:
+        line = [TAKEN] * step.start + [MATCHED] * (step.end - step.start) + [REST] * (len(word.read) - step.end)
+        states.append([*([UNKNOWN] * len(shown) if word.reason else line[: len(shown)]), *[None] * blank])
+    texts = [
+        ["" if s in (TAKEN, None) else c for c, s in zip([*shown, *[""] * blank], line, strict=True)] for line in states
+    ]
+    return states, texts
+
+
+def tell(word: Word, line: int, kind: str) -> str:
+    step = word.steps[line]
+    if word.reason:
+        return f"{safe(word.text)}: {safe(step.piece)}, as {safe(word.reason)}"
+    if kind != "WordPiece":
+        return f"{safe(word.text)}, piece {line + 1}: {safe(step.piece)}"
+    left = f"then {safe(step.rest)} is left" if step.rest else "nothing is left"
+    return f"{safe(word.text)}, step {line + 1}: {safe(step.piece)}, {left}"
+
+
+def lengths(fig: go.Figure, result: Tokenization, row: int) -> None:
+    """A column for each vector with its own scale, a bar for each token."""
+    count = min(SHOWN, len(result.tokens))
+    places = list(range(count))
+    tokens = [safe(token) for token in result.tokens[:count]]
+    told = [
+        f"{token}: id {result.ids[i]}, position {result.positions[i]}, segment {result.segments[i]}"
+        for i, token in enumerate(tokens)
+    ]
+    values = {**dict(zip(result.parts, result.norms, strict=True)), "cosine": result.cosines}
+    for column, (name, numbers) in enumerate(values.items(), 1):
+        digits = 2 if name == "cosine" or (len(values) < 7 and numbers.max() < 10) else 1
+        fig.add_bar(
+            x=numbers[:count],
+            y=places,
+            orientation="h",
+            marker={"color": COLOURS.get(name, GREY)},
+            text=[f"{number:.{digits}f}" for number in numbers[:count].tolist()],
+            textposition="outside",
+            textfont={"size": 11},
+            constraintext="none",
+            cliponaxis=False,
+            customdata=told,
+            hovertemplate="%{customdata}<br>" + name + " %{x:.3f}<extra></extra>",
+            row=row,
+            col=column,
+        )
+        low, top = min(0.0, float(numbers[:count].min())), max(float(np.abs(numbers[:count]).max()), 1e-6)
+        fig.update_xaxes(range=[low * 2.8, top * 2.8], visible=False, row=row, col=column)
+        fig.update_yaxes(range=[count - 0.5, -0.5], showgrid=False, showticklabels=column == 1, row=row, col=column)
+    ticks = {"tickvals": places, "ticktext": [safe(clip(token, 10)) for token in result.tokens[:count]]}
+    fig.update_yaxes(tickfont={"family": MONO, "size": 13}, **ticks, row=row, col=1)
+
+
+def say(result: Tokenization) -> str:
+    """How many pieces, the word that is cut the most, what is unknown, and what the sum is made of."""
+    written = len(result.words)
+    sentences = [
+        f"{written} word{'s' * (written != 1)} and signs become {len(result.tokens)} tokens, the special ones included."
+    ]
+    known = [word for word in cut_words(result) if not word.reason]
+    if known:
+        most = max(known, key=lambda word: len(word.steps))
+        sentences.append(f"{quote(clip(most.text, 40))} is cut into {' + '.join(s.piece for s in most.steps[:12])}.")
+    unknown = [word for word in result.words if word.reason]
+    if unknown:
+        sentences.append(
+            f"{quote(clip(unknown[0].text, 40))} becomes {unknown[0].steps[0].piece}: {unknown[0].reason}."
+        )
+    means = dict(zip(result.parts, result.norms.mean(axis=1).tolist(), strict=True))
+    made = ", ".join(f"{name} {means[name]:.2f}" for name in ("word", "position", "segment") if name in means)
+    sentences.append(
+        f"Lengths on average: {made}; the sum {means['sum']:.2f}, after LayerNorm {means['normalised']:.2f}. The word "
+        f"vector and the input point the same way up to a cosine of {result.cosines.mean():.2f}."
+    )
+    if len(result.tokens) > SHOWN:
+        sentences.append(f"The first {SHOWN} of {len(result.tokens)} tokens are drawn.")
+    return " ".join(sentences)

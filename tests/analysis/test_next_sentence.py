@@ -1,0 +1,233 @@
+"""Next sentence: the numbers of transformers' BertForNextSentencePrediction, both ways round, in a batch and hidden."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+
+from bertexplorer.analysis import next_sentence, receipt
+from bertexplorer.analysis.next_sentence import MAX_CANDIDATES, Options, Score
+from bertexplorer.engine import pairs
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import settings
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Span, Text
+
+CLOSE = 2e-4
+STORE = Text("The man went to the store.", "He bought a gallon of milk.")
+CANDIDATES = (
+    "Penguins are flightless.",
+    "It was a bad city, and he sat in it, and he said it was good.",
+    "Yes.",
+)
+EVIL = "<img src=x onerror=1></script> & $x$"
+
+
+@dataclass
+class Twin:
+    """The same weights twice; theirs are run one pair at a time, without padding."""
+
+    ours: Checkpoint
+    theirs: transformers.PreTrainedModel
+    tokenizer: transformers.PreTrainedTokenizerBase
+
+    def refer(self, first: str, second: str) -> list[float]:
+        with torch.no_grad():
+            given = self.tokenizer(first, second, return_tensors="pt")
+            if "token_type_ids" not in given:  # the tiny recipes' tokenizer leaves them out
+                ids = [int(s == 1 or (s is None and i == given.input_ids.shape[1] - 1)) for i, s in sides(given)]
+                given["token_type_ids"] = torch.tensor([ids])
+            return self.theirs(**given).logits[0].tolist()
+
+
+def sides(given: transformers.BatchEncoding) -> list[tuple[int, int | None]]:
+    return list(enumerate(given.sequence_ids(0)))
+
+
+@pytest.fixture(scope="module", params=["mini", "tiny"])
+def twin(request: pytest.FixtureRequest, bundled: Path, tiny: Callable[[str], Path]) -> Twin:
+    return make_twin(bundled if request.param == "mini" else tiny("bert"))
+
+
+def make_twin(folder: Path) -> Twin:
+    theirs = transformers.BertForNextSentencePrediction.from_pretrained(folder, attn_implementation="eager")
+    ours = load(folder, name=folder.name, precision="fp32", device="cpu")
+    return Twin(ours, theirs.float().eval(), transformers.AutoTokenizer.from_pretrained(folder))
+
+
+@pytest.fixture(scope="module")
+def small(tiny: Callable[[str], Path]) -> Checkpoint:
+    """A tiny BERT that has the head."""
+    return load(tiny("bert"), name="small", precision="fp32", device="cpu")
+
+
+def check(twin: Twin, score: Score, first: str, second: str) -> None:
+    wanted = twin.refer(first, second)
+    assert score.logits == pytest.approx(wanted, abs=CLOSE)
+    share = torch.tensor(wanted).softmax(0).tolist()
+    assert [score.is_next, score.not_next] == pytest.approx(share, abs=1e-4)
+    assert score.is_next + score.not_next == pytest.approx(1)
+
+
+def test_both_orders_are_those_of_transformers(twin: Twin) -> None:
+    result = next_sentence.run(twin.ours, STORE)
+    check(twin, result.forward, STORE.first, STORE.second)
+    check(twin, result.backward, STORE.second, STORE.first)
+    assert (result.backward.first, result.backward.second) == (STORE.second, STORE.first)
+    assert result.candidates == (result.forward,) and result.rank == 1
+
+
+def test_candidates_of_unlike_lengths_are_those_of_transformers(twin: Twin) -> None:
+    result = next_sentence.run(twin.ours, STORE, options=Options(" | ".join(CANDIDATES)))
+    assert {c.second for c in result.candidates} == {STORE.second, *CANDIDATES}
+    for score in result.candidates:
+        check(twin, score, STORE.first, score.second)
+    gaps = [c.gap for c in result.candidates]
+    assert gaps == sorted(gaps, reverse=True)
+    assert result.candidates[result.rank - 1] is result.forward
+
+
+def test_what_is_hidden_stays_hidden(twin: Twin) -> None:
+    first, second = STORE.first, STORE.second
+    hidden = (Span(0, first.index("man"), first.index("man") + 3), Span(1, 0, 2))
+    result = next_sentence.run(twin.ours, Text(first, second, hidden), options=Options(f"Yes. | {second}"))
+    masked = first.replace("man", "[MASK]"), second.replace("He", "[MASK]")
+    check(twin, result.forward, *masked)
+    check(twin, result.backward, *masked[::-1])
+    assert (result.forward.first, result.forward.second) == masked
+    assert len(result.candidates) == 3, "B in full is another candidate than B with a word hidden"
+    for score in result.candidates:
+        assert score.first == masked[0]
+        check(twin, score, masked[0], score.second)
+
+
+def test_the_label_order_is_that_of_the_published_head(mini: Checkpoint) -> None:
+    """Index 0 is next: "0 indicates sequence B is a continuation of sequence A" (transformers' documentation)."""
+    result = next_sentence.run(mini, STORE, options=Options("Penguins are flightless."))
+    assert result.forward.is_next > 0.9 and result.candidates[-1].is_next < 0.2
+    assert [c.second for c in result.candidates] == [STORE.second, "Penguins are flightless."]
+
+
+def test_tokens_and_segments(mini: Checkpoint) -> None:
+    result = next_sentence.run(mini, STORE)
+    assert " ".join(result.tokens) == "[CLS] the man went to the store . [SEP] he bought a gallon of milk . [SEP]"
+    assert result.segments == (0,) * 9 + (1,) * 8
+    assert result.left_out == 0
+
+
+def test_a_long_pair_says_what_is_left_out(small: Checkpoint) -> None:
+    result = next_sentence.run(small, Text("cat " * 100, "the dog sat."), options=Options("a cat sat."))
+    assert len(result.tokens) == 64 and result.left_out == 3 + 100 + 4 - 64
+
+
+@pytest.mark.parametrize(
+    ("typed", "count"),
+    [
+        ("", 1),
+        (" | |\n||", 1),
+        (STORE.second, 1),
+        (f" {STORE.second}\u200b | Yes.", 2),
+        ("Yes.|Yes.| Yes. ", 2),
+        ("|".join(f"cat {i}" for i in range(MAX_CANDIDATES)), MAX_CANDIDATES + 1),
+    ],
+)
+def test_candidates_are_tidied(typed: str, count: int, small: Checkpoint) -> None:
+    assert len(next_sentence.run(small, STORE, options=Options(typed)).candidates) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "typed", "said"),
+    [
+        ("The man went to the store.", "", "no second sentence.*“Second sentence”"),
+        ("The man went. He came back.", "", "no second sentence.*“Second sentence”"),
+        (Text("The man.", " \t\u200b"), "", "no second sentence"),
+        ("", "", "empty. Type a sentence"),
+        (Text("", "He bought milk."), "", "empty. Type a sentence"),
+        (Text("\x00\ud800", "He bought milk."), "", "empty. Type a sentence"),
+        (STORE, "|".join(f"cat {i}" for i in range(51)), "51 other second sentences.*50"),
+        (STORE, "x" * 1_000_000, "1,000,000 characters.*20,000"),
+        (STORE, "Yes. | \u200b\ud800", "cannot be a second sentence"),
+        (Text("a", "x" * 1_000_000), "", "1,000,000 characters.*20,000"),
+    ],
+)
+def test_refusals(text: Text | str, typed: str, said: str, small: Checkpoint) -> None:
+    started = time.perf_counter()
+    with pytest.raises(ExplorerError, match=said) as caught:
+        next_sentence.run(small, text, options=Options(typed))
+    told = str(caught.value)
+    assert len(told) < 300 and told.endswith(".")
+    assert time.perf_counter() - started < 1
+
+
+@pytest.mark.parametrize("recipe", ["roberta", "bert-mlm", "electra-discriminator", "distilbert", "modernbert"])
+@pytest.mark.parametrize("text", [STORE, ""])
+def test_no_head(recipe: str, text: Text | str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(recipe), precision="fp32", device="cpu")
+    with pytest.raises(ExplorerError, match="has no next-sentence head.*such as mini"):
+        next_sentence.run(checkpoint, text)
+
+
+@pytest.mark.parametrize("odd", [EVIL, "\ud800cat", "[SEP] [CLS] x [MASK]", "👩‍🔬 🤖", "\u202eالقطة", "巴黎", "!!!"])
+def test_odd_text_is_answered(odd: str, small: Checkpoint) -> None:
+    spans = (Span(0, 900, 990), Span(1, 0, 3), Span(0, 2, 2))
+    given = Text(odd, f"A {odd}", spans)
+    rows = next_sentence.rows(next_sentence.run(small, given, options=Options(f"{odd} | B {odd}")))
+    assert len(rows) == 2 + 3
+    receipt.as_csv(rows)
+    json.loads(receipt.as_json(next_sentence, small, given, Options(odd), rows))
+
+
+def test_markup_is_kept_as_typed(small: Checkpoint) -> None:
+    result = next_sentence.run(small, Text(EVIL, "a cat"), options=Options(EVIL))
+    assert result.forward.first == EVIL and EVIL in {c.second for c in result.candidates}
+
+
+def test_rows(mini: Checkpoint) -> None:
+    rows = next_sentence.rows(next_sentence.run(mini, STORE, options=Options("Penguins are flightless.")))
+    assert [(r["pair"], r["rank"]) for r in rows] == [("A, B", ""), ("B, A", ""), ("candidate", 1), ("candidate", 2)]
+    assert {k: v for k, v in rows[0].items() if k not in ("pair", "rank")} == {
+        k: v for k, v in rows[2].items() if k not in ("pair", "rank")
+    }
+
+
+def test_extreme_logits_have_a_probability() -> None:
+    sure = Score("a", "b", (900.0, -900.0))
+    assert (sure.is_next, sure.not_next) == (1, 0)
+
+
+def test_the_engine_keeps_the_order_whatever_the_budget(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [Text("The cat sat. " * n, "It is a dog.") for n in (4, 1, 3, 1, 2)]
+    encodings = [twin.ours.tokenizer.encode(text) for text in texts]
+    whole = pairs.next_sentence_logits(twin.ours, encodings)
+    split = pairs.batches
+    monkeypatch.setattr(pairs, "batches", lambda given: split(given, 40))
+    apart = pairs.next_sentence_logits(twin.ours, encodings)
+    torch.testing.assert_close(whole, apart, atol=CLOSE, rtol=0)
+    for text, row in zip(texts, whole, strict=True):
+        assert row.tolist() == pytest.approx(twin.refer(text.first, text.second), abs=CLOSE)
+    assert pairs.next_sentence_logits(twin.ours, []).shape == (0, 2)
+
+
+def test_numbers_that_are_not_finite(tiny: Callable[[str], Path]) -> None:
+    broken = load(tiny("bert"), name="broken", precision="fp32", device="cpu")
+    with torch.no_grad():
+        broken.next_sentence.output.bias.fill_(float("nan"))
+    with pytest.raises(ExplorerError, match="broken gave numbers that are not finite"):
+        next_sentence.run(broken, STORE)
+
+
+def test_bf16_is_near(bundled: Path, mini: Checkpoint) -> None:
+    rough = load(bundled, name="mini", precision="bf16", device="cpu")
+    ours, exact = (next_sentence.run(c, STORE).forward for c in (rough, mini))
+    assert ours.logits == pytest.approx(exact.logits, abs=0.1)
+
+
+def test_the_setting_is_declared() -> None:
+    (setting,) = settings(Options)
+    assert setting.kind is str and setting.default == ""

@@ -1,0 +1,171 @@
+"""Sentence matrix: a loop over pairs with transformers gives the same, and the text is cut where the rule says."""
+
+import json
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from bertexplorer.analysis import next_sentence, receipt, sentence_matrix
+from bertexplorer.analysis.sentence_matrix import MAX_SENTENCES, Options, SentenceMatrix, sentences
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import build, settings
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Span, Text
+
+STORY = (
+    "The man went to the store.",
+    "He bought milk!",
+    "Where do penguins live, and how do they get all the way to the coast?",
+    "They swim.",
+)
+
+
+@pytest.fixture(scope="module")
+def small(tiny: Callable[[str], Path]) -> Checkpoint:
+    return load(tiny("bert"), name="small", precision="fp32", device="cpu")
+
+
+def test_a_loop_over_pairs_gives_the_same(mini: Checkpoint, bundled: Path) -> None:
+    theirs = transformers.BertForNextSentencePrediction.from_pretrained(bundled, attn_implementation="eager")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(bundled)
+    result = sentence_matrix.run(mini, " ".join(STORY))
+    assert result.sentences == STORY and result.left_out == 0
+    for i, first in enumerate(STORY):
+        for j, second in enumerate(STORY):
+            if i == j:
+                assert np.isnan(result.matrix[i, j]) and np.isnan(result.logits[i, j]).all()
+                continue
+            with torch.no_grad():
+                wanted = theirs.float().eval()(**tokenizer(first, second, return_tensors="pt")).logits[0]
+            assert result.logits[i, j].tolist() == pytest.approx(wanted.tolist(), abs=2e-4)
+            assert result.matrix[i, j] == pytest.approx(float(wanted.softmax(0)[0]), abs=1e-4)
+
+
+def test_two_sentences_are_a_pair_both_ways(mini: Checkpoint) -> None:
+    matrix = sentence_matrix.run(mini, " ".join(STORY[:2]))
+    pair = next_sentence.run(mini, Text(*STORY[:2]))
+    assert matrix.matrix[0, 1] == pytest.approx(pair.forward.is_next, abs=1e-5)
+    assert matrix.matrix[1, 0] == pytest.approx(pair.backward.is_next, abs=1e-5)
+
+
+def test_the_second_text_goes_on_with_the_first(mini: Checkpoint) -> None:
+    one = sentence_matrix.run(mini, Text(" ".join(STORY[:2]), " ".join(STORY[2:])))
+    two = sentence_matrix.run(mini, " ".join(STORY))
+    assert one.sentences == two.sentences
+    np.testing.assert_array_equal(one.matrix, two.matrix)
+
+
+def test_what_is_hidden_stays_hidden(mini: Checkpoint) -> None:
+    whole = " ".join(STORY[:3])
+    words = ("man", "milk", "penguins", "coast")
+    hidden = tuple(Span(0, whole.index(w), whole.index(w) + len(w)) for w in words)
+    clicked = sentence_matrix.run(mini, Text(whole, hidden=(*hidden, Span(0, 900, 990), Span(1, 0, 5))))
+    for word in words:
+        whole = whole.replace(word, "[MASK]")
+    typed = sentence_matrix.run(mini, whole)
+    assert clicked.sentences == typed.sentences
+    np.testing.assert_allclose(clicked.matrix, typed.matrix, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("One is. Two is! Three is? Four", ["One is.", "Two is!", "Three is?", "Four"]),
+        ("It costs 3.50 a piece. It is e.g. cheap.", ["It costs 3.50 a piece.", "It is e.g. cheap."]),
+        ("Mr. Smith came.", ["Mr.", "Smith came."]),
+        ("He said “Stop.” She did.", ["He said “Stop.”", "She did."]),
+        ("Stop. “Why?” (Nobody knew.) Then", ["Stop.", "“Why?”", "(Nobody knew.)", "Then"]),
+        ("Wait… Now. [MASK] is here.", ["Wait…", "Now.", "[MASK] is here."]),
+        ("Really?! Yes.", ["Really?!", "Yes."]),
+        ("one\ntwo.\r\n\n  three.\nFour", ["one", "two.", "three.", "Four"]),
+        ("no capital. here", ["no capital. here"]),
+        ("Été. Élan.", ["Été.", "Élan."]),
+        ("  Space around. \t Here  ", ["Space around.", "Here"]),
+        ("!!!\n???\nOne.\n---\nTwo.", ["One.", "Two."]),
+        ("", []),
+        (" \n . ", []),
+    ],
+)
+def test_where_the_text_is_cut(text: str, wanted: list[str]) -> None:
+    assert [text[start:end] for start, end in sentences(text)] == wanted
+
+
+@pytest.mark.parametrize("unit", [" ", ". ", ".", "\n", '."', ". (", "A. ", "[", ".\t\n"])
+def test_cutting_is_quick(unit: str) -> None:
+    started = time.perf_counter()
+    list(sentences("." + unit * (20_000 // len(unit))))
+    assert time.perf_counter() - started < 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("The man went to the store.", "one sentence; wanted two.*line of its own"),
+        ("the man went. he came back", "one sentence"),
+        ("!!! ???", "one sentence"),
+        ("", "empty. Type a sentence"),
+        (" \u200b\x00", "empty. Type a sentence"),
+        ("One. Two. " + "x" * 1_000_000, "characters.*20,000"),
+    ],
+)
+def test_refusals(text: str, said: str, small: Checkpoint) -> None:
+    started = time.perf_counter()
+    with pytest.raises(ExplorerError, match=said) as caught:
+        sentence_matrix.run(small, text)
+    assert len(str(caught.value)) < 300 and time.perf_counter() - started < 1
+
+
+@pytest.mark.parametrize("text", [" ".join(STORY), ""])
+def test_no_head(text: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny("roberta"), precision="fp32", device="cpu")
+    with pytest.raises(ExplorerError, match="has no next-sentence head"):
+        sentence_matrix.run(checkpoint, text)
+
+
+def test_the_thirteenth_sentence_is_left_out(small: Checkpoint) -> None:
+    result = sentence_matrix.run(small, " ".join(f"The cat {i} sat." for i in range(MAX_SENTENCES + 1)))
+    assert len(result.sentences) == MAX_SENTENCES and result.left_out == 1
+    assert result.sentences[-1] == "The cat 11 sat."
+    assert np.isfinite(result.matrix).sum() == 12 * 11 == len(sentence_matrix.rows(result))
+
+
+def test_long_sentences_and_odd_ones(small: Checkpoint) -> None:
+    evil = "<img src=x onerror=1></script>"
+    text = Text(f"{evil} Cat. " + "Word " * 900 + ". \ud800Dog 👩‍🔬! [SEP] [CLS]. 巴黎")
+    result = sentence_matrix.run(small, text)
+    assert result.sentences[0] == f"{evil} Cat."
+    rows = sentence_matrix.rows(result)
+    receipt.as_csv(rows)
+    json.loads(receipt.as_json(sentence_matrix, small, text, Options(), rows))
+    compile(receipt.as_python(sentence_matrix, small, text, Options()), "receipt", "exec")
+
+
+def test_the_share_of_neighbours_by_hand() -> None:
+    odds = np.array([[math.nan, 0.9, 0.2], [0.6, math.nan, 0.4], [0.5, 0.7, math.nan]])  # mean of the others: 0.5
+    result = SentenceMatrix(("a", "b", "c"), np.stack([np.log(odds), np.log(1 - odds)], axis=-1), 0)
+    np.testing.assert_allclose(result.matrix, odds)
+    assert (result.above, result.share) == (1, 0.5)
+    assert result.matrix[result.others].mean() == pytest.approx(0.5)
+
+
+def test_rows(mini: Checkpoint) -> None:
+    rows = sentence_matrix.rows(sentence_matrix.run(mini, " ".join(STORY[:3])))
+    assert [(r["first"], r["second"], r["neighbours"]) for r in rows] == [
+        (1, 2, True),
+        (1, 3, False),
+        (2, 1, False),
+        (2, 3, True),
+        (3, 1, False),
+        (3, 2, False),
+    ]
+
+
+def test_there_is_nothing_to_set() -> None:
+    assert settings(Options) == [] and build(Options, {}) == Options()

@@ -1,0 +1,161 @@
+"""The pieces are the tokenizer's, the vectors are those of transformers' embedding modules."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from bertexplorer.analysis import tokenization
+from bertexplorer.analysis.tokenization import Tokenization, longest_match_first
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Span, Text
+from tests.analysis.conftest import Reference
+from tests.analysis.test_bad_input import ODD
+
+PAIR = Text("The doctor said she works.", "A great film, unbelievable!")
+FAMILIES = ("bert", "roberta", "xlm-roberta", "electra-generator", "electra-discriminator", "distilbert", "modernbert")
+
+
+def catch(module: torch.nn.Module, found: dict[str, Any], name: str) -> Any:
+    """Keep what goes into and comes out of *module*."""
+
+    def keep(_: torch.nn.Module, given: tuple[torch.Tensor, ...], out: torch.Tensor) -> None:
+        found[f"{name} in"], found[name] = given[0].reshape(-1, given[0].shape[-1]), out.reshape(-1, out.shape[-1])
+
+    return module.register_forward_hook(keep)
+
+
+def theirs(model: Any, result: Tokenization) -> dict[str, np.ndarray]:
+    """The vectors as transformers makes them, read off its embedding modules by hooks."""
+    base = model.base_model
+    embeddings = base.embeddings
+    modules = {
+        "word": getattr(embeddings, "word_embeddings", None) or embeddings.tok_embeddings,
+        "position": getattr(embeddings, "position_embeddings", None),
+        "segment": getattr(embeddings, "token_type_embeddings", None),
+        "normalised": getattr(embeddings, "LayerNorm", None) or embeddings.norm,
+        "projected": getattr(base, "embeddings_project", None),
+    }
+    found: dict[str, Any] = {}
+    hooks = [catch(module, found, name) for name, module in modules.items() if module is not None]
+    segments = {"token_type_ids": torch.tensor([result.segments])} if "segment" in result.parts else {}
+    with torch.no_grad():
+        base(input_ids=torch.tensor([result.ids]), **segments)
+    for hook in hooks:
+        hook.remove()
+    found["sum"] = found["normalised in"]
+    return {name: np.asarray(found[name]) for name in (*result.parts,)}
+
+
+def check(result: Tokenization, wanted: dict[str, np.ndarray]) -> None:
+    for name, norms in zip(result.parts, result.norms, strict=True):
+        np.testing.assert_allclose(norms, np.linalg.norm(wanted[name], axis=1), rtol=1e-4, err_msg=name)
+    word, given = torch.tensor(wanted["word"]), torch.tensor(wanted["normalised"])
+    np.testing.assert_allclose(result.cosines, torch.cosine_similarity(word, given), atol=1e-5)
+
+
+def test_vectors_of_mini(mini: Checkpoint, reference: Reference) -> None:
+    result = tokenization.run(mini, PAIR)
+    coded = reference.tokenizer(PAIR.first, PAIR.second)
+    assert list(result.ids) == coded["input_ids"] and list(result.segments) == coded["token_type_ids"]
+    assert result.positions == tuple(range(len(result.ids)))
+    assert result.parts == ("word", "position", "segment", "sum", "normalised")
+    check(result, theirs(reference.model, result))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_vectors_of_a_family(family: str, tiny: Callable[[str], Path]) -> None:
+    """No fill-mask head is needed."""
+    result = tokenization.run(load(tiny(family), precision="fp32", device="cpu"), PAIR)
+    model = transformers.AutoModel.from_pretrained(tiny(family)).eval()
+    check(result, theirs(model, result))
+    assert ("projected" in result.parts) == family.startswith("electra")
+    assert ("position" in result.parts) == (family != "modernbert")
+    if "roberta" in family:
+        assert result.positions[0] == model.config.pad_token_id + 1
+
+
+def test_the_last_part_is_what_enters_the_first_layer(tiny: Callable[[str], Path]) -> None:
+    from bertexplorer.engine.inputs import input_parts
+    from bertexplorer.engine.run import forward
+
+    for family in ("bert", "electra-generator", "modernbert"):
+        for precision in ("fp32", "bf16"):
+            checkpoint = load(tiny(family), precision=precision, device="cpu")
+            encoding = checkpoint.tokenizer.encode(PAIR)
+            *_, last = input_parts(checkpoint, encoding).values()
+            torch.testing.assert_close(last, forward(checkpoint, [encoding]).hidden[0][0].float(), rtol=0, atol=0)
+
+
+def test_unbelievable_step_by_step(small: Checkpoint) -> None:
+    (word,) = tokenization.run(small, "Unbelievable").words
+    assert (word.text, word.read) == ("Unbelievable", "unbelievable")
+    assert [(s.piece, s.rest) for s in word.steps] == [("un", "believable"), ("##believ", "able"), ("##able", "")]
+    assert [word.read[s.start : s.end] for s in word.steps] == ["un", "believ", "able"]
+
+
+def test_unknown_with_the_reason(small: Checkpoint, mini: Checkpoint) -> None:
+    words = tokenization.run(small, "a 🤖 cat").words
+    assert [s.piece for s in words[1].steps] == ["[UNK]"] and words[1].text == "🤖"
+    assert "“🤖”" in words[1].reason and not words[0].reason
+    (part,) = tokenization.run(small, "unß").words
+    assert [s.piece for s in part.steps] == ["[UNK]"] and "“##ß”" in part.reason
+    (long,) = tokenization.run(mini, "x" * 101).words
+    assert "101 characters" in long.reason and long.steps[0].piece == "[UNK]"
+
+
+@pytest.mark.parametrize(
+    "text", [*ODD.values(), "Beyoncé, naïve ŁÓDŹ, İstanbul ﬁne café re\u0301sume\u0301 x\u00ady 10,000 don't"]
+)
+def test_the_steps_agree_with_the_tokenizer(text: str, mini: Checkpoint, small: Checkpoint) -> None:
+    for checkpoint in (mini, small):
+        encoding = checkpoint.tokenizer.encode(text)
+        model = json.loads(checkpoint.tokenizer.whole.to_str())["model"]
+        vocabulary = checkpoint.tokenizer.whole.get_vocab()
+        groups: dict[int, list[int]] = {}
+        for place, number in enumerate(encoding.words):
+            odd = encoding.special[place] and checkpoint.tokenizer.slice(encoding, place) == encoding.tokens[place]
+            if number is not None and encoding.original_ids[place] != encoding.mask_id and not odd:
+                groups.setdefault(number, []).append(encoding.original_ids[place])
+        words = tokenization.run(checkpoint, text).words
+        assert [[s.id for s in word.steps] for word in words] == list(groups.values())
+        for word in words:
+            steps, _ = longest_match_first(word.read, vocabulary, model)
+            assert steps[: len(word.steps)] == word.steps, "the steps are ours, not copied from the tokenizer"
+
+
+def test_hidden_words_are_cut_as_written_and_go_in_as_masks(mini: Checkpoint) -> None:
+    text = "The farmers cultivate the land."
+    result = tokenization.run(mini, Text(text, hidden=(Span(0, 26, 30),)))
+    assert "[MASK]" in result.tokens and mini.tokenizer.mask_id in result.ids
+    assert "land" in [word.text for word in result.words]
+
+
+def test_bpe_and_unigram_pieces(tiny: Callable[[str], Path]) -> None:
+    for family, kind in (("roberta", "BPE"), ("xlm-roberta", "Unigram")):
+        checkpoint = load(tiny(family), precision="fp32", device="cpu")
+        result = tokenization.run(checkpoint, "the doctor said paris")
+        assert result.kind == kind
+        pieces = [step.id for word in result.words for step in word.steps]
+        assert pieces == list(result.ids[1:-1])
+        assert [word.text for word in result.words] == ["the", "doctor", "said", "paris"]
+
+
+def test_empty_and_no_mask_needed(small: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match="Type a sentence"):
+        tokenization.run(small, " ")
+    assert tokenization.run(small, "the cat").tokens == ("[CLS]", "the", "cat", "[SEP]")
+
+
+def test_rows(small: Checkpoint) -> None:
+    result = tokenization.run(small, PAIR)
+    rows = tokenization.rows(result)
+    assert len(rows) == len(result.tokens) and len({tuple(row) for row in rows}) == 1
+    assert rows[0]["token"] == "[CLS]" and rows[0]["norm_word"] == pytest.approx(float(result.norms[0, 0]))

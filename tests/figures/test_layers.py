@@ -1,0 +1,82 @@
+"""Layers drawn: cells, lines and the sentence hold the result's own numbers; tokens are shown as typed."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bertexplorer.analysis.fill_mask import Candidate
+from bertexplorer.analysis.layers import Followed, LayerAnswer, Layers
+from bertexplorer.figures import layers as figure
+from tests.figures.conftest import EVIL
+from tests.figures.test_draw import check
+
+
+def layers(count: int = 3, top: int = 3, words: int = 3) -> Layers:
+    """The final answer (EVIL) comes first from the layer before the last on; one word falls as the other rises."""
+
+    def answer(layer: int) -> LayerAnswer:
+        first = EVIL if layer >= count - 1 else f"first{layer}"
+        items = [Candidate(first, 1 if first == EVIL else 50 + layer, 0.5, 1)]
+        items += [Candidate(f"other{i}", i, 0.25 / i, i) for i in range(2, top + 1)]
+        return LayerAnswer(layer, tuple(items), 8.0 - layer / count, 2.5 * (count - layer) / count)
+
+    steps = np.arange(count + 1)
+    best = Followed(
+        EVIL, 1, 10 ** np.maximum(count - 1 - steps, 0) % 30000 + (steps < count - 1), 0.5 / (9 - steps % 9), False
+    )
+    rest = [
+        Followed(f"word{i}", 1 + i, 2 + i + 3 * steps[::-1], np.full(count + 1, 0.01), i == 1) for i in range(1, words)
+    ]
+    return Layers(("[CLS]", EVIL, "[MASK]", "[SEP]"), 2, tuple(map(answer, range(count + 1))), (best, *rest), 1)
+
+
+@pytest.mark.parametrize("result", [layers(), layers(12), layers(48), layers(1, 1, 1), layers(3, 10, 8)])
+def test_whole_and_escaped(result: Layers) -> None:
+    fig = figure.draw(result)
+    check(fig)
+    assert "&lt;img" in json.dumps(fig.to_plotly_json(), default=str)
+
+
+def test_cells() -> None:
+    heat = figure.draw(layers()).data[0]
+    assert np.asarray(heat.z).shape == (4, 3)
+    assert np.allclose(np.asarray(heat.z)[0], [0.5, 0.125, 0.25 / 3])
+    assert heat.text[0][1] == "other2<br>12 %" and heat.text[3][0].endswith("<br>50 %")
+    assert heat.customdata[0][0] == "input: first0<br>8.0 bits of uncertainty, 2.5 from the final answer"
+    assert np.asarray(figure.draw(layers(3, 10)).data[0].z).shape[1] == figure.DRAWN
+
+
+def test_lines() -> None:
+    result = layers()
+    _, *lines, unsure, far, _, _ = figure.draw(result).data
+    assert [list(line.y) for line in lines] == [word.ranks.tolist() for word in result.followed]
+    assert list(unsure.y) == [a.entropy for a in result.layers] and list(far.y) == [a.divergence for a in result.layers]
+    assert "rank 12, 1.0 %" in lines[1].customdata[0]
+
+
+def test_labels_stand_apart() -> None:
+    ends = [0.0, 3.0, 3.0, 90.0, 249.0, 250.0]
+    moved = figure.spread(ends, 250)
+    assert all(b - a >= figure.LINE - 1e-9 for a, b in zip(moved, moved[1:], strict=False)) and moved[-1] <= 250
+    assert figure.spread([10.0, 100.0], 250) == [10.0, 100.0]
+    *_, names, bits = figure.draw(layers()).data
+    assert list(names.text) == ["1 &lt;img src=x …", "3 word1", "4 word2"]
+    assert list(bits.text) == ["7.0 unsure", "0.0 to final"]
+
+
+def test_say() -> None:
+    said = figure.say(layers())
+    assert said.startswith(f"“{EVIL}” becomes the first choice at layer 2 of 3 and ends at 50 %; the input alone")
+    assert "would have given “first0”" in said
+    assert "The hidden “word1” goes from rank 12 to rank 3." in said
+    assert "from 8.0 to 7.0 bits" in said and "still 0.8 bits away" in said
+    assert said.endswith("This is the first of 2 masks.")
+
+
+def test_say_where_nothing_changes() -> None:
+    one = layers(1, 1, 1)
+    same = replace(one, layers=tuple(replace(one.layers[1], layer=i) for i in (0, 1)), other_masks=0)
+    assert "is the first choice from the input on" in figure.say(same)
+    assert "masks" not in figure.say(same)
