@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from jaxtyping import Float, Int
 
+from bertexplorer import engine
 from bertexplorer.analysis.fill_mask import Candidate, candidate, encode_masked
 from bertexplorer.analysis.words import named
 from bertexplorer.errors import ExplorerError
@@ -74,12 +75,10 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     ModernBERT the final LayerNorm belongs to the last layer alone; it is applied to the earlier ones too, so that the
     head sees what it was trained on. Raises ExplorerError without a mask or an MLM head, and for a word to follow that
     is no single piece."""
-    from bertexplorer.engine.lens import layer_log_probs
-
     encoding = encode_masked(checkpoint, text)
     spot = encoding.masked[0]
     asked = single_pieces(checkpoint, named(options.words))
-    found = layer_log_probs(checkpoint, encoding, [spot])[:, 0]
+    found = engine.layer_log_probs(checkpoint, encoding, [spot])[:, 0]
     layers = tuple(read(checkpoint, i, row, found[-1], options.top) for i, row in enumerate(found))
     was = encoding.original_ids[spot]
     if not asked:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
+from bertexplorer import engine
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import Knob
 from bertexplorer.model.text import MAX_CHARACTERS, Encoding, Text
@@ -63,8 +64,6 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     """Score (first, second), (second, first), and first with every candidate. What is hidden stays hidden; candidates
     have nothing hidden. Raises ExplorerError without an NSP head, without a second text, or for more than
     MAX_CANDIDATES."""
-    from bertexplorer.engine.pairs import next_sentence_logits
-
     _ = checkpoint.next_sentence  # say so before asking for a sentence, if there is no head
     text = Text(text) if isinstance(text, str) else text
     pair = encode_pair(checkpoint, text)
@@ -73,7 +72,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     first = replace(text, second="", hidden=tuple(span for span in text.hidden if span.side == 0))
     others = [encode_candidate(checkpoint, first, candidate) for candidate in listed(options.candidates)]
     encodings = [pair, turned, *(other for other in others if other.ids != pair.ids)]  # B is there already
-    logits = next_sentence_logits(checkpoint, encodings).tolist()
+    logits = engine.next_sentence_logits(checkpoint, encodings).tolist()
     scores = [
         Score(shown(checkpoint, e, 0), shown(checkpoint, e, 1), (is_next, not_next))
         for e, (is_next, not_next) in zip(encodings, logits, strict=True)

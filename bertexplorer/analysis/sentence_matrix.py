@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Float
 
+from bertexplorer import engine
 from bertexplorer.analysis.next_sentence import encode_pair, shown
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Span, Text
@@ -70,8 +71,6 @@ class SentenceMatrix:
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> SentenceMatrix:
     """Score every ordered pair of the sentences of *text*, those of a second text after those of the first. What is
     hidden stays hidden. Raises ExplorerError without an NSP head, or for fewer than two sentences."""
-    from bertexplorer.engine.pairs import next_sentence_logits
-
     _ = checkpoint.next_sentence  # say so before asking for sentences, if there is no head
     text = Text(text) if isinstance(text, str) else text
     read = checkpoint.tokenizer.encode(text)  # raises if there is nothing to read
@@ -86,7 +85,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     pairs = [(i, j) for i in range(count) for j in range(count) if i != j]
     encodings = [encode_pair(checkpoint, join(parts[i], parts[j])) for i, j in pairs]
     logits = np.full((count, count, 2), np.nan)
-    logits[tuple(zip(*pairs, strict=True))] = next_sentence_logits(checkpoint, encodings).numpy()
+    logits[tuple(zip(*pairs, strict=True))] = engine.next_sentence_logits(checkpoint, encodings).numpy()
     names = tuple(shown(checkpoint, encodings[pairs.index((i, (i + 1) % count))], 0) for i in range(count))
     return SentenceMatrix(names, logits, len(found) - count)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
+from bertexplorer import engine
 from bertexplorer.model.text import Encoding, Text, Tokenizer
 
 if TYPE_CHECKING:
@@ -61,10 +62,8 @@ class Tokenization:
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Tokenization:
     """Cut *text* and look up its vectors; no layer is run and no head is needed. Raises ExplorerError if nothing is
     left to read."""
-    from bertexplorer.engine.inputs import input_parts
-
     encoding = checkpoint.tokenizer.encode(text)
-    parts = {name: vectors.numpy() for name, vectors in input_parts(checkpoint, encoding).items()}
+    parts = {name: vectors.numpy() for name, vectors in engine.input_parts(checkpoint, encoding).items()}
     norms = np.stack([np.linalg.norm(vectors, axis=1) for vectors in parts.values()])
     inner = (parts["word"] * parts["normalised"]).sum(axis=1)
     lengths = np.linalg.norm(parts["word"], axis=1) * np.linalg.norm(parts["normalised"], axis=1)

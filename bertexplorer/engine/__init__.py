@@ -4,13 +4,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bertexplorer.engine.inputs import input_parts
+    from bertexplorer.engine.lens import layer_log_probs
+    from bertexplorer.engine.pairs import next_sentence_logits
     from bertexplorer.engine.run import forward, masked_log_probs
-    from bertexplorer.model.visible import visible
 
-__all__ = ["forward", "masked_log_probs", "visible"]
+__all__ = ["forward", "input_parts", "layer_log_probs", "masked_log_probs", "next_sentence_logits"]
+MODULES = {
+    "forward": "run",
+    "input_parts": "inputs",
+    "layer_log_probs": "lens",
+    "masked_log_probs": "run",
+    "next_sentence_logits": "pairs",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in MODULES:
         raise AttributeError(f"bertexplorer.engine has no {name}.")
-    return getattr(import_module("bertexplorer.engine.run"), name)
+    return getattr(import_module(f"bertexplorer.engine.{MODULES[name]}"), name)

@@ -10,9 +10,6 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import NO_CHANGE, Forward, Intervention
 from bertexplorer.model.text import Encoding
-from bertexplorer.model.visible import visible
-
-__all__ = ["forward", "masked_log_probs", "visible"]
 
 TOKEN_BUDGET = 4096  # padded tokens of one batch
 EXACT = 256  # pieces of the vocabulary whose logits are exact in bf16 too
