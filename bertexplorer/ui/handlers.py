@@ -131,7 +131,8 @@ class Handlers:
         """A box or a setting changed, by a person or by the answer to another event, which then is on the screen."""
         tab = tab_of(request)
         state = self.state(tab, values)
-        if values[0] == remembered(state):
+        opening = values[0] is None and (state.text, state.pair) == (self.opening.text, "")
+        if opening or values[0] == remembered(state):
             return {self.message: gr.skip()}
         return self.newest(tab, state)
 
@@ -178,6 +179,9 @@ class Handlers:
     def open(self, request: gr.Request) -> Iterator[Updates]:
         """The page as its link asks for it, or with the opening example."""
         tab = tab_of(request)
+        if self.turns.asked(tab):  # the person was quicker
+            yield {self.message: gr.skip()}
+            return
         state, error = from_link(dict(request.query_params), self.opening, DEFAULTS), ""
         try:
             state = replace(state, options=asdict(self.explore.options(state)))
