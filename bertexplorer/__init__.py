@@ -10,6 +10,7 @@ model/visible.py              who may look at whom: padding, direction and windo
 model/forward.py              what a pass leaves behind, and the changes that can be made to it while it runs
 model/heads.py                the pretraining heads: vectors -> the logits of one task
 model/text.py                 Tokenizer: text (or a pair) -> Encoding, and pieces back to characters and words
+model/memo.py                 what is dear to make, kept within a number of bytes
 model/checkpoint.py           an encoder with the heads its file holds; reading config.json and the model card
 model/tensors.py              the tensors of a folder: safetensors only, checked before they are read
 model/names.py                tensor names, from ours to the published ones and back, by a family's table
@@ -23,6 +24,7 @@ model/packed.py               linear layers whose bf16 weights are put into oneD
 model/load.py                 a folder -> Checkpoint, strictly
 model/save.py                 Checkpoint -> a folder that transformers loads, tensor for tensor
 
+engine/passes.py              one pass over one encoding, kept and shared by all views
 engine/run.py                 how a pass is run: batches under a token budget, log-probabilities at the masks
 engine/pairs.py               the logits of next-sentence prediction, for many pairs at once
 engine/lens.py                the hidden state of every layer through the MLM head

@@ -20,12 +20,13 @@ class Settings:
     checkpoint: str = "mini"  # that the page opens with
     precision: str = "auto"
     memory_mb: int = 4096  # loaded checkpoints beyond this are dropped, least recently used first
+    cache_mb: int = 256  # passes over recent texts, kept for each loaded checkpoint
     hub_timeout_s: float = 4.5  # to find out whether the hub can be reached: the answer comes within 5 s
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> "Settings":
-        """Read BERTEXPLORER_HOST, _PORT, _MODELS, _CHECKPOINT, _PRECISION, _MEMORY_MB. Raises ExplorerError naming
-        a variable that is not such a number."""
+        """Read BERTEXPLORER_HOST, _PORT, _MODELS, _CHECKPOINT, _PRECISION, _MEMORY_MB, _CACHE_MB. Raises ExplorerError
+        naming a variable that is not such a number."""
         default = cls()
 
         def number(name: str, otherwise: int, most: int) -> int:
@@ -41,6 +42,7 @@ class Settings:
             checkpoint=env.get("BERTEXPLORER_CHECKPOINT", default.checkpoint),
             precision=env.get("BERTEXPLORER_PRECISION", default.precision),
             memory_mb=number("BERTEXPLORER_MEMORY_MB", default.memory_mb, 10_000_000),
+            cache_mb=number("BERTEXPLORER_CACHE_MB", default.cache_mb, 10_000_000),
         )
 
 

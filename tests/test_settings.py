@@ -22,9 +22,10 @@ def test_every_variable_is_read() -> None:
             "BERTEXPLORER_CHECKPOINT": "google/x",
             "BERTEXPLORER_PRECISION": "fp32",
             "BERTEXPLORER_MEMORY_MB": "100",
+            "BERTEXPLORER_CACHE_MB": "50",
         }
     )
-    assert settings == Settings("0.0.0.0", 8000, Path("/srv/models"), "google/x", "fp32", 100)
+    assert settings == Settings("0.0.0.0", 8000, Path("/srv/models"), "google/x", "fp32", 100, 50)
 
 
 def test_home_is_spelt_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,7 +33,7 @@ def test_home_is_spelt_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Settings.from_env({"BERTEXPLORER_MODELS": "~/m"}).models_dir == Path("/home/someone/m")
 
 
-@pytest.mark.parametrize("name", ["BERTEXPLORER_PORT", "BERTEXPLORER_MEMORY_MB"])
+@pytest.mark.parametrize("name", ["BERTEXPLORER_PORT", "BERTEXPLORER_MEMORY_MB", "BERTEXPLORER_CACHE_MB"])
 @pytest.mark.parametrize("value", ["", "-1", "8.5", "abc", "1e3", "0x10", "NaN", "²"])
 def test_a_number_that_is_none_is_named(name: str, value: str) -> None:
     with pytest.raises(ValueError, match=name) as caught:

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from bertexplorer.engine import passes
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import NO_CHANGE, Forward, Intervention
@@ -50,7 +51,10 @@ def forward(
     intervention: Intervention = NO_CHANGE,
     positions: Int[Tensor, " q"] | None = None,
 ) -> Forward:
-    """One pass over all of *encodings*, as one batch. What to ask for is as in `Encoder.forward`."""
+    """One pass over all of *encodings*, as one batch. What to ask for is as in `Encoder.forward`. The hidden states
+    of a single encoding that nothing is changed in are kept, and taken from there the next time."""
+    if len(encodings) == 1 and intervention is NO_CHANGE and not (attention or head_outputs):
+        return passes.look(checkpoint, encodings[0], positions).forward(positions)
     ids, segments, mask = collate(encodings, checkpoint.tokenizer.pad_id, checkpoint.device)
     with torch.inference_mode():
         return checkpoint.encoder(
@@ -100,7 +104,7 @@ def masked_log_probs(
         rows = torch.tensor([row for row, spots in enumerate(here) for _ in spots], dtype=torch.long)
         columns = torch.tensor([spot for spots in here for spot in spots], dtype=torch.long)
         asked, columns = columns.unique(return_inverse=True)
-        change = Intervention(causal=causal)
+        change = Intervention(causal=True) if causal else NO_CHANGE
         last = forward(checkpoint, batch, intervention=change, positions=asked.to(checkpoint.device)).last
         with torch.inference_mode():
             vectors = last[rows.to(last.device), columns.to(last.device)]

@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +17,7 @@ from bertexplorer.model.config import HEAD_WORDS, EncoderConfig, check_bounds
 from bertexplorer.model.encoder import ACTIVATIONS, Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.heads import MaskedLM, NextSentence, Pooler, ReplacedToken
+from bertexplorer.model.memo import Memo
 from bertexplorer.model.tensors import weight_files
 from bertexplorer.model.text import Tokenizer
 
@@ -38,6 +39,7 @@ class Checkpoint:
     folder: Path
     licence: str
     unused: tuple[str, ...] = ()  # published names of fine-tuned heads left aside
+    memo: Memo = field(default_factory=Memo, repr=False)  # passes over recent texts; gone when the checkpoint is
 
     def head(self, name: str) -> nn.Module:
         """The head called *name*. Raises ExplorerError if the checkpoint has none."""

@@ -113,19 +113,13 @@ class Attention(nn.Module):
         keep_weights: bool,
         positions: Int[Tensor, " q"] | None,
     ) -> tuple[Float[Tensor, "b q d"], Float[Tensor, "b h q t"] | None, Float[Tensor, "b h q k"]]:
-        q, k, v = self.split(self.query(pick(x, positions))), self.split(self.key(x)), self.split(self.value(x))
-        if angles is not None:
-            q = Rotary.turn(q, angles if positions is None else (angles[0][positions], angles[1][positions]))
-            k = Rotary.turn(k, angles)
+        q, k, v = self.heads(x, angles, positions)
         if seen is not None and positions is not None:
             seen = seen[:, :, positions]
         dropout = self.dropout if self.training else 0.0
         weights = None
         if keep_weights:
-            scores = (q @ k.transpose(-1, -2)) * q.shape[-1] ** -0.5
-            if seen is not None:  # the lowest number, not -inf: a row that sees nothing must not become NaN
-                scores = scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
-            weights = scores.softmax(dim=-1, dtype=torch.float32).to(q.dtype)
+            weights = self.weigh(q, k, seen)
             context = F.dropout(weights, dropout, self.training) @ v
         elif seen is None and long_bf16_on_cpu(q) and not dropout:  # three plain steps are quicker there
             context = ((q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)).softmax(dim=-1) @ v
@@ -134,6 +128,29 @@ class Attention(nn.Module):
             context = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
         context = change(context)
         return self.output(context.transpose(1, 2).flatten(2)), weights, context
+
+    def heads(
+        self,
+        x: Float[Tensor, "b t d"],
+        angles: tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None,
+        positions: Int[Tensor, " q"] | None = None,
+    ) -> tuple[Float[Tensor, "b h q k"], Float[Tensor, "b h t k"], Float[Tensor, "b h t k"]]:
+        """Queries (at *positions* only), keys and values of every head."""
+        q, k, v = self.split(self.query(pick(x, positions))), self.split(self.key(x)), self.split(self.value(x))
+        if angles is not None:
+            q = Rotary.turn(q, angles if positions is None else (angles[0][positions], angles[1][positions]))
+            k = Rotary.turn(k, angles)
+        return q, k, v
+
+    @staticmethod
+    def weigh(
+        q: Float[Tensor, "b h q k"], k: Float[Tensor, "b h t k"], seen: Bool[Tensor, "#b 1 q t"] | None
+    ) -> Float[Tensor, "b h q t"]:
+        """How much of its attention each token (row) gives to each: softmax(q kᵀ / √k)."""
+        scores = (q @ k.transpose(-1, -2)) * q.shape[-1] ** -0.5
+        if seen is not None:  # the lowest number, not -inf: a row that sees nothing must not become NaN
+            scores = scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
+        return scores.softmax(dim=-1, dtype=torch.float32).to(q.dtype)
 
 
 def pick(x: Float[Tensor, "b t d"], positions: Int[Tensor, " q"] | None) -> Float[Tensor, "b q d"]:
@@ -244,27 +261,22 @@ class Encoder(nn.Module):
         attention: bool = False,
         head_outputs: bool = False,
         positions: Int[Tensor, " q"] | None = None,
+        first_layer: int = 0,
     ) -> Forward:
-        """The same from vectors on, for what must start there (saliency, interpolation)."""
-        config, tokens = self.config, x.shape[1]
-        local = any(map(config.is_local, range(config.num_layers)))
-        wide = visible(tokens, mask, causal=intervention.causal, device=x.device)
-        near = (
-            visible(tokens, mask, causal=intervention.causal, window=config.window, device=x.device) if local else wide
-        )
-        angles = (
-            [self.rotary(tokens, theta, x) for theta in config.rope_theta] if self.rotary and config.rope_theta else []
-        )
+        """The same from vectors on, for what must start there (saliency, interpolation). *first_layer*: *x* is what
+        enters this layer, and what stands below it does not run."""
+        surroundings = self.surroundings(x, mask, causal=intervention.causal)
+        last = self.config.num_layers - 1
         hidden, weights, contexts = [x], [], []
-        for index, layer in enumerate(self.layers):
-            local = config.is_local(index)
-            x, weight, context = layer(
+        for index in range(first_layer, len(self.layers)):
+            seen, angles = surroundings[index]
+            x, weight, context = self.layers[index](
                 x,
-                near if local else wide,
-                angles[int(local)] if angles else None,
+                seen,
+                angles,
                 lambda c, index=index: intervention.apply(index, c),
                 attention,
-                positions if index == config.num_layers - 1 else None,
+                positions if index == last else None,
             )
             hidden.append(x)
             if attention:
@@ -273,3 +285,16 @@ class Encoder(nn.Module):
                 contexts.append(context)
         hidden[-1] = self.norm(x)
         return Forward(tuple(hidden), tuple(weights), tuple(contexts))
+
+    def surroundings(
+        self, x: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None = None, *, causal: bool = False
+    ) -> list[tuple[Bool[Tensor, "#b 1 t t"] | None, tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None]]:
+        """For each layer, who may look at whom, and the rotary angles of the positions where the family turns them."""
+        config, tokens = self.config, x.shape[1]
+        is_local = [config.is_local(index) for index in range(config.num_layers)]
+        wide = visible(tokens, mask, causal=causal, device=x.device)
+        near = visible(tokens, mask, causal=causal, window=config.window, device=x.device) if any(is_local) else wide
+        angles = (
+            [self.rotary(tokens, theta, x) for theta in config.rope_theta] if self.rotary and config.rope_theta else []
+        )
+        return [(near if local else wide, angles[int(local)] if angles else None) for local in is_local]

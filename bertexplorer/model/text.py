@@ -14,6 +14,7 @@ from bertexplorer.errors import ExplorerError
 
 MAX_CHARACTERS = 20_000
 MAX_WORD = 200  # characters of a word to look up
+TOKENS = 2  # the side of a span that counts tokens
 TYPED_MASK = re.compile(r"\[mask\]|<mask>|_{3,}", re.IGNORECASE)
 SPECIAL = {  # what each special token is called, BERT's spelling first
     "mask": ("[MASK]", "<mask>"),
@@ -33,7 +34,8 @@ VOCABULARIES = (  # what a tokenizer can be built from, where there is no tokeni
 
 
 class Span(NamedTuple):
-    """Characters *start* up to, not including, *end* of the first (side 0) or second (side 1) text."""
+    """Characters *start* up to, not including, *end* of the first (side 0) or second (side 1) text. Side 2 counts
+    tokens of the encoding instead, which is how [CLS] and [SEP] are picked."""
 
     side: int
     start: int
@@ -42,11 +44,13 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Text:
-    """What a person looks at: one text or a pair, and the spans that are hidden from the checkpoint."""
+    """What a person looks at: one text or a pair, the spans that are hidden from the checkpoint, and the picked ones,
+    which a view is about."""
 
     first: str
     second: str = ""
     hidden: tuple[Span, ...] = ()
+    picked: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ class Encoding:
     words: tuple[int | None, ...]  # counted from 0 through both texts
     special: tuple[bool, ...]
     mask_id: int
+    picked: tuple[int, ...] = ()  # positions that a view is about, ascending
     cut: tuple[int, int] = (0, 0)  # tokens of each side beyond the checkpoint's limit
     notes: tuple[str, ...] = ()  # what a person must be told, as sentences
 
@@ -176,7 +181,7 @@ class Tokenizer:
         kept = self.cut.encode(*pair) if len(full) > self.max_tokens else full
         if 0 not in kept.sequence_ids:
             raise ExplorerError("The text holds nothing that this checkpoint can read. Type a sentence.")
-        encoding = self.describe(kept, (first, second if len(pair) == 2 else ""), text.hidden)
+        encoding = self.describe(kept, (first, second if len(pair) == 2 else ""), text)
         notes += more
         cut = [full.sequence_ids.count(side) - kept.sequence_ids.count(side) for side in (0, 1)]
         if any(cut):
@@ -186,7 +191,7 @@ class Tokenizer:
             notes.append(f"Not in the vocabulary, read as {self.special['unk']}: {', '.join(dict.fromkeys(unknown))}.")
         return replace(encoding, cut=(cut[0], cut[1]), notes=tuple(dict.fromkeys(notes)))
 
-    def describe(self, kept: Any, texts: tuple[str, str], hidden: Sequence[Span]) -> Encoding:
+    def describe(self, kept: Any, texts: tuple[str, str], text: Text) -> Encoding:
         spans: list[Span | None] = []
         words: list[int | None] = []
         count = 1 + max((w for w, s in zip(kept.word_ids, kept.sequence_ids, strict=True) if s == 0), default=-1)
@@ -202,7 +207,7 @@ class Tokenizer:
         special = tuple(i in self.special_ids and i != self.mask_id for i in kept.ids)
         typed = [odd and token != self.special.get("unk") for odd, token in zip(special, kept.tokens, strict=True)]
         ids = [
-            self.mask_id if s is not None and not odd and any(overlap(s, h) for h in hidden) else i
+            self.mask_id if s is not None and not odd and any(overlap(s, h) for h in text.hidden) else i
             for i, s, odd in zip(kept.ids, spans, typed, strict=True)
         ]
         return Encoding(
@@ -215,6 +220,11 @@ class Tokenizer:
             words=tuple(words),
             special=special,
             mask_id=self.mask_id,
+            picked=tuple(
+                i
+                for i, span in enumerate(spans)
+                if any(overlap(span or Span(TOKENS, i, i + 1), picked) for picked in text.picked)
+            ),
         )
 
     def slice(self, encoding: Encoding, position: int) -> str:

@@ -51,6 +51,7 @@ class Library:
                     self.loaded.move_to_end(key)
                     return self.loaded[key]
             checkpoint = load(folder, name=name, precision=precision)  # type: ignore[arg-type]
+            checkpoint.memo.limit = self.settings.cache_mb * 1_000_000
             with self.lock:
                 self.loaded[key] = checkpoint
                 self.drop()

@@ -1,0 +1,129 @@
+"""A pass is run once a text, whatever is asked of it in whatever order; what follows from it is what a pass gives."""
+
+import threading
+import time
+
+import pytest
+import torch
+
+from bertexplorer.analysis import fill_mask, layers, next_sentence, tokenization
+from bertexplorer.engine import attentions, forward, head_outputs, hidden_states, layer_log_probs, masked_log_probs
+from bertexplorer.engine import value_norms as engine_value_norms
+from bertexplorer.model.encoder import Encoder
+from bertexplorer.model.load import load
+from bertexplorer.model.memo import Memo
+from bertexplorer.model.text import Text
+from tests.engine.conftest import Twin, make_twin
+
+CLOSE = {"rtol": 0, "atol": 1e-5}
+
+
+class Count:
+    """How often an encoder runs from the first layer on, and from a later one."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.whole = self.late = 0
+        run = Encoder.from_embeddings
+
+        def counted(encoder: Encoder, *given: object, **named: object) -> object:
+            self.late += bool(named.get("first_layer"))
+            self.whole += not named.get("first_layer")
+            return run(encoder, *given, **named)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Encoder, "from_embeddings", counted)
+
+
+def test_what_follows_from_a_pass_is_what_transformers_gives(twin: Twin) -> None:
+    for encoding in twin.encodings:
+        with torch.no_grad():
+            out = twin.theirs(torch.tensor([encoding.ids]), output_hidden_states=True, output_attentions=True)
+        torch.testing.assert_close(attentions(twin.ours, encoding), torch.cat(out.attentions), **CLOSE)
+        found, theirs = hidden_states(twin.ours, encoding), torch.cat(out.hidden_states)
+        torch.testing.assert_close(found, theirs, rtol=0, atol=2e-5)
+
+
+def test_head_outputs_and_norms_are_those_of_the_formula(twin: Twin) -> None:
+    encoding, ours = twin.encodings[0], twin.ours
+    ran = forward(ours, [encoding], attention=True, head_outputs=True)
+    torch.testing.assert_close(head_outputs(ours, encoding), torch.cat(ran.head_outputs), **CLOSE)
+    found = engine_value_norms(ours, encoding)
+    size = ours.config.head_size
+    for at, layer in enumerate(ours.encoder.layers):
+        x = layer.attention_norm(ran.hidden[at][0]) if layer.pre else ran.hidden[at][0]
+        for head in range(ours.config.num_heads):
+            mine = slice(head * size, (head + 1) * size)
+            weight, bias = layer.attention.value.weight[mine], layer.attention.value.bias
+            value = x @ weight.T + (0 if bias is None else bias[mine])
+            for i in range(len(encoding)):
+                for j in range(len(encoding)):
+                    given = ran.attention[at][0, head, i, j] * (layer.attention.output.weight[:, mine] @ value[j])
+                    assert found[at, head, i, j] == pytest.approx(float(given.norm()), abs=1e-5)
+
+
+def test_a_second_question_about_a_text_starts_no_pass(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = make_twin(twin.name, twin.ours.folder).ours  # with nothing remembered
+    encoding, count = ours.tokenizer.encode("The capital of france is [MASK]."), Count(monkeypatch)
+    first = next(masked_log_probs(ours, [encoding]))
+    assert (count.whole, count.late) == (1, 0)
+    layer_log_probs(ours, encoding, encoding.masked)
+    attentions(ours, encoding)
+    head_outputs(ours, encoding)
+    assert (count.whole, count.late) == (1, 0)
+    whole = hidden_states(ours, encoding)  # the last layer at the other tokens too
+    assert (count.whole, count.late) == (1, 1)
+    again = next(masked_log_probs(ours, [encoding]))
+    torch.testing.assert_close(again, first, **CLOSE)
+    torch.testing.assert_close(whole[-1:], forward(ours, [encoding, encoding]).last[:1].float(), **CLOSE)
+    hidden_states(ours, ours.tokenizer.encode("The capital of england is [MASK]."))
+    assert (count.whole, count.late) == (3, 1)  # one by the line above
+
+
+def test_views_of_one_text_share_one_pass(bundled, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    mini, count = load(bundled, name="mini", precision="fp32", device="cpu"), Count(monkeypatch)
+    text = Text("The man went to the [MASK].", "He bought milk.")
+    for view in (fill_mask, layers, tokenization):
+        view.run(mini, text)
+    assert (count.whole, count.late) == (1, 0)
+    next_sentence.run(mini, text)  # (A, B) and (B, A) go through the encoder together
+    assert count.whole == 2
+
+
+def test_what_is_changed_is_never_taken_from_the_memo(twin: Twin) -> None:
+    encoding = twin.encodings[0]
+    plain = next(masked_log_probs(twin.ours, [encoding]))
+    causal = next(masked_log_probs(twin.ours, [encoding], causal=True))
+    assert (plain - causal).abs().max() > 1e-3
+    torch.testing.assert_close(next(masked_log_probs(twin.ours, [encoding])), plain, rtol=0, atol=0)
+
+
+def test_a_memo_keeps_to_its_bytes_and_forgets_the_oldest() -> None:
+    memo = Memo(limit=100)
+    for key in "abcd":
+        memo.get(key, lambda key=key: key.upper(), lambda value: 30)
+        memo.get("a", lambda: pytest.fail("made twice"), len)
+    assert list(memo.kept) == ["c", "d", "a"] and memo.num_bytes == 90
+    memo.get("huge", lambda: "x", lambda value: 101)
+    assert memo.num_bytes <= 100 and "huge" not in memo.kept
+
+
+def test_callers_at_the_same_time_share_what_one_makes() -> None:
+    memo, made, found = Memo(), [], []
+
+    def make() -> int:
+        made.append(1)
+        time.sleep(0.05)
+        return 7
+
+    threads = [threading.Thread(target=lambda: found.append(memo.get("k", make, lambda v: 1))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [7] * 8 and len(made) == 1
+
+
+def test_an_error_is_told_and_not_kept() -> None:
+    memo = Memo()
+    with pytest.raises(ZeroDivisionError):
+        memo.get("k", lambda: 1 // 0, lambda v: 1)
+    assert memo.get("k", lambda: 5, lambda v: 1) == 5
