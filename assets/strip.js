@@ -1,7 +1,9 @@
 // The strip's behaviour: press, arrow keys, focus kept across answers, and the link in the address bar.
-let focused = -1, keep = false, opened = false;
-let presses = 0, wanted = null;  // presses sent so far, and the spans that the last one wants hidden
+let focused = -1, keep = false, opened = false, down = null;
+let presses = 0, wanted = null;  // presses sent so far, and the spans that the last one wants hidden, or picked
 const chips = () => [...element.querySelectorAll("button.chip")];
+const strip = () => element.querySelector(".strip");
+const picks = () => strip()?.dataset.picks === "1";
 const on = (chip) => chip.getAttribute("aria-pressed") === "true";
 const settle = () => {
   const all = chips();
@@ -12,34 +14,41 @@ const settle = () => {
   keep = false;
 };
 const publish = () => {
-  const strip = element.querySelector(".strip");
-  if (!strip) return;
-  if (opened) history.replaceState(null, "", strip.dataset.link);
+  if (!strip()) return;
+  if (opened) history.replaceState(null, "", strip().dataset.link);
   opened = true;
 };
-const catchUp = () => {
-  // An answer to an earlier press has come: show what the last press wants until its own answer is here.
-  const answered = element.querySelector(".strip")?.dataset.press;
-  if (!wanted || !answered || Number(answered) >= presses) { wanted = null; return; }
+const show = () => {
+  // Until the answer is here, the chips show what the last press wants.
   for (const chip of chips()) {
-    const pressed = chip.dataset.typed === "1" || wanted.has(chip.dataset.span);
+    const pressed = (!picks() && chip.dataset.typed === "1") || wanted.has(chip.dataset.span);
     if (pressed !== on(chip)) { chip.setAttribute("aria-pressed", String(pressed)); chip.classList.add("pending"); }
   }
 };
-element.addEventListener("click", (event) => {
-  const chip = event.target.closest("button.chip");
-  if (!chip) return;
+const catchUp = () => {
+  const answered = strip()?.dataset.press;
+  if (!wanted || !answered || Number(answered) >= presses) { wanted = null; return; }
+  show();
+};
+const press = (chip, several) => {
   focused = chips().indexOf(chip);
   keep = true;
-  const fill = chip.dataset.typed === "1" ? chip.dataset.span : "";
-  const to = String(!on(chip));
-  for (const same of chips().filter((c) => c.dataset.span === chip.dataset.span)) {  // pieces of one character
-    same.setAttribute("aria-pressed", to);
-    same.classList.add("pending");
-  }
-  wanted = new Set(chips().filter((c) => on(c) && c.dataset.typed === "0").map((c) => c.dataset.span));
+  const span = chip.dataset.span, before = chips().filter((c) => on(c) && (picks() || c.dataset.typed === "0"));
+  const fill = !picks() && chip.dataset.typed === "1" ? span : "";
+  const others = picks() && !several ? [] : before.map((c) => c.dataset.span).filter((s) => s !== span);
+  wanted = new Set(on(chip) ? others : [...others, span]);
+  if (fill) wanted.delete(span);
+  show();
   presses += 1;
-  trigger("click", { hidden: [...wanted].join(","), fill, press: presses });
+  trigger("click", { [picks() ? "picked" : "hidden"]: [...wanted].join(","), fill, press: presses });
+};
+element.addEventListener("pointerdown", (event) => { down = event.target.closest("button.chip"); });
+element.addEventListener("click", (event) => {
+  // An answer that comes while the finger is down replaces the chips: then the press is that of the new chip.
+  const replaced = down && !down.isConnected ? chips().find((c) => c.dataset.span === down.dataset.span) : null;
+  const chip = replaced || event.target.closest("button.chip");
+  down = null;
+  if (chip) press(chip, event.shiftKey || event.ctrlKey || event.metaKey);
 });
 element.addEventListener("keydown", (event) => {
   const all = chips();

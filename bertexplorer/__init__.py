@@ -44,6 +44,7 @@ analysis/words.py             words that a person names, scored in a blank
 analysis/receipt.py           a result as CSV, JSON and the Python that repeats it, and what exactly made it
 
 figures/style.py              how figures look: one hue, numbers as people say them
+figures/difference.py         two results of one analysis, those numbers first that differ most
 figures/fill_mask.py          a bar for each answer, blank by blank
 figures/decoding.py           what each method puts where and when; what it claims against what it is worth
 figures/pseudo_likelihood.py  how surprising each token is, and the colours of the strip
@@ -61,7 +62,8 @@ store/library.py              a checkpoint by name: found, loaded once, shared, 
 ui/quick.py                   gradio imported without the editor stubs that take half of its import time
 ui/launch.py                  the page put on its port, in its look
 ui/page.py                    workbench, views, one figure, picker, and which event leads to which handler
-ui/handlers.py                the components read into a State, and an Answer written back to them
+ui/handlers.py                what happens at each event of the page
+ui/screen.py                  the components, read into a State, and an Answer written back to them
 ui/explore.py                 what happens when a person types, presses, picks: look up, analyse, draw
 ui/turns.py                   of the answers to one browser tab only the newest is shown
 ui/state.py                   all that a person has set, to and from the address bar's link

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 FLOOR = 1e-4  # a word must be at least this probable in one of the two to be named
+KEYS, MEASURE = ("token",), "log_ratio"
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_MASKS = 20
 METHODS = ("independent", "left to right", "most certain first", "beam")
+KEYS, MEASURE = ("method", "order"), "log_probability"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 MAX_BLANKS = 20
+KEYS, MEASURE = ("mask", "kind", "token"), "probability"
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_FOLLOWED = 8
 BY_ITSELF = 3  # of the final answers, followed where no word is named
+KEYS, MEASURE = ("layer", "kind", "token"), "probability"
 
 
 @dataclass(frozen=True)

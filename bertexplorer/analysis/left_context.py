@@ -16,6 +16,8 @@ from bertexplorer.model.text import Text
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
+KEYS, MEASURE = ("context", "token"), "probability"
+
 
 @dataclass(frozen=True)
 class Options:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Hide = Literal["the piece", "the rest of its word too"]
 
+KEYS, MEASURE = ("position", "token"), "probability"
+
 
 @dataclass(frozen=True)
 class Options:

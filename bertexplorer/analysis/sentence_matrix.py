@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MAX_SENTENCES = 12
 END = re.compile(r"[.!?…][\"'”’)\]]*[^\S\n]+(?=[\"'“‘(\[]*(\w))|\n")
+KEYS, MEASURE = ("first", "second"), "is_next"
 
 
 @dataclass(frozen=True)

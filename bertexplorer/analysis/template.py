@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MAX_FILLINGS = 64
 SLOT = re.compile(r"\{([^{}|]*(?:\|[^{}|]*)+)\}")
+KEYS, MEASURE = ("filling", "word"), "probability"
 
 
 @dataclass(frozen=True)

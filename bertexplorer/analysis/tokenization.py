@@ -16,6 +16,8 @@ from bertexplorer.model.text import Encoding, Text, Tokenizer
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
+KEYS, MEASURE = ("place", "token"), "norm_sum"
+
 
 @dataclass(frozen=True)
 class Options:

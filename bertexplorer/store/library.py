@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,25 @@ class Library:
         from bertexplorer.model.precision import NAMES, best_device, resolve
 
         key = (str(folder), NAMES[resolve(precision, best_device())])  # type: ignore[arg-type]
+        return self.once(key, lambda: load(folder, name=name, precision=precision))  # type: ignore[arg-type]
+
+    def control(self, name: str, precision: str = "auto") -> "Checkpoint":
+        """A checkpoint of the shape, tokenizer and heads of *name* that has learnt nothing: the same random weights
+        every time, in fp32. What it shows too comes from the architecture, not from training."""
+        real = self.get(name, precision)
+
+        def make() -> "Checkpoint":
+            from bertexplorer.model.initialise import fresh
+
+            made = fresh(real.hf_config, real.tokenizer, list(real.heads), seed=0, name=f"{name}, random weights")
+            for module in (made.encoder, *made.heads.values()):
+                module.requires_grad_(False).eval()
+            return made
+
+        return self.once((str(real.folder), "random"), make)
+
+    def once(self, key: tuple[str, str], make: "Callable[[], Checkpoint]") -> "Checkpoint":
+        """The loaded checkpoint of *key*, made by one caller while others wait for it."""
         with self.lock:
             gate = self.loading[key]  # after find, so that what people mistype leaves nothing behind
         with gate:
@@ -50,7 +69,7 @@ class Library:
                 if key in self.loaded:
                     self.loaded.move_to_end(key)
                     return self.loaded[key]
-            checkpoint = load(folder, name=name, precision=precision)  # type: ignore[arg-type]
+            checkpoint = make()
             checkpoint.memo.limit = self.settings.cache_mb * 1_000_000
             with self.lock:
                 self.loaded[key] = checkpoint

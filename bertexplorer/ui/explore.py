@@ -15,13 +15,13 @@ from bertexplorer import engine
 from bertexplorer.analysis import receipt
 from bertexplorer.analysis.fill_mask import encode_masked
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import Figure
+from bertexplorer.figures import Figure, difference
 from bertexplorer.knobs import build, settings
-from bertexplorer.model.text import Encoding, Span
+from bertexplorer.model.text import TOKENS, Encoding, Span
 from bertexplorer.store.library import Library
 from bertexplorer.ui import strip
 from bertexplorer.ui.state import State, follow, scrub, to_link
-from bertexplorer.ui.tabs import TABS, slug
+from bertexplorer.ui.tabs import TABS, picks, slug
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -34,16 +34,27 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
+class Beside:
+    """The same view of another checkpoint, or of another text."""
+
+    name: str
+    figure: Figure | str
+    said: str
+    difference: Figure | None
+
+
+@dataclass(frozen=True)
 class Answer:
     """What the page shows for a state; None keeps what stands there."""
 
     state: State
     strip: str | None = None
-    figure: Figure | None = None
+    figure: Figure | str | None = None
     said: str = ""
     took_ms: float = 0.0
     error: str = ""
     checkpoint: Checkpoint | None = None
+    beside: Beside | None = None
 
 
 class Explore:
@@ -60,13 +71,16 @@ class Explore:
             encoding = checkpoint.tokenizer.encode(state.as_text)
             drawn = self.strip(checkpoint, encoding, state)
             tab = VIEWS[state.view]
-            options = self.options(state)
             started = time.perf_counter()
-            result = tab.analysis.run(checkpoint, state.as_text, options=options)
+            result = self.analyse(checkpoint, state)
             took = 1000 * (time.perf_counter() - started)
             if hasattr(tab.figure, "colours"):
                 drawn = self.strip(checkpoint, encoding, state, tab.figure.colours(result))
-            return Answer(state, drawn, tab.figure.draw(result), tab.figure.say(result), took, "", checkpoint)
+            figure = tab.figure.draw(result)
+            beside = self.beside(state, result) if state.against else None
+            if beside and isinstance(figure, Figure) and isinstance(beside.figure, Figure):
+                difference.one_scale(figure, beside.figure)
+            return Answer(state, drawn, figure, tab.figure.say(result), took, "", checkpoint, beside)
         except ExplorerError as error:
             return Answer(state, drawn or "", error=str(error), checkpoint=checkpoint)
         except Exception:
@@ -75,20 +89,52 @@ class Explore:
             told = f"Something went wrong that should not have (error {number} in the log). Your text is kept."
             return Answer(state, drawn, error=told, checkpoint=checkpoint)
 
+    def analyse(self, checkpoint: Checkpoint, state: State) -> Any:
+        """The result of the view's analysis."""
+        return VIEWS[state.view].analysis.run(checkpoint, state.as_text, options=self.options(state))
+
+    def beside(self, state: State, result: Any) -> Beside:
+        """What *state* is compared with. Raises ExplorerError as the other one alone would."""
+        tab, other = VIEWS[state.view], self.counterpart(state)
+        checkpoint = (
+            self.library.control(state.checkpoint, state.precision)
+            if state.against == "random weights"
+            else self.library.get(other.checkpoint, state.precision)
+        )
+        found = self.analyse(checkpoint, other)
+        names = (state.text, other.text) if state.against == "another text" else (state.checkpoint, checkpoint.name)
+        drawn = difference.draw(tab.analysis, result, found, names)
+        return Beside(names[1], tab.figure.draw(found), tab.figure.say(found), drawn)
+
+    def counterpart(self, state: State) -> State:
+        """*state* with the other checkpoint or text in its place."""
+        if state.against == "another checkpoint":
+            return replace(state, checkpoint=state.other.strip())
+        if state.against == "another text":
+            return replace(state, text=state.other, hidden=(), picked=())
+        return state
+
     def options(self, state: State) -> Any:
         return build(VIEWS[state.view].analysis.Options, dict(state.options))
 
     def strip(
         self, checkpoint: Checkpoint, encoding: Encoding, state: State, colours: Mapping[int, float] | None = None
     ) -> str:
-        return strip.draw(checkpoint, encoding, to_link(state, DEFAULTS[state.view]), colours)
+        link = to_link(state, DEFAULTS[state.view])
+        return strip.draw(checkpoint, encoding, link, colours, picks=picks(VIEWS[state.view]))
 
     def typed(self, before: State, text: str, pair: str) -> State:
-        """The text was edited: hidden words stay hidden where they still stand."""
+        """The text was edited: hidden and picked words stay so where they still stand."""
         text, pair = scrub(text), scrub(pair)
-        hidden = follow(before.hidden, 0, self.prepared(before, 0), self.prepared(replace(before, text=text), 0))
-        hidden = follow(hidden, 1, self.prepared(before, 1), self.prepared(replace(before, pair=pair), 1))
-        return replace(before, text=text, pair=pair, hidden=hidden)
+        if (text, pair) == (before.text, before.pair):
+            return before
+        old = [self.prepared(before, side) for side in (0, 1)]
+        new = [self.prepared(replace(before, text=text, pair=pair), side) for side in (0, 1)]
+        hidden, picked = before.hidden, tuple(span for span in before.picked if span.side != TOKENS)
+        for side in (0, 1):
+            hidden = follow(hidden, side, old[side], new[side])
+            picked = follow(picked, side, old[side], new[side])
+        return replace(before, text=text, pair=pair, hidden=hidden, picked=picked)
 
     def prepared(self, state: State, side: int) -> str:
         """The text as spans count its characters; as typed if it cannot be prepared (the answer will say why)."""
@@ -129,7 +175,7 @@ class Explore:
         name = f"{state.view}_{re.sub(r'[^A-Za-z0-9.-]+', '-', checkpoint.name)}_{checkpoint.precision}"
         if kind == "python":
             return f"{name}.py", receipt.as_python(analysis, checkpoint, text, options)
-        rows = analysis.rows(analysis.run(checkpoint, text, options=options))
+        rows = analysis.rows(self.analyse(checkpoint, state))
         if kind == "csv":
             made = receipt.told(checkpoint)
             return f"{name}.csv", receipt.as_csv([{**row, "made_with": made} for row in rows])

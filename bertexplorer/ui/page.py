@@ -13,7 +13,8 @@ from bertexplorer.ui import pieces
 from bertexplorer.ui.explore import VIEWS, Explore
 from bertexplorer.ui.forms import form
 from bertexplorer.ui.handlers import Handlers
-from bertexplorer.ui.state import State
+from bertexplorer.ui.screen import Screen
+from bertexplorer.ui.state import COMPARED, State
 
 OPENING = State(VIEWS["fill-mask"].EXAMPLES[0].text)
 LIMIT = 16  # handlers of one kind at a time
@@ -26,6 +27,7 @@ class Buttons:
     insert: gr.Button
     unhide: gr.Button
     second: gr.Button
+    versus: gr.Button
     exports: dict[str, gr.Button]
     payload: gr.Textbox  # a file on its way to the browser
 
@@ -37,12 +39,13 @@ def build(library: Library, settings: Settings) -> gr.Blocks:
         with gr.Row(elem_id="top"):
             gr.HTML(pieces.HEADER, apply_default_css=False, min_width=240)
             chooser = picker(library, opening)
-        bench, insert, unhide, second = workbench(opening)
+        bench, buttons = workbench(opening)
+        nav = gr.HTML(pieces.nav(opening.view), js_on_load=script("views.js"), elem_id="nav", apply_default_css=False)
         stage, exports = figure(opening)
         forms = {view: form(tab.analysis.Options, view, view == opening.view) for view, tab in VIEWS.items()}
-        handlers = Handlers(Explore(library), opening, **bench, **stage, **chooser, forms=forms)
-        buttons = Buttons(insert, unhide, second, exports, gr.Textbox(visible=False))
-        wire(handlers, buttons, blocks)
+        screen = Screen(opening, **bench, **stage, **chooser, nav=nav, forms=forms)
+        buttons = Buttons(**buttons, exports=exports, payload=gr.Textbox(visible=False))
+        wire(Handlers(Explore(library), screen), screen, buttons, blocks)
     return blocks
 
 
@@ -51,16 +54,21 @@ def page_opening(settings: Settings) -> State:
     return replace(OPENING, checkpoint=settings.checkpoint, precision=settings.precision)
 
 
-def workbench(opening: State) -> tuple[dict[str, Component], gr.Button, gr.Button, gr.Button]:
-    """The text, once, and its strip of chips."""
+def workbench(opening: State) -> tuple[dict[str, Any], dict[str, gr.Button]]:
+    """The text, once, its strip of chips, and what it is compared with."""
     with gr.Column(elem_id="workbench"):
         text = gr.Textbox(opening.text, label="Your sentence", lines=1, max_lines=6, elem_id="text", container=False)
         pair = gr.Textbox("", label="Second sentence", lines=1, max_lines=6, elem_id="pair", visible=False)
         strip = gr.HTML("", js_on_load=script("strip.js"), elem_id="strip", apply_default_css=False)
         with gr.Row(elem_id="actions"):
-            insert = gr.Button("Insert [MASK]", size="sm")
-            unhide = gr.Button("Show all words", size="sm")
-            second = gr.Button("Second sentence", size="sm")
+            labels = {"insert": "Insert [MASK]", "unhide": "Show all words", "second": "Second sentence"}
+            buttons = {name: gr.Button(label, size="sm") for name, label in labels.items()}
+            buttons["versus"] = gr.Button("Compare", size="sm")
+            upload = gr.UploadButton("Upload lines", size="sm", file_types=[".txt", ".csv", ".tsv"], visible=False)
+        with gr.Row(elem_id="comparing", visible=False) as comparing:
+            choices = [(name or "nothing", name) for name in COMPARED]
+            against = gr.Radio(choices, value="", label="Compare with", elem_id="against")
+            other = gr.Textbox("", label="Name of the checkpoint, or the other text", elem_id="other", visible=False)
         examples = gr.HTML(
             pieces.examples(VIEWS[opening.view]),
             js_on_load=script("examples.js"),
@@ -70,21 +78,30 @@ def workbench(opening: State) -> tuple[dict[str, Component], gr.Button, gr.Butto
     memory = gr.JSON(visible=False)
     message = gr.HTML("", elem_id="message", apply_default_css=False)
     found = {"text": text, "pair": pair, "strip": strip, "examples": examples, "memory": memory, "message": message}
-    return found, insert, unhide, second
+    return {**found, "upload": upload, "comparing": comparing, "against": against, "other": other}, buttons
 
 
 def figure(opening: State) -> tuple[dict[str, Component], dict[str, gr.Button]]:
-    """The views to choose from, the figure of the one on the screen, what it says, and the ways to take it along."""
-    choices = [(tab.TITLE, view) for view, tab in VIEWS.items()]
-    view = gr.Radio(choices, value=opening.view, label="View", elem_id="views", container=False)
+    """The figure of the view on the screen, what it says, what stands beside it, and the ways to take it along."""
     question = gr.HTML(pieces.question(VIEWS[opening.view]), elem_id="question", apply_default_css=False)
-    plot = gr.Plot(show_label=False, container=False, elem_id="figure")
-    caption = gr.HTML("", js_on_load=script("caption.js"), elem_id="caption", apply_default_css=False)
+    with gr.Row(elem_id="stage"):
+        with gr.Column(min_width=320):
+            plot = gr.Plot(show_label=False, container=False, elem_id="figure")
+            frame = gr.HTML("", elem_id="frame", apply_default_css=False)
+            caption = gr.HTML("", js_on_load=script("caption.js"), elem_id="caption", apply_default_css=False)
+        with gr.Column(min_width=320, visible=False, elem_id="beside") as aside:
+            heading = gr.HTML("", apply_default_css=False)
+            other_plot = gr.Plot(show_label=False, container=False)
+            other_caption = gr.HTML("", apply_default_css=False)
+    difference = gr.Plot(show_label=False, container=False, visible=False, elem_id="difference")
+    points = gr.HTML("", js_on_load=script("figure.js"), elem_id="points", apply_default_css=False)
     with gr.Row(elem_id="exports"):
         kinds = ("PNG", "SVG", "CSV", "JSON", "Python", "Link")
         exports = {kind: gr.Button(kind, size="sm", elem_id=f"export-{kind.lower()}") for kind in kinds}
         receipt = gr.HTML("", elem_id="receipt", apply_default_css=False)
-    return {"view": view, "question": question, "plot": plot, "caption": caption, "receipt": receipt}, exports
+    found = {"question": question, "plot": plot, "frame": frame, "caption": caption, "receipt": receipt}
+    beside = {"aside": aside, "heading": heading, "other_plot": other_plot, "other_caption": other_caption}
+    return {**found, **beside, "difference": difference, "points": points}, exports
 
 
 def picker(library: Library, opening: State) -> dict[str, Any]:
@@ -106,33 +123,46 @@ def picker(library: Library, opening: State) -> dict[str, Any]:
     return {"drawer": drawer, "checkpoint": checkpoint, "precision": precision, "facts": facts, "ready": ready}
 
 
-def wire(page: Handlers, buttons: Buttons, blocks: gr.Blocks) -> None:
+def wire(page: Handlers, screen: Screen, buttons: Buttons, blocks: gr.Blocks) -> None:
     """Every event and its handler. Each handler is given all that the page holds, so no event relies on another."""
     common: dict[str, Any] = {
         "concurrency_limit": LIMIT,
         "show_progress": "minimal",
-        "show_progress_on": [page.plot],
+        "show_progress_on": [screen.plot],
         "api_visibility": "private",
     }
     latest = {**common, "trigger_mode": "always_last"}
+    # with always_last gradio would send the data of the first press again
+    each = {**common, "trigger_mode": "multiple"}
     # gradio's `input` event hears key presses alone: no backspace, no paste, no phone keyboard
-    edits = [page.text.change, page.pair.change, *(c.change for _, _, c in page.settings())]
-    gr.on(edits, page.edit, page.inputs, page.shown, **latest)
-    # presses are sent at once: with always_last gradio would send the data of the first press again
-    page.strip.click(page.press, page.inputs, page.all, trigger_mode="multiple", **common)
-    page.examples.click(page.pick, page.inputs, page.all, trigger_mode="multiple", **common)
-    page.view.input(page.switch, page.inputs, page.all, **latest)
-    buttons.unhide.click(page.unhide, page.inputs, page.shown, **latest)
-    page.precision.input(page.switch, page.inputs, page.all, **latest)
-    fetched = page.checkpoint.input(page.fetch, [page.checkpoint, *page.inputs], [page.message, page.ready], **common)
-    fetched.then(page.use, [page.ready, *page.inputs], page.all, **common)
+    edits = [screen.text.change, screen.pair.change, *(c.change for _, _, c in screen.settings())]
+    gr.on([*edits, screen.precision.input], page.edit, screen.inputs, screen.shown, **latest)
+    for pressed, handler in (
+        (screen.strip, page.press),
+        (screen.examples, page.pick),
+        (screen.nav, page.switch),
+        (screen.points, page.jump),
+    ):
+        pressed.click(handler, screen.inputs, screen.all, **each)
+    buttons.unhide.click(page.unhide, screen.inputs, screen.shown, **latest)
+    compared = [screen.against.input, screen.other.submit, screen.other.blur]
+    gr.on(compared, page.compare, screen.inputs, [*screen.shown, screen.other], **latest)
+    box = screen.checkpoint
+    fetched = box.input(page.fetch, [box, *screen.inputs], [screen.message, screen.ready], **common)
+    fetched.then(page.use, [screen.ready, *screen.inputs], screen.all, **common)
     blocks.load(None, js=script("page.js"), api_visibility="private")
-    blocks.load(page.open, None, page.all, **common)
-    buttons.second.click(lambda: gr.update(visible=True), None, page.pair, api_visibility="private")
+    blocks.load(page.open, None, screen.all, **common)
+    for button, row in ((buttons.second, screen.pair), (buttons.versus, screen.comparing)):
+        button.click(lambda: gr.update(visible=True), None, row, api_visibility="private")
     buttons.insert.click(None, js=script("insert.js"), api_visibility="private")
+    export(page, screen, buttons, common)
+
+
+def export(page: Handlers, screen: Screen, buttons: Buttons, common: dict[str, Any]) -> None:
+    """The buttons that take the figure along, as a file or as a link."""
     for kind in ("CSV", "JSON", "Python"):
         made = buttons.exports[kind].click(
-            partial(page.export, kind.lower()), page.inputs, [buttons.payload, page.message], **common
+            partial(page.export, kind.lower()), screen.inputs, [buttons.payload, screen.message], **common
         )
         made.then(None, [buttons.payload], None, js=script("save.js"), api_visibility="private")
     for kind in ("PNG", "SVG"):

@@ -9,12 +9,47 @@ from typing import TYPE_CHECKING
 from bertexplorer.analysis.receipt import told, versions
 from bertexplorer.model.config import HEAD_WORDS
 from bertexplorer.store.catalogue import BY_NAME, CATALOGUE
+from bertexplorer.ui.tabs import TABS, slug
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 HEADER = """<header class="masthead"><h1>BERT Explorer</h1>
 <p>Click any word to hide it from BERT, and see what BERT would put there.</p></header>"""
+
+OTHER = {
+    "another checkpoint": "Type the name of the other checkpoint, and press Enter.",
+    "another text": "Type the other text, and press Enter.",
+}
+
+
+def nav(view: str) -> str:
+    """The topics, and the views of each, as two rows of tabs; the browser shows those of the chosen topic."""
+    topics = list(dict.fromkeys(tab.GROUP for tab in TABS))
+    upper = "".join(tab_button("topic", t, f'data-topic="{escape(t, quote=True)}"') for t in topics)
+    lower = "".join(
+        tab_button("view", tab.TITLE, f'data-topic="{escape(tab.GROUP, quote=True)}" data-view="{slug(tab)}" hidden')
+        for tab in TABS
+    )
+    return (
+        f'<div class="topics" role="tablist" aria-label="Topic" data-view="{escape(view, quote=True)}">{upper}</div>'
+        f'<div class="views" role="tablist" aria-label="View" hidden>{lower}</div>'
+    )
+
+
+def tab_button(kind: str, title: str, about: str) -> str:
+    return f'<button type="button" class="{kind}" role="tab" aria-selected="false" {about}>{escape(title)}</button>'
+
+
+def framed(document: str) -> str:
+    """A whole HTML page inside the page, where its scripts reach nothing outside of it."""
+    source = escape(document, quote=True)
+    return f'<iframe class="frame" sandbox="allow-scripts" title="bertviz" srcdoc="{source}"></iframe>'
+
+
+def heading(name: str) -> str:
+    """What stands beside the answer."""
+    return f"<h3 class='beside'>{escape(name if len(name) <= 80 else name[:79] + '…')}</h3>"
 
 
 def question(tab: ModuleType) -> str:
@@ -36,7 +71,8 @@ def caption(said: str, note: str) -> str:
     """The figure said aloud, and how not to misread it."""
     return (
         f'<p class="said" role="status" dir="auto">{escape(said)}</p>'
-        f'<details class="misread"><summary>How not to misread this</summary><p>{escape(note)}</p></details>'
+        + f'<details class="misread"><summary>How not to misread this</summary><p>{escape(note)}</p></details>'
+        * bool(note)
     )
 
 

@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 
 from bertexplorer.model.text import Span, Text
 
-SPAN = re.compile(r"([01]):(\d{1,6})-(\d{1,6})")
+COMPARED = ("", "random weights", "another checkpoint", "another text")
+SPAN = re.compile(r"([012]):(\d{1,6})-(\d{1,6})")
 
 
 @dataclass(frozen=True)
@@ -18,14 +19,17 @@ class State:
     text: str
     pair: str = ""
     hidden: tuple[Span, ...] = ()
+    picked: tuple[Span, ...] = ()
     checkpoint: str = "mini"
     precision: str = "auto"
     view: str = "fill-mask"
     options: Mapping[str, Any] = field(default_factory=dict)
+    against: str = ""  # of COMPARED: what stands beside the answer
+    other: str = ""  # the other checkpoint or text
 
     @property
     def as_text(self) -> Text:
-        return Text(scrub(self.text), scrub(self.pair), self.hidden)
+        return Text(scrub(self.text), scrub(self.pair), self.hidden, self.picked)
 
 
 def scrub(text: str | None) -> str:
@@ -70,6 +74,10 @@ def to_link(state: State, defaults: Mapping[str, Any]) -> str:
         query["pair"] = state.pair
     if state.hidden:
         query["hidden"] = write_spans(state.hidden)
+    if state.picked:
+        query["picked"] = write_spans(state.picked)
+    if state.against:
+        query |= {"against": state.against, "versus": state.other}
     query["checkpoint"] = state.checkpoint
     if state.precision != "auto":
         query["precision"] = state.precision
@@ -88,6 +96,9 @@ def from_link(query: Mapping[str, str], otherwise: State, views: Mapping[str, Ma
         text=scrub(query["text"]),
         pair=scrub(query.get("pair")),
         hidden=spans_of(query.get("hidden", "")),
+        picked=spans_of(query.get("picked", "")),
+        against=query.get("against", "") if query.get("against") in COMPARED else "",
+        other=scrub(query.get("versus")),
         checkpoint=scrub(query.get("checkpoint")) or otherwise.checkpoint,
         precision=query.get("precision", otherwise.precision),
         view=view,

@@ -1,4 +1,4 @@
-"""The strip: the text as token chips, each a button that hides its token from the checkpoint or shows it again."""
+"""The strip: the text as token chips, each a button that hides its token from the checkpoint or picks it."""
 
 from __future__ import annotations
 
@@ -7,28 +7,37 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from bertexplorer.model.text import Encoding
+from bertexplorer.model.text import TOKENS, Encoding, Span
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 
-def draw(checkpoint: Checkpoint, encoding: Encoding, link: str, colours: Mapping[int, float] | None = None) -> str:
-    """HTML for the strip, everything a person typed escaped. *colours*: position -> 0 (pale) to 1 (dark)."""
+def draw(
+    checkpoint: Checkpoint,
+    encoding: Encoding,
+    link: str,
+    colours: Mapping[int, float] | None = None,
+    *,
+    picks: bool = False,
+) -> str:
+    """HTML for the strip, everything a person typed escaped. *colours*: position -> 0 (pale) to 1 (dark). *picks*: a
+    press picks a token; else it hides it, or shows it again."""
     parts = []
     keys = [(side_of(encoding, i), encoding.words[i]) for i in range(len(encoding))]
     last = {span.side: i for i, span in enumerate(encoding.spans) if span}
     for (side, word), group in groupby(range(len(encoding)), key=lambda i: keys[i]):
         pieces = list(group)
-        chips = "".join(chip(checkpoint, encoding, i, (colours or {}).get(i)) for i in pieces)
+        chips = "".join(chip(checkpoint, encoding, i, (colours or {}).get(i), picks) for i in pieces)
         joined = word is not None and len(pieces) > 1
         parts.append(f'<span class="word side-{side}">{chips}</span>' if joined else chips)
         if encoding.cut[side] and last[side] in pieces:
             parts.append(f'<span class="cut">cut here: {encoding.cut[side]:,} tokens left out</span>')
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in encoding.notes)
+    does = "pick it, with Shift to pick several" if picks else "hide it or to show it again"
     return (
-        f'<div class="strip" role="group" aria-label="Tokens. Press one to hide it or to show it again." dir="auto" '
-        f'data-link="{escape(link, quote=True)}" data-press="">{"".join(parts)}</div>{notes}'
+        f'<div class="strip" role="group" aria-label="Tokens. Press one to {does}." dir="auto" '
+        f'data-picks="{int(picks)}" data-link="{escape(link, quote=True)}" data-press="">{"".join(parts)}</div>{notes}'
     )
 
 
@@ -37,23 +46,31 @@ def side_of(encoding: Encoding, position: int) -> int:
     return span.side if span else encoding.segments[position]
 
 
-def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: float | None) -> str:
+def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: float | None, picks: bool = False) -> str:
     span = encoding.spans[position]
     side = side_of(encoding, position)
     label = label_of(checkpoint, encoding, position)
     title = f"token {position}, id {encoding.original_ids[position]}"
     unknown = encoding.tokens[position] == checkpoint.tokenizer.special.get("unk")
-    if span is None or span.start == span.end or (encoding.special[position] and not unknown):  # nothing to hide
+    special = span is None or span.start == span.end or (encoding.special[position] and not unknown)
+    if special and not picks:  # nothing to hide
         return f'<span class="chip special side-{side}" title="{title}">{escape(label)}</span>'
     masked = encoding.ids[position] == encoding.mask_id
     typed = encoding.original_ids[position] == encoding.mask_id
-    classes = f"chip side-{side}" + " masked" * masked + " more" * continues(checkpoint, encoding, position)
-    style = f' style="--p:{colour:.3f}"' if colour is not None and not masked else ""
-    classes += " tinted" * bool(style) + " dark" * (colour is not None and colour > 0.55 and not masked)
+    picked = picks and position in encoding.picked
+    classes = (
+        f"chip side-{side}" + " masked" * (masked and not picks) + " more" * continues(checkpoint, encoding, position)
+    )
+    classes += " special" * special + " picked" * picked
+    style = f' style="--p:{colour:.3f}"' if colour is not None and (picks or not masked) else ""
+    classes += " tinted" * bool(style) + " dark" * (bool(style) and (colour or 0) > 0.55)
     hides = f"hidden: {checkpoint.tokenizer.show(encoding.original_ids[position])}, " if masked and not typed else ""
+    if span is None or span.start == span.end or special:
+        span = Span(TOKENS, position, position + 1)
+    pressed = "true" if (picked if picks else masked) else "false"
     where = f"{span.side}:{span.start}-{span.end}"
     return (
-        f'<button type="button" class="{classes}" aria-pressed="{"true" if masked else "false"}" tabindex="-1" '
+        f'<button type="button" class="{classes}" aria-pressed="{pressed}" tabindex="-1" '
         f'data-span="{where}" data-typed="{int(typed)}" title="{escape(hides + title, quote=True)}"{style}>'
         f"{escape(checkpoint.tokenizer.mask_token if masked else label)}</button>"
     )

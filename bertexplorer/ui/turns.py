@@ -2,34 +2,56 @@
 
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass, replace
 
 from bertexplorer.ui.state import State
 
 TABS = 2000  # remembered; beyond that the one that asked longest ago is forgotten
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What one tab asked last."""
+
+    turn: int = 0
+    state: State | None = None
+    press: int = 0
+
+
 class Turns:
     """Counts what each tab asks for, and keeps what it asked last. Safe to call from many threads."""
 
     def __init__(self) -> None:
-        self.last: OrderedDict[str, tuple[int, State | None]] = OrderedDict()
+        self.last: OrderedDict[str, Asked] = OrderedDict()
         self.lock = threading.Lock()
 
     def take(self, tab: str, state: State | None) -> int:
         """The number of a new question of *tab*, higher than all before. None: what it asks is not known yet."""
         with self.lock:
-            turn, before = self.last.pop(tab, (0, None))
-            self.last[tab] = (turn + 1, state or before)
-            while len(self.last) > TABS:
-                self.last.popitem(last=False)
-            return turn + 1
+            before = self.last.get(tab, Asked())
+            return self.keep(tab, replace(before, turn=before.turn + 1, state=state or before.state)).turn
+
+    def overtaken(self, tab: str, press: int) -> bool:
+        """Whether a later press of *tab* has come before this one: each press tells all that is hidden by then, and
+        the requests of a browser need not arrive in the order they were sent."""
+        with self.lock:
+            before = self.last.get(tab, Asked())
+            self.keep(tab, replace(before, press=max(press, before.press)))
+            return press < before.press
+
+    def keep(self, tab: str, asked: Asked) -> Asked:
+        self.last[tab] = asked
+        self.last.move_to_end(tab)
+        while len(self.last) > TABS:
+            self.last.popitem(last=False)
+        return asked
 
     def holds(self, tab: str, turn: int) -> bool:
         """Whether *turn* is still the newest of *tab*."""
         with self.lock:
-            return self.last.get(tab, (turn, None))[0] == turn
+            return tab not in self.last or self.last[tab].turn == turn
 
     def asked(self, tab: str) -> State | None:
         """What *tab* asked last, whether it is answered yet or not."""
         with self.lock:
-            return self.last.get(tab, (0, None))[1]
+            return self.last.get(tab, Asked()).state

@@ -2,6 +2,8 @@
 
 from playwright.sync_api import Page, expect
 
+from bertexplorer.ui.tabs import TABS, slug
+
 TEXT = "#text textarea"
 
 
@@ -18,7 +20,13 @@ def chips(page: Page) -> list[str]:
 
 
 def choose_view(page: Page, title: str) -> None:
-    page.locator("#views label", has_text=title).click()
+    """Open the topic that the view stands under, then the view."""
+    tab = next(tab for tab in TABS if title == tab.TITLE)
+    page.locator("button.topic").get_by_text(tab.GROUP, exact=True).click()
+    button = page.locator(f'button.view[data-view="{slug(tab)}"]')
+    if button.get_attribute("aria-selected") != "true":
+        button.click()
+    expect(button).to_have_attribute("aria-selected", "true")
 
 
 def use_checkpoint(page: Page, name: str) -> None:
@@ -37,3 +45,10 @@ def expect_said(page: Page, words: str) -> None:
 
 def expect_message(page: Page, words: str) -> None:
     expect(page.locator("#message")).to_contain_text(words)
+
+
+def wait_until_idle(page: Page) -> None:
+    """Nothing is being answered any more, so that the page can be left without cutting a request off."""
+    expect(page.locator("#figure .wrap.minimal:not(.hide)")).to_have_count(0)
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(300)

@@ -43,7 +43,7 @@ def test_odd_characters_are_shown_as_they_are(page: Page) -> None:
     expect(page.locator(".note")).to_contain_text("😀")
 
 
-@pytest.mark.parametrize("view", ["Fill-mask", "Several masks", "Whole sentence", "Left side only", "Template"])
+@pytest.mark.parametrize("view", ["One mask", "Several masks", "Whole sentence", "Left side only", "Template"])
 def test_markup_in_the_text_stays_text(page: Page, view: str) -> None:
     choose_view(page, view)
     write(page, f"{{a|{CANARY.replace('|', '')}}} [MASK] {CANARY}")

@@ -2,7 +2,17 @@
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import TEXT, chip, chips, choose_view, expect_message, expect_said, use_checkpoint, write
+from tests.browser.steps import (
+    TEXT,
+    chip,
+    chips,
+    choose_view,
+    expect_message,
+    expect_said,
+    use_checkpoint,
+    wait_until_idle,
+    write,
+)
 
 
 def test_it_opens_with_an_answer(page: Page) -> None:
@@ -27,7 +37,7 @@ def test_type_hide_read_switch_reload(page: Page) -> None:
     expect(page.locator(".said")).not_to_have_text(on_mini)
     said, link = page.locator(".said").inner_text(), page.url
 
-    page.wait_for_load_state("networkidle")
+    wait_until_idle(page)
     page.goto(link)
     expect(page.locator(".said")).to_have_text(said)
     expect(page.locator("#receipt")).to_contain_text("roberta")
@@ -45,7 +55,7 @@ def test_a_link_restores_a_view_with_its_settings(page: Page) -> None:
     page.locator("#options-contrast input[type=number]").press("Enter")
     page.wait_for_url("**named=3**")
     said = page.locator(".said").inner_text()
-    page.wait_for_load_state("networkidle")
+    wait_until_idle(page)
     page.reload()
     expect(page.locator(".said")).to_have_text(said)
     expect(page.locator("#options-contrast input[type=number]")).to_have_value("3")
@@ -57,6 +67,20 @@ def test_quick_presses_are_all_kept(page: Page) -> None:
     expect(page.locator("button.chip.masked")).to_have_count(4)
     expect_said(page, "For mask 3")
     assert chips(page) == ["[CLS]", "[MASK]", "[MASK]", "of", "[MASK]", "is", "[MASK]", ".", "[SEP]"]
+
+
+def test_a_press_counts_when_its_chip_is_replaced_under_the_finger(page: Page) -> None:
+    before = page.locator(".said").inner_text()
+    chip(page, "capital").click()
+    box = chip(page, "of").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.evaluate("window.old = [...document.querySelectorAll('button.chip')].at(-1)")
+    page.mouse.down()
+    pressed = page.evaluate("([x, y]) => document.elementFromPoint(x, y).textContent", [box["x"] + 4, box["y"] + 4])
+    page.wait_for_function("!window.old.isConnected || document.querySelector('.said').textContent !== " + repr(before))
+    page.wait_for_timeout(300)
+    page.mouse.up()
+    expect(page.locator("button.chip.masked")).to_have_count(3 if pressed == "of" else 2)
 
 
 def test_a_typed_mask_takes_the_best_answer(page: Page) -> None:

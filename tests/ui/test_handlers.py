@@ -5,10 +5,12 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
+from bertexplorer.model.text import Span
 from bertexplorer.settings import Settings
 from bertexplorer.store.library import Library
 from bertexplorer.ui import page
-from bertexplorer.ui.handlers import Handlers, remembered
+from bertexplorer.ui.handlers import Handlers
+from bertexplorer.ui.screen import remembered
 
 
 @pytest.fixture(scope="module")
@@ -28,30 +30,30 @@ def asking(tab: str, **query: str) -> SimpleNamespace:
 
 
 def values(handlers: Handlers, text: str, memory: object = None) -> list[object]:
-    settings = [component.value for _, _, component in handlers.settings()]
-    return [memory, text, "", "auto", "fill-mask", *settings]
+    settings = [component.value for _, _, component in handlers.screen.settings()]
+    return [memory, text, "", "auto", "", "", *settings]
 
 
 def test_what_is_typed_before_the_page_has_opened_is_kept(handlers: Handlers) -> None:
     shown = handlers.edit(asking("early"), *values(handlers, "A robin is a [MASK]."))
-    assert "robin" in shown[handlers.strip]
+    assert "robin" in shown[handlers.screen.strip]
     (late,) = handlers.open(asking("early"))
-    assert late == {handlers.message: gr.skip()}
+    assert late == {handlers.screen.message: gr.skip()}
 
 
 def test_the_boxes_of_an_unopened_page_ask_nothing(handlers: Handlers) -> None:
     untouched = values(handlers, handlers.opening.text)
-    assert handlers.edit(asking("new"), *untouched) == {handlers.message: gr.skip()}
+    assert handlers.edit(asking("new"), *untouched) == {handlers.screen.message: gr.skip()}
     *_, opened = handlers.open(asking("new", text="A robin is a [MASK].", hidden="0:2-7"))
-    assert opened[handlers.text] == "A robin is a [MASK]." and "masked" in opened[handlers.strip]
+    assert opened[handlers.screen.text] == "A robin is a [MASK]." and "masked" in opened[handlers.screen.strip]
 
 
 def test_the_answer_on_the_screen_is_not_asked_again(handlers: Handlers) -> None:
     first = handlers.edit(asking("same"), *values(handlers, "A robin is a [MASK]."))
-    memory = first[handlers.memory]
+    memory = first[handlers.screen.memory]
     assert memory == remembered(handlers.turns.asked("same"))
     again = handlers.edit(asking("same"), *values(handlers, "A robin is a [MASK].", memory))
-    assert again == {handlers.message: gr.skip()}
+    assert again == {handlers.screen.message: gr.skip()}
 
 
 def test_a_press_is_kept_when_the_person_types_before_its_answer(handlers: Handlers) -> None:
@@ -59,7 +61,7 @@ def test_a_press_is_kept_when_the_person_types_before_its_answer(handlers: Handl
     handlers.edit(asking("quick"), *values(handlers, "A robin sings."))
     handlers.press(asking("quick"), event, *values(handlers, "A robin sings."))
     after = handlers.edit(asking("quick"), *values(handlers, "A robin sings well."))
-    assert after[handlers.memory]["hidden"] == "0:2-7"
+    assert after[handlers.screen.memory]["hidden"] == "0:2-7"
 
 
 def test_an_answer_that_comes_late_is_not_shown(handlers: Handlers, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,4 +73,38 @@ def test_an_answer_that_comes_late_is_not_shown(handlers: Handlers, monkeypatch:
         return answer(state)
 
     monkeypatch.setattr(handlers.explore, "answer", slow)
-    assert handlers.edit(asking("late"), *values(handlers, "Slow [MASK].")) == {handlers.message: gr.skip()}
+    assert handlers.edit(asking("late"), *values(handlers, "Slow [MASK].")) == {handlers.screen.message: gr.skip()}
+
+
+def test_a_press_that_arrives_after_a_later_one_changes_nothing(handlers: Handlers) -> None:
+    """Requests of one browser may change places on their way; each press tells all that is hidden by then."""
+    later = SimpleNamespace(_data={"hidden": "0:2-7,0:8-13", "fill": "", "press": 2})
+    early = SimpleNamespace(_data={"hidden": "0:2-7", "fill": "", "press": 1})
+    handlers.edit(asking("swap"), *values(handlers, "A robin sings."))
+    shown = handlers.press(asking("swap"), later, *values(handlers, "A robin sings."))
+    assert shown[handlers.screen.strip].count("masked") == 2
+    assert handlers.press(asking("swap"), early, *values(handlers, "A robin sings.")) == {
+        handlers.screen.message: gr.skip()
+    }
+    assert handlers.turns.asked("swap").hidden == later_spans()
+
+
+def later_spans() -> tuple[Span, ...]:
+    return (Span(0, 2, 7), Span(0, 8, 13))
+
+
+def test_a_point_of_the_figure_leads_where_it_says_and_nowhere_else(handlers: Handlers) -> None:
+    handlers.edit(asking("jump"), *values(handlers, "A robin is a [MASK]."))
+    event = SimpleNamespace(_data={"view": "layers", "set": {"top": 5, "evil": "x"}, "picked": ""})
+    shown = handlers.jump(asking("jump"), event, *values(handlers, "A robin is a [MASK]."))
+    state = handlers.turns.asked("jump")
+    assert state.view == "layers" and state.options == {"words": "", "top": 5}
+    assert shown[handlers.screen.forms["layers"].components["top"]] == 5
+    odd = SimpleNamespace(_data={"view": "../x", "set": "no", "picked": 7})
+    handlers.jump(asking("jump"), odd, *values(handlers, "A robin is a [MASK]."))
+    assert handlers.turns.asked("jump").view == "layers"
+
+
+def test_switching_to_no_view_says_so(handlers: Handlers) -> None:
+    shown = handlers.switch(asking("s"), SimpleNamespace(_data={"view": "<b>"}), *values(handlers, "A [MASK]."))
+    assert "There is no view" in shown[handlers.screen.message]

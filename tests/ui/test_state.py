@@ -24,10 +24,13 @@ def test_a_link_restores_everything_that_is_not_default() -> None:
         "A & b = c? #1 [MASK] é 日 😀",
         "second + half",
         (Span(0, 2, 3), Span(1, 0, 6)),
+        (Span(0, 4, 6), Span(2, 0, 1)),
         "google/x",
         "fp32",
         "contrast",
         {"other": "d & e", "named": 3},
+        "another text",
+        "é & ü",
     )
     again = reopened(state)
     assert again == State(**{**state.__dict__, "options": {"other": "d & e", "named": "3"}})
@@ -44,7 +47,7 @@ def test_a_link_without_a_text_is_the_opening() -> None:
 
 
 def test_unknown_views_and_spans_in_a_link_are_passed_over() -> None:
-    state = from_link({"text": "x", "view": "<b>", "hidden": "0:9-2,zz,2:1-3,0:1-3"}, OPENING, DEFAULTS)
+    state = from_link({"text": "x", "view": "<b>", "hidden": "0:9-2,zz,3:1-3,0:1-3"}, OPENING, DEFAULTS)
     assert state.view == OPENING.view
     assert state.hidden == (Span(0, 1, 3),)
 

@@ -1,4 +1,5 @@
-"""The views, left to right: each has TITLE, QUESTION, NOTE, EXAMPLES, an analysis and the figure that draws it."""
+"""The views, left to right: each has GROUP (its topic), TITLE, QUESTION, NOTE, EXAMPLES, an analysis and its figure.
+CHIPS = "pick": a press on a chip picks the token that the view is about, instead of hiding it."""
 
 from types import ModuleType
 
@@ -27,6 +28,11 @@ TABS: tuple[ModuleType, ...] = (
     tokenization,
     layers,
 )
+
+
+def picks(tab: ModuleType) -> bool:
+    """Whether a press on a chip picks it; else it hides it."""
+    return getattr(tab, "CHIPS", "hide") == "pick"
 
 
 def slug(tab: ModuleType) -> str:

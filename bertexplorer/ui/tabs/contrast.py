@@ -4,6 +4,7 @@ from bertexplorer.analysis import contrast as analysis  # noqa: F401
 from bertexplorer.figures import contrast as figure  # noqa: F401
 from bertexplorer.ui.example import Example
 
+GROUP = "Fill-mask"
 TITLE = "Two sentences"
 QUESTION = "What changes when one word of the sentence does?"
 NOTE = (

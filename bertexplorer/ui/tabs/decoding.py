@@ -4,6 +4,7 @@ from bertexplorer.analysis import decoding as analysis  # noqa: F401
 from bertexplorer.figures import decoding as figure  # noqa: F401
 from bertexplorer.ui.example import Example
 
+GROUP = "Fill-mask"
 TITLE = "Several masks"
 QUESTION = "How should several blanks be filled together?"
 NOTE = (

@@ -4,7 +4,8 @@ from bertexplorer.analysis import fill_mask as analysis  # noqa: F401
 from bertexplorer.figures import fill_mask as figure  # noqa: F401
 from bertexplorer.ui.example import Example
 
-TITLE = "Fill-mask"
+GROUP = "Fill-mask"
+TITLE = "One mask"
 QUESTION = "What would BERT put here?"
 NOTE = (
     "These are bets on which word people would write, not facts that BERT knows: it can be sure and wrong. Each blank "

@@ -4,6 +4,7 @@ from bertexplorer.analysis import layers as analysis  # noqa: F401
 from bertexplorer.figures import layers as figure  # noqa: F401
 from bertexplorer.ui.example import Example
 
+GROUP = "Layers"
 TITLE = "Layers"
 QUESTION = "When does BERT make up its mind?"
 NOTE = (

@@ -4,6 +4,7 @@ from bertexplorer.analysis import left_context as analysis  # noqa: F401
 from bertexplorer.figures import left_context as figure  # noqa: F401
 from bertexplorer.ui.example import Example
 
+GROUP = "Fill-mask"
 TITLE = "Left side only"
 QUESTION = "What does it mean to read in both directions?"
 NOTE = (

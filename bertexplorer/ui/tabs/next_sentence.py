@@ -4,7 +4,8 @@ from bertexplorer.analysis import next_sentence as analysis  # noqa: F401
 from bertexplorer.figures import next_sentence as figure  # noqa: F401
 from bertexplorer.ui.example import Example
 
-TITLE = "Next sentence"
+GROUP = "Next sentence"
+TITLE = "A pair"
 QUESTION = "Does B follow A?"
 NOTE = (
     "In training, B came from another document half of the time, so the answer rests on topic more than on order or "

@@ -4,6 +4,7 @@ from bertexplorer.analysis import pseudo_likelihood as analysis  # noqa: F401
 from bertexplorer.figures import pseudo_likelihood as figure  # noqa: F401
 from bertexplorer.ui.example import Example
 
+GROUP = "Fill-mask"
 TITLE = "Whole sentence"
 QUESTION = "How likely is this sentence, word by word?"
 NOTE = (

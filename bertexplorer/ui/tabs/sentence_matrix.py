@@ -4,6 +4,7 @@ from bertexplorer.analysis import sentence_matrix as analysis  # noqa: F401
 from bertexplorer.figures import sentence_matrix as figure  # noqa: F401
 from bertexplorer.ui.example import Example
 
+GROUP = "Next sentence"
 TITLE = "Paragraph"
 QUESTION = "Can BERT tell which sentence comes next?"
 NOTE = (

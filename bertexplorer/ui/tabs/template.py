@@ -4,6 +4,7 @@ from bertexplorer.analysis import template as analysis  # noqa: F401
 from bertexplorer.figures import template as figure  # noqa: F401
 from bertexplorer.ui.example import Example
 
+GROUP = "Fill-mask"
 TITLE = "Template"
 QUESTION = "What does a change of one word do, case by case?"
 NOTE = (

@@ -4,7 +4,8 @@ from bertexplorer.analysis import tokenization as analysis  # noqa: F401
 from bertexplorer.figures import tokenization as figure  # noqa: F401
 from bertexplorer.ui.example import Example
 
-TITLE = "Input"
+GROUP = "Input"
+TITLE = "Pieces"
 QUESTION = "What goes in?"
 NOTE = (
     "Pieces are what was frequent in the text that the vocabulary was made from, not parts that carry a meaning. A "

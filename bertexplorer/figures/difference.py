@@ -1,0 +1,105 @@
+"""Difference: two results of one analysis, number by number, those furthest apart first."""
+
+from types import ModuleType
+from typing import Any
+
+import plotly.graph_objects as go
+
+from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, finish, percent, safe
+
+DRAWN = 16  # rows
+ROW_HEIGHT = 40  # px
+
+
+def draw(analysis: ModuleType, first: Any, second: Any, names: tuple[str, str]) -> go.Figure | None:
+    """A line for each of the numbers that differ most; None where the rows of *analysis* do not say what its number is.
+
+    *analysis* has KEYS, the columns that say what a row is about, and MEASURE, the column of its number."""
+    if not hasattr(analysis, "MEASURE"):
+        return None
+    ours, theirs = (measured(analysis, result) for result in (first, second))
+    keys = sorted(dict.fromkeys([*ours, *theirs]), key=lambda k: -abs(ours.get(k, 0.0) - theirs.get(k, 0.0)))[:DRAWN]
+    if not keys:
+        return None
+    values = [v for k in keys for v in (ours.get(k), theirs.get(k)) if v is not None]
+    shares = all(0 <= v <= 1 for v in values)
+    low, high = min(0.0, *values), max(values) or 1.0
+    fig = go.Figure()
+    for row, key in enumerate(keys):
+        pair = [ours.get(key), theirs.get(key)]
+        if None not in pair:
+            line = {"color": GREY, "width": 3}
+            fig.add_scatter(x=pair, y=[row, row], mode="lines", line=line, opacity=0.4, hoverinfo="skip")
+    for side, (found, colour, symbol) in enumerate(((ours, ACCENT, "circle"), (theirs, ORANGE, "diamond"))):
+        there = [(row, found[key]) for row, key in enumerate(keys) if key in found]
+        fig.add_scatter(
+            x=[value for _, value in there],
+            y=[row for row, _ in there],
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 12},
+            customdata=[f"{safe(clip(names[side], 40))}: {shown(value, shares)}" for _, value in there],
+            hovertemplate="%{customdata}<extra></extra>",
+            cliponaxis=False,
+        )
+    labels = [safe(clip(name, 34)) for name in names_of(keys)]
+    told = [f"{label}: {change(ours.get(k), theirs.get(k), shares)}" for label, k in zip(labels, keys, strict=True)]
+    fig.add_scatter(
+        x=[low] * len(keys),
+        y=[row - 0.42 for row in range(len(keys))],
+        mode="text",
+        text=told,
+        textposition="middle right",
+        textfont={"size": 13, "color": TEXT, "family": MONO},
+        hoverinfo="skip",
+        cliponaxis=False,
+    )
+    marks = f'<span style="color:{ACCENT}">●</span> {safe(clip(names[0], 30))}<br>'
+    marks += f'<span style="color:{ORANGE}">◆</span> {safe(clip(names[1], 30))}'
+    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
+    fig.add_annotation(text=marks, showarrow=False, align="left", yshift=12, font={"size": 14}, **place)
+    room = 0.03 * (high - low)
+    ticks = {"tickformat": ".0%"} if shares else {}
+    fig.update_xaxes(range=[low - room, high + room], fixedrange=True, nticks=5, **ticks)
+    fig.update_yaxes(range=[len(keys) - 0.5, -0.9], visible=False, fixedrange=True)
+    return finish(fig, 110 + ROW_HEIGHT * len(keys), margin={"l": 8, "r": 16, "t": 64, "b": 36})
+
+
+def measured(analysis: ModuleType, result: Any) -> dict[tuple[object, ...], float]:
+    """What each row is about -> its number; the first of rows about the same."""
+    found: dict[tuple[object, ...], float] = {}
+    for row in analysis.rows(result):
+        if isinstance(value := row[analysis.MEASURE], int | float):
+            found.setdefault(tuple(row[key] for key in analysis.KEYS), float(value))
+    return found
+
+
+def names_of(keys: list[tuple[object, ...]]) -> list[str]:
+    """Each key without the parts that are the same in all of them."""
+    varying = [i for i in range(len(keys[0])) if len({key[i] for key in keys}) > 1] or list(range(len(keys[0])))
+    return [" · ".join(str(key[i]) for i in varying if key[i] != "") or "all" for key in keys]
+
+
+def one_scale(first: go.Figure, second: go.Figure) -> None:
+    """Two figures of one kind put on one scale, where the x axis or a colour scale has its ends in both."""
+    for name in ("xaxis", "xaxis2", "xaxis3"):
+        axes = [getattr(fig.layout, name, None) for fig in (first, second)]
+        ends = [axis.range if axis is not None else None for axis in axes]
+        if all(end is not None and all(isinstance(e, int | float) for e in end) for end in ends):
+            rising = ends[0][0] <= ends[0][1]
+            low, high = min(min(e) for e in ends), max(max(e) for e in ends)
+            for axis in axes:
+                axis.range = (low, high) if rising else (high, low)
+    for one, other in zip(first.data, second.data, strict=False):
+        if one.type == other.type == "heatmap" and None not in (one.zmax, other.zmax, one.zmin, other.zmin):
+            low, high = min(one.zmin, other.zmin), max(one.zmax, other.zmax)
+            one.update(zmin=low, zmax=high)
+            other.update(zmin=low, zmax=high)
+
+
+def shown(value: float, shares: bool) -> str:
+    return percent(value) if shares else f"{value:.3g}".replace("-", "−")
+
+
+def change(ours: float | None, theirs: float | None, shares: bool) -> str:
+    """Both numbers; where one of the two has no such row, that it is not listed."""
+    return " → ".join("not listed" if v is None else shown(v, shares) for v in (ours, theirs))

@@ -1,0 +1,174 @@
+"""Screen: the components of the page, read into a State, and an Answer written back to them."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from bertexplorer.store.library import PRECISIONS
+from bertexplorer.ui import pieces
+from bertexplorer.ui.example import Example
+from bertexplorer.ui.explore import DEFAULTS, VIEWS, Answer, Explore
+from bertexplorer.ui.forms import Form
+from bertexplorer.ui.state import COMPARED, State, spans_of, write_spans
+
+Updates = dict[Any, Any]
+
+
+@dataclass(eq=False)
+class Screen:
+    """What a person sees and sets. *memory* keeps the state that was answered last: in it the view, the hidden and the
+    picked spans with the texts that they count in, and the checkpoint in use (the box may hold one that could not be
+    loaded)."""
+
+    opening: State
+    text: gr.Textbox
+    pair: gr.Textbox
+    strip: gr.HTML
+    examples: gr.HTML
+    against: gr.Radio
+    other: gr.Textbox
+    comparing: gr.Row
+    upload: gr.UploadButton
+    memory: gr.JSON
+    message: gr.HTML
+    nav: gr.HTML
+    question: gr.HTML
+    plot: gr.Plot
+    frame: gr.HTML
+    caption: gr.HTML
+    aside: gr.Column
+    heading: gr.HTML
+    other_plot: gr.Plot
+    other_caption: gr.HTML
+    difference: gr.Plot
+    points: gr.HTML
+    receipt: gr.HTML
+    drawer: gr.Accordion
+    checkpoint: gr.Dropdown
+    precision: gr.Radio
+    facts: gr.HTML
+    ready: gr.Textbox
+    forms: dict[str, Form]
+
+    def settings(self) -> list[tuple[str, str, Component]]:
+        """(view, setting, component) for every setting of every view."""
+        return [(view, name, c) for view, form in self.forms.items() for name, c in form.components.items()]
+
+    @property
+    def inputs(self) -> list[Component]:
+        boxes = [self.memory, self.text, self.pair, self.precision, self.against, self.other]
+        return [*boxes, *(c for _, _, c in self.settings())]
+
+    @property
+    def shown(self) -> list[Any]:
+        """What every answer may change."""
+        return [
+            *(self.memory, self.strip, self.message, self.plot, self.frame, self.caption, self.receipt, self.nav),
+            *(self.question, self.examples, self.drawer, self.facts, self.upload),
+            *(self.aside, self.heading, self.other_plot, self.other_caption, self.difference),
+            *(form.row for form in self.forms.values()),
+        ]
+
+    @property
+    def all(self) -> list[Any]:
+        """What a link, an example or another checkpoint may change besides: what a person sets."""
+        boxes = [self.text, self.pair, self.checkpoint, self.precision, self.ready]
+        return [*self.shown, *boxes, self.against, self.other, self.comparing, *(c for _, _, c in self.settings())]
+
+    def state(self, explore: Explore, asked: State | None, values: tuple[Any, ...], **changed: Any) -> State:
+        """What the components say, after an edit of the text if there was one. What they do not say is as this tab of
+        a browser *asked* last, or else as its memory has it. *changed*: what else has changed since."""
+        memory, text, pair, precision, against, other, *given = values
+        before = replace(
+            asked or recalled(memory, self.opening),
+            precision=precision if precision in PRECISIONS else self.opening.precision,
+            against=against if against in COMPARED else "",
+            other=str(other or ""),
+        )
+        before = replace(before, **changed)
+        options = {
+            name: value for (of, name, _), value in zip(self.settings(), given, strict=True) if of == before.view
+        }
+        return replace(explore.typed(before, text, pair), options=options)
+
+    def show(self, answer: Answer) -> Updates:
+        """An answer as updates; what has no answer keeps its old, dimmed content."""
+        state, checkpoint, tab = answer.state, answer.checkpoint, VIEWS[answer.state.view]
+        out: Updates = {
+            self.memory: remembered(state),
+            self.message: pieces.message(answer.error),
+            self.question: pieces.question(tab),
+            self.examples: pieces.examples(tab),
+            self.nav: pieces.nav(state.view),
+            self.upload: gr.update(visible="lines" in getattr(tab.analysis, "NEEDS", ())),
+            **{form.row: gr.update(visible=view == state.view or "hidden") for view, form in self.forms.items()},
+        }
+        if answer.strip is not None:
+            out[self.strip] = answer.strip
+        if checkpoint is not None:
+            label = f"{checkpoint.name} · {checkpoint.num_parameters / 1e6:,.1f} M parameters · {checkpoint.precision}"
+            out |= {self.drawer: gr.update(label=label), self.facts: pieces.facts(checkpoint)}
+        if answer.figure is not None and checkpoint is not None:
+            framed = isinstance(answer.figure, str)
+            out[self.frame] = pieces.framed(str(answer.figure)) if framed else ""
+            if not framed:
+                out[self.plot] = answer.figure
+            out[self.caption] = pieces.caption(answer.said, tab.NOTE)
+            out[self.receipt] = pieces.receipt(checkpoint, answer.took_ms)
+            out |= self.compared(answer)
+        return out
+
+    def compared(self, answer: Answer) -> Updates:
+        """What stands beside an answer, or nothing."""
+        beside = answer.beside
+        if beside is None:
+            return {self.aside: gr.update(visible=False), self.difference: gr.update(visible=False)}
+        return {
+            self.aside: gr.update(visible=True),
+            self.heading: pieces.heading(beside.name),
+            self.other_plot: beside.figure,
+            self.other_caption: pieces.caption(beside.said, ""),
+            self.difference: gr.update(visible=beside.difference is not None, value=beside.difference),
+        }
+
+    def boxes(self, state: State) -> Updates:
+        """The boxes and settings that a person fills, where something else fills them."""
+        own = self.forms[state.view].components
+        settings = {own[name]: value for name, value in state.options.items() if name in own}
+        return {
+            self.text: state.text,
+            self.pair: gr.update(value=state.pair, visible=bool(state.pair)),
+            self.against: state.against,
+            self.other: gr.update(value=state.other, visible=state.against.startswith("another")),
+            self.comparing: gr.update(visible=bool(state.against)) if state.against else gr.skip(),
+            **settings,
+        }
+
+
+def remembered(state: State) -> dict[str, Any]:
+    return {**asdict(state), "hidden": write_spans(state.hidden), "picked": write_spans(state.picked)}
+
+
+def recalled(memory: Any, opening: State) -> State:
+    """The state in a page's memory, which comes from the browser: whatever is odd in it is as in *opening*."""
+    memory = memory if isinstance(memory, dict) else {}
+    return replace(
+        opening,
+        text=str(memory.get("text", opening.text)),
+        pair=str(memory.get("pair", "")),
+        checkpoint=str(memory.get("checkpoint", opening.checkpoint)),
+        view=memory["view"] if memory.get("view") in VIEWS else opening.view,
+        hidden=spans_of(str(memory.get("hidden", ""))),
+        picked=spans_of(str(memory.get("picked", ""))),
+    )
+
+
+def shown_in(example: Example, state: State) -> State:
+    """*state* with the text and the settings of *example*."""
+    options: Mapping[str, Any] = {**DEFAULTS[state.view], **example.options}
+    return replace(
+        state, text=example.text, pair=example.pair, hidden=(), picked=spans_of(example.picked), options=options
+    )
