@@ -1,5 +1,9 @@
 async () => {
-  // Save the figure on the screen as a picture, on white, with the sentence said aloud and the receipt under it.
+  // Save the figure on the screen as a picture, on white, with the sentence said aloud and the receipt under it. A
+  // figure that is a page of its own is saved as one.
+  const save = (url, name) => { const link = document.createElement("a"); link.href = url; link.download = name; link.click(); };
+  const view = new URLSearchParams(location.search).get("view") || "fill-mask", frame = document.querySelector("#frame iframe");
+  if (frame) { save(URL.createObjectURL(new Blob([frame.srcdoc], { type: "text/html" })), `${view}.html`); return; }
   const plot = document.querySelector("#figure .js-plotly-plot");
   if (!plot) return;
   const words = [
@@ -16,8 +20,5 @@ async () => {
   const note = { xref: "paper", yref: "paper", x: 0, y: 0, xanchor: "left", yanchor: "top", align: "left", showarrow: false };
   layout.annotations = [...(layout.annotations || []), { ...note, yshift: -44, text: lines.join("<br>"), font: { size: 13 } }];
   const url = await window.Plotly.toImage({ data: plot.data, layout: { ...layout, width, height: height + foot } }, { format: "FORMAT", width, height: height + foot, scale: 2 });
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = `${new URLSearchParams(location.search).get("view") || "fill-mask"}.FORMAT`;
-  link.click();
+  save(url, `${view}.FORMAT`);
 }

@@ -29,6 +29,8 @@ engine/run.py                 how a pass is run: batches under a token budget, l
 engine/pairs.py               the logits of next-sentence prediction, for many pairs at once
 engine/lens.py                the hidden state of every layer through the MLM head
 engine/inputs.py              the vectors that add up to the input of the first layer
+engine/neurons.py             the query and key vectors of every head
+engine/ablation.py            passes with heads switched off or replaced, many settings at once
 
 analysis/fill_mask.py         what the checkpoint would put in each blank, and how sure it is
 analysis/decoding.py          several masks filled four ways
@@ -39,6 +41,16 @@ analysis/template.py          one sentence with alternatives, {doctor|nurse}, fo
 analysis/next_sentence.py     does B follow A, in both orders, and against other candidates
 analysis/sentence_matrix.py   a paragraph: does each sentence follow each other one
 analysis/tokenization.py      what goes in: pieces, ids, and the norms of the vectors that add up
+analysis/input_vectors.py     the vectors that add up for one token, number by number
+analysis/nearest_pieces.py    the neighbours of a token in the table of word vectors
+analysis/heads.py             heads and layers as a person names them: 5·3
+analysis/merge.py             pieces merged to words, between which attention is shown
+analysis/attention.py         who looks at whom, in one head, several, or all side by side
+analysis/attention_flow.py    rollout and flow: what a token is made of, layers taken together
+analysis/alike.py             how far heads are apart, and a plane in which those distances hold best
+analysis/head_roles.py        what every head looks at, and which heads behave alike
+analysis/switchboard.py       heads switched off or replaced, each in turn too, and what the answer becomes
+analysis/bertviz.py           what BertViz's three views need, and no more than a browser can draw
 analysis/layers.py            when the answer forms: every layer through the MLM head
 analysis/words.py             words that a person names, scored in a blank
 analysis/receipt.py           a result as CSV, JSON and the Python that repeats it, and what exactly made it
@@ -54,6 +66,15 @@ figures/template.py           a row for each filling, a column for each word
 figures/next_sentence.py      both orders with their logits, the segments, the candidates ranked
 figures/sentence_matrix.py    a cell for every pair of sentences, the true neighbours framed
 figures/tokenization.py       the norms of the vectors, token by token
+figures/input_vectors.py      a stripe of colours for each vector, and their cosines
+figures/nearest_pieces.py     a bar for each neighbour, and where all other pieces lie
+figures/tiles.py              many matrices as one PNG, and the shades of attention
+figures/arcs.py               lines from the tokens that look to those looked at
+figures/attention.py          all heads as tiles, one map, or lines
+figures/attention_flow.py     token by token and layer by layer, beside raw attention
+figures/head_roles.py         a cell for each head with what it does, or a map of heads
+figures/switchboard.py        a cell for each head to press, and the answer with and without
+figures/bertviz.py            BertViz's own scripts in one sandboxed document
 figures/layers.py             a row for each layer, and the rank of words through them
 store/catalogue.py            the checkpoints that the picker offers, and what is known of each
 store/hub.py                  a checkpoint fetched by name, or a quick and plain answer why not
@@ -80,6 +101,13 @@ ui/tabs/template.py           view: what does a change of one word do, case by c
 ui/tabs/next_sentence.py      view: does B follow A?
 ui/tabs/sentence_matrix.py    view: which sentence of a paragraph follows which?
 ui/tabs/tokenization.py       view: what goes in?
+ui/tabs/input_vectors.py      view: what is added up for a token?
+ui/tabs/nearest_pieces.py     view: which pieces does BERT hold to be alike?
+ui/tabs/attention.py          view: who looks at whom?
+ui/tabs/attention_flow.py     view: where does a token come from?
+ui/tabs/head_roles.py         view: what does each head do?
+ui/tabs/switchboard.py        view: which heads does the answer need?
+ui/tabs/bertviz.py            view: what do the heads look like in BertViz?
 ui/tabs/layers.py             view: when does BERT make up its mind?
 cli.py                        every analysis as a command, its Options as flags, and the list of checkpoints
 __main__.py                   python -m bertexplorer

@@ -17,6 +17,9 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 7860
     models_dir: Path = ROOT / "data" / "models"  # where a typed folder name is looked up
+    data_dir: Path = ROOT / "data"  # uploaded lines and the search index
+    qdrant_url: str = ""  # a server to keep the search index on; empty: a folder below data_dir
+    qdrant_key: str = ""
     checkpoint: str = "mini"  # that the page opens with
     precision: str = "auto"
     memory_mb: int = 4096  # loaded checkpoints beyond this are dropped, least recently used first
@@ -25,8 +28,8 @@ class Settings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> "Settings":
-        """Read BERTEXPLORER_HOST, _PORT, _MODELS, _CHECKPOINT, _PRECISION, _MEMORY_MB, _CACHE_MB. Raises ExplorerError
-        naming a variable that is not such a number."""
+        """Read BERTEXPLORER_HOST, _PORT, _MODELS, _DATA, _QDRANT_URL, _QDRANT_KEY, _CHECKPOINT, _PRECISION, _MEMORY_MB
+        and _CACHE_MB. Raises ExplorerError naming a variable that is not such a number."""
         default = cls()
 
         def number(name: str, otherwise: int, most: int) -> int:
@@ -39,6 +42,9 @@ class Settings:
             host=env.get("BERTEXPLORER_HOST", default.host),
             port=number("BERTEXPLORER_PORT", default.port, 65_535),
             models_dir=Path(env.get("BERTEXPLORER_MODELS", default.models_dir)).expanduser(),
+            data_dir=Path(env.get("BERTEXPLORER_DATA", default.data_dir)).expanduser(),
+            qdrant_url=env.get("BERTEXPLORER_QDRANT_URL", default.qdrant_url),
+            qdrant_key=env.get("BERTEXPLORER_QDRANT_KEY", default.qdrant_key),
             checkpoint=env.get("BERTEXPLORER_CHECKPOINT", default.checkpoint),
             precision=env.get("BERTEXPLORER_PRECISION", default.precision),
             memory_mb=number("BERTEXPLORER_MEMORY_MB", default.memory_mb, 10_000_000),

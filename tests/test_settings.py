@@ -19,13 +19,18 @@ def test_every_variable_is_read() -> None:
             "BERTEXPLORER_HOST": "0.0.0.0",
             "BERTEXPLORER_PORT": "8000",
             "BERTEXPLORER_MODELS": "/srv/models",
+            "BERTEXPLORER_DATA": "/srv/data",
+            "BERTEXPLORER_QDRANT_URL": "http://10.0.0.1:6333",
+            "BERTEXPLORER_QDRANT_KEY": "k",
             "BERTEXPLORER_CHECKPOINT": "google/x",
             "BERTEXPLORER_PRECISION": "fp32",
             "BERTEXPLORER_MEMORY_MB": "100",
             "BERTEXPLORER_CACHE_MB": "50",
         }
     )
-    assert settings == Settings("0.0.0.0", 8000, Path("/srv/models"), "google/x", "fp32", 100, 50)
+    assert settings == Settings(
+        "0.0.0.0", 8000, Path("/srv/models"), Path("/srv/data"), "http://10.0.0.1:6333", "k", "google/x", "fp32", 100, 50
+    )
 
 
 def test_home_is_spelt_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,16 +3,29 @@
 from types import ModuleType
 
 from bertexplorer.analysis import (
+    attention,
+    attention_flow,
+    bertviz,
     contrast,
     decoding,
+    embedding_map,
     fill_mask,
+    head_roles,
+    input_vectors,
     layers,
     left_context,
+    nearest_pieces,
     next_sentence,
     pseudo_likelihood,
+    referee,
+    saliency,
+    search,
     sentence_matrix,
+    switchboard,
     template,
     tokenization,
+    word_in_context,
+    word_path,
 )
 
 ANALYSES: tuple[ModuleType, ...] = (
@@ -25,5 +38,18 @@ ANALYSES: tuple[ModuleType, ...] = (
     next_sentence,
     sentence_matrix,
     tokenization,
+    input_vectors,
+    nearest_pieces,
+    attention,
+    attention_flow,
+    head_roles,
+    switchboard,
+    bertviz,
+    word_in_context,
+    word_path,
+    embedding_map,
+    search,
     layers,
+    saliency,
+    referee,
 )

@@ -4,13 +4,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bertexplorer.engine.inputs import input_parts
+    from bertexplorer.engine.ablation import ablated_log_probs, ablated_next_sentence, mean_head_outputs
+    from bertexplorer.engine.inputs import input_parts, word_similarities
     from bertexplorer.engine.lens import layer_log_probs
+    from bertexplorer.engine.neurons import queries_and_keys
     from bertexplorer.engine.pairs import next_sentence_logits
     from bertexplorer.engine.passes import attentions, head_outputs, hidden_states, value_norms
     from bertexplorer.engine.run import forward, masked_log_probs
+    from bertexplorer.engine.vectors import sentence_vectors, token_vectors, word_vectors
 
 __all__ = [
+    "ablated_log_probs",
+    "ablated_next_sentence",
     "attentions",
     "forward",
     "head_outputs",
@@ -18,10 +23,18 @@ __all__ = [
     "input_parts",
     "layer_log_probs",
     "masked_log_probs",
+    "mean_head_outputs",
     "next_sentence_logits",
+    "queries_and_keys",
+    "sentence_vectors",
+    "token_vectors",
     "value_norms",
+    "word_similarities",
+    "word_vectors",
 ]
 MODULES = {
+    "ablated_log_probs": "ablation",
+    "ablated_next_sentence": "ablation",
     "attentions": "passes",
     "forward": "run",
     "head_outputs": "passes",
@@ -29,8 +42,14 @@ MODULES = {
     "input_parts": "inputs",
     "layer_log_probs": "lens",
     "masked_log_probs": "run",
+    "mean_head_outputs": "ablation",
     "next_sentence_logits": "pairs",
+    "queries_and_keys": "neurons",
+    "sentence_vectors": "vectors",
+    "token_vectors": "vectors",
     "value_norms": "passes",
+    "word_similarities": "inputs",
+    "word_vectors": "vectors",
 }
 
 

@@ -1,4 +1,4 @@
-"""The vectors that add up to what enters the first layer."""
+"""The vectors that add up to what enters the first layer, and the table that the word vectors come from."""
 
 import torch
 from jaxtyping import Float
@@ -31,3 +31,13 @@ def input_parts(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Float[T
         if layer.project is not None:
             parts["projected"] = layer.project(parts["normalised"])
     return {name: part.float().cpu() for name, part in parts.items()}
+
+
+def word_similarities(checkpoint: Checkpoint, token: int) -> tuple[Float[Tensor, " v"], Float[Tensor, " v"]]:
+    """(cosine, dot product) of the word vector of the id *token* with every row of the table. fp32 on the CPU."""
+    with torch.inference_mode():
+        rows = checkpoint.encoder.embeddings.words.weight.float()
+        dots = rows @ rows[token]
+        lengths = rows.norm(dim=1)
+        cosines = dots / (lengths * lengths[token]).clamp_min(1e-12)
+    return cosines.cpu(), dots.cpu()

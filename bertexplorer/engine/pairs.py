@@ -18,18 +18,23 @@ def next_sentence_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) 
 
     fp32 on the CPU. Pairs of like length share a batch, so that little is padded. Raises ExplorerError if the
     checkpoint has no next-sentence head, or if the result is not finite."""
-    head, pooler = checkpoint.next_sentence, checkpoint.pooler
+    _ = checkpoint.next_sentence, checkpoint.pooler  # say that there is none before anything runs
     order = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
     logits = torch.empty(len(encodings), 2)
     first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # [CLS] is all that the head reads
     done = 0
     for batch in batches([encodings[i] for i in order]):
-        last = forward(checkpoint, batch, positions=first).last
-        with torch.inference_mode():  # the last product in fp32: in bf16, logits of 4 are 0.03 apart
-            weight, bias = head.output.weight.to_dense().float(), head.output.bias.float()
-            found = F.linear(pooler(last).float(), weight, bias).cpu()
+        found = read_pairs(checkpoint, forward(checkpoint, batch, positions=first).last)
         logits[order[done : done + len(batch)]] = found
         done += len(batch)
     if not logits.isfinite().all():
         raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
     return logits
+
+
+def read_pairs(checkpoint: Checkpoint, last: Float[Tensor, "n t d"]) -> Float[Tensor, "n 2"]:
+    """The logits that the last layer's vectors of [CLS] (the first of t) give. fp32 on the CPU."""
+    output = checkpoint.next_sentence.output
+    with torch.inference_mode():  # the last product in fp32: in bf16, logits of 4 are 0.03 apart
+        pooled = checkpoint.pooler(last).float()
+        return F.linear(pooled, output.weight.to_dense().float(), output.bias.float()).cpu()

@@ -269,14 +269,13 @@ class Encoder(nn.Module):
         last = self.config.num_layers - 1
         hidden, weights, contexts = [x], [], []
         for index in range(first_layer, len(self.layers)):
-            seen, angles = surroundings[index]
+            asked = positions if index == last else None
             x, weight, context = self.layers[index](
                 x,
-                seen,
-                angles,
-                lambda c, index=index: intervention.apply(index, c),
+                *surroundings[index],
+                lambda c, index=index, asked=asked: intervention.apply(index, c, asked),
                 attention,
-                positions if index == last else None,
+                asked,
             )
             hidden.append(x)
             if attention:

@@ -1,10 +1,8 @@
 """What a pass through the encoder leaves behind, and the changes that can be made to it while it runs."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 
@@ -24,19 +22,27 @@ class Forward:
 
 @dataclass(frozen=True)
 class Intervention:
-    """Changes made to a pass while it runs. Layers and heads are 0-based."""
+    """Changes made to a pass while it runs. Layers and heads are 0-based. With a leading b, each row of the batch has
+    its own."""
 
-    head_mask: Float[Tensor, "l h"] | None = None  # factor on each head's output; 0 turns the head off
-    head_outputs: Mapping[tuple[int, int], Float[Tensor, "b _ k"]] = field(default_factory=dict)
+    head_mask: Float[Tensor, "*b l h"] | None = None  # factor on each head's output; 0 turns the head off
+    fill: Float[Tensor, "*f l h _ k"] | None = None  # what stands where the mask takes a head away: 1 or t rows
     causal: bool = False  # each token sees itself and what stands to its left
 
-    def apply(self, layer: int, context: Float[Tensor, "b h q k"]) -> Float[Tensor, "b h q k"]:
-        if self.head_mask is not None:
-            context = context * self.head_mask[layer][:, None, None].to(context)
-        for (at, head), output in self.head_outputs.items():
-            if at == layer:
-                context = torch.cat([context[:, :head], output[:, None].to(context), context[:, head + 1 :]], dim=1)
-        return context
+    def apply(
+        self, layer: int, context: Float[Tensor, "b h q k"], positions: Int[Tensor, " q"] | None = None
+    ) -> Float[Tensor, "b h q k"]:
+        """The outputs of a layer's heads (at *positions* only, if given) as they go on: m x + (1 - m) fill."""
+        if self.head_mask is None:
+            return context
+        keep = self.head_mask[..., layer, :, None, None].to(context)
+        changed = context * keep
+        if self.fill is not None:
+            fill = self.fill[..., layer, :, :, :].to(context)
+            if positions is not None and fill.shape[-2] > 1:
+                fill = fill[..., positions, :]
+            changed = changed + (1 - keep) * fill
+        return changed
 
 
 NO_CHANGE = Intervention()

@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,9 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import Figure, difference
 from bertexplorer.knobs import build, settings
 from bertexplorer.model.text import TOKENS, Encoding, Span
+from bertexplorer.store.index import Index
 from bertexplorer.store.library import Library
+from bertexplorer.store.lines import LineStore
 from bertexplorer.ui import strip
 from bertexplorer.ui.state import State, follow, scrub, to_link
 from bertexplorer.ui.tabs import TABS, picks, slug
@@ -55,6 +58,7 @@ class Answer:
     error: str = ""
     checkpoint: Checkpoint | None = None
     beside: Beside | None = None
+    height: int = 0  # pixels of a figure that is a page of its own
 
 
 class Explore:
@@ -62,6 +66,9 @@ class Explore:
 
     def __init__(self, library: Library) -> None:
         self.library = library
+        settings = library.settings
+        self.lines = LineStore(settings.data_dir / "lines")
+        self.index = Index(settings.data_dir / "index", settings.qdrant_url, settings.qdrant_key)
 
     def answer(self, state: State) -> Answer:
         """The view that *state* asks for; what goes wrong becomes a sentence, and what was typed stays."""
@@ -80,7 +87,8 @@ class Explore:
             beside = self.beside(state, result) if state.against else None
             if beside and isinstance(figure, Figure) and isinstance(beside.figure, Figure):
                 difference.one_scale(figure, beside.figure)
-            return Answer(state, drawn, figure, tab.figure.say(result), took, "", checkpoint, beside)
+            height = tab.figure.height(result) if isinstance(figure, str) else 0
+            return Answer(state, drawn, figure, tab.figure.say(result), took, "", checkpoint, beside, height)
         except ExplorerError as error:
             return Answer(state, drawn or "", error=str(error), checkpoint=checkpoint)
         except Exception:
@@ -91,7 +99,18 @@ class Explore:
 
     def analyse(self, checkpoint: Checkpoint, state: State) -> Any:
         """The result of the view's analysis."""
-        return VIEWS[state.view].analysis.run(checkpoint, state.as_text, options=self.options(state))
+        analysis, options = VIEWS[state.view].analysis, self.options(state)
+        needs, more = getattr(analysis, "NEEDS", ()), {}
+        if "lines" in needs and options.lines:
+            more["lines"] = self.lines.load(options.lines).lines
+        if "index" in needs:
+            more["index"] = self.index
+        return analysis.run(checkpoint, state.as_text, options=options, **more)
+
+    def keep_lines(self, file: Path) -> tuple[str, str]:
+        """(key of the lines in an uploaded *file*, how they were read). Raises ExplorerError for what is no text."""
+        key = self.lines.save(file.read_bytes(), file.name)
+        return key, self.lines.load(key).told
 
     def beside(self, state: State, result: Any) -> Beside:
         """What *state* is compared with. Raises ExplorerError as the other one alone would."""

@@ -7,6 +7,8 @@ from gradio.components import Component
 
 from bertexplorer.knobs import Setting, settings
 
+AT_HAND = 3  # settings in sight; the others are folded
+
 
 @dataclass(frozen=True, eq=False)
 class Form:
@@ -20,7 +22,13 @@ def form(options: type, name: str, visible: bool) -> Form:
     """The form of an Options dataclass, made where it is called."""
     # "hidden", not False: what is not in the page does not hear of a change of its value
     with gr.Row(visible=visible or "hidden", elem_classes="options", elem_id=f"options-{name}") as row:
-        return Form(row, {setting.name: component(setting) for setting in settings(options)})
+        found = settings(options)
+        at_hand, rest = (found, []) if len(found) <= AT_HAND + 1 else (found[:AT_HAND], found[AT_HAND:])
+        components = {setting.name: component(setting) for setting in at_hand}
+        if rest:
+            with gr.Accordion("More options", open=False, elem_classes="more"), gr.Row(elem_classes="options"):
+                components |= {setting.name: component(setting) for setting in rest}
+    return Form(row, components)
 
 
 def component(setting: Setting) -> Component:

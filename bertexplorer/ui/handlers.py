@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -101,6 +102,18 @@ class Handlers:
         state = self.state(tab, values, view=view, picked=picked)
         options = {name: value for name, value in wanted.items() if name in DEFAULTS[view]}
         return self.newest(tab, replace(state, options={**state.options, **options}), self.screen.boxes)
+
+    def upload(self, request: gr.Request, file: str | None, *values: Any) -> Updates:
+        """Lines were uploaded: they are kept, and the view is about them."""
+        tab = tab_of(request)
+        state = self.state(tab, values)
+        try:
+            key, told = self.explore.keep_lines(Path(file or ""))
+        except (ExplorerError, OSError) as error:
+            return {self.screen.message: pieces.message(str(error))}
+        out = self.newest(tab, replace(state, options={**state.options, "lines": key}), self.screen.boxes)
+        known = out.get(self.screen.message) == pieces.message("")
+        return {**out, self.screen.message: pieces.message(told, error=False)} if known else out
 
     def compare(self, request: gr.Request, *values: Any) -> Updates:
         """Something else is asked for beside the answer, or nothing any more."""

@@ -39,12 +39,13 @@ def build(library: Library, settings: Settings) -> gr.Blocks:
         with gr.Row(elem_id="top"):
             gr.HTML(pieces.HEADER, apply_default_css=False, min_width=240)
             chooser = picker(library, opening)
-        bench, buttons = workbench(opening)
+        bench, pressed = workbench(opening)
         nav = gr.HTML(pieces.nav(opening.view), js_on_load=script("views.js"), elem_id="nav", apply_default_css=False)
         stage, exports = figure(opening)
-        forms = {view: form(tab.analysis.Options, view, view == opening.view) for view, tab in VIEWS.items()}
+        with gr.Column(elem_id="forms"):
+            forms = {view: form(tab.analysis.Options, view, view == opening.view) for view, tab in VIEWS.items()}
         screen = Screen(opening, **bench, **stage, **chooser, nav=nav, forms=forms)
-        buttons = Buttons(**buttons, exports=exports, payload=gr.Textbox(visible=False))
+        buttons = Buttons(**pressed, exports=exports, payload=gr.Textbox(visible=False))
         wire(Handlers(Explore(library), screen), screen, buttons, blocks)
     return blocks
 
@@ -145,6 +146,7 @@ def wire(page: Handlers, screen: Screen, buttons: Buttons, blocks: gr.Blocks) ->
     ):
         pressed.click(handler, screen.inputs, screen.all, **each)
     buttons.unhide.click(page.unhide, screen.inputs, screen.shown, **latest)
+    screen.upload.upload(page.upload, [screen.upload, *screen.inputs], screen.all, **latest)
     compared = [screen.against.input, screen.other.submit, screen.other.blur]
     gr.on(compared, page.compare, screen.inputs, [*screen.shown, screen.other], **latest)
     box = screen.checkpoint

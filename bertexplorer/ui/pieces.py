@@ -41,10 +41,10 @@ def tab_button(kind: str, title: str, about: str) -> str:
     return f'<button type="button" class="{kind}" role="tab" aria-selected="false" {about}>{escape(title)}</button>'
 
 
-def framed(document: str) -> str:
-    """A whole HTML page inside the page, where its scripts reach nothing outside of it."""
-    source = escape(document, quote=True)
-    return f'<iframe class="frame" sandbox="allow-scripts" title="bertviz" srcdoc="{source}"></iframe>'
+def framed(document: str, height: int) -> str:
+    """A whole HTML page of *height* pixels inside the page, where its scripts reach nothing outside of it."""
+    source, size = escape(document, quote=True), f"height:{height}px"
+    return f'<iframe class="frame" sandbox="allow-scripts" title="bertviz" style="{size}" srcdoc="{source}"></iframe>'
 
 
 def heading(name: str) -> str:

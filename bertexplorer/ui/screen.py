@@ -113,7 +113,7 @@ class Screen:
             out |= {self.drawer: gr.update(label=label), self.facts: pieces.facts(checkpoint)}
         if answer.figure is not None and checkpoint is not None:
             framed = isinstance(answer.figure, str)
-            out[self.frame] = pieces.framed(str(answer.figure)) if framed else ""
+            out[self.frame] = pieces.framed(str(answer.figure), answer.height) if framed else ""
             if not framed:
                 out[self.plot] = answer.figure
             out[self.caption] = pieces.caption(answer.said, tab.NOTE)

@@ -52,16 +52,32 @@ def test_head_outputs_put_in_from_elsewhere(small: Case) -> None:
         context[..., head * HEAD : (head + 1) * HEAD] = donor
         return context
 
-    mine = small.run(intervention=Intervention(head_outputs={(layer, head): donor}), head_outputs=True)
+    head_mask = torch.ones(small.ours.config.num_layers, 4)
+    head_mask[layer, head] = 0
+    fill = torch.zeros(3, *head_mask.shape, 40, HEAD)
+    fill[:, layer, head] = donor
+    mine = small.run(intervention=Intervention(head_mask, fill), head_outputs=True)
     torch.testing.assert_close(mine.last[small.mask], refer(small, layer, patch), **CLOSE)
     assert torch.equal(mine.head_outputs[layer][:, head], donor)
 
 
 def test_a_heads_own_output_put_back_changes_nothing(small: Case) -> None:
     plain = small.run(head_outputs=True)
-    own = {(1, h): plain.head_outputs[1][:, h] for h in range(4)}
-    again = small.run(intervention=Intervention(head_outputs=own))
-    torch.testing.assert_close(again.last[small.mask], plain.last[small.mask], **CLOSE)
+    own = torch.stack(plain.head_outputs, dim=1)
+    none = Intervention(torch.zeros(own.shape[1:3]), own)
+    torch.testing.assert_close(small.run(intervention=none).last[small.mask], plain.last[small.mask], **CLOSE)
+
+
+def test_each_row_of_a_batch_has_its_own_change(small: Case) -> None:
+    """Masks and fills by row, at some positions of the last layer only, equal the rows run alone."""
+    layers, draw = small.ours.config.num_layers, torch.Generator().manual_seed(2)
+    ids, at = small.ids[:1].expand(3, -1), torch.tensor([5, 1])
+    head_mask = (torch.rand(3, layers, 4, generator=draw) > 0.5).float()
+    fill = torch.randn(3, layers, 4, 40, HEAD, generator=draw)
+    together = small.ours.encoder(ids, intervention=Intervention(head_mask, fill), positions=at).last
+    for row in range(3):
+        alone = small.ours.encoder(ids[:1], intervention=Intervention(head_mask[row], fill[row])).last[:, at]
+        torch.testing.assert_close(together[row : row + 1], alone, **CLOSE)
 
 
 @pytest.mark.parametrize("attention", [False, True])

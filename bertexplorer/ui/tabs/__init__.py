@@ -4,16 +4,29 @@ CHIPS = "pick": a press on a chip picks the token that the view is about, instea
 from types import ModuleType
 
 from bertexplorer.ui.tabs import (
+    attention,
+    attention_flow,
+    bertviz,
     contrast,
     decoding,
+    embedding_map,
     fill_mask,
+    head_roles,
+    input_vectors,
     layers,
     left_context,
+    nearest_pieces,
     next_sentence,
     pseudo_likelihood,
+    referee,
+    saliency,
+    search,
     sentence_matrix,
+    switchboard,
     template,
     tokenization,
+    word_in_context,
+    word_path,
 )
 
 TABS: tuple[ModuleType, ...] = (
@@ -26,7 +39,20 @@ TABS: tuple[ModuleType, ...] = (
     next_sentence,
     sentence_matrix,
     tokenization,
+    input_vectors,
+    nearest_pieces,
+    attention,
+    attention_flow,
+    head_roles,
+    switchboard,
+    bertviz,
+    word_in_context,
+    word_path,
+    embedding_map,
+    search,
     layers,
+    saliency,
+    referee,
 )
 
 

@@ -1,0 +1,168 @@
+"""Attention: who looks at whom, in one head, in several together, or in all of them side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer import engine
+from bertexplorer.analysis.heads import Head, one_or_all, parse_heads
+from bertexplorer.analysis.merge import Unit, merged, units
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import Encoding, Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+MAX_NUMBERS = 128_000_000  # layers x heads x tokens x tokens: half a GB
+KEYS, MEASURE = ("heads", "from", "to"), "value"
+
+
+@dataclass(frozen=True)
+class Options:
+    show: Annotated[Literal["grid", "head", "arcs"], Knob("Show", info="a click in the grid opens that head")] = "grid"
+    layer: Annotated[int, Knob("Layer", 0, 100, info="0: all layers")] = 0
+    head: Annotated[int, Knob("Head", 0, 100, info="0: all heads")] = 0
+    heads: Annotated[str, Knob("Or these heads", info="such as 5·3, 5.7; empty: layer and head above")] = ""
+    combine: Annotated[Literal["mean", "max"], Knob("Several heads", info="averaged, or the largest of them")] = "mean"
+    merge: Annotated[bool, Knob("Pieces to words", info="added where looked at, averaged where looking")] = False
+    special: Annotated[
+        Literal["shown", "hidden", "discounted"],
+        Knob("[CLS] and [SEP]", info="discounted: left out, and the rest scaled up to 100 %"),
+    ] = "shown"
+    direction: Annotated[Literal["all", "A to B", "B to A"], Knob("Sentences", info="A to B: A looks at B")] = "all"
+    measure: Annotated[
+        Literal["weight", "norm"], Knob("Measure", info="norm: length of what is taken over (Kobayashi et al., 2020)")
+    ] = "weight"
+
+
+@dataclass(frozen=True)
+class Attention:
+    """Who (r rows) looks at whom (c columns), units being tokens or words. Layers and heads are 0-based."""
+
+    show: str  # grid, head or arcs
+    rows: tuple[Unit, ...]  # that look
+    columns: tuple[Unit, ...]  # that are looked at
+    every: Float[np.ndarray, "l h r c"]  # weights (0 to 1), or norms of the weighted value vectors
+    chosen: tuple[Head, ...]
+    combine: str  # mean or max
+    matrix: Float[np.ndarray, "r c"]  # the chosen heads combined
+    about: tuple[int, ...]  # rows that the view is about: those picked, else a default
+    picked: bool  # whether a person picked them
+    norms: bool  # whether the numbers are norms
+    special: str  # shown, hidden or discounted
+    notes: tuple[str, ...] = ()
+
+    @property
+    def gives(self) -> Float[np.ndarray, " c"]:
+        """What the tokens that the view is about give to each column, averaged over them."""
+        return self.matrix[list(self.about)].mean(axis=0)
+
+    @property
+    def by_head(self) -> Float[np.ndarray, "l h c"]:
+        """The same in every head."""
+        return self.every[:, :, list(self.about)].mean(axis=2)
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Attention:
+    """Attention weights (rows sum to 1), or norms ‖α f(x)‖ (Kobayashi et al., 2020), between the tokens of *text*.
+
+    Words: see `merge.merged`; norms are added likewise, which bounds the norm of the whole word from above. Tokens that
+    are hidden are cut out of the rows and of the columns. Raises ExplorerError for a layer or head that is not there, a
+    direction without a second text, and a text too long to hold all weights."""
+    layers, heads = checkpoint.config.num_layers, checkpoint.config.num_heads
+    chosen = parse_heads(options.heads, layers, heads) or one_or_all(options.layer, options.head, layers, heads)
+    encoding = checkpoint.tokenizer.encode(text)
+    refuse_long(encoding, layers * heads)
+    found = units(checkpoint, encoding, merge=options.merge)
+    rows, columns = sides(found, options)
+    measure = engine.value_norms if options.measure == "norm" else engine.attentions
+    every = merged(measure(checkpoint, encoding).numpy(), found)
+    if len(rows) < len(found) or len(columns) < len(found):
+        every = every[:, :, rows][..., columns]
+    if options.special == "discounted":
+        total = every.sum(axis=-1, keepdims=True)
+        every = np.divide(every, total, out=np.zeros_like(every), where=total > 0)
+    stack = [every[i, j] for i, j in chosen]
+    matrix = np.max(stack, axis=0) if options.combine == "max" else np.mean(stack, axis=0)
+    who, whom = tuple(found[i] for i in rows), tuple(found[i] for i in columns)
+    about, picked, notes = choose(encoding, who, whom, matrix)
+    cut = (f"{encoding.left_out:,} tokens beyond the limit are not read.",) if encoding.left_out else ()
+    norms = options.measure == "norm"
+    settled = (chosen, options.combine, matrix, about, picked, norms, options.special, (*notes, *cut))
+    return Attention(options.show, who, whom, every, *settled)
+
+
+def refuse_long(encoding: Encoding, heads: int) -> None:
+    """Raises ExplorerError where the weights of all heads would not fit."""
+    most = int((MAX_NUMBERS / heads) ** 0.5)
+    if len(encoding) > most:
+        raise ExplorerError(
+            f"The text has {len(encoding):,} tokens; the {heads} heads of this checkpoint can be shown for {most:,} at "
+            "most. Shorten the text."
+        )
+
+
+def sides(found: tuple[Unit, ...], options: Options) -> tuple[list[int], list[int]]:
+    """The units that look and those that are looked at."""
+    kept = [i for i, unit in enumerate(found) if options.special == "shown" or not unit.special]
+    if not kept:
+        raise ExplorerError("The text has no token but [CLS] and [SEP], and these are hidden. Type a sentence.")
+    if options.direction == "all":
+        return kept, kept
+    first, second = ([i for i in kept if found[i].side == side] for side in (0, 1))
+    if not first or not second:
+        raise ExplorerError(
+            f"{options.direction!r} needs a pair of sentences; the text is a single one. Add a second sentence, or "
+            "choose 'all'."
+        )
+    return (first, second) if options.direction == "A to B" else (second, first)
+
+
+def choose(
+    encoding: Encoding, rows: tuple[Unit, ...], columns: tuple[Unit, ...], matrix: Float[np.ndarray, "r c"]
+) -> tuple[tuple[int, ...], bool, tuple[str, ...]]:
+    """(rows the view is about, whether they were picked, notes): the picked ones, else the masks, else the row that
+    gives most to another word."""
+    asked = set(encoding.picked)
+    picked = tuple(i for i, unit in enumerate(rows) if asked.intersection(unit.positions))
+    if picked:
+        return picked, True, ()
+    notes = ("What was picked is not among the tokens that look here.",) if asked else ()
+    masks = [i for i, unit in enumerate(rows) if set(encoding.masked).intersection(unit.positions)]
+    if masks:
+        return (masks[0],), False, notes
+    other = np.array([[a != b and not a.special and not b.special for b in columns] for a in rows])
+    best = int(np.argmax(np.where(other, matrix, -1.0))) // len(columns) if other.any() else 0
+    return (best,), False, notes
+
+
+def rows(result: Attention) -> list[dict[str, object]]:
+    """Grid: a row for each head and token looked at, from what the view is about. Else a row for each pair of tokens.
+    Positions are those of a unit's first token."""
+    unit = "norm" if result.norms else "weight"
+
+    def entry(heads: str, who: str, start: int, to: Unit, value: float) -> dict[str, object]:
+        looks = {"heads": heads, "from": who, "from_position": start, "to": to.label, "to_position": to.positions[0]}
+        return {**looks, "value": value, "measure": unit}
+
+    if result.show == "grid":
+        who = " ".join(result.rows[i].label for i in result.about)
+        start = result.rows[result.about[0]].positions[0]
+        table = result.by_head
+        return [
+            entry(str(Head(i, j)), who, start, to, float(table[i, j, column]))
+            for i, j in np.ndindex(table.shape[:2])
+            for column, to in enumerate(result.columns)
+        ]
+    heads = " ".join(map(str, result.chosen)) if len(result.chosen) <= 12 else f"{len(result.chosen)} heads"
+    heads = heads if len(result.chosen) == 1 else f"{result.combine} of {heads}"
+    return [
+        entry(heads, a.label, a.positions[0], b, float(result.matrix[i, j]))
+        for i, a in enumerate(result.rows)
+        for j, b in enumerate(result.columns)
+    ]

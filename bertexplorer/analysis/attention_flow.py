@@ -1,0 +1,139 @@
+"""Attention flow: how much of each input token can reach a token of a later layer, layers taken together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer import engine
+from bertexplorer.analysis.attention import refuse_long
+from bertexplorer.analysis.heads import check
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import Encoding, Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+FLOW_TOKENS = 64  # a maximum flow for each layer and token: a second in all
+FLOW_PICKED = 8
+KEYS, MEASURE = ("layer", "from", "to"), "value"
+UNITS = 1_000_000  # whole units that an attention of 1 is cut into; the flow is exact in them
+
+
+@dataclass(frozen=True)
+class Options:
+    method: Annotated[Literal["rollout", "flow", "raw"], Knob("Method", info="raw: that layer's own attention")] = (
+        "rollout"
+    )
+    layer: Annotated[int, Knob("Layer", 0, 100, info="whose bars are drawn; 0: the last")] = 0
+
+
+@dataclass(frozen=True)
+class AttentionFlow:
+    """From the tokens that the view is about, at each of l layers, back to the t input tokens."""
+
+    method: str  # rollout, flow or raw
+    tokens: tuple[str, ...]
+    about: tuple[int, ...]  # positions, 0-based: those picked, else the first mask, else [CLS]
+    picked: bool
+    layer: int  # 0-based, the one looked at
+    shares: Float[np.ndarray, "l t"]  # by the method, averaged over *about*; rows sum to 1, but for flow
+    raw: Float[np.ndarray, "l t"]  # attention of the layer itself, averaged over heads and *about*
+    left_out: int  # tokens beyond the checkpoint's limit
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> AttentionFlow:
+    """Attention averaged over the heads of each layer, followed back to the input. Raises ExplorerError for a layer
+    that is not there and, for flow, beyond FLOW_TOKENS tokens or FLOW_PICKED picked ones."""
+    check(options.layer, checkpoint.config.num_layers, "layer", low=0)
+    encoding = checkpoint.tokenizer.encode(text)
+    refuse_long(encoding, checkpoint.config.num_layers * checkpoint.config.num_heads)
+    about = list(encoding.picked or encoding.masked[:1] or (0,))
+    if options.method == "flow":
+        refuse_slow(encoding, len(about))
+    attention = engine.attentions(checkpoint, encoding).mean(dim=1).numpy()
+    raw = attention[:, about].mean(axis=1)
+    shares = raw
+    if options.method == "rollout":
+        shares = rollout(attention)[:, about].mean(axis=1)
+    elif options.method == "flow":
+        shares = np.mean([flow(attention, token) for token in about], axis=0)
+    layer = (options.layer or checkpoint.config.num_layers) - 1
+    shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
+    picked = bool(encoding.picked)
+    return AttentionFlow(options.method, shown, tuple(about), picked, layer, shares, raw, encoding.left_out)
+
+
+def refuse_slow(encoding: Encoding, picked: int) -> None:
+    if len(encoding) > FLOW_TOKENS:
+        raise ExplorerError(
+            f"The text has {len(encoding):,} tokens; flow is computed for {FLOW_TOKENS} at most, as each token of each "
+            "layer takes a search of its own. Shorten the text, or choose rollout."
+        )
+    if picked > FLOW_PICKED:
+        raise ExplorerError(
+            f"{picked} tokens are picked; flow is computed for {FLOW_PICKED} at most. Pick fewer, or choose rollout."
+        )
+
+
+def rollout(attention: Float[np.ndarray, "l t t"]) -> Float[np.ndarray, "l t t"]:
+    """Attention rollout: [i, a, b] is the share of token a after layer i (0-based) that stems from input token b.
+
+    *attention* is averaged over the heads, rows (who looks) sum to 1; so do those of the result. Each layer adds its
+    input to what attention brings, so A' = 0.5 A + 0.5 I, and the layers multiply: R_i = A'_i R_{i-1}, R_0 = A'_0
+    (Abnar and Zuidema, 2020, equation 1 and section 3)."""
+    mixed = residual(attention)
+    reached = [mixed[0]]
+    for layer in mixed[1:]:
+        reached.append(layer @ reached[-1])
+    return np.stack(reached)
+
+
+def residual(attention: Float[np.ndarray, "l t t"]) -> Float[np.ndarray, "l t t"]:
+    """Half attention, half the token itself: the residual connection as Abnar and Zuidema (2020) count it."""
+    return 0.5 * attention.astype(np.float64) + 0.5 * np.eye(attention.shape[-1])
+
+
+def flow(attention: Float[np.ndarray, "l t t"], token: int) -> Float[np.ndarray, "l t"]:
+    """Attention flow: [i, b] is the most that can run from *token* after layer i (0-based) to input token b, each edge
+    of the graph of layers holding at most A' = 0.5 A + 0.5 I (Abnar and Zuidema, 2020, section 3). Between 0 and 1;
+    rows need not sum to 1. Exact to 1 / UNITS an edge. Time grows with l² t³."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    layers, tokens, _ = attention.shape
+    capacity = np.rint(UNITS * residual(attention)).astype(np.int32)
+    layer, high, low = np.nonzero(capacity)  # node (i, a) is number i t + a; the input tokens are layer 0
+    edges = (capacity[layer, high, low], ((layer + 1) * tokens + high, layer * tokens + low))
+    found = np.zeros((layers, tokens))
+    found[0] = capacity[0, token]  # a single edge
+    for top in range(1, layers):
+        size = (top + 2) * tokens
+        below = layer <= top
+        values, (start, end) = edges
+        graph = csr_array((values[below], (start[below], end[below])), shape=(size, size))
+        source = (top + 1) * tokens + token
+        found[top] = [maximum_flow(graph, source, sink).flow_value for sink in range(tokens)]
+    return found / UNITS
+
+
+def rows(result: AttentionFlow) -> list[dict[str, object]]:
+    """A row for each layer (1-based) and input token."""
+    who = " ".join(result.tokens[i] for i in result.about)
+    return [
+        {
+            "layer": layer + 1,
+            "from": who,
+            "to_position": position,
+            "to": token,
+            "method": result.method,
+            "value": float(result.shares[layer, position]),
+            "raw_attention": float(result.raw[layer, position]),
+        }
+        for layer in range(len(result.shares))
+        for position, token in enumerate(result.tokens)
+    ]

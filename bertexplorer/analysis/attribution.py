@@ -1,0 +1,222 @@
+"""Six ways to say how much each token counts for one number of a prediction; each gives a score a token."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from bertexplorer import engine
+from bertexplorer.analysis.attention import refuse_long
+from bertexplorer.analysis.attention_flow import rollout
+from bertexplorer.analysis.merge import frames
+from bertexplorer.model.text import Encoding
+
+if TYPE_CHECKING:
+    from bertexplorer.engine.gradients import Target
+    from bertexplorer.model.checkpoint import Checkpoint
+
+Method = Literal["integrated gradients", "gradient x input", "occlusion", "LIME", "attention", "rollout"]
+METHODS: tuple[Method, ...] = (
+    "integrated gradients",
+    "gradient x input",
+    "occlusion",
+    "LIME",
+    "attention",
+    "rollout",
+)
+Baseline = Literal["[MASK]", "[PAD]", "zero"]
+PASS_TOKENS = 16_384  # tokens read by occlusion; LIME and integrated gradients may read twice as many
+FEWEST = {"groups": 16, "samples": 64, "steps": 16}
+SEED = 0  # of LIME's samples
+KERNEL = 25.0  # width, for cosine distances times 100, as in the authors' code for text
+
+
+@dataclass(frozen=True)
+class Question:
+    """One number of a prediction, which the methods explain, and the text that it is read from. Another kind of
+    prediction needs another function that makes one."""
+
+    checkpoint: Checkpoint
+    encoding: Encoding
+    answer: str  # the word in the blank, or what the head says
+    position: int  # 0-based; of the token whose last vector is read
+    target: Callable[[], Target]  # the number, with gradients
+    values: Callable[[Sequence[Encoding]], Float[np.ndarray, " n"]]  # the same for other texts, without
+    probability: Callable[[Float[np.ndarray, " n"]], Float[np.ndarray, " n"]]  # of the answer, from the number
+
+    @property
+    def hideable(self) -> tuple[int, ...]:
+        """Positions of what can be hidden: all but the masks and what frames the text, such as [CLS] and [SEP]."""
+        frame, ids, mask = frames(self.checkpoint, self.encoding), self.encoding.ids, self.encoding.mask_id
+        return tuple(i for i, (odd, token) in enumerate(zip(frame, ids, strict=True)) if not odd and token != mask)
+
+    def hidden(self, positions: Sequence[int]) -> Encoding:
+        return self.encoding.with_ids(dict.fromkeys(positions, self.encoding.mask_id))
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """Integrated gradients must add up to what the text has more than the baseline; *error* is what they miss."""
+
+    rise: float  # number of the text minus number of the baseline
+    error: float  # sum of the scores minus *rise*
+    steps: int  # points between the two that were taken; fewer than asked for in a long text
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """What one method says of t tokens. Attention and rollout are shares that sum to 1, about no answer in particular;
+    the others are in the unit of the question's number, above 0 where the token speaks for it."""
+
+    method: Method
+    scores: Float[np.ndarray, " t"]
+    completeness: Completeness | None = None
+    group: int = 1  # neighbouring tokens hidden together, which share a score equally
+    samples: int = 0  # texts that LIME read
+
+
+def attribute(question: Question, method: Method, *, baseline: Baseline, steps: int, samples: int) -> Attribution:
+    """Scores by *method*. A token that the method leaves as it is has the score 0: masks in all but gradient x input,
+    attention and rollout; [CLS] and [SEP] in integrated gradients and LIME."""
+    if method == "integrated gradients":
+        return integrated_gradients(question, baseline, steps)
+    if method == "gradient x input":
+        return gradient_x_input(question)
+    if method == "occlusion":
+        return occlusion(question)
+    if method == "LIME":
+        return lime(question, samples)
+    return attention(question, method)
+
+
+def attention(question: Question, method: Method) -> Attribution:
+    """Where the answer's token looks in the last layer, or by rollout through all of them (Abnar and Zuidema, 2020);
+    heads averaged. Raises ExplorerError where the weights of all heads would not fit."""
+    config = question.checkpoint.config
+    refuse_long(question.encoding, config.num_layers * config.num_heads)
+    weights = engine.attentions(question.checkpoint, question.encoding).mean(dim=1).numpy()
+    layers = rollout(weights) if method == "rollout" else weights
+    return Attribution(method, layers[-1, question.position].astype(np.float64))
+
+
+def gradient_x_input(question: Question) -> Attribution:
+    """Gradient times word vector, summed over the embedding (Shrikumar et al., 2016; Denil et al., 2014)."""
+    from bertexplorer.engine import gradients
+
+    checkpoint, encoding = question.checkpoint, question.encoding
+    words = gradients.word_vectors(checkpoint, encoding.ids)
+    one = words.new_ones(1)
+    _, slope = gradients.path_gradient(checkpoint, encoding, question.target(), words, words, one, one)
+    return Attribution("gradient x input", (words.cpu() * slope).double().sum(dim=-1).numpy())
+
+
+def integrated_gradients(question: Question, baseline: Baseline, steps: int) -> Attribution:
+    """(x - x') times the mean gradient on the line from x' to x, summed over the embedding (Sundararajan et al., 2017,
+    equation 1), by Gauss-Legendre quadrature with *steps* points.
+
+    x holds the word vectors; position and segment vectors stay. x' has [MASK]'s or [PAD]'s vector, or zeros, in place
+    of each word; masks and what frames the text keep theirs."""
+    from bertexplorer.engine import gradients
+
+    checkpoint, encoding = question.checkpoint, question.encoding
+    words = gradients.word_vectors(checkpoint, encoding.ids)
+    start, spots = words.clone(), list(question.hideable)
+    filler = checkpoint.tokenizer.pad_id if baseline == "[PAD]" else encoding.mask_id
+    start[spots] = 0 if baseline == "zero" else gradients.word_vectors(checkpoint, [filler])
+    steps = min(steps, max(FEWEST["steps"], 2 * PASS_TOKENS // len(encoding)))
+    nodes, weights = np.polynomial.legendre.leggauss(steps)
+    shares = words.new_tensor([*(nodes + 1) / 2, 0.0, 1.0])  # both ends too, which weigh nothing
+    weight = words.new_tensor([*weights / 2, 0.0, 0.0])
+    values, slope = gradients.path_gradient(checkpoint, encoding, question.target(), start, words, shares, weight)
+    scores = ((words - start).cpu() * slope).double().sum(dim=-1).numpy()
+    rise = float(values[-1] - values[-2])
+    return Attribution("integrated gradients", scores, Completeness(rise, float(scores.sum()) - rise, steps))
+
+
+def occlusion(question: Question) -> Attribution:
+    """How much is lost when [MASK] takes the token's place (Zeiler and Fergus, 2014; Li et al., 2016)."""
+    encoding = question.encoding
+    spots = [i for i, token in enumerate(encoding.ids) if token != encoding.mask_id]
+    parts = groups(spots, len(encoding))
+    whole, *lost = question.values([encoding, *(question.hidden(part) for part in parts)])
+    scores = np.zeros(len(encoding))
+    for part, value in zip(parts, lost, strict=True):
+        scores[part] = (whole - value) / len(part)
+    return Attribution("occlusion", scores, group=max(map(len, parts), default=1))
+
+
+def groups(spots: Sequence[int], tokens: int) -> list[list[int]]:
+    """*spots* one by one, or as many neighbours at a time as keep the passes over a long text within PASS_TOKENS."""
+    size = math.ceil(len(spots) / max(FEWEST["groups"], PASS_TOKENS // tokens)) or 1
+    return [list(spots[i : i + size]) for i in range(0, len(spots), size)]
+
+
+def lime(question: Question, samples: int) -> Attribution:
+    """Coefficients of a linear model of the number, fitted to texts with some words hidden, near ones counting more
+    (Ribeiro et al., 2016). Samples and kernel are those of the authors' code for text, the seed is fixed."""
+    from captum.attr import LimeBase
+    from torch import Tensor, as_tensor
+
+    parts = groups(question.hideable, len(question.encoding))
+    scores = np.zeros(len(question.encoding))
+    if not parts:
+        return Attribution("LIME", scores)
+    samples = min(samples, max(FEWEST["samples"], 2 * PASS_TOKENS // len(question.encoding)))
+    drawn = iter(as_tensor(draws(len(parts), samples)).float())
+
+    def values(shown: Tensor) -> Tensor:
+        """Of texts that show the groups where *shown* (n x groups) is 1; each text is read once."""
+        texts, back = np.unique(shown.numpy(), axis=0, return_inverse=True)
+        hidden = [[spot for part, one in zip(parts, text, strict=True) if not one for spot in part] for text in texts]
+        return as_tensor(question.values([question.hidden(spots) for spots in hidden])[back.ravel()])
+
+    method = LimeBase(
+        values,
+        Ridge(),
+        similarity_func=lambda _, shown, *__, **___: nearness(float(shown.mean())),
+        perturb_func=lambda *_, **__: next(drawn)[None],
+        perturb_interpretable_space=False,
+        from_interp_rep_transform=None,
+        to_interp_rep_transform=lambda shown, *_, **__: shown,
+    )
+    whole = as_tensor(np.ones((1, len(parts)), dtype=np.float32))
+    found = method.attribute(whole, n_samples=samples, perturbations_per_eval=samples)
+    for part, score in zip(parts, found.numpy(), strict=True):
+        scores[part] = score / len(part)
+    return Attribution("LIME", scores, group=max(map(len, parts)), samples=samples)
+
+
+def draws(parts: int, samples: int) -> Bool[np.ndarray, "samples parts"]:
+    """Which parts each sample shows: all of them first, then all but a random number of random ones."""
+    random = np.random.default_rng(SEED)
+    shown = np.ones((samples, parts), dtype=bool)
+    for row in shown[1:]:
+        row[random.permutation(parts)[: random.integers(1, parts + 1)]] = False
+    return shown
+
+
+def nearness(share: float) -> float:
+    """Weight of a sample that shows *share* of the parts, by its cosine distance from the whole text."""
+    distance = 100 * (1 - math.sqrt(share))
+    return math.sqrt(math.exp(-((distance / KERNEL) ** 2)))
+
+
+class Ridge:
+    """Weighted ridge regression in closed form: the linear model in LIME. The penalty of 1 spares the intercept."""
+
+    def fit(self, samples: Any) -> None:
+        shown, values, weights = (part.double().numpy() for part in next(iter(samples)))
+        shown = shown - np.average(shown, axis=0, weights=weights)
+        values = values - np.average(values, weights=weights)
+        weighted = shown.T * weights
+        self.found = np.linalg.solve(weighted @ shown + np.eye(shown.shape[1]), weighted @ values)
+
+    def representation(self) -> Any:
+        from torch import as_tensor
+
+        return as_tensor(self.found)

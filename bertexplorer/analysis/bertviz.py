@@ -1,0 +1,91 @@
+"""BertViz: what its head view, model view and neuron view need (Vig, 2019)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer import engine
+from bertexplorer.analysis.heads import parse_layers
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+MOST = {"head": 700_000, "model": 160_000, "neuron": 700_000}  # numbers that a browser draws or holds in a second
+LONGEST = {"head": 128, "model": 64, "neuron": 48}  # tokens, however few the layers
+KEYS, MEASURE = ("layer", "head", "from", "to"), "weight"
+
+
+@dataclass(frozen=True)
+class Options:
+    kind: Annotated[
+        Literal["head", "model", "neuron"],
+        Knob("View", info="head: lines of one layer; model: all heads; neuron: queries and keys"),
+    ] = "head"
+    layers: Annotated[str, Knob("Layers", info="such as 1-4 or 2, 5; empty: all")] = ""
+
+
+@dataclass(frozen=True)
+class BertViz:
+    """m chosen layers with all their heads."""
+
+    kind: str  # head, model or neuron
+    tokens: tuple[str, ...]
+    second: int | None  # position of the first token of the second text
+    layers: tuple[int, ...]  # 0-based, ascending
+    attention: Float[np.ndarray, "m h t t"]  # rows sum to 1
+    queries: Float[np.ndarray, "m h t k"] | None  # for the neuron view
+    keys: Float[np.ndarray, "m h t k"] | None
+    left_out: int  # tokens beyond the checkpoint's limit
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> BertViz:
+    """Attention of the chosen layers; for the neuron view the query and key vectors too. Raises ExplorerError for a
+    layer that is not there, and where a browser would freeze: each line of BertViz is an element of the page."""
+    config = checkpoint.config
+    layers = parse_layers(options.layers, config.num_layers)
+    encoding = checkpoint.tokenizer.encode(text)
+    each = len(encoding) ** 2 + (2 * len(encoding) * config.head_size if options.kind == "neuron" else 0)
+    refuse_heavy(options.kind, len(encoding), each * config.num_heads, len(layers))
+    chosen = list(layers)
+    attention = engine.attentions(checkpoint, encoding).numpy()[chosen]
+    queries = keys = None
+    if options.kind == "neuron":
+        queries, keys = (both.numpy()[chosen] for both in engine.queries_and_keys(checkpoint, encoding))
+    shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
+    second = next((i for i, span in enumerate(encoding.spans) if span and span.side == 1), None)
+    return BertViz(options.kind, shown, second, layers, attention, queries, keys, encoding.left_out)
+
+
+def refuse_heavy(kind: str, tokens: int, layer: int, layers: int) -> None:
+    """Raises ExplorerError with what would do instead; *layer*: numbers that one layer takes."""
+    if tokens <= LONGEST[kind] and layer * layers <= MOST[kind]:
+        return
+    few = 0 if tokens > LONGEST[kind] else MOST[kind] // layer
+    instead = f"Name up to {few} layer{'s' * (few > 1)} in the options, or shorten the text" if few else "Shorten it"
+    raise ExplorerError(
+        f"The text has {tokens:,} tokens, and the {kind} view of BertViz would freeze the page with {layers} "
+        f"layer{'s' * (layers > 1)} of it. {instead}; the view 'Heads' draws long texts."
+    )
+
+
+def rows(result: BertViz) -> list[dict[str, object]]:
+    """A row for each layer and head (1-based) and pair of tokens."""
+    return [
+        {
+            "layer": result.layers[m] + 1,
+            "head": head + 1,
+            "from_position": i,
+            "from": result.tokens[i],
+            "to_position": j,
+            "to": result.tokens[j],
+            "weight": float(value),
+        }
+        for (m, head, i, j), value in np.ndenumerate(result.attention)
+    ]

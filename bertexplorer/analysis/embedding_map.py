@@ -1,0 +1,248 @@
+"""Embedding map: tokens or sentences laid out so that what is near in the checkpoint's vectors is near on the page.
+
+All three methods see the vectors at length 1, so that a distance is a matter of angle, as the cosine of the neighbours
+is. PCA (Pearson, 1901) is linear and keeps large distances; t-SNE (van der Maaten and Hinton, 2008) and UMAP (McInnes
+et al., 2018) keep neighbours together and nothing else. All draw with a fixed seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer import engine
+from bertexplorer.analysis.sentence_matrix import sentences
+from bertexplorer.analysis.vectors import (
+    BUILT_IN,
+    Line,
+    Pooling,
+    baseline,
+    layer_of,
+    mean_cosine,
+    principal,
+    read,
+    trustworthiness,
+    unit,
+)
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import TOKENS, Encoding, Span, Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+NEEDS = ("lines",)
+MAX_POINTS = 10_000
+MANY = 2_000  # points beyond which t-SNE sees 50 principal components and takes fewer steps
+JUDGED = 1_000  # points up to which the trustworthiness is measured
+ABOVE = "your text"  # what the sentences of the workbench are labelled as, among others
+
+
+@dataclass(frozen=True)
+class Options:
+    unit: Annotated[Literal["tokens", "sentences"], Knob("What is a point")] = "tokens"
+    layer: Annotated[int, Knob("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
+    method: Annotated[Literal["PCA", "t-SNE", "UMAP"], Knob("Method", info="UMAP needs the package umap-learn")] = "PCA"
+    pooling: Annotated[Pooling, Knob("A sentence's vector", info="the sum of the last four is for tokens too")] = "mean"
+    dimensions: Annotated[Literal["2-D", "3-D"], Knob("Dimensions")] = "2-D"
+    colour: Annotated[Literal["word", "position", "label"], Knob("Colour by")] = "word"
+    neighbours: Annotated[int, Knob("Neighbours", 1, 20)] = 5
+    point: Annotated[int, Knob("Point", -1, MAX_POINTS, info="click one; -1: the picked token")] = -1
+    lines: Annotated[str, Knob("Uploaded lines", info="the key of an upload; empty: the text above")] = ""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A token or a sentence."""
+
+    text: str
+    label: str  # of its line
+    line: int  # which text it comes from, 0-based
+    position: int  # of the token in its text; of the sentence among all
+    picks: str = ""  # the token's span in the workbench text as a link writes it, "0:4-8"
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    point: int  # 0-based
+    cosine: float  # of the full vectors, -1 to 1
+
+
+@dataclass(frozen=True)
+class EmbeddingMap:
+    """n points; layer 0 is what enters the first one."""
+
+    points: tuple[Point, ...]
+    places: Float[np.ndarray, "n axes"]  # two or three axes
+    explained: tuple[float, ...]  # PCA: share of the variance along each axis, 0 to 1
+    chosen: int | None  # the point whose neighbours are given
+    neighbours: tuple[Neighbour, ...]  # nearest first
+    nearness: Float[np.ndarray, " n"] | None  # cosine of each point with the chosen one
+    trust: float | None  # trustworthiness of the map (`vectors.trustworthiness`); None where it is not measured
+    anisotropy: float  # mean cosine of two points; NaN for one
+    baseline: float  # mean cosine of two random words at this layer; NaN where a point is no single layer's token
+    options: Options
+    layer: int
+    source: str  # where the points come from, in words
+    notes: str  # what was left out, as sentences
+
+
+def run(
+    checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(), lines: Sequence[Line] = ()
+) -> EmbeddingMap:
+    """Lay out the tokens or sentences of *lines* if there are any, else those of *text* (sentences: among the built-in
+    ones). Raises ExplorerError for fewer than three points, a layer or point that is not there, or without UMAP."""
+    layer = layer_of(checkpoint, options.layer)
+    if options.lines and not lines:
+        raise ExplorerError(f"The lines {options.lines!r:.60} are not here any more. Upload the file again.")
+    above = checkpoint.tokenizer.encode(text)
+    if options.unit == "tokens":
+        points, vectors, source, notes = of_tokens(checkpoint, above, lines, layer, options)
+    else:
+        points, vectors, source, notes = of_sentences(checkpoint, above, lines, layer, options)
+    if len(points) < 3:
+        raise ExplorerError(f"There are {len(points)} points; wanted at least 3 for a map. Add words or sentences.")
+    if options.point >= len(points):
+        notes = f"{notes} Point {options.point} is not there any more.".strip()
+    vectors = unit(vectors)
+    places, explained = lay_out(vectors, options.method, 2 if options.dimensions == "2-D" else 3)
+    chosen = choose(points, above, options, bool(lines))
+    nearness = None if chosen is None else vectors @ vectors[chosen]
+    return EmbeddingMap(
+        points=tuple(points),
+        places=places,
+        explained=explained,
+        chosen=chosen,
+        neighbours=() if nearness is None else nearest(nearness, chosen, options.neighbours),
+        nearness=nearness,
+        trust=trustworthiness(vectors, places) if 12 <= len(points) <= JUDGED else None,
+        anisotropy=mean_cosine(vectors),
+        baseline=float(baseline(checkpoint)[layer]) if plain(options) else float("nan"),
+        options=options,
+        layer=layer,
+        source=source,
+        notes=notes,
+    )
+
+
+def plain(options: Options) -> bool:
+    """Whether a point is one token at one layer, which is what the baseline is of."""
+    return options.unit == "tokens" and options.pooling != "last four summed"
+
+
+def of_tokens(
+    checkpoint: Checkpoint, above: Encoding, lines: Sequence[Line], layer: int, options: Options
+) -> tuple[list[Point], Float[np.ndarray, "n d"], str, str]:
+    """The tokens of the lines, or of the text; [CLS] and [SEP] only of the text."""
+    encodings, homes, notes = read(checkpoint, lines) if lines else ([above], [0], "")
+    points: list[Point] = []
+    kept: list[Encoding] = []
+    keep, count = [], 0
+    for encoding, home in zip(encodings, homes, strict=True):
+        spots = [i for i, span in enumerate(encoding.spans) if span is not None or not lines]
+        if len(points) + len(spots) > MAX_POINTS:
+            notes = f"{notes} Only the first {len(kept):,} lines are drawn, which hold {len(points):,} tokens.".strip()
+            break
+        for i in spots:
+            span = encoding.spans[i]
+            label = lines[home].label if lines else f"sentence {'AB'[span.side]}" if span else "special"
+            span = span or Span(TOKENS, i, i + 1)
+            picks = "" if lines else f"{span.side}:{span.start}-{span.end}"
+            points.append(Point(checkpoint.tokenizer.show(encoding.ids[i]), label, home, i, picks))
+            keep.append(count + i)
+        count += len(encoding)
+        kept.append(encoding)
+    if not lines and above.left_out:
+        notes = f"{above.left_out:,} tokens beyond the checkpoint's limit are left out."
+    vectors = engine.token_vectors(checkpoint, kept, layer=layer, pooling=options.pooling).numpy()[keep]
+    source = f"{len(points):,} tokens of {f'{len(kept):,} lines' if lines else 'the text'}"
+    return points, vectors, source, notes
+
+
+def of_sentences(
+    checkpoint: Checkpoint, above: Encoding, lines: Sequence[Line], layer: int, options: Options
+) -> tuple[list[Point], Float[np.ndarray, "n d"], str, str]:
+    """The lines; or the sentences of the text among the built-in ones."""
+    own = [Line(part[a:b], ABOVE) for part in above.texts for a, b in sentences(part)] if not lines else []
+    given = [*lines, *own, *(() if lines else BUILT_IN)]
+    if len(given) > MAX_POINTS:
+        raise ExplorerError(f"{len(given):,} lines were given; the limit is {MAX_POINTS:,}. Upload fewer.")
+    encodings, homes, notes = read(checkpoint, given)
+    points = [Point(given[home].text, given[home].label, home, place) for place, home in enumerate(homes)]
+    vectors = engine.sentence_vectors(checkpoint, encodings, layer=layer, pooling=options.pooling).numpy()
+    mine = f"{len(own)} sentence{'s' * (len(own) != 1)} of the text among {len(BUILT_IN)} built-in ones"
+    return points, vectors, f"{len(points):,} uploaded lines" if lines else mine, notes
+
+
+def choose(points: Sequence[Point], above: Encoding, options: Options, uploaded: bool) -> int | None:
+    """The point that is asked about: by its number, else the picked token, else the first sentence of the text."""
+    if 0 <= options.point < len(points):
+        return options.point
+    if uploaded:
+        return None
+    if options.unit == "sentences":
+        return 0 if points[0].label == ABOVE else None
+    return next((i for i, point in enumerate(points) if point.position in above.picked), None)
+
+
+def nearest(nearness: Float[np.ndarray, " n"], chosen: int | None, count: int) -> tuple[Neighbour, ...]:
+    """The *count* greatest cosines, the chosen point itself aside; of equal ones the first."""
+    best = [int(i) for i in np.argsort(-nearness, kind="stable") if i != chosen][:count]
+    return tuple(Neighbour(i, float(nearness[i])) for i in best)
+
+
+def lay_out(
+    vectors: Float[np.ndarray, "n d"], method: str, axes: int
+) -> tuple[Float[np.ndarray, "n axes"], tuple[float, ...]]:
+    """(places, PCA: shares of the variance)."""
+    count = len(vectors)
+    if method == "PCA":
+        centre, found, shares = principal(vectors, axes)
+        return (vectors - centre) @ found.T, tuple(float(share) for share in shares)
+    if count < 4:
+        raise ExplorerError(f"{method} wants at least 4 points; there are {count}. Choose PCA, or add words.")
+    if method == "UMAP":
+        return umap(vectors, axes), ()
+    from sklearn.manifold import TSNE
+
+    few = vectors
+    if count > MANY:
+        centre, found, _ = principal(vectors, 50)
+        few = (vectors - centre) @ found.T
+    perplexity = min(30.0, (count - 1) / 3)
+    steps = 1000 if count <= MANY else 500
+    made = TSNE(axes, perplexity=perplexity, init="pca", random_state=0, max_iter=steps)
+    return made.fit_transform(few.astype(np.float32)), ()
+
+
+def umap(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n axes"]:
+    try:
+        from umap import UMAP
+    except ImportError as error:
+        raise ExplorerError(
+            "UMAP needs the package umap-learn, which is not installed. Run pip install umap-learn where the app runs, "
+            "or choose t-SNE."
+        ) from error
+    made = UMAP(n_components=axes, n_neighbors=min(15, len(vectors) - 1), random_state=0, n_jobs=1)
+    return np.asarray(made.fit_transform(vectors))
+
+
+def rows(result: EmbeddingMap) -> list[dict[str, object]]:
+    """One row for every point, z empty on a flat map; points are counted from 0, as Options.point does."""
+    return [
+        {
+            "point": i,
+            "text": point.text,
+            "label": point.label,
+            "line": point.line + 1,
+            "x": float(place[0]),
+            "y": float(place[1]),
+            "z": float(place[2]) if len(place) > 2 else "",
+            "cosine_to_chosen": "" if result.nearness is None else float(result.nearness[i]),
+        }
+        for i, (point, place) in enumerate(zip(result.points, result.places, strict=True))
+    ]

@@ -1,0 +1,168 @@
+"""Head roles: what every head looks at, on plain sentences or on this text, and which heads behave alike."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from bertexplorer import engine
+from bertexplorer.analysis.alike import distances, entropy, plane
+from bertexplorer.analysis.attention import refuse_long
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import Encoding, Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+ROLES = ("previous", "next", "same", "[SEP]", "[CLS]", "punctuation")  # where a share of the attention goes
+MEASURES = (*ROLES, "distance", "entropy")
+CLEAR = 0.3  # share from which on a head is called by its role
+WORK = 40_000_000  # numbers compared for the map: about a second
+KEYS, MEASURE = ("layer", "head", "pattern"), "value"
+SAMPLE = (
+    "The cat sat on the mat and looked at the birds.",
+    "She gave her brother a book about the sea.",
+    "When the rain stopped, the children ran outside.",
+    "The old bridge across the river was closed last year.",
+    "He said that he would come, but nobody believed him.",
+    "Our train left the station ten minutes late.",
+    "Paris is the capital of France and its largest city.",
+    "The doctor who treated my father works in London.",
+    "Most people drink coffee in the morning.",
+    "If you heat water, it turns into steam.",
+    "The company sold its first computer in 1976.",
+    "They have lived in the same house for thirty years.",
+    "A small dog was sleeping under the kitchen table.",
+    "The teacher asked a question, and no one answered.",
+    "Farmers in the valley grow apples, pears and grapes.",
+    "The film was long, but the music was beautiful.",
+    "Before the war, the town had two hospitals.",
+    "Please close the window; it is cold in here.",
+    "The keys to the cabinet are on the shelf.",
+    "Scientists found a new kind of fish near the island.",
+)
+
+
+@dataclass(frozen=True)
+class Options:
+    show: Annotated[Literal["roles", "map"], Knob("Show", info="map: heads that behave alike stand together")] = "roles"
+    pattern: Annotated[
+        Literal["main role", "previous", "next", "same", "[SEP]", "[CLS]", "punctuation", "distance", "entropy"],
+        Knob("Pattern", info="main role: what most of the attention goes to"),
+    ] = "main role"
+    on: Annotated[Literal["sample", "this text"], Knob("Measured on", info="sample: 20 plain sentences")] = "sample"
+
+
+@dataclass(frozen=True)
+class HeadRoles:
+    """What each of l x h heads does, averaged over *texts* texts. Layers and heads are 0-based."""
+
+    show: str  # roles or map
+    pattern: str  # main role, or one of MEASURES
+    on: str  # sample or this text
+    texts: int
+    tokens: int  # of all texts
+    measures: dict[str, Float[np.ndarray, "l h"]]  # ROLES: 0 to 1; distance: tokens; entropy: bits
+    roles: tuple[tuple[str, ...], ...]  # l x h: one of ROLES, or "broad"
+    points: Float[np.ndarray, "l h 2"] | None  # where each head stands on the map
+    held: float  # share of the variance that the map's plane holds
+    apart: Float[np.ndarray, "n n"] | None  # Jensen-Shannon divergence, bits, between the l h heads row by row
+    compared: int  # rows of attention that the map rests on
+    left_out: int  # tokens beyond the checkpoint's limit
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> HeadRoles:
+    """Shares of attention by Clark et al. (2019), section 3: summed over the tokens that fit a pattern, averaged over
+    all tokens that look, then over the texts. Where a token fits several patterns ([SEP] before a [CLS]) it counts for
+    each. *text* is read only where that is what is measured on. Raises ExplorerError for a text that cannot be read."""
+    sample: Sequence[Text | str] = SAMPLE if options.on == "sample" else [text]
+    encodings = [checkpoint.tokenizer.encode(one) for one in sample]
+    heads = checkpoint.config.num_layers * checkpoint.config.num_heads
+    for encoding in encodings:
+        refuse_long(encoding, heads)
+    weights = [engine.attentions(checkpoint, encoding).numpy() for encoding in encodings]
+    found = [measure(w, patterns(checkpoint, e)) for w, e in zip(weights, encodings, strict=True)]
+    measures = {name: np.mean([one[name] for one in found], axis=0) for name in MEASURES}
+    points, held, apart, compared = None, 0.0, None, 0
+    if options.show == "map":
+        rows = gather(weights, heads)
+        apart, compared = distances(rows), rows.shape[1]
+        flat, held = plane(apart)
+        points = flat.reshape(*weights[0].shape[:2], 2)
+    tokens, left = sum(map(len, encodings)), sum(e.left_out for e in encodings)
+    shown = (options.show, options.pattern, options.on, len(encodings), tokens)
+    return HeadRoles(*shown, measures, main_roles(measures), points, held, apart, compared, left)
+
+
+def patterns(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Bool[np.ndarray, "t t"]]:
+    """For each of ROLES, which columns of which rows fit it."""
+    count, names = len(encoding), checkpoint.tokenizer.special
+    cut = [checkpoint.tokenizer.slice(encoding, i) for i in range(count)]
+    columns = {
+        "[SEP]": [token == names["sep"] for token in encoding.tokens],
+        "[CLS]": [token == names["cls"] for token in encoding.tokens],
+        "punctuation": [bool(piece) and all(map(is_punctuation, piece)) for piece in cut],
+    }
+    wide = {name: np.tile(np.array(fits, dtype=bool), (count, 1)) for name, fits in columns.items()}
+    near = {"previous": -1, "next": 1, "same": 0}
+    return {**{name: np.eye(count, k=k, dtype=bool) for name, k in near.items()}, **wide}
+
+
+def is_punctuation(character: str) -> bool:
+    return unicodedata.category(character).startswith("P")
+
+
+def measure(
+    weights: Float[np.ndarray, "l h t t"], fits: dict[str, Bool[np.ndarray, "t t"]]
+) -> dict[str, Float[np.ndarray, "l h"]]:
+    """Each of MEASURES for every head, on one text."""
+    count = weights.shape[-1]
+    shares = {name: (weights * fits[name]).sum(axis=-1).mean(axis=-1) for name in ROLES}
+    steps = np.abs(np.arange(count)[:, None] - np.arange(count)).astype(np.float32)
+    far = (weights * steps).sum(axis=-1).mean(axis=-1)
+    return {**shares, "distance": far, "entropy": entropy(weights).mean(axis=-1)}
+
+
+def main_roles(measures: dict[str, Float[np.ndarray, "l h"]]) -> tuple[tuple[str, ...], ...]:
+    """The role with the largest share in each head, "broad" where none reaches CLEAR."""
+    shares = np.stack([measures[name] for name in ROLES])
+    best, most = shares.argmax(axis=0), shares.max(axis=0)
+    return tuple(
+        tuple(ROLES[best[i, j]] if most[i, j] >= CLEAR else "broad" for j in range(best.shape[1]))
+        for i in range(best.shape[0])
+    )
+
+
+def gather(weights: Sequence[Float[np.ndarray, "l h t t"]], heads: int) -> Float[np.ndarray, "n r t"]:
+    """Rows of all texts as one table, padded with zeros: every row, or evenly spaced ones where WORK would not do."""
+    longest = max(w.shape[-1] for w in weights)
+    rows = [np.pad(w.reshape(heads, *w.shape[2:]), ((0, 0), (0, 0), (0, longest - w.shape[-1]))) for w in weights]
+    table = np.concatenate(rows, axis=1)
+    most = max(8, WORK // (heads * heads // 2 * longest + 1))
+    return table[:, :: -(-table.shape[1] // most)]
+
+
+def rows(result: HeadRoles) -> list[dict[str, object]]:
+    """A row for each head (layer and head 1-based), *value* being that of the pattern asked for, or of the head's main
+    role; map_x and map_y are empty without the map."""
+    table: list[dict[str, object]] = []
+    for i, line in enumerate(result.roles):
+        for j, role in enumerate(line):
+            values = {names(name): float(result.measures[name][i, j]) for name in MEASURES}
+            pattern = role if result.pattern == "main role" else result.pattern
+            most = max(values[names(name)] for name in ROLES)
+            asked = {"pattern": pattern, "value": most if pattern == "broad" else values[names(pattern)]}
+            x, y = (None, None) if result.points is None else map(float, result.points[i, j])
+            table.append({"layer": i + 1, "head": j + 1, "main_role": role, **asked, **values, "map_x": x, "map_y": y})
+    return table
+
+
+def names(measure: str) -> str:
+    """The column of a measure, with its unit where it has one."""
+    units = {"distance": "distance_tokens", "entropy": "entropy_bits"}
+    return units.get(measure, measure.strip("[]").lower())

@@ -1,0 +1,77 @@
+"""Heads and layers as a person names them: "5·3" is layer 5, head 3, counted from 1; in data both start at 0."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from bertexplorer.errors import ExplorerError
+
+HEAD = re.compile(r"(\d{1,4})\s*[·.\-:/]\s*(\d{1,4})")
+LAYERS = re.compile(r"(\d{1,4})(?:\s*[-–]\s*(\d{1,4}))?")
+MAX_TYPED = 2_000  # characters
+
+
+class Head(NamedTuple):
+    """A head by its layer and its number in it, both 0-based."""
+
+    layer: int
+    head: int
+
+    def __str__(self) -> str:
+        return f"{self.layer + 1}·{self.head + 1}"
+
+
+def parse_heads(typed: str, num_layers: int, num_heads: int) -> tuple[Head, ...]:
+    """The heads in a line such as "5·3, 5.7, 2-1", each once, in their order; () for an empty line. Raises
+    ExplorerError for what is no head, or none of this checkpoint's."""
+    found = []
+    for part in parts(typed):
+        match = HEAD.fullmatch(part)
+        if not match:
+            raise ExplorerError(
+                f"{part[:20]!r} names no head; wanted a layer and a head such as 5·3 or 5.3, separated by commas."
+            )
+        layer, head = (int(number) for number in match.groups())
+        check(layer, num_layers, "layer")
+        check(head, num_heads, "head")
+        found.append(Head(layer - 1, head - 1))
+    return tuple(dict.fromkeys(found))
+
+
+def parse_layers(typed: str, num_layers: int) -> tuple[int, ...]:
+    """The layers (0-based, ascending) in a line such as "1-4, 6"; all of them for an empty line. Raises ExplorerError
+    for what is no layer of this checkpoint."""
+    found: set[int] = set()
+    for part in parts(typed):
+        match = LAYERS.fullmatch(part)
+        if not match:
+            raise ExplorerError(f"{part[:20]!r} names no layers; wanted numbers such as 1-4 or 2, 5.")
+        first, last = int(match[1]), int(match[2] or match[1])
+        for layer in (first, last):
+            check(layer, num_layers, "layer")
+        found.update(range(min(first, last) - 1, max(first, last)))
+    return tuple(sorted(found)) or tuple(range(num_layers))
+
+
+def one_or_all(layer: int, head: int, num_layers: int, num_heads: int) -> tuple[Head, ...]:
+    """The heads of *layer* and of number *head*, both counted from 1; 0 stands for all. Raises ExplorerError."""
+    check(layer, num_layers, "layer", low=0)
+    check(head, num_heads, "head", low=0)
+    layers = [layer - 1] if layer else range(num_layers)
+    heads = [head - 1] if head else range(num_heads)
+    return tuple(Head(i, j) for i in layers for j in heads)
+
+
+def parts(typed: str) -> list[str]:
+    if len(typed) > MAX_TYPED:
+        raise ExplorerError(f"A line of {len(typed):,} characters was given; wanted up to {MAX_TYPED:,}. Shorten it.")
+    return [part.strip() for part in re.split(r"[,;\n]", typed) if part.strip()]
+
+
+def check(number: int, count: int, kind: str, low: int = 1) -> None:
+    if not low <= number <= count:
+        more = ", or 0 for all" if low == 0 else ""
+        raise ExplorerError(
+            f"{kind.capitalize()} {number} was asked for; there are {count} {kind}s. Choose 1 to {count}{more}."
+        )

@@ -1,0 +1,63 @@
+"""Input vectors: the word, position and segment vectors of one token, number by number, and how they add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer import engine
+from bertexplorer.analysis.nearest_pieces import longest
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+KEYS, MEASURE = ("part", "dimension"), "value"
+
+
+@dataclass(frozen=True)
+class Options:
+    clip: Annotated[int, Knob("Darkest at", 90, 100, info="per cent of the numbers lie within the colours")] = 99
+
+
+@dataclass(frozen=True)
+class InputVectors:
+    token: str
+    position: int  # 0-based
+    parts: tuple[str, ...]  # in the order that they are added up
+    vectors: tuple[Float[np.ndarray, " _"], ...]  # one a part; ELECTRA's are narrower until they are projected
+    cosines: Float[np.ndarray, "p p"]  # between parts of one width; nan where widths differ
+    limit: float  # the number that is drawn darkest
+    others: int  # picked tokens that this result says nothing about
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> InputVectors:
+    """What is added up for the first picked token (without one, the longest word): its vectors in the checkpoint's
+    precision, their sum, and the sum after LayerNorm (and after the projection, in ELECTRA)."""
+    encoding = checkpoint.tokenizer.encode(text)
+    position = encoding.picked[0] if encoding.picked else longest(encoding)
+    found = {name: part[position].numpy() for name, part in engine.input_parts(checkpoint, encoding).items()}
+    vectors = tuple(found.values())
+    cosines = np.array([[cosine(a, b) for b in vectors] for a in vectors])
+    limit = float(np.percentile(np.abs(np.concatenate(vectors)), options.clip)) or 1.0
+    token = checkpoint.tokenizer.show(encoding.ids[position])
+    return InputVectors(token, position, tuple(found), vectors, cosines, limit, max(0, len(encoding.picked) - 1))
+
+
+def cosine(a: Float[np.ndarray, " _"], b: Float[np.ndarray, " _"]) -> float:
+    """nan where the two differ in length, or one is zero."""
+    lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(a @ b) / lengths if a.shape == b.shape and lengths else float("nan")
+
+
+def rows(result: InputVectors) -> list[dict[str, object]]:
+    """One row a number, dimensions counted from 0."""
+    return [
+        {"token": result.token, "position": result.position, "part": part, "dimension": i, "value": float(value)}
+        for part, vector in zip(result.parts, result.vectors, strict=True)
+        for i, value in enumerate(vector)
+    ]

@@ -1,0 +1,62 @@
+"""Pieces merged to words: the units, tokens or whole words, between which attention is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer.model.text import Encoding
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A token, or a word of several."""
+
+    label: str
+    positions: tuple[int, ...]  # of its tokens, 0-based, ascending
+    side: int  # 0: first text with what frames it, 1: from the first token of the second text on
+    special: bool  # [CLS], [SEP], [PAD] or what the family calls them
+
+
+def units(checkpoint: Checkpoint, encoding: Encoding, *, merge: bool = False) -> tuple[Unit, ...]:
+    """The tokens of *encoding*, or (*merge*) its words, each token in one of them, in their order."""
+    frame = frames(checkpoint, encoding)
+    second = next((i for i, span in enumerate(encoding.spans) if span and span.side == 1), len(encoding))
+
+    def word_of(position: int) -> tuple[int, int]:
+        word = encoding.words[position]
+        return (-1, position) if not merge or word is None or frame[position] else (word, 0)
+
+    groups = [tuple(group) for _, group in groupby(range(len(encoding)), key=word_of)]
+    return tuple(Unit(label(checkpoint, encoding, g), g, int(g[0] >= second), frame[g[0]]) for g in groups)
+
+
+def frames(checkpoint: Checkpoint, encoding: Encoding) -> tuple[bool, ...]:
+    """For each token whether it only frames the text: [CLS], [SEP], [PAD]. [UNK] and [MASK] stand for words."""
+    tokenizer = checkpoint.tokenizer
+    names = {tokenizer.special[kind] for kind in ("cls", "sep", "pad") if kind in tokenizer.special}
+    return tuple(token in names for token in encoding.tokens)
+
+
+def label(checkpoint: Checkpoint, encoding: Encoding, positions: tuple[int, ...]) -> str:
+    """A piece as the strip shows it; a word of several pieces put together."""
+    ids = [encoding.ids[p] for p in positions]
+    return checkpoint.tokenizer.show(ids[0]) if len(ids) == 1 else checkpoint.tokenizer.join(ids)
+
+
+def merged(values: Float[np.ndarray, "l h t t"], found: tuple[Unit, ...]) -> Float[np.ndarray, "l h n n"]:
+    """What the units give each other: added over the tokens that are looked at, averaged over those that look, so that
+    rows of attention still sum to 1 (Clark et al., 2019, section 4.1)."""
+    if all(len(unit.positions) == 1 for unit in found):
+        return values
+    starts = [unit.positions[0] for unit in found]
+    sizes = np.array([len(unit.positions) for unit in found], dtype=values.dtype)
+    summed = np.add.reduceat(np.add.reduceat(values, starts, axis=3), starts, axis=2)
+    return summed / sizes[:, None]

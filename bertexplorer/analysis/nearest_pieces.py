@@ -1,0 +1,107 @@
+"""Nearest pieces: which pieces of the vocabulary have the vectors closest to a token's own, before any context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+
+from bertexplorer import engine
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import Encoding, Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+KEYS, MEASURE = ("of", "token"), "cosine"
+MAX_TOKENS = 3  # looked at side by side
+
+
+@dataclass(frozen=True)
+class Options:
+    count: Annotated[int, Knob("Neighbours", 1, 50)] = 10
+    order: Annotated[
+        Literal["cosine", "dot product"], Knob("Nearest by", info="the dot product favours long vectors")
+    ] = "cosine"
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    token: str
+    id: int
+    cosine: float  # -1 to 1
+    dot: float
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """One token and the pieces around it, the nearest first, itself left out."""
+
+    token: str
+    id: int
+    position: int  # 0-based
+    neighbours: tuple[Neighbour, ...]
+    typical: float  # median cosine with all other pieces
+    spread: float  # standard deviation of the cosine over all other pieces
+
+
+@dataclass(frozen=True)
+class NearestPieces:
+    found: tuple[Neighbourhood, ...]
+    left_out: int  # picked tokens beyond MAX_TOKENS
+    order: str
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> NearestPieces:
+    """Look up the picked tokens (without one, the longest word) in the table of word vectors.
+
+    Hidden tokens count as what they were: the table knows no context. Special tokens and rows without a piece are not
+    listed. Raises ExplorerError for a text that cannot be read."""
+    encoding = checkpoint.tokenizer.encode(text)
+    asked = encoding.picked or (longest(encoding),)
+    size = checkpoint.tokenizer.vocab_size
+    if size <= options.count:
+        raise ExplorerError(
+            f"{options.count} neighbours were asked for; the vocabulary has {size} pieces. Ask for fewer."
+        )
+    found = tuple(around(checkpoint, encoding, position, options) for position in asked[:MAX_TOKENS])
+    return NearestPieces(found, max(0, len(asked) - MAX_TOKENS), options.order)
+
+
+def longest(encoding: Encoding) -> int:
+    """The position of the longest piece that is no special token; 0 where there is none."""
+    sizes = [0 if odd else len(token) for token, odd in zip(encoding.tokens, encoding.special, strict=True)]
+    return int(np.argmax(sizes))
+
+
+def around(checkpoint: Checkpoint, encoding: Encoding, position: int, options: Options) -> Neighbourhood:
+    token, tokenizer = encoding.original_ids[position], checkpoint.tokenizer
+    cosines, dots = (part.numpy() for part in engine.word_similarities(checkpoint, token))
+    listed = np.arange(len(cosines)) < tokenizer.vocab_size
+    listed[[i for i in (*tokenizer.special_ids, token) if i < len(listed)]] = False
+    ranked = cosines if options.order == "cosine" else dots
+    best = np.argsort(-np.where(listed, ranked, -np.inf), kind="stable")[: options.count]
+    rows = tuple(Neighbour(tokenizer.show(int(i)), int(i), float(cosines[i]), float(dots[i])) for i in best)
+    others = cosines[listed]
+    middle, spread = float(np.median(others)), float(others.std())
+    return Neighbourhood(tokenizer.show(token), token, position, rows, middle, spread)
+
+
+def rows(result: NearestPieces) -> list[dict[str, object]]:
+    """One row a neighbour."""
+    return [
+        {
+            "of": near.token,
+            "position": near.position,
+            "rank": rank,
+            "token": n.token,
+            "id": n.id,
+            "cosine": n.cosine,
+            "dot_product": n.dot,
+            "median_cosine": near.typical,
+        }
+        for near in result.found
+        for rank, n in enumerate(near.neighbours, 1)
+    ]

@@ -1,0 +1,206 @@
+"""Occurrences of a word in the workbench text and in other sentences, found in the text and followed to its pieces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bertexplorer.analysis.vectors import BUILT_IN, WORD, positions
+from bertexplorer.analysis.words import named
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import MAX_WORD, Encoding, Span, Text, Tokenizer
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+MAX_SENTENCES = 100
+LABEL = re.compile(r"\s*(\w[\w-]{0,19}(?: \w[\w-]{0,19})?)\s*:\s+(?=\S)")
+SPACELESS = "\u3040"  # from here on most scripts put no space between words
+COMMON = """
+    the and for was were are has had have his her its their our your with from that this these those into than then them
+    they she him you who which what when where while will would could should can may might been being but not nor
+    because there here very too also just only over under about after before every all any some one two
+""".split()  # noqa: SIM905 - a list would fill a page
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """One place where a word stands. *start* and *end* count characters of *sentence*."""
+
+    word: str  # as it is written there
+    sentence: str
+    start: int
+    end: int
+    label: str  # the sense that the person gave it, "" for none
+    source: str  # "text": the workbench; "own": the other sentences; "built-in"
+    hidden: bool  # whether the checkpoint sees [MASK] there
+    home: int  # which of Found.encodings
+    positions: tuple[int, ...]  # of its pieces there
+
+
+@dataclass(frozen=True)
+class Found:
+    """The sentences with a word in them, and where it stands. The workbench text is encodings[0]."""
+
+    words: tuple[str, ...]  # that were looked for
+    occurrences: tuple[Occurrence, ...]  # sentence by sentence
+    encodings: tuple[Encoding, ...]
+    lacking: int  # of the person's sentences, the workbench text among them, that hold none of the words
+    beyond: int  # occurrences behind the checkpoint's limit of tokens
+
+
+@dataclass(frozen=True)
+class Source:
+    """A sentence to look into."""
+
+    encoding: Encoding
+    label: str
+    kind: str
+
+
+def find(
+    checkpoint: Checkpoint, text: Text | str, words: str, sentences: str = "", sense: str = "", *, least: int = 1
+) -> Found:
+    """Every occurrence of *words* (separated by commas; empty: the picked ones; nothing picked: the content word that
+    stands in the most of the sentences) in *text* and *sentences* (one a line, or with | between; a label before a
+    colon names its sense; *sense* is that of the workbench text). Upper and lower case are told apart where the
+    checkpoint does. Where *text* alone holds fewer than *least* and there are no *sentences*, those of the built-in
+    list that hold the word are added. Raises ExplorerError for fewer than *least*."""
+    tokenizer = checkpoint.tokenizer
+    sources = [Source(tokenizer.encode(text), " ".join(sense.split()), "text")]
+    sources += [Source(tokenizer.encode(line), label, "own") for label, line in labelled(sentences)]
+    samples = [Source(tokenizer.encode(line.text), "", "built-in") for line in BUILT_IN]
+    with_samples = least > 1 and len(sources) == 1
+    asked = named(words) or picked(sources[0].encoding)
+    if any(len(word) > MAX_WORD for word in asked):
+        raise ExplorerError(f"A word of {max(map(len, asked)):,} characters was given; the limit is {MAX_WORD}.")
+    asked = asked or (content_word(tokenizer, [*sources, *(samples if with_samples else [])]),)
+    found, lacking, beyond = gather(tokenizer, sources, asked)
+    if with_samples and len(found) < least:
+        more, _, _ = gather(tokenizer, samples, asked)
+        sources, found = [*sources, *samples], [*found, *((home + 1, spot) for home, spot in more)]
+    if len(found) < least:
+        where = "the text or the built-in sentences" if with_samples else "the text"
+        where = f"any of the {len(sources)} sentences" if sentences.strip() else where
+        raise ExplorerError(too_few(asked, len(found), beyond, least, where))
+    homes = list(dict.fromkeys([0, *(home for home, _ in found)]))
+    occurrences = tuple(describe(sources[home], spot, homes.index(home)) for home, spot in found)
+    return Found(asked, occurrences, tuple(sources[home].encoding for home in homes), lacking, beyond)
+
+
+def labelled(sentences: str) -> Iterator[tuple[str, str]]:
+    """(label, sentence) for each line, or part between |. Raises ExplorerError beyond MAX_SENTENCES."""
+    parts = [part.strip() for part in re.split(r"[|\n\r]+", sentences) if part.strip()]
+    if len(parts) > MAX_SENTENCES:
+        raise ExplorerError(f"{len(parts):,} sentences were given; the limit is {MAX_SENTENCES}. Remove some.")
+    for part in parts:
+        marked = LABEL.match(part)
+        yield (marked[1], part[marked.end() :]) if marked else ("", part)
+
+
+def picked(encoding: Encoding) -> tuple[str, ...]:
+    """The words whose pieces are picked, each whole. Raises ExplorerError where only [CLS] and the like are."""
+    words = []
+    for position in encoding.picked:
+        span = encoding.spans[position]
+        if span is not None and span.end > span.start:
+            words.append(whole(encoding.texts[span.side], span))
+    if encoding.picked and not words:
+        token = encoding.tokens[encoding.picked[0]]
+        raise ExplorerError(f"{token} is picked, which stands for no word of the text. Pick a word.")
+    return tuple(dict.fromkeys(words))
+
+
+def whole(text: str, span: Span) -> str:
+    """The word of *text* that the piece at *span* belongs to, or the piece where no letters surround it."""
+    start, end = span.start, span.end
+    if joins(text[start]):
+        while start and joins(text[start - 1]):
+            start -= 1
+    if joins(text[end - 1]):
+        while end < len(text) and joins(text[end]):
+            end += 1
+    return text[start:end].strip()
+
+
+def joins(character: str) -> bool:
+    """Whether a letter beside it would belong to the same word."""
+    return (character.isalnum() or character == "_") and character < SPACELESS
+
+
+def pattern(tokenizer: Tokenizer, word: str) -> re.Pattern[str]:
+    """*word* standing on its own; in any case where the tokenizer lower-cases."""
+    before = r"(?<!\w)" if joins(word[0]) else ""
+    after = r"(?!\w)" if joins(word[-1]) else ""
+    return re.compile(before + re.escape(word) + after, re.IGNORECASE if uncased(tokenizer) else 0)
+
+
+def uncased(tokenizer: Tokenizer) -> bool:
+    normalizer = tokenizer.whole.normalizer
+    return normalizer is not None and normalizer.normalize_str("A").strip() == "a"
+
+
+def content_word(tokenizer: Tokenizer, sources: Sequence[Source]) -> str:
+    """The word of the workbench text that stands in the most sources; of equal ones the most frequent, then the
+    longest, then the first."""
+    candidates = [
+        found[0]
+        for text in sources[0].encoding.texts
+        for found in WORD.finditer(text)
+        if len(found[0]) > 2 and found[0].isalpha() and found[0].lower() not in COMMON
+    ] or [found[0] for found in WORD.finditer(sources[0].encoding.texts[0])]
+    if not candidates:
+        raise ExplorerError("The text holds no word. Type a sentence.")
+    counts: dict[str, tuple[int, int, int]] = {}
+    for word in dict.fromkeys(candidates):
+        regex = pattern(tokenizer, word)
+        times = [sum(len(regex.findall(text)) for text in source.encoding.texts) for source in sources]
+        counts[word] = len(times) - times.count(0), sum(times), len(word)
+    return max(counts, key=lambda word: counts[word])
+
+
+def gather(
+    tokenizer: Tokenizer, sources: Sequence[Source], words: Sequence[str]
+) -> tuple[list[tuple[int, Span]], int, int]:
+    """((source, span) of every occurrence whose pieces were read, sources without any, occurrences not read)."""
+    patterns = [pattern(tokenizer, word) for word in words]
+    found: list[tuple[int, Span]] = []
+    lacking = beyond = 0
+    for home, source in enumerate(sources):
+        texts = source.encoding.texts
+        spans = sorted({Span(side, *m.span()) for side in (0, 1) for p in patterns for m in p.finditer(texts[side])})
+        read = [span for span in spans if positions(source.encoding, span)]
+        found += [(home, span) for span in read]
+        lacking += not spans
+        beyond += len(spans) - len(read)
+    return found, lacking, beyond
+
+
+def describe(source: Source, span: Span, home: int) -> Occurrence:
+    encoding = source.encoding
+    spots = positions(encoding, span)
+    sentence = encoding.texts[span.side]
+    return Occurrence(
+        word=sentence[span.start : span.end],
+        sentence=sentence,
+        start=span.start,
+        end=span.end,
+        label=source.label,
+        source=source.kind,
+        hidden=any(encoding.ids[i] == encoding.mask_id for i in spots),
+        home=home,
+        positions=spots,
+    )
+
+
+def too_few(words: Sequence[str], count: int, beyond: int, least: int, where: str) -> str:
+    asked = " or ".join(f"{word!r:.60}" for word in words[:4])
+    cut = f" ({beyond} more behind the last token that is read)" if beyond else ""
+    if not count:
+        return f"{asked} does not occur in {where}{cut}. Pick or name a word that does, or add sentences that hold it."
+    return (
+        f"{asked} occurs once{cut}; wanted at least {least} occurrences to compare. Add sentences that hold it under "
+        "Options, one a line or with | between."
+    )

@@ -1,0 +1,144 @@
+"""Referee: words hidden and shown again in each method's order, against random orders: which explanation holds?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bertexplorer.analysis import saliency
+from bertexplorer.analysis.attribution import METHODS, Method, Question, attribute
+from bertexplorer.analysis.saliency import Explained
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+KEYS, MEASURE = ("order", "curve", "hidden"), "probability"
+PASS_TOKENS = 32_768  # tokens read for all curves; a long text has fewer points
+FEWEST = 4  # steps of a curve
+SEED = 0  # of the random orders
+
+
+@dataclass(frozen=True)
+class Options:
+    target: Annotated[Explained, Knob("Explain", info="the answer in the first mask, or whether B follows A")] = "mask"
+    word: Annotated[str, Knob("Answer to explain", info="a single piece; empty: the first choice")] = ""
+    orders: Annotated[int, Knob("Random orders", 3, 50)] = 10
+    points: Annotated[int, Knob("Steps of a curve", 4, 64, info="fewer where the text has fewer words")] = 10
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One method's order put to the test. Arrays are p long, as *Referee.hidden*."""
+
+    method: Method
+    deletion: Float[np.ndarray, " p"]  # probability of the answer, the most important tokens hidden first
+    insertion: Float[np.ndarray, " p"]  # the same, the least important hidden: what is left is what was inserted first
+    deletion_area: float  # mean over the share that is hidden; low: the right tokens went first
+    insertion_area: float  # high: the right tokens came first
+
+
+@dataclass(frozen=True)
+class Referee:
+    """Deletion and insertion (Petsiuk et al., 2018; Samek et al., 2017), [MASK] for what is hidden. Masks, [CLS] and
+    [SEP] stay. Probabilities are those of the answer, 0 to 1."""
+
+    target: Explained
+    answer: str  # the word in the mask, or "is next"
+    count: int  # tokens that can be hidden
+    hidden: Int[np.ndarray, " p"]  # how many are, from 0 to *count*
+    trials: tuple[Trial, ...]  # in the order of METHODS
+    random: Float[np.ndarray, "orders p"]  # deletion by random orders; from the right it is insertion
+    group: int  # neighbouring tokens that occlusion and LIME took together in a long text
+    left_out: int  # tokens beyond the checkpoint's limit
+
+    @property
+    def random_areas(self) -> Float[np.ndarray, " orders"]:
+        return np.array([area(self.hidden, line) for line in self.random])
+
+    def holds(self, trial: Trial) -> bool:
+        """Whether *trial* is better both ways than each of the random orders."""
+        areas = self.random_areas
+        return bool(trial.deletion_area < areas.min() and trial.insertion_area > areas.max())
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Referee:
+    """Curves of all methods, with their own default settings. Raises ExplorerError as saliency does, and where fewer
+    than two tokens can be hidden."""
+    question = saliency.ask(checkpoint, text, options.target, options.word)
+    spots = np.array(question.hideable)
+    if len(spots) < 2:
+        raise ExplorerError(
+            f"{len(spots)} of the tokens can be hidden beside the mask, [CLS] and [SEP], so there is no order to test. "
+            "Type a longer sentence."
+        )
+    usual = saliency.Options()
+    found = [
+        attribute(question, method, baseline=usual.baseline, steps=usual.steps, samples=usual.samples)
+        for method in METHODS
+    ]
+    orders = [spots[np.argsort(-one.scores[spots], kind="stable")] for one in found]
+    random = np.random.default_rng(SEED)
+    shuffled = [random.permutation(spots) for _ in range(options.orders)]
+    lines = [*orders, *(order[::-1] for order in orders), *shuffled]
+    room = PASS_TOKENS // (len(lines) * len(question.encoding))
+    steps = min(options.points, len(spots), max(FEWEST, room))
+    hidden = np.unique(np.linspace(0, len(spots), steps + 1).round().astype(np.int64))
+    curves = probabilities(question, lines, hidden)
+    pairs = zip(METHODS, curves, curves[len(METHODS) :], strict=False)  # then come the random ones
+    return Referee(
+        target=options.target,
+        answer=question.answer,
+        count=len(spots),
+        hidden=hidden,
+        trials=tuple(Trial(method, a, b, area(hidden, a), area(hidden, b)) for method, a, b in pairs),
+        random=curves[2 * len(METHODS) :],
+        group=max(one.group for one in found),
+        left_out=question.encoding.left_out,
+    )
+
+
+def probabilities(
+    question: Question, orders: Sequence[Int[np.ndarray, " n"]], hidden: Int[np.ndarray, " p"]
+) -> Float[np.ndarray, "orders p"]:
+    """Of the answer, with the first tokens of each order hidden, as many as *hidden* says. A text is read once."""
+    sets = [[frozenset(order[:count].tolist()) for count in hidden] for order in orders]
+    texts = list(dict.fromkeys(one for line in sets for one in line))
+    found = question.probability(question.values([question.hidden(sorted(one)) for one in texts]))
+    of = dict(zip(texts, found.tolist(), strict=True))
+    return np.array([[of[one] for one in line] for line in sets])
+
+
+def area(hidden: Int[np.ndarray, " p"], line: Float[np.ndarray, " p"]) -> float:
+    """Mean height of a curve over the share of tokens that is hidden, by the trapezoidal rule."""
+    return float(np.trapezoid(line, hidden) / hidden[-1])
+
+
+def rows(result: Referee) -> list[dict[str, object]]:
+    """A row for each point of each curve; random orders are counted from 1, and have no insertion of their own."""
+    areas = result.random_areas.tolist()
+    lines = [
+        *((t.method, "deletion", t.deletion, t.deletion_area) for t in result.trials),
+        *((t.method, "insertion", t.insertion, t.insertion_area) for t in result.trials),
+        *((f"random {i}", "deletion", *line) for i, line in enumerate(zip(result.random, areas, strict=True), 1)),
+    ]
+    return [
+        {
+            "order": order,
+            "curve": curve,
+            "hidden": int(hidden),
+            "of": result.count,
+            "probability": float(p),
+            "area": mean,
+            "target": result.target,
+            "answer": result.answer,
+        }
+        for order, curve, line, mean in lines
+        for hidden, p in zip(result.hidden, line, strict=True)
+    ]

@@ -1,0 +1,186 @@
+"""Saliency: which tokens a prediction rests on, by gradients, by hiding words, and by attention for contrast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer import engine
+from bertexplorer.analysis.attribution import METHODS, Attribution, Baseline, Question, attribute
+from bertexplorer.analysis.fill_mask import encode_masked
+from bertexplorer.analysis.merge import Unit, units
+from bertexplorer.analysis.next_sentence import encode_pair
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import Encoding, Text
+
+if TYPE_CHECKING:
+    from bertexplorer.engine.gradients import Target
+    from bertexplorer.model.checkpoint import Checkpoint
+
+KEYS, MEASURE = ("method", "position", "token"), "share"
+MAX_TOKENS = 1024
+Explained = Literal["mask", "next sentence"]
+
+
+@dataclass(frozen=True)
+class Options:
+    method: Annotated[
+        Literal["integrated gradients", "gradient x input", "occlusion", "LIME", "attention", "rollout", "all"],
+        Knob("Method", info="all: beside each other"),
+    ] = "integrated gradients"
+    target: Annotated[Explained, Knob("Explain", info="the answer in the first mask, or whether B follows A")] = "mask"
+    word: Annotated[str, Knob("Answer to explain", info="a single piece; empty: the first choice")] = ""
+    baseline: Annotated[Baseline, Knob("Baseline", info="what integrated gradients start from")] = "[MASK]"
+    steps: Annotated[int, Knob("Steps", 4, 256, info="of integrated gradients")] = 32
+    samples: Annotated[int, Knob("Samples", 50, 1000, info="texts that LIME reads")] = 200
+    merge: Annotated[bool, Knob("Merge pieces", info="a word has the sum of its pieces")] = True
+
+
+@dataclass(frozen=True)
+class Saliency:
+    """What one method or all of them say of the units of a text: its tokens, or (merged) its words."""
+
+    target: Explained
+    answer: str  # the word in the mask, or "is next"
+    value: float  # what is explained: log p(word) in nats, or logit is next - logit is not next
+    probability: float  # of the answer, 0 to 1
+    position: int  # 0-based, of the token that the answer is read from: the mask, or [CLS]
+    units: tuple[Unit, ...]
+    attributions: tuple[Attribution, ...]  # a score for each unit, the sum over its tokens
+    baseline: Baseline  # of integrated gradients
+    precision: str  # of the passes without a gradient; those with one run in fp32
+    other_masks: int  # masks that are not explained
+    left_out: int  # tokens beyond the checkpoint's limit
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Saliency:
+    """Scores by the chosen method. Raises ExplorerError without a mask or a pair, without the head that answers, and
+    for an answer that is no single piece.
+
+    In a mask it is the log-probability that is explained, not the logit: what raises all logits alike changes no
+    prediction, and so every method, and the referee, reads one and the same number."""
+    question = ask(checkpoint, text, options.target, options.word)
+    merged = units(checkpoint, question.encoding, merge=options.merge)
+    found = [
+        attribute(question, method, baseline=options.baseline, steps=options.steps, samples=options.samples)
+        for method in METHODS
+        if options.method in (method, "all")
+    ]
+    value = question.values([question.encoding])
+    return Saliency(
+        target=options.target,
+        answer=question.answer,
+        value=float(value[0]),
+        probability=float(question.probability(value)[0]),
+        position=question.position,
+        units=merged,
+        attributions=tuple(summed(attribution, merged) for attribution in found),
+        baseline=options.baseline,
+        precision=checkpoint.precision,
+        other_masks=len(question.encoding.masked) - 1 if options.target == "mask" else 0,
+        left_out=question.encoding.left_out,
+    )
+
+
+def ask(checkpoint: Checkpoint, text: Text | str, target: Explained, word: str) -> Question:
+    """The number that is explained. *word*: what to explain in the mask, '' for the first choice."""
+    question = ask_mask(checkpoint, text, word) if target == "mask" else ask_next_sentence(checkpoint, text)
+    if len(question.encoding) > MAX_TOKENS:
+        raise ExplorerError(
+            f"The text has {len(question.encoding):,} tokens; which of them matter is worked out for {MAX_TOKENS:,} at "
+            "most, as it takes many passes. Shorten the text."
+        )
+    return question
+
+
+def ask_mask(checkpoint: Checkpoint, text: Text | str, word: str) -> Question:
+    """log p(answer) at the first mask, in nats."""
+    encoding = encode_masked(checkpoint, text)
+    position = encoding.masked[0]
+    token = single_piece(checkpoint, encoding, position, word) if word.strip() else None
+    if token is None:
+        row = next(engine.masked_log_probs(checkpoint, [encoding], positions=[[position]]))[0]
+        token = int(row[: checkpoint.tokenizer.vocab_size].argmax())
+    answer: int = token
+
+    def target() -> Target:
+        from bertexplorer.engine import gradients
+
+        return gradients.masked_target(checkpoint, position, answer)
+
+    def values(encodings: Sequence[Encoding]) -> Float[np.ndarray, " n"]:
+        found = engine.masked_log_probs(checkpoint, encodings, positions=[[position]] * len(encodings))
+        return np.array([float(row[0, answer]) for row in found])
+
+    return Question(checkpoint, encoding, checkpoint.tokenizer.show(answer), position, target, values, np.exp)
+
+
+def ask_next_sentence(checkpoint: Checkpoint, text: Text | str) -> Question:
+    """logit is next - logit is not next of a pair: the log-odds that the second text follows the first."""
+    _ = checkpoint.next_sentence  # say so before asking for a sentence, if there is no head
+    encoding = encode_pair(checkpoint, Text(text) if isinstance(text, str) else text)
+
+    def target() -> Target:
+        from bertexplorer.engine import gradients
+
+        return gradients.next_sentence_target(checkpoint)
+
+    def values(encodings: Sequence[Encoding]) -> Float[np.ndarray, " n"]:
+        logits = engine.next_sentence_logits(checkpoint, encodings).double().numpy()
+        return np.asarray(logits[:, 0] - logits[:, 1])
+
+    def probability(gap: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        return np.asarray(np.exp(-np.logaddexp(0.0, -gap)))
+
+    return Question(checkpoint, encoding, "is next", 0, target, values, probability)
+
+
+def single_piece(checkpoint: Checkpoint, encoding: Encoding, position: int, word: str) -> int:
+    """The id of *word* as it would stand at *position*. Raises ExplorerError if it is cut into several pieces."""
+    span = encoding.spans[position]
+    spaced = span is None or encoding.texts[span.side][: span.start][-1:].isspace()
+    ids = checkpoint.tokenizer.pieces(word, spaced=spaced)
+    if len(ids) > 1:
+        cut = " + ".join(checkpoint.tokenizer.show(i) for i in ids[:8]) + (" + …" if len(ids) > 8 else "")
+        raise ExplorerError(
+            f"{word.strip()!r} is cut into {len(ids)} pieces ({cut}), and the mask holds a single one. Name a word "
+            "that is one piece, such as 'paris', or none for the first choice."
+        )
+    return ids[0]
+
+
+def summed(attribution: Attribution, merged: Sequence[Unit]) -> Attribution:
+    """The scores of tokens added up to those of units."""
+    scores = np.array([attribution.scores[list(unit.positions)].sum() for unit in merged])
+    return replace(attribution, scores=scores)
+
+
+def rows(result: Saliency) -> list[dict[str, object]]:
+    """A row for each method and unit."""
+    return [
+        {
+            "method": attribution.method,
+            "position": unit.positions[0],
+            "token": unit.label,
+            "special": unit.special,
+            "score": float(score),
+            "share": float(share),
+            "target": result.target,
+            "answer": result.answer,
+            "value": result.value,
+            "completeness_error": attribution.completeness.error if attribution.completeness else "",
+        }
+        for attribution in result.attributions
+        for unit, score, share in zip(result.units, attribution.scores, shares(attribution), strict=True)
+    ]
+
+
+def shares(attribution: Attribution) -> Float[np.ndarray, " n"]:
+    """The scores divided by the sum of their sizes, so that methods compare; zeros where there is nothing to divide."""
+    total = np.abs(attribution.scores).sum()
+    return np.asarray(attribution.scores / total if total else attribution.scores)

@@ -1,0 +1,175 @@
+"""Search: which lines mean something like the text, by the cosine of their vectors.
+
+A checkpoint that was trained to fill masks was not trained for this: its sentence vectors lie close together, so each
+result stands beside the mean cosine of two sentences that were not looked for (the built-in ones, all pairs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer import engine
+from bertexplorer.analysis.vectors import BUILT_IN, Line, Pooling, VectorIndex, layer_of, mean_cosine, read, unit
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import Encoding, Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+NEEDS = ("lines", "index")
+MAX_LINES = 10_000
+KEYS, MEASURE = ("text",), "cosine"
+
+
+@dataclass(frozen=True)
+class Options:
+    top: Annotated[int, Knob("Results", 1, 50)] = 10
+    layer: Annotated[int, Knob("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
+    pooling: Annotated[Pooling, Knob("A line's vector")] = "mean"
+    lines: Annotated[str, Knob("Uploaded lines", info="the key of an upload; empty: the built-in sentences")] = ""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A line that was found."""
+
+    rank: int  # 1: the nearest
+    line: int  # which one, 0-based
+    text: str
+    label: str
+    cosine: float  # with the text, -1 to 1
+
+
+@dataclass(frozen=True)
+class Search:
+    query: str
+    hits: tuple[Hit, ...]  # best first
+    count: int  # lines searched
+    built_in: bool  # whether they are the built-in sentences
+    indexed: str  # "": compared one by one; "new": the index was made now; "kept": it was there
+    chance: float  # mean cosine of two built-in sentences, same layer and pooling
+    layer: int
+    pooling: str
+    notes: str  # what was left out, as sentences
+
+
+def run(
+    checkpoint: Checkpoint,
+    text: Text | str,
+    *,
+    options: Options = Options(),
+    lines: Sequence[Line] = (),
+    index: VectorIndex | None = None,
+) -> Search:
+    """Find the lines nearest to *text* (a pair is one query) among *lines*, or the built-in ones where there are none.
+    The vectors of *lines* are kept in the *index*, under `collection`; the built-in ones, and all without an index, are
+    compared one by one. Raises ExplorerError for an unknown layer, for more than 10,000 lines, and if the index cannot
+    be reached."""
+    layer = layer_of(checkpoint, options.layer)
+    if options.lines and not lines:
+        raise ExplorerError(f"The lines {options.lines!r:.60} are not here any more. Upload the file again.")
+    if len(lines) > MAX_LINES:
+        raise ExplorerError(f"{len(lines):,} lines were given; the limit is {MAX_LINES:,}. Upload fewer.")
+    asked = checkpoint.tokenizer.encode(text)
+    searched = list(lines) or list(BUILT_IN)
+    query = vectors(checkpoint, [asked], layer, options.pooling)[0]
+    if index is None or not lines:
+        best, count, indexed, notes = one_by_one(checkpoint, searched, query, layer, options)
+    else:
+        best, count, indexed, notes = through(index, checkpoint, searched, query, layer, options)
+    if asked.left_out:
+        notes = f"{asked.left_out:,} tokens of the text are beyond the checkpoint's limit. {notes}".strip()
+    hits = (
+        Hit(rank, i, searched[i].text, searched[i].label, min(1.0, cosine)) for rank, (cosine, i) in enumerate(best, 1)
+    )
+    return Search(
+        query=" ".join(part for part in asked.texts if part),
+        hits=tuple(hits),
+        count=count,
+        built_in=not lines,
+        indexed=indexed,
+        chance=chance(checkpoint, layer, options.pooling),
+        layer=layer,
+        pooling=options.pooling,
+        notes=notes,
+    )
+
+
+def vectors(
+    checkpoint: Checkpoint, encodings: Sequence[Encoding], layer: int, pooling: str
+) -> Float[np.ndarray, "n d"]:
+    """Sentence vectors at length 1."""
+    return unit(engine.sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling).numpy())
+
+
+def one_by_one(
+    checkpoint: Checkpoint, lines: Sequence[Line], query: Float[np.ndarray, " d"], layer: int, options: Options
+) -> tuple[list[tuple[float, int]], int, str, str]:
+    encodings, places, notes = read(checkpoint, lines)
+    found = vectors(checkpoint, encodings, layer, options.pooling) @ query
+    best = np.argsort(-found, kind="stable")[: options.top]
+    return [(float(found[i]), places[i]) for i in best], len(places), "", notes
+
+
+def through(
+    index: VectorIndex,
+    checkpoint: Checkpoint,
+    lines: Sequence[Line],
+    query: Float[np.ndarray, " d"],
+    layer: int,
+    options: Options,
+) -> tuple[list[tuple[float, int]], int, str, str]:
+    """The same from the index, which is filled first unless it holds all the lines."""
+    name, indexed = collection(checkpoint, lines, layer, options.pooling), "kept"
+    held = index.count(name)
+    best = index.query(name, query, options.top) if held else []
+    if not best or best[0][1]["of"] != held:  # none, or whoever filled it was stopped midway
+        encodings, places, notes = read(checkpoint, lines)
+        about = {"of": len(places), "notes": notes}
+        found = vectors(checkpoint, encodings, layer, options.pooling)
+        index.upsert(
+            name, found, [{"line": i, "text": lines[i].text, "label": lines[i].label, **about} for i in places]
+        )
+        best, held, indexed = index.query(name, query, options.top), len(places), "new"
+    return [(cosine, int(payload["line"])) for cosine, payload in best], held, indexed, str(best[0][1]["notes"])
+
+
+def collection(checkpoint: Checkpoint, lines: Sequence[Line], layer: int, pooling: str) -> str:
+    """The name of the collection with these lines' vectors: another weight, precision, layer, pooling or line gives
+    another name."""
+    digest = sha256("\0".join([checkpoint.revision, checkpoint.precision, str(layer), pooling]).encode())
+    for line in lines:
+        digest.update(b"\0" + line.text.encode("utf-8", "surrogatepass"))
+    return f"bertexplorer-{digest.hexdigest()[:32]}"
+
+
+def chance(checkpoint: Checkpoint, layer: int, pooling: str) -> float:
+    """Mean cosine of two built-in sentences. Kept with the checkpoint."""
+
+    def measure() -> float:
+        encodings = [checkpoint.tokenizer.encode(line.text) for line in BUILT_IN]
+        return mean_cosine(vectors(checkpoint, encodings, layer, pooling))
+
+    return float(checkpoint.memo.get(("chance of sentences", layer, pooling), measure, lambda _: 8))
+
+
+def rows(result: Search) -> list[dict[str, object]]:
+    """One row for every result, best first; lines are counted from 1."""
+    return [
+        {
+            "rank": hit.rank,
+            "line": hit.line + 1,
+            "text": hit.text,
+            "label": hit.label,
+            "cosine": hit.cosine,
+            "random_sentences": result.chance,
+        }
+        for hit in result.hits
+    ]

@@ -1,0 +1,210 @@
+"""Switchboard: attention heads switched off, or replaced, and what that does to the answer; each head in turn too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from bertexplorer import engine
+from bertexplorer.analysis.fill_mask import Candidate, candidate
+from bertexplorer.analysis.heads import Head, parse_heads
+from bertexplorer.analysis.samples import TOPICS
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import Encoding, Text
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bertexplorer.model.checkpoint import Checkpoint
+
+TOP = 5
+KEYS, MEASURE = ("layer", "head"), "change_bits"
+
+
+@dataclass(frozen=True)
+class Options:
+    off: Annotated[
+        str, Knob("Heads off", info="such as 5·3, 2·7; or press cells. Empty: the one that matters most")
+    ] = ""
+    how: Annotated[
+        Literal["zero", "mean", "patch"],
+        Knob("Instead of the head", info="zeros, its mean over plain sentences, or its output for another sentence"),
+    ] = "zero"
+    source: Annotated[str, Knob("Sentence to patch from", info="as many tokens as yours")] = ""
+    word: Annotated[str, Knob("Word", info="empty: the first choice")] = ""
+    controls: Annotated[int, Knob("Random controls", 0, 50, info="sets of as many other heads")] = 10
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one setting of the switches gives."""
+
+    candidates: tuple[Candidate, ...]  # in the blank, most probable first; () for a pair
+    probability: float  # of the word, or that B is next
+    is_next: float | None  # beside a blank: probability that B is next, where there is a pair and a head for it
+
+
+@dataclass(frozen=True)
+class Switchboard:
+    target: str  # what is measured, as a person reads it: a word, or "is next"
+    off: tuple[Head, ...]
+    chosen: bool  # whether a person named them; else they are the one that matters most
+    how: str
+    before: Outcome
+    after: Outcome
+    controls: Float[np.ndarray, " c"]  # probability of the target for each random set of as many heads
+    change: Float[np.ndarray, "l h"]  # bits, log2 of the target's probability with that head off minus with all on
+    states: Bool[np.ndarray, "l h"]  # True: off
+    other_masks: int
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Switchboard:
+    """Ablate heads of *text*: the target is the word in the first blank, or without a blank that B is next.
+
+    Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
+    by its output at the same positions of another sentence (Michel et al., 2019; Wang et al., 2023 for the mean and the
+    patch). Raises ExplorerError without a blank and without a pair, for a head that is not there, for a word of several
+    pieces, and for a sentence to patch from that has another number of tokens."""
+    encoding = checkpoint.tokenizer.encode(text)
+    if not encoding.masked and not is_pair(checkpoint, encoding):
+        raise ExplorerError(
+            "Nothing is hidden and there is no pair, so there is no answer to change. Hide a word, or add a second "
+            "sentence with a checkpoint that has a next-sentence head, such as mini."
+        )
+    board = Board(checkpoint, encoding, options)
+    layers, heads = checkpoint.config.num_layers, checkpoint.config.num_heads
+    asked = parse_heads(options.off, layers, heads)
+    single = [board.off([Head(layer, head)]) for layer in range(layers) for head in range(heads)]
+    each = board.log2(np.stack([board.off([]), *single]))
+    change = (each[1:] - each[0]).reshape(layers, heads)
+    worst = Head(*(int(i) for i in np.unravel_index(int(change.argmin()), change.shape)))
+    off = asked or (worst,)
+    states = board.off(off) == 0
+    return Switchboard(
+        target=board.target,
+        off=off,
+        chosen=bool(asked),
+        how=options.how,
+        before=board.outcome(board.off([])),
+        after=board.outcome(board.off(off)),
+        controls=2.0 ** board.log2(random_sets(board, off, options.controls)),
+        change=change,
+        states=states,
+        other_masks=max(0, len(encoding.masked) - 1),
+    )
+
+
+def is_pair(checkpoint: Checkpoint, encoding: Encoding) -> bool:
+    """Whether there is a next-sentence decision to look at."""
+    return "next_sentence" in checkpoint.heads and any(span and span.side == 1 for span in encoding.spans)
+
+
+class Board:
+    """The switches of one text, and the reading of what they do."""
+
+    def __init__(self, checkpoint: Checkpoint, encoding: Encoding, options: Options) -> None:
+        self.checkpoint, self.encoding = checkpoint, encoding
+        self.shape = checkpoint.config.num_layers, checkpoint.config.num_heads
+        self.fill = filling(checkpoint, encoding, options)
+        self.pair = is_pair(checkpoint, encoding)
+        self.id, self.target = -1, "is next"
+        if encoding.masked:
+            self.id = self.word(options.word)
+            self.target = checkpoint.tokenizer.show(self.id)
+
+    def off(self, heads: Sequence[Head]) -> Float[np.ndarray, "l h"]:
+        """Switches with *heads* at 0 and all others at 1."""
+        switches = np.ones(self.shape, dtype=np.float32)
+        for head in heads:
+            switches[head] = 0
+        return switches
+
+    def word(self, typed: str) -> int:
+        """The id of the word that is measured."""
+        if typed.strip():
+            ids = self.checkpoint.tokenizer.pieces(typed)
+            if len(ids) > 1:
+                raise ExplorerError(f"{typed!r:.60} is cut into {len(ids)} pieces. Name a word of one piece.")
+            return ids[0]
+        return int(self.log_probs(self.off([])[None])[0].argmax())
+
+    def log_probs(self, switches: Float[np.ndarray, "n l h"]) -> Tensor:
+        """Natural-log probabilities over the vocabulary in the first blank, n x v."""
+        return engine.ablated_log_probs(self.checkpoint, self.encoding, switches, self.encoding.masked[0], self.fill)
+
+    def next_log_probs(self, switches: Float[np.ndarray, "n l h"]) -> Float[np.ndarray, " n"]:
+        """Natural-log probability that B is next."""
+        logits = engine.ablated_next_sentence(self.checkpoint, self.encoding, switches, self.fill)
+        return np.asarray(logits.log_softmax(dim=-1)[:, 0].numpy(), dtype=np.float64)
+
+    def log2(self, switches: Float[np.ndarray, "n l h"]) -> Float[np.ndarray, " n"]:
+        """log2 of the target's probability for each setting of the switches."""
+        if not len(switches):
+            return np.zeros(0)
+        if not self.encoding.masked:
+            return self.next_log_probs(switches) / np.log(2)
+        return np.asarray(self.log_probs(switches)[:, self.id].double().numpy()) / np.log(2)
+
+    def outcome(self, switches: Float[np.ndarray, "l h"]) -> Outcome:
+        is_next = float(np.exp(self.next_log_probs(switches[None])[0])) if self.pair else None
+        if not self.encoding.masked:
+            return Outcome((), is_next or 0.0, is_next)
+        row = self.log_probs(switches[None])[0]
+        known = min(TOP, self.checkpoint.tokenizer.vocab_size)
+        best = row[: self.checkpoint.tokenizer.vocab_size].topk(known).indices.tolist()
+        found = tuple(candidate(self.checkpoint, row, token, rank) for rank, token in enumerate(best, 1))
+        return Outcome(found, float(row[self.id].exp()), is_next)
+
+
+def filling(checkpoint: Checkpoint, encoding: Encoding, options: Options) -> Tensor | None:
+    """What stands in the place of a head's output, l x h x (1 or t) x k; None for zeros."""
+    tokenizer = checkpoint.tokenizer
+    if options.how == "mean":
+        return engine.mean_head_outputs(checkpoint, [tokenizer.encode(group[0]) for group in TOPICS.values()])
+    if options.how == "patch":
+        if not options.source.strip():
+            raise ExplorerError("There is no sentence to patch from. Type one that has as many tokens as yours.")
+        source = tokenizer.encode(Text(options.source))
+        if len(source) != len(encoding):
+            raise ExplorerError(
+                f"The sentence to patch from has {len(source)} tokens and yours {len(encoding)}, so they do not "
+                "lie over each other. Change words of it until both are equally long."
+            )
+        return engine.head_outputs(checkpoint, source)
+    return None
+
+
+def random_sets(board: Board, off: Sequence[Head], count: int) -> Float[np.ndarray, "c l h"]:
+    """Switches with as many heads off as *off* has, drawn from the others where there are enough."""
+    draw = np.random.default_rng(0)
+    every = [Head(layer, head) for layer in range(board.shape[0]) for head in range(board.shape[1])]
+    others = [head for head in every if head not in off]
+    pool = others if len(others) >= len(off) else every
+    picks = [draw.choice(len(pool), size=len(off), replace=False) for _ in range(count)]
+    sets = [board.off([pool[i] for i in pick]) for pick in picks]
+    return np.stack(sets) if sets else np.zeros((0, *board.shape), dtype=np.float32)
+
+
+def rows(result: Switchboard) -> list[dict[str, object]]:
+    """One row a head, counted from 1: the target's probability with it alone off, in bits against all on."""
+    before = result.before.probability
+    return [
+        {
+            "layer": layer + 1,
+            "head": head + 1,
+            "off": bool(result.states[layer, head]),
+            "target": result.target,
+            "change_bits": float(bits),
+            "probability": float(before * 2.0**bits),
+            "probability_all_on": before,
+            "probability_with_the_chosen_off": result.after.probability,
+            "random_sets_mean": float(result.controls.mean()) if len(result.controls) else "",
+        }
+        for layer, line in enumerate(result.change)
+        for head, bits in enumerate(line)
+    ]

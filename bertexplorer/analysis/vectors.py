@@ -1,0 +1,166 @@
+"""Sentence vectors, cosines, the plane of principal components, and what random pairs of words score."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer import engine
+from bertexplorer.analysis.samples import TOPICS
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Encoding, Span, overlap
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+Pooling = Literal["mean", "CLS", "max", "last four summed"]
+WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line that a person brought, and what it was labelled as."""
+
+    text: str
+    label: str = ""
+
+
+BUILT_IN = tuple(Line(sentence, topic) for topic, sentences in TOPICS.items() for sentence in sentences)
+
+
+class VectorIndex(Protocol):
+    """Where vectors are kept and found again; `store.index` is one. A collection holds vectors of one kind."""
+
+    def count(self, collection: str) -> int:
+        """How many vectors *collection* holds, 0 if there is none."""
+
+    def upsert(self, collection: str, vectors: Float[np.ndarray, "n d"], payloads: Sequence[Mapping[str, Any]]) -> None:
+        """Keep *vectors* with their *payloads* as entries 0 to n - 1 of *collection*."""
+
+    def query(
+        self, collection: str, vector: Float[np.ndarray, " d"], top: int
+    ) -> list[tuple[float, Mapping[str, Any]]]:
+        """The *top* entries of the greatest cosine with *vector*, best first, each with its payload."""
+
+
+def layer_of(checkpoint: Checkpoint, layer: int) -> int:
+    """*layer* as an index, -1 meaning the last. Raises ExplorerError if the checkpoint has no such layer."""
+    count = checkpoint.config.num_layers
+    if not -1 <= layer <= count:
+        raise ExplorerError(
+            f"Layer {layer} was asked for; {checkpoint.name} has layers 1 to {count}, and 0 for what enters the first. "
+            f"Choose one of these, or -1 for the last."
+        )
+    return count if layer == -1 else layer
+
+
+def read(checkpoint: Checkpoint, lines: Sequence[Line]) -> tuple[list[Encoding], list[int], str]:
+    """(encodings, their places in *lines*, what must be told): lines that hold nothing to read, or too much, are left
+    out. Raises ExplorerError if none is left."""
+    encodings, places = [], []
+    for place, line in enumerate(lines):
+        try:
+            encodings.append(checkpoint.tokenizer.encode(line.text))
+            places.append(place)
+        except ExplorerError:
+            continue
+    if not encodings:
+        raise ExplorerError(f"None of the {len(lines):,} lines can be read. Upload lines of text.")
+    told, left = [], len(lines) - len(places)
+    if left:
+        told.append(f"{left:,} of {len(lines):,} lines cannot be read and are left out.")
+    cut = sum(encoding.left_out > 0 for encoding in encodings)
+    if cut:
+        told.append(f"{cut:,} {'lines are' if cut > 1 else 'line is'} longer than the checkpoint reads and cut.")
+    return encodings, places, " ".join(told)
+
+
+def unit(vectors: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
+    """*vectors* at length 1; one of length 0 stays as it is."""
+    vectors = np.asarray(vectors, dtype=np.float64)
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+
+
+def cosines(vectors: Float[np.ndarray, "*l n d"]) -> Float[np.ndarray, "*l n n"]:
+    """Cosine of every two of n vectors, layer by layer."""
+    ones = unit(vectors)
+    return np.clip(ones @ ones.swapaxes(-1, -2), -1, 1)
+
+
+def mean_cosine(vectors: Float[np.ndarray, "n d"]) -> float:
+    """Mean cosine over all pairs of different rows: the anisotropy of a set (Ethayarajh, 2019). NaN for one row."""
+    count = len(vectors)
+    if count < 2:
+        return float("nan")
+    return float((np.square(unit(vectors).sum(axis=0)).sum() - count) / (count * (count - 1)))
+
+
+def principal(
+    vectors: Float[np.ndarray, "n d"], count: int
+) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, "count d"], Float[np.ndarray, " count"]]:
+    """(mean, axes, shares of the variance) of *count* principal components (Pearson, 1901), by the eigenvectors of the
+    covariance. Each axis points to where its greatest entry is positive, so that a picture comes out the same again;
+    axes beyond the rank carry share 0."""
+    vectors = np.asarray(vectors, dtype=np.float64)
+    centred = vectors - (centre := np.asarray(vectors.mean(axis=0)))
+    values, axes = np.linalg.eigh(centred.T @ centred)
+    values, axes = np.maximum(values[::-1], 0), axes[:, ::-1].T[:count]
+    axes = axes * np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])[:, None]
+    return centre, axes, values[:count] / max(values.sum(), 1e-12)
+
+
+def trustworthiness(vectors: Float[np.ndarray, "n d"], drawn: Float[np.ndarray, "n k"], neighbours: int = 5) -> float:
+    """How far the *neighbours* nearest on the map are also near in full (Venna and Kaski, 2001): 1, all of them; a
+    random map has about 0.5. Euclidean distances; wants more than 2 * neighbours + 1 rows."""
+    count = len(vectors)
+    ranks = np.empty((count, count), dtype=np.int64)
+    np.put_along_axis(ranks, order(vectors), np.arange(count)[None, :], axis=1)  # 1: the nearest, 0: itself
+    near = order(drawn)[:, 1 : neighbours + 1]
+    beyond = np.maximum(np.take_along_axis(ranks, near, axis=1) - neighbours, 0).sum()
+    return 1 - float(beyond) * 2 / (count * neighbours * (2 * count - 3 * neighbours - 1))
+
+
+def order(points: Float[np.ndarray, "n d"]) -> np.ndarray:
+    """For each point all points from the nearest on, itself first."""
+    points = np.asarray(points, dtype=np.float64)
+    squares = np.square(points).sum(axis=1)
+    far = squares[:, None] + squares[None, :] - 2 * points @ points.T
+    np.fill_diagonal(far, -np.inf)
+    return far.argsort(axis=1, kind="stable")
+
+
+def positions(encoding: Encoding, span: Span) -> tuple[int, ...]:
+    """Positions of the pieces that stand for characters of *span*."""
+    return tuple(i for i, piece in enumerate(encoding.spans) if piece is not None and overlap(piece, span))
+
+
+def baseline(checkpoint: Checkpoint) -> Float[np.ndarray, " layers"]:
+    """Mean cosine of two different words in different sentences at every layer, 0 first: how near any two words are
+    (the anisotropy of Ethayarajh, 2019), over all such pairs of the built-in sentences. Kept with the checkpoint."""
+    found: Float[np.ndarray, " layers"] = checkpoint.memo.get(
+        "baseline of random words", lambda: measure(checkpoint), lambda values: values.nbytes
+    )
+    return found
+
+
+def measure(checkpoint: Checkpoint) -> Float[np.ndarray, " layers"]:
+    encodings = [checkpoint.tokenizer.encode(line.text) for line in BUILT_IN]
+    names, homes, groups = [], [], []
+    for home, encoding in enumerate(encodings):
+        here = [
+            (found[0].lower(), positions(encoding, Span(0, *found.span())))
+            for found in WORD.finditer(encoding.texts[0])
+        ]
+        here = [(name, spots) for name, spots in here if spots]
+        names += [name for name, _ in here]
+        homes += [home] * len(here)
+        groups.append([spots for _, spots in here])
+    words, sentences = np.array(names), np.array(homes)
+    random = (words[:, None] != words[None, :]) & (sentences[:, None] != sentences[None, :])
+    vectors = engine.word_vectors(checkpoint, encodings, groups).numpy()
+    return np.array([cosines(layer)[random].mean() for layer in vectors])

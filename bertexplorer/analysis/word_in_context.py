@@ -1,0 +1,138 @@
+"""Word in context: how alike the vectors of one word are in different sentences, layer by layer.
+
+Cosines of contextual vectors are high for any two words (the vectors fill a narrow cone), so the mean cosine of random
+words of the same checkpoint and layer is measured beside them and subtracted, as Ethayarajh (2019, "How Contextual are
+Contextualized Word Representations?", section 3.3) does it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from bertexplorer import engine
+from bertexplorer.analysis.occurrences import Occurrence, find
+from bertexplorer.analysis.vectors import baseline, cosines, layer_of
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+MAX_OCCURRENCES = 40
+KEYS, MEASURE = ("layer", "a", "b"), "above_random"
+
+
+@dataclass(frozen=True)
+class Options:
+    word: Annotated[str, Knob("Word", info="empty: the picked one; commas between several")] = ""
+    sentences: Annotated[
+        str, Knob("Other sentences", info="one a line, or with | between; a sense may stand first: river: We sat …")
+    ] = ""
+    sense: Annotated[str, Knob("Sense above", info="the label of the text above, where the others have one")] = ""
+    layer: Annotated[int, Knob("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
+    baseline: Annotated[bool, Knob("Subtract random pairs", info="the mean cosine of two random words")] = True
+
+
+@dataclass(frozen=True)
+class WordInContext:
+    """n occurrences, compared at each of 1 + l layers; layer 0 is what enters the first one."""
+
+    words: tuple[str, ...]  # that were looked for
+    occurrences: tuple[Occurrence, ...]
+    cosines: Float[np.ndarray, "layers n n"]
+    baseline: Float[np.ndarray, " layers"]  # mean cosine of two random words, see `vectors.baseline`
+    static: Float[np.ndarray, "n n"]  # cosine of the rows of the embedding table, before any position is added
+    layer: int  # the one that is asked about
+    subtract: bool  # whether the baseline is taken off what is shown
+    lacking: int  # of the person's sentences, how many hold none of the words
+    left_out: int  # occurrences beyond MAX_OCCURRENCES
+    beyond: int  # occurrences behind the checkpoint's limit of tokens
+
+    @property
+    def shown(self) -> Float[np.ndarray, "n n"]:
+        """The cosines of the layer that is asked about, less the baseline if that is wanted; NaN on the diagonal."""
+        shown = self.cosines[self.layer] - (self.baseline[self.layer] if self.subtract else 0)
+        return np.where(np.eye(len(shown), dtype=bool), np.nan, shown)
+
+    @property
+    def mean(self) -> Float[np.ndarray, " layers"]:
+        """Mean cosine over all pairs of occurrences."""
+        return average(self.cosines, pairs(len(self.occurrences)))
+
+    @property
+    def spread(self) -> Float[np.ndarray, " layers"]:
+        """Standard deviation over the same pairs."""
+        return np.array([layer[pairs(len(layer))].std() for layer in self.cosines])
+
+    @property
+    def same(self) -> Bool[np.ndarray, "n n"]:
+        """Pairs of one sense; only occurrences with a label count."""
+        labels = np.array([o.label for o in self.occurrences])
+        return pairs(len(labels)) & (labels[:, None] == labels[None, :]) & (labels != "")[:, None]
+
+    @property
+    def other(self) -> Bool[np.ndarray, "n n"]:
+        """Pairs of two senses."""
+        labels = np.array([o.label for o in self.occurrences])
+        named = (labels != "")[:, None] & (labels != "")[None, :]
+        return pairs(len(labels)) & (labels[:, None] != labels[None, :]) & named
+
+    @property
+    def within(self) -> Float[np.ndarray, " layers"] | None:
+        """Mean cosine of pairs of one sense; None where there are not two senses, or no sense has two."""
+        return average(self.cosines, self.same) if self.same.any() and self.other.any() else None
+
+    @property
+    def between(self) -> Float[np.ndarray, " layers"] | None:
+        """Mean cosine of pairs of two senses."""
+        return average(self.cosines, self.other) if self.within is not None else None
+
+
+def pairs(count: int) -> Bool[np.ndarray, "n n"]:
+    """Each pair once."""
+    return np.triu(np.ones((count, count), dtype=bool), 1)
+
+
+def average(matrices: Float[np.ndarray, "layers n n"], which: Bool[np.ndarray, "n n"]) -> Float[np.ndarray, " layers"]:
+    return np.array([matrix[which].mean() for matrix in matrices])
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> WordInContext:
+    """Compare every two occurrences of the word; the vectors of its pieces are averaged. A hidden occurrence has the
+    vector of [MASK] there. Raises ExplorerError for fewer than two occurrences and for a layer that is not there."""
+    layer = layer_of(checkpoint, options.layer)
+    found = find(checkpoint, text, options.word, options.sentences, options.sense, least=2)
+    kept = found.occurrences[:MAX_OCCURRENCES]
+    groups = [[o.positions for o in kept if o.home == home] for home in range(len(found.encodings))]
+    vectors = engine.word_vectors(checkpoint, found.encodings, groups).numpy()
+    tables = [engine.input_parts(checkpoint, encoding)["word"].numpy() for encoding in found.encodings]
+    static = np.stack([tables[o.home][list(o.positions)].mean(axis=0) for o in kept])
+    return WordInContext(
+        words=found.words,
+        occurrences=kept,
+        cosines=cosines(vectors),
+        baseline=baseline(checkpoint),
+        static=cosines(static),
+        layer=layer,
+        subtract=options.baseline,
+        lacking=found.lacking,
+        left_out=len(found.occurrences) - len(kept),
+        beyond=found.beyond,
+    )
+
+
+def rows(result: WordInContext) -> list[dict[str, object]]:
+    """One row for every pair and layer; layer 0 is what enters the first one. Occurrences are counted from 1."""
+    table: list[dict[str, object]] = []
+    for i, j in zip(*np.nonzero(pairs(len(result.occurrences))), strict=True):
+        a, b = result.occurrences[i], result.occurrences[j]
+        who = {"a": int(i) + 1, "b": int(j) + 1, "word_a": a.word, "word_b": b.word, "sense_a": a.label}
+        who |= {"sense_b": b.label, "sentence_a": a.sentence, "sentence_b": b.sentence}
+        for layer, (matrix, base) in enumerate(zip(result.cosines, result.baseline, strict=True)):
+            cosine = {"cosine": float(matrix[i, j]), "random_words": float(base)}
+            table.append({"layer": layer, **who, **cosine, "above_random": float(matrix[i, j] - base)})
+    return table

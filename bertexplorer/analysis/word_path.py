@@ -1,0 +1,109 @@
+"""Word path: the way of a word's vector through the layers, seen in one fixed plane.
+
+The plane is that of the first two principal components of all vectors of all layers of the texts with the word in them,
+without [CLS] and [SEP], which lie far off and would take a component for themselves. It is the same for every layer, so
+a movement on it is a movement of the vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer import engine
+from bertexplorer.analysis.occurrences import Found, Occurrence, find
+from bertexplorer.analysis.vectors import cosines, layer_of, principal, unit
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+MAX_PATHS = 7
+KEYS, MEASURE = ("path", "word", "layer"), "cosine_to_input"
+
+
+@dataclass(frozen=True)
+class Options:
+    layer: Annotated[int, Knob("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
+    word: Annotated[str, Knob("Word", info="empty: the picked one; commas between several")] = ""
+    sentences: Annotated[str, Knob("Other sentences", info="one a line, or with | between")] = ""
+
+
+@dataclass(frozen=True)
+class WordPath:
+    """p paths through 1 + l layers; layer 0 is what enters the first one."""
+
+    words: tuple[str, ...]  # that were looked for
+    occurrences: tuple[Occurrence, ...]  # one for each path
+    paths: Float[np.ndarray, "p layers 2"]  # places on the plane, in the vectors' own unit
+    tokens: tuple[str, ...]  # all other words' pieces, without [CLS] and [SEP]
+    crowd: Float[np.ndarray, "layers tokens 2"]  # where these stand
+    explained: tuple[float, float]  # shares of the variance along the plane's axes, 0 to 1
+    to_input: Float[np.ndarray, "p layers"]  # cosine with the path's own vector at layer 0; 1 there
+    apart: Float[np.ndarray, " layers"] | None  # mean cosine of two paths with each other; None for one
+    layer: int  # the one that is asked about
+    left_out: int  # occurrences beyond MAX_PATHS
+    beyond: int  # occurrences behind the checkpoint's limit of tokens
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> WordPath:
+    """Follow each occurrence of the word, the vectors of its pieces averaged. Raises ExplorerError if there is none,
+    and for a layer that is not there."""
+    layer = layer_of(checkpoint, options.layer)
+    found = find(checkpoint, text, options.word, options.sentences)
+    kept = found.occurrences[:MAX_PATHS]
+    groups = [group(found, kept, home) for home in range(len(found.encodings))]
+    vectors = engine.word_vectors(checkpoint, found.encodings, groups).numpy().astype(np.float64)
+    homes = [home for home, words in enumerate(groups) for _ in words]
+    spots = [spots for words in groups for spots in words]
+    own = [next(i for i, at in enumerate(homes) if at == o.home and spots[i] == o.positions) for o in kept]
+    inside = {(o.home, position) for o in kept for position in o.positions}
+    single = [i for i, at in enumerate(spots) if len(at) == 1]
+    others = [i for i in single if (homes[i], spots[i][0]) not in inside]
+    centre, axes, explained = principal(vectors[:, single].reshape(-1, vectors.shape[-1]), 2)
+    flat = (vectors - centre) @ axes.T
+    paths = vectors[:, own].swapaxes(0, 1)
+    ones = unit(paths)
+    upper = np.triu_indices(len(own), 1)
+    apart = np.array([cosines(at)[upper].mean() for at in paths.swapaxes(0, 1)]) if len(own) > 1 else None
+    return WordPath(
+        words=found.words,
+        occurrences=kept,
+        paths=flat[:, own].swapaxes(0, 1),
+        tokens=tuple(checkpoint.tokenizer.show(found.encodings[homes[i]].ids[spots[i][0]]) for i in others),
+        crowd=flat[:, others],
+        explained=(float(explained[0]), float(explained[1])),
+        to_input=(ones * ones[:, :1]).sum(axis=-1),
+        apart=apart,
+        layer=layer,
+        left_out=len(found.occurrences) - len(kept),
+        beyond=found.beyond,
+    )
+
+
+def group(found: Found, kept: tuple[Occurrence, ...], home: int) -> list[tuple[int, ...]]:
+    """Every token of a text by itself, but for the special ones; then its followed words."""
+    encoding = found.encodings[home]
+    single = [(i,) for i, span in enumerate(encoding.spans) if span is not None]
+    return [*single, *(o.positions for o in kept if o.home == home and len(o.positions) > 1)]
+
+
+def rows(result: WordPath) -> list[dict[str, object]]:
+    """One row for every path and layer; layer 0 is what enters the first one. Paths are counted from 1."""
+    return [
+        {
+            "path": number,
+            "word": o.word,
+            "sentence": o.sentence,
+            "layer": layer,
+            "x": float(x),
+            "y": float(y),
+            "cosine_to_input": float(result.to_input[number - 1, layer]),
+        }
+        for number, o in enumerate(result.occurrences, 1)
+        for layer, (x, y) in enumerate(result.paths[number - 1])
+    ]

@@ -1,0 +1,81 @@
+"""Passes over one encoding with heads switched off or replaced, many settings of the switches at once."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from bertexplorer.engine.pairs import read_pairs
+from bertexplorer.engine.passes import head_outputs, look
+from bertexplorer.engine.run import TOKEN_BUDGET, vocabulary_logits
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.forward import Intervention
+from bertexplorer.model.text import Encoding
+
+
+def ablated(
+    checkpoint: Checkpoint,
+    encoding: Encoding,
+    switches: Float[np.ndarray, "n l h"],
+    position: int,
+    fill: Float[Tensor, "l h _ k"] | None = None,
+) -> Float[Tensor, "n d"]:
+    """The last layer's vector at *position* (0-based) for each row of *switches*: 1 leaves a head on, 0 puts *fill*
+    (None: zeros) in the place of its output. What stands below the lowest switched head is taken from the memo."""
+    spots = torch.tensor([position], device=checkpoint.device)
+    inputs = look(checkpoint, encoding).inputs
+    settings = torch.from_numpy(switches)
+    touched = (settings != 1).any(dim=2)
+    lowest = torch.where(touched.any(dim=1), touched.float().argmax(dim=1), len(inputs) - 1)
+    rows = max(1, TOKEN_BUDGET // len(encoding))
+    found = torch.empty(len(switches), checkpoint.config.hidden_size)
+    for layer in lowest.unique().tolist():
+        for chosen in (lowest == layer).nonzero()[:, 0].split(rows):
+            change = Intervention(settings[chosen], fill)
+            x = inputs[layer].expand(len(chosen), -1, -1)
+            with torch.inference_mode():
+                out = checkpoint.encoder.from_embeddings(x, intervention=change, positions=spots, first_layer=layer)
+            found[chosen] = out.last[:, 0].float().cpu()
+    return found
+
+
+def ablated_log_probs(
+    checkpoint: Checkpoint,
+    encoding: Encoding,
+    switches: Float[np.ndarray, "n l h"],
+    position: int,
+    fill: Float[Tensor, "l h _ k"] | None = None,
+) -> Float[Tensor, "n v"]:
+    """Natural-log probabilities over the vocabulary at *position*, for each row of *switches*. fp32 on the CPU."""
+    _ = checkpoint.masked_lm
+    vectors = native(checkpoint, ablated(checkpoint, encoding, switches, position, fill))
+    with torch.inference_mode():
+        found = vocabulary_logits(checkpoint, vectors).cpu().log_softmax(dim=-1)
+    if not found.isfinite().all():
+        raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
+    return found
+
+
+def ablated_next_sentence(
+    checkpoint: Checkpoint,
+    encoding: Encoding,
+    switches: Float[np.ndarray, "n l h"],
+    fill: Float[Tensor, "l h _ k"] | None = None,
+) -> Float[Tensor, "n 2"]:
+    """Next-sentence logits (is next, is not next) for each row of *switches*. fp32 on the CPU."""
+    _ = checkpoint.next_sentence, checkpoint.pooler
+    return read_pairs(checkpoint, native(checkpoint, ablated(checkpoint, encoding, switches, 0, fill))[:, None])
+
+
+def native(checkpoint: Checkpoint, vectors: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+    """*vectors* as the heads take them: on the checkpoint's device, in its precision."""
+    return vectors.to(checkpoint.device, next(checkpoint.encoder.parameters()).dtype)
+
+
+def mean_head_outputs(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Float[Tensor, "l h 1 k"]:
+    """What each head gives on average, over all tokens of *encodings*: mean ablation puts this in its place."""
+    outputs = torch.cat([head_outputs(checkpoint, encoding) for encoding in encodings], dim=2)
+    return outputs.mean(dim=2, keepdim=True)

@@ -1,0 +1,100 @@
+"""Gradients of one number of a prediction with respect to the word vectors, in fp32 whatever the checkpoint runs in.
+
+bf16 keeps three digits of every step of every layer: on the bundled checkpoint the integral of the gradients then
+misses the sum that it should have by up to a tenth, and no number of steps mends that. So the weights are widened for
+the call, in a copy that is dropped after it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from bertexplorer.engine.run import collate
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.config import EncoderConfig
+from bertexplorer.model.text import Encoding
+
+TOKEN_BUDGET = 1024  # tokens of one batch: larger ones are no quicker, and what all layers leave behind is kept
+M = TypeVar("M", bound=nn.Module)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A number that can be explained: what *read* makes of the encoder's last vectors at *positions*, q of them."""
+
+    positions: tuple[int, ...]  # 0-based
+    read: Callable[[Float[Tensor, "b q d"]], Float[Tensor, " b"]]
+
+
+def masked_target(checkpoint: Checkpoint, position: int, token: int) -> Target:
+    """Natural-log probability of *token* at *position*. Raises ExplorerError if there is no MLM head."""
+    head = widened(checkpoint.masked_lm, checkpoint.config)
+    return Target((position,), lambda last: head(last[:, 0]).log_softmax(dim=-1)[:, token])
+
+
+def next_sentence_target(checkpoint: Checkpoint) -> Target:
+    """Logit of is next minus logit of is not next, the log-odds. Raises ExplorerError if there is no such head."""
+    head = widened(checkpoint.next_sentence, checkpoint.config)
+    pooler = widened(checkpoint.pooler, checkpoint.config)
+
+    def read(last: Tensor) -> Tensor:
+        logits = head(pooler(last))
+        return logits[:, 0] - logits[:, 1]
+
+    return Target((0,), read)
+
+
+def word_vectors(checkpoint: Checkpoint, ids: Sequence[int]) -> Float[Tensor, "t e"]:
+    """Rows of the word embedding table, before position, segment and norm. fp32 on the checkpoint's device."""
+    with torch.no_grad():
+        return checkpoint.encoder.embeddings.words(torch.tensor(list(ids), device=checkpoint.device)).float()
+
+
+def path_gradient(
+    checkpoint: Checkpoint,
+    encoding: Encoding,
+    target: Target,
+    start: Float[Tensor, "t e"],
+    end: Float[Tensor, "t e"],
+    shares: Float[Tensor, " n"],
+    weights: Float[Tensor, " n"],
+) -> tuple[Float[Tensor, " n"], Float[Tensor, "t e"]]:
+    """On the straight line from *start* to *end*, both word vectors: the values of *target* after *shares* of the way
+    (0: at *start*, 1: at *end*), and the sum of its gradients there times *weights*.
+
+    Positions and segments are those of *encoding* throughout. fp32 on the CPU. Raises ExplorerError if a number is not
+    finite."""
+    encoder = widened(checkpoint.encoder, checkpoint.config, without="embeddings.words.weight")
+    device = checkpoint.device
+    spots = torch.tensor(target.positions, device=device)
+    _, segments, _ = collate([encoding], checkpoint.tokenizer.pad_id, device)
+    values, total = [], torch.zeros_like(end)
+    chunk = max(1, TOKEN_BUDGET // len(encoding))
+    for share, weight in zip(shares.to(device).split(chunk), weights.to(device).split(chunk), strict=True):
+        words = (start + share[:, None, None] * (end - start)).requires_grad_(True)
+        sides = segments.expand(len(words), -1) if checkpoint.config.num_segments else None
+        last = encoder.from_embeddings(encoder.embeddings.finish(words, sides), positions=spots).last
+        value = target.read(last)
+        values.append(value.detach())
+        total += torch.autograd.grad(value @ weight, words)[0].sum(dim=0)
+    found, total = torch.cat(values).cpu(), total.cpu()
+    if not (found.isfinite().all() and total.isfinite().all()):
+        raise ExplorerError(f"{checkpoint.name} gave gradients that are not finite. Try another baseline or method.")
+    return found, total
+
+
+def widened(module: M, config: EncoderConfig, without: str = "") -> M:
+    """*module* in fp32: itself if it is, else a copy, as the original may be running for somebody else. The parameter
+    called *without* stays empty."""
+    if all(parameter.dtype == torch.float32 for parameter in module.parameters()):
+        return module
+    with torch.device("meta"):
+        copy = type(module)(config)
+    weights = {name: weight.float() for name, weight in module.state_dict().items() if name != without}
+    copy.load_state_dict(weights, strict=not without, assign=True)
+    return copy.eval().requires_grad_(False)

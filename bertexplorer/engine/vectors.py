@@ -1,0 +1,83 @@
+"""Vectors of many texts: each batch is run, what is wanted of it is kept, and the rest is let go."""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from bertexplorer.engine.run import batches, forward
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.forward import Forward
+from bertexplorer.model.text import Encoding
+
+LAST_FOUR = "last four summed"
+
+
+def sentence_vectors(
+    checkpoint: Checkpoint, encodings: Sequence[Encoding], *, layer: int, pooling: str
+) -> Float[Tensor, "n d"]:
+    """One vector for each encoding, in their order; fp32 on the CPU. *layer* 0 is what enters the first one.
+
+    *pooling*: "mean" or "max" over all tokens, [CLS] and [SEP] too, as sentence-transformers does it; "CLS", the first
+    token's vector; "last four summed", the mean over all tokens of the sum of the last four layers (of all, where there
+    are fewer), whatever *layer* is. Raises ExplorerError if a vector is not finite."""
+    vectors: dict[int, Tensor] = {}
+    for places, found in shortest_first(checkpoint, encodings):
+        states = states_of(found, layer, pooling)
+        for row, place in enumerate(places):
+            tokens = states[row, : len(encodings[place])].float()  # without the padding
+            pooled = tokens[0] if pooling == "CLS" else tokens.amax(dim=0) if pooling == "max" else tokens.mean(dim=0)
+            vectors[place] = pooled.cpu()
+    return checked(checkpoint, torch.stack([vectors[place] for place in range(len(encodings))]))
+
+
+def word_vectors(
+    checkpoint: Checkpoint, encodings: Sequence[Encoding], words: Sequence[Sequence[Sequence[int]]]
+) -> Float[Tensor, "layers n d"]:
+    """For each encoding its *words*, each a list of positions whose vectors are averaged: n words in all, in the order
+    of the encodings, at every layer (0: what enters the first one). fp32 on the CPU. Raises ExplorerError if a vector
+    is not finite."""
+    vectors: dict[int, list[Tensor]] = {}
+    for places, found in shortest_first(checkpoint, encodings):
+        states = torch.stack(found.hidden)
+        for row, place in enumerate(places):
+            tokens = states[:, row].float().cpu()
+            vectors[place] = [tokens[:, list(positions)].mean(dim=1) for positions in words[place]]
+    flat = [vector for place in range(len(encodings)) for vector in vectors[place]]
+    return checked(checkpoint, torch.stack(flat, dim=1))
+
+
+def token_vectors(
+    checkpoint: Checkpoint, encodings: Sequence[Encoding], *, layer: int, pooling: str
+) -> Float[Tensor, "n d"]:
+    """The vector of every token of every encoding, one after the other, at one layer; fp32 on the CPU. With *pooling*
+    "last four summed" that sum (Devlin et al., 2019, table 7); the other poolings change nothing."""
+    vectors: dict[int, Tensor] = {}
+    for places, found in shortest_first(checkpoint, encodings):
+        states = states_of(found, layer, pooling)
+        for row, place in enumerate(places):
+            vectors[place] = states[row, : len(encodings[place])].float().cpu()
+    return checked(checkpoint, torch.cat([vectors[place] for place in range(len(encodings))]))
+
+
+def shortest_first(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Iterator[tuple[list[int], Forward]]:
+    """(places in *encodings*, their pass) batch by batch; texts of like length share one, so little is padded."""
+    order = sorted(range(len(encodings)), key=lambda place: len(encodings[place]))
+    done = 0
+    for batch in batches([encodings[place] for place in order]):
+        yield order[done : done + len(batch)], forward(checkpoint, batch)
+        done += len(batch)
+
+
+def states_of(found: Forward, layer: int, pooling: str) -> Float[Tensor, "b t d"]:
+    if pooling == LAST_FOUR:
+        return torch.stack([state.float() for state in found.hidden[1:][-4:]]).sum(dim=0)
+    return found.hidden[layer]
+
+
+def checked(checkpoint: Checkpoint, vectors: Tensor) -> Tensor:
+    if not vectors.isfinite().all():
+        raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
+    return vectors

@@ -1,0 +1,228 @@
+"""Attention drawn: every head as a tile, one map of who looks at whom, or lines between two columns of text."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertexplorer.analysis.attention import Attention
+from bertexplorer.analysis.heads import Head
+from bertexplorer.figures import arcs
+from bertexplorer.figures.style import MONO, clip, finish, percent, quote, safe
+from bertexplorer.figures.tiles import ROOT, pixels, pool, tiles
+
+LETTERS = 12  # of a token beside the map
+NUMBERED = 10  # tokens up to which a cell holds its number
+MAPPED = 512  # tokens up to which each has a row of its own
+LINE, TALLEST, NAMES = 24, 1100, 110  # pixels: a row, all rows, the names above
+
+
+def draw(result: Attention) -> go.Figure:
+    if result.show == "grid":
+        return grid(result)
+    return arcs.draw(result) if result.show == "arcs" else token_map(result)
+
+
+def grid(result: Attention) -> go.Figure:
+    """All heads, a click on one opens it."""
+    layers, heads = result.every.shape[:2]
+    picture, step = tiles(result.every)
+    fig = go.Figure()
+    image = {"source": picture, "sizing": "stretch", "layer": "below", "xanchor": "left", "yanchor": "top"}
+    fig.add_layout_image(**image, xref="x", yref="y", x=0, y=0, sizex=heads, sizey=layers)
+    spots = list(np.ndindex(layers, heads))
+    fig.add_scatter(
+        x=[j + 0.48 for _, j in spots],
+        y=[i + 0.48 for i, _ in spots],
+        mode="markers",
+        marker={"size": 20, "opacity": 0},
+        customdata=[{"set": {"show": "head", "layer": i + 1, "head": j + 1, "heads": ""}} for i, j in spots],
+        text=[safe(told(result, i, j)) for i, j in spots],
+        hovertemplate="%{text}<extra></extra>",
+        cliponaxis=False,
+    )
+    top = number(result, float(result.every.max()))
+    title = {"text": f"head · darkest: {safe(top)}", "standoff": 4, "font": {"size": 14}}
+    fig.update_xaxes(title=title, side="top", range=[0, heads], **counted(heads))
+    title = {"text": "layer", "standoff": 2, "font": {"size": 14}}
+    fig.update_yaxes(title=title, range=[layers, 0], **counted(layers))
+    tile = int(np.clip(640 / layers, 40, 100))
+    below = shared(fig, step, "pixel")
+    return finish(
+        fig, max(300, 62 + tile * layers + below), hoverdistance=-1, margin={"l": 8, "r": 4, "t": 62, "b": below}
+    )
+
+
+def shared(fig: go.Figure, step: int, place: str) -> int:
+    """Writes under the picture that *step* tokens share a place, where they do; returns the pixels that takes."""
+    if step == 1:
+        return 8
+    text = f"{step} tokens share a {place}: their largest"
+    where = {"x": 0, "xref": "paper", "xanchor": "left", "y": 0, "yref": "paper", "yanchor": "top"}
+    fig.add_annotation(text=text, yshift=-6, showarrow=False, font={"size": 13}, **where)
+    return 32
+
+
+def counted(count: int) -> dict[str, object]:
+    """Ticks in the middle of the tiles, from 1."""
+    step = 1 if count <= 12 else 2
+    places = list(range(0, count, step))
+    return {"tickvals": [i + 0.48 for i in places], "ticktext": [str(i + 1) for i in places], "showgrid": False}
+
+
+def told(result: Attention, layer: int, head: int) -> str:
+    """What a head does with the tokens that the view is about."""
+    gives = result.by_head[layer, head]
+    best = int(gives.argmax())
+    most = f"{number(result, float(gives[best]))} to {result.columns[best].label}"
+    return f"head {Head(layer, head)}: {clip(who(result), 30)} gives {most}"
+
+
+def token_map(result: Attention) -> go.Figure:
+    """A row for each token that looks, a column for each that is looked at."""
+    step = cells(result)
+    scale = 1.0 if result.norms else 100.0
+    values = pool(pool(result.matrix, step, 0), step, 1).astype(np.float32) * np.float32(scale)
+    rows, columns = ([unit.label for unit in units[::step]] for units in (result.rows, result.columns))
+    small = max(values.shape) <= NUMBERED
+    sign = "" if result.norms else " %"
+    gives = "takes from" if result.norms else "gives to"
+    fig = go.Figure(
+        go.Heatmap(
+            z=values,
+            x=apart(columns),
+            y=apart(rows),
+            colorscale=ROOT,
+            zmin=0,
+            zmax=float(values.max()) or 1.0,
+            showscale=False,
+            xgap=int(max(values.shape) <= 40),
+            ygap=int(max(values.shape) <= 40),
+            texttemplate=("%{z:.2f}" if result.norms else "%{z:.0f}") if small else None,
+            textfont={"size": 12},
+            hovertemplate=f"%{{y}} {gives} %{{x}}: %{{z:.{2 if result.norms else 1}f}}{sign}<extra></extra>",
+        )
+    )
+    font = {"family": MONO, "size": 12}
+    darkest = number(result, float(result.matrix.max()))
+    title = {"text": f"rows look at columns · darkest: {safe(darkest)}", "standoff": 6, "font": {"size": 14}}
+    fig.update_xaxes(title=title, side="top", tickangle=-90, tickfont=font, showgrid=False)
+    fig.update_yaxes(autorange="reversed", tickfont=font, showgrid=False)
+    below = shared(fig, step, "cell")
+    height = 52 + NAMES + min(TALLEST, max(LINE * len(rows), 180)) + below
+    return finish(fig, height, margin={"l": 8, "r": 8, "t": 44, "b": below})
+
+
+def cells(result: Attention) -> int:
+    """Tokens that share a cell of the map."""
+    return max(1, -(-max(result.matrix.shape) // MAPPED))
+
+
+def apart(names: list[str]) -> list[str]:
+    """Labels of an axis that thins itself out where they would overlap, which takes names: the same token twice is
+    told apart by spaces without width."""
+    seen: dict[str, int] = {}
+    shown = []
+    for name in names:
+        short = safe(clip(name, LETTERS))
+        seen[short] = seen.get(short, -1) + 1
+        shown.append(short + "\u200b" * seen[short])
+    return shown
+
+
+def number(result: Attention, value: float) -> str:
+    return f"{value:.2f}" if result.norms else percent(value)
+
+
+def who(result: Attention) -> str:
+    return " ".join(result.rows[i].label for i in result.about)
+
+
+def heads_in_words(result: Attention) -> str:
+    """The chosen heads, at the start of a sentence."""
+    layers, heads = result.every.shape[:2]
+    chosen = result.chosen
+    together = "averaged" if result.combine == "mean" else "each number the largest of them"
+    if len(chosen) == 1:
+        return f"In layer {chosen[0].layer + 1}, head {chosen[0].head + 1},"
+    if len(chosen) == layers * heads:
+        return f"Over all {len(chosen)} heads, {together},"
+    in_layers = {head.layer for head in chosen}
+    if len(in_layers) == 1 and len(chosen) == heads:
+        return f"In layer {chosen[0].layer + 1}, its {heads} heads {together},"
+    named = ", ".join(map(str, chosen[:6])) + (f" and {len(chosen) - 6} more" if len(chosen) > 6 else "")
+    return f"Over the heads {named}, {together},"
+
+
+def say(result: Attention) -> str:
+    """What the token that the view is about gives to whom, and how usual that is among the heads."""
+    start = grid_said(result) if result.show == "grid" else map_said(result)
+    kinds = {
+        "hidden": "[CLS] and [SEP] are left out.",
+        "discounted": "Shares are of what is left without [CLS], [SEP].",
+    }
+    more = [kinds[result.special]] if result.special in kinds else []
+    more += [arcs.left_out(result) if result.show == "arcs" else pooled(result)]
+    return " ".join(text for text in (start, *more, *result.notes) if text)
+
+
+def pooled(result: Attention) -> str:
+    """That neighbouring tokens share a place, where they do."""
+    step = pixels(result.every) if result.show == "grid" else cells(result)
+    place = "a pixel" if result.show == "grid" else "a cell"
+    return f"{step} neighbouring tokens share {place}, which shows the largest." if step > 1 else ""
+
+
+def map_said(result: Attention) -> str:
+    gives = result.gives
+    best = int(gives.argmax())
+    usual = float(np.median(result.by_head[:, :, best]))
+    given = f"{quote(clip(who(result), 40))} {gives_to(result, float(gives[best]), best)}"
+    own = result.columns[best] in [result.rows[i] for i in result.about]
+    other = "" if not own and not result.columns[best].special else others(result)
+    layers, heads = result.every.shape[:2]
+    compare = f"; a random head gives {number(result, usual)} (median of all {layers * heads} heads)"
+    many = len(result.chosen) == layers * heads
+    return f"{heads_in_words(result)} {given}{other}{'' if many else compare}."
+
+
+def gives_to(result: Attention, value: float, column: int) -> str:
+    to = quote(result.columns[column].label)
+    if result.norms:
+        return f"takes over a vector of length {value:.2f} from {to}"
+    return f"gives {percent(value)} of its attention to {to}"
+
+
+def others(result: Attention) -> str:
+    """Where the strongest is the token itself or a special one: the strongest of the rest."""
+    about = [result.rows[i] for i in result.about]
+    gives = np.array(
+        [-1.0 if c.special or c in about else g for c, g in zip(result.columns, result.gives, strict=True)]
+    )
+    best = int(gives.argmax())
+    if gives[best] < 0:
+        return ""
+    return (
+        f", and of the other words most to {quote(result.columns[best].label)} ({number(result, float(gives[best]))})"
+    )
+
+
+def grid_said(result: Attention) -> str:
+    about = [result.rows[i] for i in result.about]
+    rest = [k for k, unit in enumerate(result.columns) if not unit.special and unit not in about]
+    table = result.by_head[:, :, rest] if rest else result.by_head
+    layer, head, column = (int(i) for i in np.unravel_index(int(table.argmax()), table.shape))
+    column = rest[column] if rest else column
+    value = float(result.by_head[layer, head, column])
+    usual = number(result, float(np.median(result.by_head[:, :, column])))
+    layers, heads = result.every.shape[:2]
+    return (
+        f"Each tile is a head: rows look, columns are looked at. In head {Head(layer, head)} "
+        f"{quote(clip(who(result), 40))} {gives_to(result, value, column)}, more than in any of the other "
+        f"{layers * heads - 1} heads (median {usual})."
+    )
+
+
+def colours(result: Attention) -> dict[int, float]:
+    """What the token that the view is about gives to each position, 1 for the largest."""
+    gives = result.gives
+    top = float(gives.max()) or 1.0
+    return {p: float(g) / top for unit, g in zip(result.columns, gives, strict=True) for p in unit.positions}

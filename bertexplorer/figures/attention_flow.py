@@ -1,0 +1,126 @@
+"""Attention flow drawn: token by token and layer by layer, and the chosen layer beside its raw attention."""
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+from plotly.subplots import make_subplots
+
+from bertexplorer.analysis.attention_flow import AttentionFlow
+from bertexplorer.figures.style import ACCENT, MONO, ORANGE, clip, finish, percent, quote, safe
+from bertexplorer.figures.tiles import ROOT
+
+ROW = 24  # pixels of a token
+LETTERS = 11
+DRAWN = 60  # tokens: more could not be read
+WORDS = {"rollout": "rollout", "flow": "flow", "raw": "raw attention"}
+
+
+def draw(result: AttentionFlow) -> go.Figure:
+    fig = make_subplots(rows=1, cols=2, column_widths=[0.66, 0.34], horizontal_spacing=0.05)
+    kept = drawn(result)
+    layers = len(result.shares)
+    heat(fig, result, kept)
+    bars(fig, result, kept)
+    named = [safe(clip(result.tokens[i], LETTERS)) for i in kept]
+    names = {"tickvals": list(range(len(kept))), "ticktext": named, "tickfont": {"family": MONO, "size": 12}}
+    limits = [len(kept) - 0.4, -0.6]
+    fig.update_yaxes(range=limits, showgrid=False, **names, row=1, col=1)
+    fig.update_yaxes(range=limits, visible=False, row=1, col=2)
+    places = list(range(0, layers, 1 if layers <= 12 else 4))
+    ticks = {"tickvals": places, "ticktext": [str(i + 1) for i in places], "title": {"text": "after layer"}}
+    fig.update_xaxes(**ticks, row=1, col=1)
+    shares, raw = result.shares[result.layer], result.raw[result.layer]
+    widest = 100 * max(float(shares.max()), float(raw.max()), 1e-6)
+    layer = {"title": {"text": f"layer {result.layer + 1}"}, "range": [0, widest * 1.05]}
+    fig.update_xaxes(**layer, nticks=3, ticksuffix=" %", row=1, col=2)
+    fig.update_xaxes(side="top", showgrid=False, title={"standoff": 4, "font": {"size": 14}})
+    below = 16 + key(fig, result, len(kept))
+    return finish(
+        fig, 94 + max(180, ROW * len(kept)) + below, bargap=0.25, margin={"l": 8, "r": 8, "t": 62, "b": below}
+    )
+
+
+def drawn(result: AttentionFlow) -> list[int]:
+    """Positions that are drawn: all, or of a long text the DRAWN strongest at any layer, and what it is about."""
+    most = result.shares.max(axis=0).copy()
+    most[list(result.about)] = np.inf
+    return sorted(np.argsort(most, kind="stable")[::-1][:DRAWN].tolist())
+
+
+def heat(fig: go.Figure, result: AttentionFlow, kept: list[int]) -> None:
+    told = [
+        [f"{safe(clip(result.tokens[token], 30))}, layer {i + 1}" for i in range(len(result.shares))] for token in kept
+    ]
+    fig.add_heatmap(
+        z=(100 * result.shares[:, kept].T).astype(np.float32),
+        colorscale=ROOT,
+        zmin=0,
+        zmax=100 * float(result.shares.max()) or 1.0,
+        showscale=False,
+        xgap=1,
+        ygap=1,
+        customdata=told,
+        hovertemplate="%{customdata}: %{z:.1f} %<extra></extra>",
+        row=1,
+        col=1,
+    )
+
+
+def bars(fig: go.Figure, result: AttentionFlow, kept: list[int]) -> None:
+    """The layer looked at: a bar by the method, a mark for its raw attention."""
+    said = [safe(clip(result.tokens[i], 30)) for i in kept]
+    where = {"row": 1, "col": 2, "y": list(range(len(kept))), "customdata": said}
+    shares, raw = 100 * result.shares[result.layer, kept], 100 * result.raw[result.layer, kept]
+    tip = f"%{{customdata}}: {WORDS[result.method]} %{{x:.1f}} %<extra></extra>"
+    fig.add_bar(x=shares, orientation="h", marker={"color": ACCENT}, hovertemplate=tip, **where)
+    if result.method != "raw":
+        mark = {"symbol": "line-ns", "size": 9, "line": {"color": ORANGE, "width": 3}}
+        tip = "%{customdata}: raw attention %{x:.1f} %<extra></extra>"
+        fig.add_scatter(x=raw, mode="markers", marker=mark, cliponaxis=False, hovertemplate=tip, **where)
+
+
+def key(fig: go.Figure, result: AttentionFlow, count: int) -> int:
+    """Writes what the colours stand for under the picture; returns the pixels that takes."""
+    texts = [f"Blue: {WORDS[result.method]}, darkest {safe(percent(float(result.shares.max())))}"]
+    texts += [f"Orange: raw attention of layer {result.layer + 1}"] if result.method != "raw" else []
+    texts += [f"The {count} strongest of {len(result.tokens)} tokens"] if count < len(result.tokens) else []
+    for row, text in enumerate(texts):
+        where = {"x": 0, "xref": "paper", "xanchor": "left", "y": 0, "yref": "paper", "yanchor": "top"}
+        fig.add_annotation(text=text, yshift=-6 - 20 * row, showarrow=False, font={"size": 14}, **where)
+    return 20 * len(texts)
+
+
+def say(result: AttentionFlow) -> str:
+    """What most of the token comes from by the method, and what the raw attention of that layer would have said."""
+    who = quote(clip(" ".join(result.tokens[i] for i in result.about), 40))
+    at = f"After layer {result.layer + 1} of {len(result.shares)}"
+    by, raw = result.shares[result.layer], result.raw[result.layer]
+    looked = int(raw.argmax())
+    compare = f"that layer alone looks most at {quote(result.tokens[looked])} ({percent(float(raw[looked]))})."
+    if result.method == "rollout":
+        said = f"{at}, {strongest(result, by, 'from')} is what {who} is made of by rollout; {compare}"
+    elif result.method == "flow":
+        said = f"{at}, at most {strongest(result, by, 'from')} can flow to {who}; {compare}{full(result)}"
+    else:
+        said = f"{at}, its heads averaged: {who} gives {strongest(result, by, 'to')}."
+    few = len(drawn(result))
+    cut = f" The {few} strongest of {len(result.tokens)} tokens are drawn." if few < len(result.tokens) else ""
+    return said + cut + (f" {result.left_out:,} tokens beyond the limit are not read." if result.left_out else "")
+
+
+def strongest(result: AttentionFlow, values: Float[np.ndarray, " t"], word: str) -> str:
+    """The two largest of *values*: '62 % from “[CLS]” and 8.8 % from “[SEP]”'."""
+    best = np.argsort(values, kind="stable")[::-1][:2].tolist()
+    return " and ".join(f"{percent(float(values[i]))} {word} {quote(result.tokens[i])}" for i in best)
+
+
+def full(result: AttentionFlow) -> str:
+    """How many tokens could pass in full: after many layers flow no longer tells them apart."""
+    count = int((result.shares[result.layer] >= 0.999).sum())
+    return f" {count} of {len(result.tokens)} tokens could pass in full." if count > 1 else ""
+
+
+def colours(result: AttentionFlow) -> dict[int, float]:
+    shares = result.shares[result.layer]
+    top = float(shares.max()) or 1.0
+    return {i: float(share) / top for i, share in enumerate(shares)}

@@ -1,0 +1,117 @@
+"""BertViz drawn: its own scripts in one HTML document that asks the network for nothing and may not touch the page."""
+
+import json
+import re
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bertexplorer.analysis.bertviz import BertViz
+from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import ASSETS
+
+VERSION = "1.4.1"  # the one whose scripts the substitutions below fit
+LIBRARIES = ("vendor/jquery-3.7.1.min.js", "vendor/d3-5.16.0.min.js", "bertviz.js")
+STYLE = """
+body { margin: 0; padding: 8px; background: #fff; color: #16202c; overflow: auto; font: 15px "IBM Plex Sans",
+sans-serif } select { font: inherit; margin-right: 14px } svg { min-width: 340px } .wide svg { min-width: 970px }
+"""
+PICKERS = {"head": ("layer",), "model": (), "neuron": ("layer", "att_head")}
+MARGIN, LINE, TOP = 90, {"head": 22.5, "neuron": 26}, {"head": 30, "neuron": 100}  # pixels, as in BertViz's scripts
+
+
+def draw(result: BertViz) -> str:
+    """A whole document for <iframe sandbox="allow-scripts" srcdoc>. Raises ExplorerError without bertviz VERSION."""
+    data = json.dumps(params(result), separators=(",", ":"))
+    for sign in "<>&":  # a token must not end the script; the other way to write a character is the same to JSON
+        data = data.replace(sign, f"\\u{ord(sign):04x}")
+    scripts = [(ASSETS / name).read_text("utf-8") for name in LIBRARIES] + [f"bertviz({data});", source(result.kind)]
+    body = "".join(f"<script>{script}</script>\n" for script in scripts)
+    pickers = [f'{kind}: <select id="{kind_id}"></select>' for kind, kind_id in labels(result)]
+    wide = "" if result.kind == "head" else ' class="wide"'
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>BertViz</title><style>{STYLE}</style>'
+        f'</head><body><div id="bertviz"{wide}>{"".join(pickers)}<div id="vis"></div></div>\n{body}</body></html>'
+    )
+
+
+def labels(result: BertViz) -> list[tuple[str, str]]:
+    """(what it chooses, its id in BertViz's scripts) of each menu above the picture."""
+    words = {"layer": "Layer", "att_head": "Head"}
+    menus = [(words[name], name) for name in PICKERS[result.kind]]
+    return menus if result.second is None else [*menus, ("Attention", "filter")]
+
+
+def params(result: BertViz) -> dict[str, Any]:
+    """What BertViz's scripts are told; layers and heads are written from 1 up."""
+    layers = [layer + 1 for layer in result.layers]
+    heads = list(range(1, result.attention.shape[1] + 1))
+    told: dict[str, Any] = {
+        "tokens": list(result.tokens),
+        "second": result.second,
+        "root_div_id": "bertviz",
+        "display_mode": "light",
+        "bidirectional": True,
+        "include_layers": layers,
+        "include_heads": heads,
+        "total_heads": len(heads),
+        "attn": thousandths(result.attention),
+    }
+    if result.queries is not None and result.keys is not None:
+        told |= {"queries": thousandths(result.queries), "keys": thousandths(result.keys)}
+    return told
+
+
+def thousandths(values: np.ndarray) -> Any:
+    return np.rint(1000 * values.astype(np.float64)).astype(int).tolist()
+
+
+def source(kind: str) -> str:
+    """BertViz's own script for *kind*, its parameters taken from the window and its neuron view counting from 1."""
+    spec = util.find_spec("bertviz")  # found, not imported: that takes two seconds, for torch and a notebook
+    held = metadata.version("bertviz") if spec else "none"
+    if spec is None or not spec.submodule_search_locations or held != VERSION:
+        raise ExplorerError(
+            f"This view needs bertviz {VERSION}; {held} is installed. Run pip install -r requirements.txt."
+        )
+    text = (Path(spec.submodule_search_locations[0]) / f"{kind}_view.js").read_text("utf-8")
+    if kind != "neuron":
+        return once(r"const params = PYTHON_PARAMS;[^\n]*", "const params = window.bertviz_params;", text)
+    for menu, shown in (("layerSelect", "params.include_layers[i]"), ("headSelect", "i + 1")):
+        text = once(rf"({menu}\.append\(.*?)\.text\(i\)", rf"\1.text({shown})", text)
+    return text
+
+
+def once(pattern: str, new: str, text: str) -> str:
+    """*text* with the one match of *pattern* replaced. Raises ExplorerError for another number of matches."""
+    changed, count = re.subn(pattern, new, text)
+    if count != 1:
+        raise ExplorerError(f"A script of bertviz is not that of version {VERSION}. Install the pinned one again.")
+    return changed
+
+
+def height(result: BertViz) -> int:
+    """Pixels that the document takes, so that the page can keep the place."""
+    tokens = len(result.tokens)
+    if result.kind != "model":
+        return int(MARGIN + TOP[result.kind] + LINE[result.kind] * tokens)
+    tile = 7 * 12 / result.attention.shape[1] * tokens + 10
+    return int(MARGIN + max(38 + tile * len(result.layers), 18 * tokens + 55))
+
+
+def say(result: BertViz) -> str:
+    """What is drawn, and how to read it."""
+    heads, count = result.attention.shape[1], len(result.layers)
+    told = {
+        "head": "Lines run from the token that looks to the token looked at, a colour for each head; a click on a "
+        "coloured square switches a head off, a double click leaves it alone.",
+        "model": "Each tile is a head, each row a layer; a click on a tile opens it.",
+        "neuron": "Point at a token and press its plus sign to see its query, the keys it meets, their product number "
+        "by number, and the sum that the softmax turns into attention; blue is positive, orange negative.",
+    }
+    layers = f"{count} layers" if count > 1 else f"layer {result.layers[0] + 1}"
+    cut = f" {result.left_out:,} tokens beyond the limit are not read." if result.left_out else ""
+    of = f"{len(result.tokens)} tokens, {layers} with {heads} heads"
+    return f"BertViz ({result.kind} view) of {of}. {told[result.kind]}{cut}"

@@ -1,0 +1,215 @@
+"""Head roles drawn: a cell for each head with what it does, or a map on which heads that behave alike are near."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertexplorer.analysis.head_roles import ROLES, HeadRoles
+from bertexplorer.analysis.heads import Head
+from bertexplorer.figures.style import BLUE, finish, percent
+
+SIGNS = {"previous": "←", "next": "→", "same": "=", "[SEP]": "S", "[CLS]": "C", "punctuation": ".", "broad": "·"}
+COLOURS = {  # Okabe and Ito (2008), and a neutral; the sign says it too
+    "previous": "#e69f00",
+    "next": "#009e73",
+    "same": "#d55e00",
+    "[SEP]": "#cc79a7",
+    "[CLS]": "#56b4e9",
+    "punctuation": "#f0e442",
+    "broad": "#d5dae1",
+}
+INK = "#16202c"
+WORDS = {
+    "previous": "the previous token",
+    "next": "the next token",
+    "same": "the token itself",
+    "[SEP]": "[SEP]",
+    "[CLS]": "[CLS]",
+    "punctuation": "punctuation",
+    "broad": "no pattern above 30 %",
+}
+LINE, MAP = 22, 460  # pixels: a line of the key, the map
+NAMED = 150  # heads on the map up to which each has its name
+
+
+def draw(result: HeadRoles) -> go.Figure:
+    if result.show == "map":
+        return drawn_map(result)
+    return main_roles(result) if result.pattern == "main role" else pattern(result)
+
+
+def main_roles(result: HeadRoles) -> go.Figure:
+    """Layers down, heads across, the colour and sign of what each head does most."""
+    kinds = list(COLOURS)
+    cells = np.array([[kinds.index(role) for role in line] for line in result.roles], dtype=np.uint8)
+    edges = np.linspace(0, 1, len(kinds) + 1)
+    scale = [[float(edge), colour] for i, colour in enumerate(COLOURS.values()) for edge in edges[i : i + 2]]
+    fig = table(result, cells, [[SIGNS[role] for role in line] for line in result.roles])
+    fig.update_traces(colorscale=scale, zmin=-0.5, zmax=len(kinds) - 0.5, textfont={"color": INK, "size": 15})
+    return framed(fig, result, key(result))
+
+
+def pattern(result: HeadRoles) -> go.Figure:
+    """The same places, one measure: the darker, the more."""
+    values = result.measures[result.pattern]
+    share = result.pattern in ROLES
+    text = [[f"{100 * v:.0f}" if share else f"{v:.1f}" for v in line] for line in values]
+    fig = table(result, values.astype(np.float32), text)
+    small = 12 if values.shape[1] <= 12 else 10
+    fig.update_traces(colorscale=BLUE, zmin=0, zmax=float(values.max()) or 1.0, textfont={"size": small})
+    units = {"distance": "mean distance in tokens", "entropy": "entropy in bits"}
+    return framed(fig, result, [units.get(result.pattern, f"per cent of attention to {words(result.pattern)}")])
+
+
+def table(result: HeadRoles, cells: np.ndarray, text: list[list[str]]) -> go.Figure:
+    layers, heads = cells.shape
+    spots = [[click(i, j) for j in range(heads)] for i in range(layers)]
+    told = [[f"head {Head(i, j)}: {described(result, i, j)}" for j in range(heads)] for i in range(layers)]
+    return go.Figure(
+        go.Heatmap(
+            z=cells,
+            text=text,
+            texttemplate="%{text}",
+            customdata=spots,
+            hovertext=told,
+            hovertemplate="%{hovertext}<extra></extra>",
+            showscale=False,
+            xgap=2,
+            ygap=2,
+        )
+    )
+
+
+def click(layer: int, head: int) -> dict[str, object]:
+    """What a click on a head opens: that head in the view of attention."""
+    return {"view": "attention", "set": {"show": "head", "layer": layer + 1, "head": head + 1, "heads": ""}}
+
+
+def described(result: HeadRoles, layer: int, head: int) -> str:
+    lines = [f"{words(name)} {percent(float(result.measures[name][layer, head]))}" for name in ROLES]
+    far, bits = (float(result.measures[name][layer, head]) for name in ("distance", "entropy"))
+    return "<br>".join(["", *lines, f"distance {far:.1f} tokens, entropy {bits:.1f} bits"])
+
+
+def words(role: str) -> str:
+    return WORDS.get(role, role)
+
+
+def framed(fig: go.Figure, result: HeadRoles, lines: list[str]) -> go.Figure:
+    """Numbers of layers and heads, and the key under the picture."""
+    layers, heads = result.measures["same"].shape
+    for update, count, name, standoff in (
+        (fig.update_xaxes, heads, "head", 4),
+        (fig.update_yaxes, layers, "layer", 2),
+    ):
+        places = list(range(0, count, 1 if count <= 12 else 2))
+        ticks = {"tickvals": places, "ticktext": [str(i + 1) for i in places], "showgrid": False}
+        update(title={"text": name, "standoff": standoff, "font": {"size": 14}}, **ticks)
+    fig.update_xaxes(side="top")
+    fig.update_yaxes(autorange="reversed")
+    height = 66 + max(34 * layers, 200) + 16 + LINE * len(lines)
+    return written(finish(fig, height, margin={"l": 8, "r": 8, "t": 62, "b": 16 + LINE * len(lines)}), lines)
+
+
+def written(fig: go.Figure, lines: list[str]) -> go.Figure:
+    where = {"x": 0, "xref": "paper", "xanchor": "left", "y": 0, "yref": "paper", "yanchor": "top"}
+    for row, text in enumerate(lines):
+        fig.add_annotation(text=text, yshift=-8 - LINE * row, showarrow=False, font={"size": 14}, **where)
+    return fig
+
+
+def key(result: HeadRoles) -> list[str]:
+    """Each role that occurs: its sign, what it means, and the number of heads."""
+    found = [role for line in result.roles for role in line]
+    return [f"{SIGNS[role]}  {words(role)} ({found.count(role)})" for role in COLOURS if role in found]
+
+
+def drawn_map(result: HeadRoles) -> go.Figure:
+    """Each head at its place on the plane, in the colour of its main role."""
+    points = np.zeros((*result.measures["same"].shape, 2)) if result.points is None else result.points
+    spots = list(np.ndindex(points.shape[:2]))
+    roles = [result.roles[i][j] for i, j in spots]
+    many = len(spots) > NAMED
+    fig = go.Figure(
+        go.Scatter(
+            x=points[..., 0].ravel(),
+            y=points[..., 1].ravel(),
+            mode="markers+text",
+            marker={
+                "size": 13 if many else 18,
+                "color": [COLOURS[role] for role in roles],
+                "line": {"color": "#7a8491", "width": 1},
+            },
+            text=[SIGNS[role] for role in roles],
+            textfont={"size": 11, "color": INK},
+            customdata=[click(i, j) for i, j in spots],
+            hovertext=[f"head {Head(i, j)}: {described(result, i, j)}" for i, j in spots],
+            hovertemplate="%{hovertext}<extra></extra>",
+            cliponaxis=False,
+        )
+    )
+    fig.update_xaxes(showticklabels=False, showgrid=False)
+    fig.update_yaxes(showticklabels=False, showgrid=False, scaleanchor="x")
+    lines = ["Near: heads that look at the same tokens", *key(result)]
+    below = 16 + LINE * len(lines)
+    return written(finish(fig, MAP + below, margin={"l": 16, "r": 16, "t": 16, "b": below}), lines)
+
+
+def say(result: HeadRoles) -> str:
+    """The strongest head for the pattern, or the heads that are most alike; and what it was measured on."""
+    where = f"on {result.texts} plain sentences" if result.on == "sample" else "on this text"
+    where += f" ({result.tokens:,} tokens)"
+    if result.show == "map":
+        said = map_said(result, where)
+    elif result.pattern == "main role":
+        said = roles_said(result, where)
+    else:
+        said = pattern_said(result, where)
+    cut = f" {result.left_out:,} tokens beyond the limit are not read." if result.left_out else ""
+    return said + cut
+
+
+def roles_said(result: HeadRoles, where: str) -> str:
+    found = [role for line in result.roles for role in line]
+    first = max(COLOURS, key=found.count)
+    count = found.count(first)
+    best = [f"{words(name)} {strongest(result, name)}" for name in ("previous", "next", "[SEP]")]
+    most = "no pattern above 30 %" if first == "broad" else f"mostly {words(first)}"
+    return (
+        f"Of {len(found)} heads, measured {where}, {count} {'has' if count == 1 else 'have'} {most} in view. The "
+        f"strongest heads: {', '.join(best)}."
+    )
+
+
+def strongest(result: HeadRoles, name: str) -> str:
+    values = result.measures[name]
+    layer, head = (int(i) for i in np.unravel_index(int(values.argmax()), values.shape))
+    return f"{Head(layer, head)} ({percent(float(values[layer, head]))})"
+
+
+def pattern_said(result: HeadRoles, where: str) -> str:
+    name, values = result.pattern, result.measures[result.pattern]
+    usual = float(np.median(values))
+    if name in ROLES:
+        return (
+            f"The strongest head for {words(name)} is {strongest(result, name)}, measured {where}; the median over all "
+            f"{values.size} heads is {percent(usual)}."
+        )
+    ends = [np.unravel_index(int(pick(values)), values.shape) for pick in (np.argmin, np.argmax)]
+    low, high = (f"{Head(int(i), int(j))} ({values[i, j]:.1f})" for i, j in ends)
+    unit = "mean distance in tokens" if name == "distance" else "entropy in bits"
+    return f"The {unit}, measured {where}: lowest in head {low}, highest in {high}, median {usual:.1f}."
+
+
+def map_said(result: HeadRoles, where: str) -> str:
+    heads = result.measures["same"].shape[1]
+    if result.apart is None or len(result.apart) < 2:
+        return f"There is a single head, measured {where}."
+    apart = result.apart + np.diag(np.full(len(result.apart), np.inf))
+    one, two = (int(i) for i in np.unravel_index(int(apart.argmin()), apart.shape))
+    pair = " and ".join(str(Head(*divmod(i, heads))) for i in sorted((one, two)))
+    usual = float(np.median(result.apart[np.triu_indices(len(apart), 1)]))
+    return (
+        f"The two heads most alike {where} are {pair}: their Jensen-Shannon divergence is {apart[one, two]:.2f} bits, "
+        f"the median over all pairs {usual:.2f}. The map holds "
+        f"{percent(result.held)} of what sets the heads apart, from {result.compared:,} rows of attention."
+    )

@@ -1,0 +1,128 @@
+"""Referee drawn: what is left of the answer as words are hidden, and what comes back as they are shown."""
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from bertexplorer.analysis.referee import Referee, Trial
+from bertexplorer.figures.layers import spread
+from bertexplorer.figures.saliency import SHORT, listed
+from bertexplorer.figures.style import ACCENT, GREEN, GREY, ORANGE, clip, finish, percent, quote, safe
+
+PANEL, GAP = 240, 96  # pixels
+PLOT = 0.56  # share of the width that the lines take; their names stand to the right
+COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9")
+RIGHT = 1.05  # end of the x axis, where the names begin
+DASHES = ("solid", "solid", "solid", "solid", "dash", "dash")
+BAND = "rgba(138,148,163,0.28)"
+
+
+def draw(result: Referee) -> go.Figure:
+    inner = 2 * PANEL + GAP
+    name = f"P({safe(clip(result.answer, 12))})"
+    titles = (f"{name} in deletion: lower is better", f"{name} in insertion: higher is better")
+    fig = make_subplots(rows=2, cols=1, vertical_spacing=GAP / inner, subplot_titles=titles)
+    top = max(float(result.random.max()), *(float(max(t.deletion.max(), t.insertion.max())) for t in result.trials))
+    top = 1.06 * top or 1.0
+    share = result.hidden / result.hidden[-1]
+    deletions = [(share, t.deletion, t.deletion_area) for t in result.trials]
+    insertions = [(1 - share[::-1], t.insertion[::-1], t.insertion_area) for t in result.trials]
+    for row, lines in ((1, deletions), (2, insertions)):
+        x = lines[0][0]
+        random = result.random if row == 1 else result.random[:, ::-1]
+        band(fig, x, random, row)
+        curves(fig, result, lines, row)
+        areas = [*(area for _, _, area in lines), float(result.random_areas.mean())]
+        labels(fig, result, areas, top, row)
+        fig.update_xaxes(range=[-0.02, RIGHT], domain=[0, PLOT], tickformat=".0%", nticks=4, row=row, col=1)
+        title = f"of {result.count} tokens {'hidden' if row == 1 else 'shown'}"
+        fig.update_xaxes(title={"text": title, "standoff": 4, "font": {"size": 14}}, row=row, col=1)
+        fig.update_yaxes(range=[-0.02 * top, top], tickformat=".0%" if top > 0.1 else ".1%", nticks=5, row=row, col=1)
+    fig.update_annotations(x=0, xanchor="left", font={"size": 14}, selector={"xref": "paper"})
+    return finish(fig, inner + 36 + 56, margin={"l": 8, "r": 8, "t": 36, "b": 56})
+
+
+def band(fig: go.Figure, x: np.ndarray, random: np.ndarray, row: int) -> None:
+    """From the lowest to the highest of the random orders, and their mean."""
+    quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    fig.add_scatter(x=x, y=random.max(axis=0), **quiet, row=row, col=1)
+    fig.add_scatter(x=x, y=random.min(axis=0), **quiet, fill="tonexty", fillcolor=BAND, row=row, col=1)
+    fig.add_scatter(
+        x=x,
+        y=random.mean(axis=0),
+        mode="lines",
+        line={"color": GREY, "width": 2, "dash": "dot"},
+        hovertemplate=f"mean of {len(random)} random orders: %{{y:.1%}}<extra></extra>",
+        row=row,
+        col=1,
+    )
+
+
+def curves(fig: go.Figure, result: Referee, lines: list[tuple[np.ndarray, np.ndarray, float]], row: int) -> None:
+    verb = "hidden" if row == 1 else "shown"
+    for number, (trial, (x, y, _)) in enumerate(zip(result.trials, lines, strict=True)):
+        fig.add_scatter(
+            x=x,
+            y=y,
+            mode="lines+markers",
+            line={"color": COLOURS[number], "dash": DASHES[number], "width": 2},
+            marker={"size": 5},
+            hovertemplate=f"{trial.method}, %{{x:.0%}} {verb}: %{{y:.1%}}<extra></extra>",
+            cliponaxis=False,
+            row=row,
+            col=1,
+        )
+
+
+def labels(fig: go.Figure, result: Referee, areas: list[float], top: float, row: int) -> None:
+    """To the right each name with the mean height of its line, at that height where there is room."""
+    names = [*(SHORT.get(trial.method, trial.method) for trial in result.trials), "random"]
+    heights = spread([PANEL * (1 - area / top) for area in areas], PANEL - 8)
+    fig.add_scatter(
+        x=[RIGHT] * len(names),
+        y=[top * (1 - height / PANEL) for height in heights],
+        mode="text",
+        text=[f"{percent(area)} {name}" for area, name in zip(areas, names, strict=True)],
+        textposition="middle right",
+        textfont={"color": [*COLOURS, GREY], "size": 13},
+        cliponaxis=False,
+        hoverinfo="skip",
+        row=row,
+        col=1,
+    )
+
+
+def say(result: Referee) -> str:
+    """The method whose order tells most, against the mean of random ones, and which methods beat all of those."""
+    first = result.trials[0].deletion
+    chance = float(result.random_areas.mean())
+    best = max(result.trials, key=gap)
+    holding = [trial.method for trial in result.trials if result.holds(trial)]
+    failing = [trial.method for trial in result.trials if not result.holds(trial)]
+    sentences = [
+        f"{quote(result.answer)} has {percent(float(first[0]))} in the whole text and {percent(float(first[-1]))} with "
+        f"all {result.count} tokens hidden.",
+        f"The order of {best.method} tells most: hidden first, its tokens leave {percent(best.deletion_area)} on "
+        f"average, shown first {percent(best.insertion_area)}; a random order leaves {percent(chance)}.",
+    ]
+    if holding:
+        sentences.append(
+            f"Better than each of {len(result.random)} random orders (shaded), both ways: {listed(holding)}."
+        )
+    if failing:
+        sentences.append(
+            f"Not so: {listed(failing)}."
+            if holding
+            else f"No method beats all {len(result.random)} random orders (shaded) both ways."
+        )
+    if result.hidden.size <= result.count:
+        sentences.append(f"The curves have {result.hidden.size} points, not one for each token.")
+    if result.group > 1:
+        sentences.append(f"Occlusion and LIME took up to {result.group} neighbouring tokens together.")
+    if result.left_out:
+        sentences.append(f"{result.left_out:,} tokens beyond the checkpoint's limit were not read.")
+    return " ".join(sentences)
+
+
+def gap(trial: Trial) -> float:
+    return trial.insertion_area - trial.deletion_area

@@ -1,0 +1,236 @@
+"""Saliency drawn: a bar for each token to the right of zero or to the left of it; several methods as columns."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertexplorer.analysis.attribution import Attribution
+from bertexplorer.analysis.saliency import Saliency, shares
+from bertexplorer.figures.style import ACCENT, MONO, ORANGE, TEXT, clip, finish, percent, quote, safe
+
+DRAWN = 40  # units; of a longer text the strongest
+ROW, CELL = 24, 27  # pixels of a unit, as a bar and as a row of cells
+LETTERS = 12
+SHADES = [[0.0, "#eda063"], [0.5, "#f4f6f8"], [1.0, "#86b3e4"]]  # light enough for INK throughout
+INK = "#16202c"
+SHARES = ("attention", "rollout")  # methods without a sign, about no answer
+GRADIENTS = ("integrated gradients", "gradient x input")
+SHORT = {"integrated gradients": "IG", "gradient x input": "grad × input"}
+HEADINGS = {
+    "integrated gradients": "IG",
+    "gradient x input": "grad<br>× input",
+    "occlusion": "occlu-<br>sion",
+    "attention": "atten-<br>tion",
+}
+NUMBER = {"mask": "log-probability", "next sentence": "log-odds"}  # both in nats
+OFF = 0.05  # of the rise: integrated gradients that miss it by more are not to be trusted
+
+
+def draw(result: Saliency) -> go.Figure:
+    return bars(result) if len(result.attributions) == 1 else columns(result)
+
+
+def drawn(result: Saliency) -> list[int]:
+    """The units that are drawn, in the order of the text: all of them, or those with the largest shares."""
+    most = np.max([np.abs(shares(attribution)) for attribution in result.attributions], axis=0)
+    return sorted(np.argsort(-most, kind="stable")[:DRAWN].tolist())
+
+
+def bars(result: Saliency) -> go.Figure:
+    (found,) = result.attributions
+    kept = drawn(result)
+    scores = found.scores[kept]
+    fig = go.Figure(
+        go.Bar(
+            x=scores,
+            y=list(range(len(kept))),
+            orientation="h",
+            marker={
+                "color": [ACCENT if score >= 0 else ORANGE for score in scores],
+                "opacity": [0.5 if result.units[i].special else 1.0 for i in kept],
+            },
+            text=[number(found, float(score)) for score in scores],
+            textposition="outside",
+            textfont={"size": 13, "color": TEXT},
+            cliponaxis=False,
+            customdata=hover(result, found, kept),
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    )
+    low, high = min(0.0, float(scores.min())), max(0.0, float(scores.max()))
+    room = 0.27 * ((high - low) or 1.0)  # for the numbers
+    fig.update_xaxes(range=[low - room * (low < 0), high + room], showticklabels=False, showgrid=False)
+    name_rows(fig, result, kept)
+    fig.add_vline(x=0, line={"color": "rgba(138,148,163,0.6)", "width": 1})
+    said = f"share of what {source(result)} takes in" if found.method in SHARES else f"{directions(result)}, in nats"
+    above = heading(fig, said, result)
+    return finish(fig, max(300, above + 16 + ROW * len(kept)), bargap=0.25, margin={"l": 8, "r": 8, "t": above, "b": 8})
+
+
+def columns(result: Saliency) -> go.Figure:
+    """A column for each method, its scores as shares of the sum of their sizes, so that all have one scale."""
+    kept = drawn(result)
+    cells = np.array([shares(found)[kept] for found in result.attributions])
+    texts = [[whole_percent(f, float(c)) for c in row] for f, row in zip(result.attributions, cells, strict=True)]
+    told = [hover(result, found, kept) for found in result.attributions]
+    root = np.sign(cells) * np.sqrt(np.abs(cells))  # one large share would leave all else white
+    most = float(np.abs(root).max()) or 1.0
+    fig = go.Figure(
+        go.Heatmap(
+            z=root.T,
+            text=list(zip(*texts, strict=True)),
+            texttemplate="%{text}",
+            textfont={"size": 13, "color": INK},
+            customdata=list(zip(*told, strict=True)),
+            hovertemplate="%{customdata}<extra></extra>",
+            colorscale=SHADES,
+            zmin=-most,
+            zmax=most,
+            showscale=False,
+            xgap=2,
+            ygap=2,
+        )
+    )
+    names = [HEADINGS.get(found.method, found.method) for found in result.attributions]
+    fig.update_xaxes(side="top", tickvals=list(range(len(names))), ticktext=names, tickangle=0, tickfont={"size": 12})
+    fig.update_xaxes(showgrid=False)
+    name_rows(fig, result, kept)
+    above = 40 + heading(fig, f"per cent of each method's total<br>{directions(result)}", result, 38)
+    return finish(fig, max(300, above + 16 + CELL * len(kept)), margin={"l": 8, "r": 8, "t": above, "b": 8})
+
+
+def name_rows(fig: go.Figure, result: Saliency, kept: Sequence[int]) -> None:
+    """The units on the y axis, the first one on top."""
+    labels = [safe(clip(result.units[i].label, LETTERS)) for i in kept]
+    ticks = {"tickvals": list(range(len(kept))), "ticktext": labels, "tickfont": {"family": MONO, "size": 13}}
+    fig.update_yaxes(range=[len(kept) - 0.5, -0.5], showgrid=False, **ticks)
+
+
+def heading(fig: go.Figure, text: str, result: Saliency, shift: int = 4) -> int:
+    """*text* above the plot, and that only some units are drawn. Returns the pixels that it takes."""
+    if len(result.units) > DRAWN:
+        text += f"<br>the {DRAWN} strongest of {len(result.units):,}"
+    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
+    fig.add_annotation(text=text, showarrow=False, align="left", yshift=shift, font={"size": 14}, **place)
+    return 14 + 20 * (text.count("<br>") + 1)
+
+
+def directions(result: Saliency) -> str:
+    """What the two signs mean."""
+    answer = safe(clip(result.answer, 14))
+    return f'<span style="color:{ORANGE}">◀ against</span> {answer} <span style="color:{ACCENT}">for ▶</span>'
+
+
+def source(result: Saliency) -> str:
+    """The token whose attention is shown."""
+    return "the mask" if result.target == "mask" else "[CLS]"
+
+
+def hover(result: Saliency, found: Attribution, kept: Sequence[int]) -> list[str]:
+    share = shares(found)
+    return [
+        f"{safe(clip(result.units[i].label, 30))}, {found.method}: {number(found, float(found.scores[i]))}"
+        + ("" if found.method in SHARES else f", {whole_percent(found, float(share[i]))} % of the total")
+        for i in kept
+    ]
+
+
+def number(found: Attribution, score: float) -> str:
+    return percent(score) if found.method in SHARES else signed(score, 2)
+
+
+def signed(value: float, digits: int) -> str:
+    """A number with its sign, or 0 where no digit is left to show."""
+    text = f"{value:+.{digits}f}".replace("-", "−")
+    return text if text.strip("+−0.") else "0"
+
+
+def whole_percent(found: Attribution, share: float) -> str:
+    return signed(100 * share, 0).removeprefix("+" if found.method in SHARES else "")
+
+
+def colours(result: Saliency) -> dict[int, float]:
+    """Position -> size of the score, the largest 1, for the strip; of several methods the first."""
+    sizes = np.abs(result.attributions[0].scores)
+    top = float(sizes.max()) or 1.0
+    return {p: float(size) / top for unit, size in zip(result.units, sizes, strict=True) for p in unit.positions}
+
+
+def say(result: Saliency) -> str:
+    """What the answer rests on, by the method or by each of them, and how far integrated gradients can be trusted."""
+    number = f"{NUMBER[result.target]} {signed(result.value, 2)}"
+    sentences = [f"{quote(result.answer)} has {percent(result.probability)} here ({number})."]
+    one = len(result.attributions) == 1
+    sentences.append(strongest(result, result.attributions[0]) if one else firsts(result))
+    sentences += [completeness(result, found) for found in result.attributions if found.completeness]
+    sentences += limits(result)
+    return " ".join(sentences)
+
+
+def strongest(result: Saliency, found: Attribution) -> str:
+    """The three largest scores above zero, and the one furthest below."""
+    order = np.argsort(-found.scores, kind="stable")
+    best = [
+        f"{quote(result.units[i].label)} ({number(found, float(found.scores[i]))})"
+        for i in order[:3]
+        if found.scores[i] > 0
+    ]
+    if found.method in SHARES:
+        way = "in the last layer looks most at" if found.method == "attention" else "takes most, by rollout, from"
+        name = source(result).replace("the", "The")
+        return f"{name} {way} {listed(best)}; that is about no answer in particular."
+    told = f"By {found.method} it rests most on {listed(best)}" if best else f"By {found.method} nothing speaks for it"
+    worst = order[-1]
+    against = found.scores[worst] < 0
+    name = f"; {quote(result.units[worst].label)} speaks against it most ({number(found, float(found.scores[worst]))})"
+    return told + name * bool(against) + "."
+
+
+def firsts(result: Saliency) -> str:
+    """Which unit each method puts first."""
+    by: dict[str, list[str]] = {}
+    for found in result.attributions:
+        best = int(np.argmax(found.scores))
+        name = quote(result.units[best].label) if found.scores[best] > 0 else "nothing"
+        by.setdefault(name, []).append(found.method)
+    told = [f"{name} for {listed(methods)}" for name, methods in by.items()]
+    return f"What counts most is {'; '.join(told)}."
+
+
+def listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
+def completeness(result: Saliency, found: Attribution) -> str:
+    """How far the scores miss what they must add up to."""
+    if found.completeness is None:
+        return ""
+    rise, error = found.completeness.rise, found.completeness.error
+    filler = "the zero vector" if result.baseline == "zero" else result.baseline
+    off = abs(error / rise) if rise else float(error != 0)
+    part = f"{percent(off)} of it" if off < 1 else "as large as itself"
+    told = (
+        f"Against {filler} in place of every word, the text changes the {NUMBER[result.target]} by {signed(rise, 2)}; "
+        f"the scores of integrated gradients add up to that with an error of {signed(error, 3)}, {part}"
+    )
+    return told + (f": {found.completeness.steps} steps are too few." if off > OFF else ".")
+
+
+def limits(result: Saliency) -> list[str]:
+    """What this result leaves out or does more coarsely."""
+    found = []
+    for attribution in result.attributions:
+        if attribution.group > 1:
+            read = f" and read {attribution.samples} texts" if attribution.samples else ""
+            name = attribution.method if attribution.method == "LIME" else attribution.method.capitalize()
+            found.append(f"The text is long: {name} hid up to {attribution.group} neighbouring tokens at a time{read}.")
+    if result.precision != "fp32" and any(a.method in GRADIENTS for a in result.attributions):
+        found.append("Gradients were taken in fp32.")
+    if len(result.units) > DRAWN:
+        found.append(f"Drawn are the {DRAWN} strongest of {len(result.units):,}.")
+    if result.other_masks:
+        found.append(f"This is about the first of {result.other_masks + 1} masks.")
+    if result.left_out:
+        found.append(f"{result.left_out:,} tokens beyond the checkpoint's limit were not read.")
+    return found

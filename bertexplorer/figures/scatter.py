@@ -1,0 +1,122 @@
+"""Points with names: which of the names can be written without touching another, and on which side of their points."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, safe
+
+PHONE = 312  # pixels across that a plot has at the least
+LETTER, LINE = 7.4, 17  # pixels: a character's width and a line's height at 13 px
+ROW = 21  # pixels: a line under a figure
+COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#7a4a1d")  # Okabe-Ito, yellow darkened
+SIDES = ("top center", "bottom center", "middle right", "middle left")
+SMALL = 7  # pixels across: a marker that text may cover
+PAD = 0.08  # share of an axis that is left free at each end
+
+Box = tuple[float, float, float, float]
+
+
+def limits(values: np.ndarray) -> list[float]:
+    """The ends of an axis with room around its points."""
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+    room = PAD * (high - low) or 1.0
+    return [low - room, high + room]
+
+
+@dataclass(frozen=True)
+class Name:
+    """A text beside a point. *size*: of the point's marker in pixels."""
+
+    place: np.ndarray  # x, y
+    text: str
+    colour: str
+    size: float = SMALL
+
+
+def write_names(
+    fig: go.Figure, names: Sequence[Name], height: float, ranges: Sequence[Sequence[float]], font: str, **cell: int
+) -> None:
+    """As many of *names* as find room on a phone, in the cell of a figure that has *ranges* (of x and y) and is
+    *height* pixels tall."""
+    sides = beside(names, height, ranges)
+    kept = [names[i] for i in sides]
+    fig.add_scatter(
+        x=[round(float(name.place[0]), 4) for name in kept],
+        y=[round(float(name.place[1]), 4) for name in kept],
+        mode="markers+text",
+        marker={"opacity": 0, "size": [name.size for name in kept]},  # they keep the text off the real marker
+        text=[safe(name.text) for name in kept],
+        textposition=list(sides.values()),
+        textfont={"color": [name.colour for name in kept], "size": 12, "family": font},
+        hoverinfo="skip",
+        cliponaxis=False,
+        **cell,
+    )
+
+
+def beside(names: Sequence[Name], height: float, ranges: Sequence[Sequence[float]]) -> dict[int, str]:
+    """Which of *names* is written on which side of its point; those that come first have the choice. What does not
+    touch on a phone does not on a wider page."""
+    spots = [
+        [(float(name.place[axis]) - low) / (high - low) * size for name in names]
+        for axis, ((low, high), size) in enumerate(zip(ranges, (PHONE, height), strict=True))
+    ]
+    taken: list[Box] = [
+        (x - name.size / 2, y - name.size / 2, x + name.size / 2, y + name.size / 2)
+        for x, y, name in zip(*spots, names, strict=True)
+        if name.size > SMALL
+    ]
+    found: dict[int, str] = {}
+    for i, (x, y) in enumerate(zip(*spots, strict=True)):
+        for side in SIDES:
+            box = frame(x, y, LETTER * len(names[i].text) + 4, side, names[i].size / 2)
+            inside = box[0] >= 0 and box[2] <= PHONE and box[1] >= 0 and box[3] <= height
+            if inside and not any(touch(box, other) for other in taken):
+                taken.append(box)
+                found[i] = side
+                break
+    return found
+
+
+def frame(x: float, y: float, width: float, side: str, off: float) -> Box:
+    """(left, low, right, high) in pixels of a text *off* the point (x, y)."""
+    if side == "middle right":
+        return x + off, y - LINE / 2, x + off + width, y + LINE / 2
+    if side == "middle left":
+        return x - off - width, y - LINE / 2, x - off, y + LINE / 2
+    low = y + off if side == "top center" else y - off - LINE
+    return x - width / 2, low, x + width / 2, low + LINE
+
+
+def touch(a: Box, b: Box) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def around(sentence: str, start: int, end: int, length: int) -> str:
+    """*sentence* cut to about *length* characters with what stands from *start* to *end* in the middle."""
+    if len(sentence) <= length:
+        return sentence
+    left = max(0, min(start - (length - (end - start)) // 2, len(sentence) - length))
+    right = min(len(sentence), left + length)
+    return ("…" if left else "") + sentence[left:right].strip() + ("…" if right < len(sentence) else "")
+
+
+def write_below(fig: go.Figure, lines: Sequence[tuple[str, str]], gap: int) -> int:
+    """(text, colour) line by line under the figure, *gap* pixels below it; returns how many pixels that takes."""
+    for row, (text, colour) in enumerate(lines):
+        fig.add_annotation(
+            text=text,
+            x=0,
+            xref="paper",
+            xanchor="left",
+            y=0,
+            yref="paper",
+            yanchor="top",
+            yshift=-gap - ROW * row,
+            showarrow=False,
+            font={"size": 13, "color": colour},
+        )
+    return gap + ROW * len(lines) + 12

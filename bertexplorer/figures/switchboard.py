@@ -1,0 +1,208 @@
+"""Switchboard drawn: what each head does to the answer, a cell to press, and the answer with and without those off."""
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from bertexplorer.analysis.heads import Head
+from bertexplorer.analysis.switchboard import Switchboard
+from bertexplorer.figures.style import ACCENT, GREY, ORANGE, PALE, TEXT, clip, finish, percent, quote, safe
+
+SIGNED = [[0.0, "#d55e00"], [0.25, "#f2b48a"], [0.5, "#f4f6f9"], [0.75, "#9fc1e6"], [1.0, "#2b6cb0"]]
+CELL, BAR, GAP = 34, 46, 96  # px
+INK = "#16202c"
+
+
+def draw(result: Switchboard) -> go.Figure:
+    heights = [CELL * len(result.change), BAR * len(bars_of(result)), 24 * max(1, len(result.after.candidates))]
+    inner = sum(heights) + 2 * GAP
+    fig = make_subplots(rows=3, cols=1, row_heights=heights, vertical_spacing=GAP / inner)
+    switches(fig, result)
+    bars(fig, result)
+    lists(fig, result)
+    names = (
+        "Press a head to switch it off or on.<br>Colour: bits without it (orange: the answer loses)",
+        f"{'P(is next)' if result.target == 'is next' else 'P of ' + quote(safe(clip(result.target, 16)))}",
+        "All heads on, and with those off" if result.after.candidates else "",
+    )
+    for row, name in enumerate(names, 1):
+        heading(fig, row, name)
+    return finish(fig, inner + 90, margin={"l": 8, "r": 12, "t": 64, "b": 26})
+
+
+def switches(fig: go.Figure, result: Switchboard) -> None:
+    """The change that each head alone makes; those that are off carry a cross."""
+    layers, heads = result.change.shape
+    limit = max(0.05, float(np.abs(result.change).max()))
+    off = set(result.off) if result.chosen else set()
+    leads = [
+        [{"set": {"off": ", ".join(map(str, sorted(off ^ {Head(i, j)})))}} for j in range(heads)] for i in range(layers)
+    ]
+    told = [
+        [f"{Head(i, j)}{', off' if result.states[i, j] else ''}: {signed(v)} bits" for j, v in enumerate(line)]
+        for i, line in enumerate(result.change)
+    ]
+    fig.add_heatmap(
+        z=result.change.round(3).tolist(),
+        x=list(range(heads)),
+        y=list(range(layers)),
+        text=told,
+        customdata=leads,
+        colorscale=SIGNED,
+        zmin=-limit,
+        zmax=limit,
+        showscale=False,
+        xgap=2,
+        ygap=2,
+        hovertemplate="%{text}<extra></extra>",
+        row=1,
+        col=1,
+    )
+    rows, columns = np.nonzero(result.states)
+    fig.add_scatter(
+        x=columns.tolist(),
+        y=rows.tolist(),
+        mode="markers",
+        marker={"symbol": "x", "size": 12, "color": INK},
+        customdata=[leads[i][j] for i, j in zip(rows, columns, strict=True)],
+        hoverinfo="skip",
+        row=1,
+        col=1,
+    )
+    step = 1 if layers <= 12 else 2
+    fig.update_yaxes(
+        autorange="reversed",
+        tickvals=list(range(0, layers, step)),
+        ticktext=[f"layer {i + 1}" for i in range(0, layers, step)],
+        showgrid=False,
+        fixedrange=True,
+        row=1,
+        col=1,
+    )
+    fig.update_xaxes(
+        tickvals=list(range(heads)),
+        ticktext=[str(j + 1) for j in range(heads)],
+        side="bottom",
+        showgrid=False,
+        fixedrange=True,
+        row=1,
+        col=1,
+    )
+
+
+def bars_of(result: Switchboard) -> list[tuple[str, float, str]]:
+    """(name, probability, colour) of each bar."""
+    found = [("all heads on", result.before.probability, ACCENT)]
+    found.append((f"{names(result)} off", result.after.probability, ORANGE))
+    if len(result.controls):
+        count = len(result.off)
+        name = f"{count} other head{'s' * (count > 1)} off, at random"
+        found.append((name, float(result.controls.mean()), GREY))
+    if result.after.candidates and result.before.is_next is not None and result.after.is_next is not None:
+        found += [
+            ("is next, all heads on", result.before.is_next, PALE),
+            ("is next, with those off", result.after.is_next, "#f2b48a"),
+        ]
+    return found
+
+
+def bars(fig: go.Figure, result: Switchboard) -> None:
+    """The target's probability before and after, and for random sets of as many heads, each set a tick."""
+    found = bars_of(result)
+    places = list(range(len(found)))
+    top = max([p for _, p, _ in found] + result.controls.tolist()) or 1.0
+    fig.add_bar(
+        x=[p for _, p, _ in found],
+        y=places,
+        orientation="h",
+        width=0.34,
+        marker={"color": [colour for *_, colour in found]},
+        hovertemplate="%{x:.2%}<extra></extra>",
+        row=2,
+        col=1,
+    )
+    if len(result.controls):
+        fig.add_scatter(
+            x=result.controls.tolist(),
+            y=[2] * len(result.controls),
+            mode="markers",
+            marker={"symbol": "line-ns-open", "size": 16, "color": TEXT, "line": {"width": 1.5}},
+            hovertemplate="a random set: %{x:.2%}<extra></extra>",
+            row=2,
+            col=1,
+        )
+    labels = [f"{safe(clip(name, 40))}: {percent(p)}" for name, p, _ in found]
+    write(fig, 2, [0] * len(found), [p - 0.36 for p in places], labels, "middle right")
+    fig.update_xaxes(range=[-0.01 * top, 1.04 * top], visible=False, fixedrange=True, row=2, col=1)
+    fig.update_yaxes(range=[len(found) - 0.6, -0.75], visible=False, fixedrange=True, row=2, col=1)
+
+
+def lists(fig: go.Figure, result: Switchboard) -> None:
+    """The first choices before and after, side by side."""
+    for x, outcome in ((0.0, result.before), (0.5, result.after)):
+        for row, c in enumerate(outcome.candidates):
+            write(fig, 3, [x], [row], [f"{safe(clip(c.token, 14))}  {percent(c.probability)}"], "middle right")
+    fig.update_xaxes(range=[-0.01, 1], visible=False, fixedrange=True, row=3, col=1)
+    fig.update_yaxes(
+        range=[max(1, len(result.after.candidates)) - 0.5, -0.5], visible=False, fixedrange=True, row=3, col=1
+    )
+
+
+def write(fig: go.Figure, row: int, x: list[float], y: list[float], text: list[str], place: str) -> None:
+    font = {"size": 13, "color": TEXT}
+    fig.add_scatter(
+        x=x, y=y, mode="text", text=text, textposition=place, textfont=font, hoverinfo="skip", cliponaxis=False,
+        row=row, col=1,
+    )  # fmt: skip
+
+
+def heading(fig: go.Figure, row: int, text: str) -> None:
+    """A line over one of the parts, at the left edge of the figure."""
+    axis = "" if row == 1 else str(row)
+    fig.add_annotation(
+        text=text,
+        showarrow=False,
+        align="left",
+        xref="paper",
+        x=0,
+        xanchor="left",
+        yref=f"y{axis} domain",
+        y=1,
+        yanchor="bottom",
+        yshift=8,
+        font={"size": 14, "color": TEXT},
+    )
+
+
+def names(result: Switchboard) -> str:
+    heads = [str(head) for head in sorted(result.off)]
+    return ", ".join(heads) if len(heads) <= 4 else f"{', '.join(heads[:3])} and {len(heads) - 3} more"
+
+
+def signed(bits: float) -> str:
+    return f"{bits:+.2f}".replace("-", "−")
+
+
+def say(result: Switchboard) -> str:
+    """What switching off does, whether that is more than chance, and which head matters most."""
+    what = "“is next”" if result.target == "is next" else quote(result.target)
+    how = {"zero": "switched off", "mean": "at their mean", "patch": "patched"}[result.how]
+    told = [
+        f"With {names(result)} {how if len(result.off) > 1 else how.replace('their', 'its')}, {what} goes from "
+        f"{percent(result.before.probability)} to {percent(result.after.probability)}"
+    ]
+    if len(result.controls):
+        count = len(result.off)
+        told[0] += (
+            f"; {len(result.controls)} random sets of {count} other head{'s' * (count > 1)} leave it between "
+            f"{percent(float(result.controls.min()))} and {percent(float(result.controls.max()))}"
+        )
+    worst = Head(*(int(i) for i in np.unravel_index(int(result.change.argmin()), result.change.shape)))
+    best = Head(*(int(i) for i in np.unravel_index(int(result.change.argmax()), result.change.shape)))
+    told.append(
+        f"Alone, {worst} does most for it ({signed(float(result.change.min()))} bits without it) and {best} most "
+        f"against it ({signed(float(result.change.max()))} bits)"
+    )
+    if result.other_masks:
+        told.append(f"This is the first of {result.other_masks + 1} masks")
+    return ". ".join(told) + "."

@@ -1,0 +1,200 @@
+"""Word in context drawn: a cell for every two occurrences, what becomes of them layer by layer, and the sentences."""
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from bertexplorer.analysis.occurrences import Occurrence
+from bertexplorer.analysis.word_in_context import WordInContext
+from bertexplorer.figures.layers import spread
+from bertexplorer.figures.scatter import COLOURS, around, write_below
+from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, TEXT, clip, finish, quote, safe
+
+SIGNED = [[0.0, "#a04500"], [0.25, "#e9a36f"], [0.5, "#f6f4f1"], [0.75, "#8fb8e2"], [1.0, "#1d548f"]]
+INK = "#16202c"
+WIDEST, LINES, GAP = 300, 190, 62  # pixels: the cells, the panel below, between them
+NUMBERED = 9  # occurrences up to which a cell holds its number
+PLOT = 0.55  # share of the width that the lines take; their names stand to the right
+
+
+def draw(result: WordInContext) -> go.Figure:
+    count = len(result.occurrences)
+    cells = int(min(56, WIDEST / count) * count) if count > 3 else 60 * count
+    inner = cells + LINES + GAP
+    fig = make_subplots(
+        rows=2,
+        cols=1,
+        row_heights=[cells, LINES],
+        vertical_spacing=GAP / inner,
+        subplot_titles=("", "mean cosine, layer by layer"),
+    )
+    matrix(fig, result)
+    curves(fig, result)
+    fig.update_annotations(x=0, xanchor="left", font={"size": 14, "color": TEXT}, selector={"xref": "paper"})
+    below = write_below(fig, key(result), 40)
+    return finish(fig, 40 + inner + below, margin={"l": 8, "r": 12, "t": 40, "b": below})
+
+
+def matrix(fig: go.Figure, result: WordInContext) -> None:
+    count, shown = len(result.occurrences), result.shown
+    most = scale(result)
+    told = [[hover(result, i, j) for j in range(count)] for i in range(count)]
+    numbers = [["" if i == j else f"{shown[i, j]:.2f}" for j in range(count)] for i in range(count)]
+    strong = np.abs(np.nan_to_num(shown)) > 0.7 * most
+    for dark in (False, True):  # two layers, so that each number stands out from its cell
+        fig.add_heatmap(
+            z=np.where(strong == dark, shown, np.nan),
+            x=list(range(count)),
+            y=list(range(count)),
+            text=np.where(strong == dark, numbers, "") if count <= NUMBERED else None,
+            texttemplate="%{text}" if count <= NUMBERED else None,
+            textfont={"size": 13 if count <= 6 else 11, "color": "#ffffff" if dark else INK},
+            customdata=told,
+            hovertemplate="%{customdata}<extra></extra>",
+            hoverongaps=False,
+            colorscale=SIGNED,
+            zmin=-most,
+            zmax=most,
+            showscale=False,
+            xgap=2 if count <= 20 else 1,
+            ygap=2 if count <= 20 else 1,
+            row=1,
+            col=1,
+        )
+    step = 1 if count <= 20 else 5
+    places = list(range(0, count, step))
+    ticks = {"tickvals": places, "ticktext": [str(i + 1) for i in places], "showgrid": False, "fixedrange": True}
+    title = {"text": title_of(result), "standoff": 6, "font": {"size": 14}}
+    ends = [-0.5, count - 0.5]
+    fig.update_xaxes(side="top", tickangle=0, title=title, range=ends, row=1, col=1, **ticks)
+    fig.update_yaxes(range=ends[::-1], row=1, col=1, **ticks)
+
+
+def scale(result: WordInContext) -> float:
+    """The end of the colours: the same at every layer."""
+    count = len(result.occurrences)
+    off = ~np.eye(count, dtype=bool)
+    base = result.baseline[:, None] if result.subtract else 0
+    return max(0.1, float(np.abs(result.cosines[:, off] - base).max()))
+
+
+def title_of(result: WordInContext) -> str:
+    kind = "cosine above random words" if result.subtract else "cosine"
+    return f"{kind}, {'input' if result.layer == 0 else f'layer {result.layer}'}"
+
+
+def hover(result: WordInContext, i: int, j: int) -> str:
+    if i == j:
+        return ""
+    cosine, base = result.cosines[result.layer, i, j], result.baseline[result.layer]
+    first, second = (f"{k + 1}. {safe(line(result.occurrences[k], 60))}" for k in (i, j))
+    return f"{first}<br>{second}<br>cosine {cosine:.2f}, random words {base:.2f}"
+
+
+def line(found: Occurrence, length: int) -> str:
+    label = f" ({clip(found.label, 16)})" if found.label else ""
+    return around(found.sentence, found.start, found.end, length - len(label)) + label
+
+
+def curves(fig: go.Figure, result: WordInContext) -> None:
+    """How alike the occurrences are after each layer, beside random words."""
+    within, between = result.within, result.between
+    if within is not None and between is not None:
+        found = [("same sense", ACCENT, "solid", within), ("other sense", GREEN, "dash", between)]
+    else:
+        found = [("the word", ACCENT, "solid", result.mean)]
+    found.append(("random words", ORANGE, "dot", result.baseline))
+    places = list(range(len(result.baseline)))
+    for name, colour, dash, values in found:
+        fig.add_scatter(
+            x=places,
+            y=values.tolist(),
+            mode="lines+markers",
+            line={"color": colour, "dash": dash, "width": 2},
+            marker={"size": 8 if len(places) <= 13 else 5},
+            hovertext=[f"{name}, {'input' if i == 0 else f'layer {i}'}: {value:.2f}" for i, value in enumerate(values)],
+            hoverinfo="text",
+            customdata=[{"set": {"layer": i}} for i in places],
+            cliponaxis=False,
+            row=2,
+            col=1,
+        )
+    low, high = min(0.0, *(float(values.min()) for *_, values in found)), 1.0
+    room = 0.05 * len(places)
+    names(fig, found, len(places) - 1 + room, low, high)
+    step = 1 if len(places) <= 13 else 6
+    ticks = {"tickvals": places[::step], "ticktext": ["in", *map(str, places[1:])][::step], "tickangle": 0}
+    fig.update_xaxes(domain=[0, PLOT], range=[-room, len(places) - 1 + room], row=2, col=1, **ticks)
+    fig.update_yaxes(range=[low, high], nticks=6, row=2, col=1)
+    fig.add_shape(
+        type="line", x0=result.layer, x1=result.layer, y0=low, y1=high, line={"color": TEXT, "width": 1}, row=2, col=1
+    )
+
+
+def names(fig: go.Figure, found: list, x: float, low: float, high: float) -> None:  # type: ignore[type-arg]
+    """The name of each line beside its end, in its colour."""
+    ends = [LINES * (high - float(values[-1])) / (high - low) for *_, values in found]
+    fig.add_scatter(
+        x=[x] * len(found),
+        y=[high - place / LINES * (high - low) for place in spread(ends, LINES)],
+        mode="text",
+        text=[f"{values[-1]:.2f} {name}" for name, *_, values in found],
+        textposition="middle right",
+        textfont={"color": [colour for _, colour, *_ in found], "size": 13},
+        cliponaxis=False,
+        hoverinfo="skip",
+        row=2,
+        col=1,
+    )
+
+
+def key(result: WordInContext) -> list[tuple[str, str]]:
+    """The sentences under the picture, the senses coloured."""
+    senses = list(dict.fromkeys(o.label for o in result.occurrences if o.label))
+    colours = {sense: COLOURS[i % len(COLOURS)] for i, sense in enumerate(senses)}
+    lines = [(f"{i}. {safe(line(o, 34))}", colours.get(o.label, TEXT)) for i, o in enumerate(result.occurrences, 1)]
+    lines += [(note, TEXT) for note in notes(result)]
+    return lines
+
+
+def notes(result: WordInContext) -> list[str]:
+    """What the figure does not show."""
+    found = []
+    if result.left_out:
+        found.append(f"{result.left_out} more occurrences are not drawn")
+    if result.lacking:
+        found.append(f"{result.lacking} sentence{'s' * (result.lacking > 1)} without the word")
+    return found
+
+
+def say(result: WordInContext) -> str:
+    """How alike the occurrences are at the layer looked at, against random words, and where senses part."""
+    at = "in the input vectors" if result.layer == 0 else f"in layer {result.layer}"
+    mean, base = float(result.mean[result.layer]), float(result.baseline[result.layer])
+    count = len(result.occurrences)
+    word = " and ".join(quote(clip(word, 30)) for word in result.words[:3])
+    said = [
+        f"The {count} occurrences of {word} have a mean cosine of {mean:.2f} {at} "
+        f"(±{result.spread[result.layer]:.2f}); two random words have {base:.2f} there."
+    ]
+    if result.within is not None and result.between is not None:
+        gap = result.within - result.between
+        best = int(gap.argmax())
+        said.append(
+            f"Occurrences of the same sense have {result.within[result.layer]:.2f}, of different senses "
+            f"{result.between[result.layer]:.2f}; the senses are furthest apart "
+            f"{'in the input' if best == 0 else f'in layer {best}'} (by {gap[best]:.2f})."
+        )
+    off = result.static[np.triu_indices(count, 1)]
+    if off.min() > 0.9999:
+        said.append("Before any context is read the word has one and the same vector everywhere (cosine 1.00).")
+    else:
+        said.append(f"In the embedding table, before any context is read, the mean cosine is {off.mean():.2f}.")
+    if any(o.source == "built-in" for o in result.occurrences):
+        said.append("Only the first sentence is yours; the others are built-in ones with the same word.")
+    if any(o.hidden for o in result.occurrences):
+        said.append("Where the word is hidden its vector is that of [MASK].")
+    said += [f"{note[0].upper()}{note[1:]}." for note in notes(result)]
+    if result.beyond:
+        said.append(f"{result.beyond} stand{'s' * (result.beyond == 1)} behind the last token that is read.")
+    return " ".join(said)

@@ -1,0 +1,163 @@
+"""Lines: an uploaded CSV, TSV or TXT read into texts with labels, and kept under a hash of its content."""
+
+import csv
+import io
+import json
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from bertexplorer.analysis.vectors import Line
+from bertexplorer.errors import ExplorerError
+
+MAX_BYTES = 25_000_000
+MAX_LINES = 10_000
+KEPT = 32  # uploads; the oldest go
+SUFFIXES = (".csv", ".tsv", ".txt")
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # the first that is there
+LABEL_NAMES = ("label", "class", "category", "topic")
+KEY = re.compile(r"[0-9a-f]{24}")
+
+
+@dataclass(frozen=True)
+class Lines:
+    """What a file held, and in a sentence how it was read."""
+
+    lines: tuple[Line, ...]
+    told: str
+
+
+class LineStore:
+    """Uploads in a folder, the newest KEPT of them. Safe to call from many threads and processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def save(self, content: bytes, filename: str) -> str:
+        """Read and keep a file; returns its key. Raises ExplorerError as `parse` does, and for a full disk."""
+        found = parse(content, filename)
+        key = sha256(Path(filename).suffix.lower().encode() + b"\0" + content).hexdigest()[:24]
+        target = self.folder / f"{key}.json"
+        part = target.with_suffix(f".{os.getpid()}-{os.urandom(4).hex()}")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            part.write_text(json.dumps(asdict(found)), "utf-8")
+            part.replace(target)
+            for old in sorted(self.folder.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-KEPT]:
+                old.unlink(missing_ok=True)
+        except OSError as error:
+            with suppress(OSError):
+                part.unlink()
+            raise ExplorerError(f"The lines cannot be kept in {self.folder}: {error}. Make room there.") from error
+        return key
+
+    def load(self, key: str) -> Lines:
+        """What was saved under *key*. Raises ExplorerError if it is not there (any more)."""
+        target = self.folder / f"{key}.json"
+        if not KEY.fullmatch(key) or not target.is_file():
+            raise ExplorerError(f"There are no uploaded lines {key!r:.60} here (any more). Upload the file again.")
+        held = json.loads(target.read_text("utf-8"))
+        return Lines(tuple(Line(**line) for line in held["lines"]), held["told"])
+
+
+def parse(content: bytes, filename: str) -> Lines:
+    """The lines of a CSV or TSV (a row each, one column is the text) or TXT (a line each). Raises ExplorerError for a
+    file that is empty, too large, no text, of another kind, or of more than 10,000 lines."""
+    suffix = Path(filename).suffix.lower()
+    name = Path(filename).name[:60] or "The file"
+    if suffix not in SUFFIXES:
+        raise ExplorerError(f"{name} is no {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file. Save it as one of these.")
+    if len(content) > MAX_BYTES:
+        raise ExplorerError(f"{name} has {len(content) / 1e6:.1f} MB; the limit is {MAX_BYTES / 1e6:.0f}. Shorten it.")
+    text, encoding = decode(content, name)
+    if suffix == ".txt":
+        lines, how = [Line(line.strip()) for line in re.split(r"\r\n|\n|\r", text)], "a line each"
+    else:
+        lines, how = table(text, suffix, name)
+    kept = tuple(line for line in lines if line.text)
+    if not kept:
+        raise ExplorerError(f"{name} holds no text. Upload a file with a sentence on each line.")
+    if len(kept) > MAX_LINES:
+        raise ExplorerError(f"{name} holds {len(kept):,} lines; the limit is {MAX_LINES:,}. Upload a part of it.")
+    dropped = len(lines) - len(kept) - (suffix == ".txt" and text.endswith(("\n", "\r")))
+    empty = f"; {dropped:,} empty {'lines' if dropped > 1 else 'line'} dropped" if dropped else ""
+    return Lines(kept, f"{len(kept):,} line{'s' * (len(kept) > 1)} from {name}: {encoding}, {how}{empty}.")
+
+
+def decode(content: bytes, name: str) -> tuple[str, str]:
+    """(text, name of its encoding): UTF-16 with a byte order mark, UTF-8, else Latin-1 as Windows writes it."""
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        text, encoding = content.decode("utf-16", errors="replace"), "UTF-16"
+    else:
+        try:
+            text, encoding = content.decode("utf-8-sig"), "UTF-8"
+        except UnicodeDecodeError:
+            text, encoding = content.decode("cp1252", errors="replace"), "Latin-1"
+    odd = sum(c < " " and c not in "\t\n\r\f\v" for c in text[:100_000])
+    if "\0" in text or odd > len(text[:100_000]) / 100:
+        raise ExplorerError(f"{name} is no text: it holds bytes that no text has. Save it as CSV or TXT in UTF-8.")
+    return text, encoding
+
+
+def table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
+    """(a line for each row, how it was read)."""
+    delimiter = "\t" if suffix == ".tsv" else separator(text)
+    try:
+        found = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except csv.Error as error:
+        raise ExplorerError(f"{name} cannot be read as a table: {error}. Save it as CSV again.") from error
+    width = max(map(len, found), default=0)
+    cells = [[cell.strip() for cell in row] + [""] * (width - len(row)) for row in found]
+    filled = [row for row in cells if any(row)]
+    if not filled:
+        return [], ""
+    head = [cell.lower() for cell in filled[0]]
+    headed = is_header(head, filled)
+    body = filled[1:] if headed else filled
+    column = named(head, TEXT_NAMES) if headed else None
+    if column is None:
+        column = max(range(width), key=lambda i: sum(len(row[i]) for row in body))
+    label = named(head, LABEL_NAMES) if headed else None
+    if label == column:
+        label = None
+    lines = [Line(row[column], "" if label is None else row[label]) for row in body]
+    lines += [Line("")] * (len(cells) - len(filled))
+    title = f"“{head[column][:30]}”" if headed else f"column {column + 1} of {width}"
+    how = f"{DELIMITERS[delimiter]}, text in {title}" if width > 1 else f"one column, text in {title}"
+    if label is not None:
+        how += f", labels in “{head[label][:30]}”"
+    return lines, how + (", with a header" if headed else ", no header")
+
+
+def separator(text: str) -> str:
+    """The delimiter of a CSV: what Python's sniffer finds, else the one that stands in the most lines."""
+    start = text[:50_000]
+    try:
+        return csv.Sniffer().sniff(start, delimiters="".join(DELIMITERS)).delimiter
+    except csv.Error:
+        lines = start.splitlines()
+        return max(DELIMITERS, key=lambda sign: sum(sign in line for line in lines))
+
+
+def is_header(head: Sequence[str], cells: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row names the columns: it holds a known name, or no number where others have numbers."""
+    if any(cell in (*TEXT_NAMES, *LABEL_NAMES) for cell in head):
+        return True
+    below = cells[1:50]
+    return any(
+        cell and not number(cell) and below and all(number(row[i]) for row in below) for i, cell in enumerate(head)
+    )
+
+
+def number(cell: str) -> bool:
+    return bool(re.fullmatch(r"[-+]?\d+([.,]\d+)?", cell))
+
+
+def named(head: Sequence[str], names: Sequence[str]) -> int | None:
+    """The column that bears the first of *names* that is there."""
+    return next((head.index(name) for name in names if name in head), None)

@@ -1,0 +1,192 @@
+"""Attention is transformers' eager attention; norms are a loop over its weights; words, cuts and choices as defined."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from bertexplorer.analysis import attention
+from bertexplorer.analysis.attention import Attention, Options
+from bertexplorer.analysis.heads import Head
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Span, Text
+from tests.eager import FAMILIES, eager
+
+PAIR = Text("The doctor said it was unbelievable.", "She works in <mask>.")
+
+
+def ask(checkpoint: Checkpoint, text: Text | str, **options: object) -> Attention:
+    return attention.run(checkpoint, text, options=Options(**options))
+
+
+def pick(text: str, word: str) -> Text:
+    start = text.index(word)
+    return Text(text, picked=(Span(0, start, start + len(word)),))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_weights_are_those_of_transformers(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    wanted = eager(tiny(family), checkpoint.tokenizer.encode(PAIR)).attention
+    result = ask(checkpoint, PAIR, show="head", layer=2, head=3)
+    np.testing.assert_allclose(result.every, wanted.numpy(), atol=1e-5)
+    np.testing.assert_allclose(result.matrix, wanted[1, 2].numpy(), atol=1e-5)
+    assert result.chosen == (Head(1, 2),) and len(result.rows) == wanted.shape[-1]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_norms_are_a_loop_over_the_weights_of_transformers(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    encoding = checkpoint.tokenizer.encode("She is good.")
+    other = eager(tiny(family), encoding)
+    result = ask(checkpoint, "She is good.", measure="norm")
+    layers, heads, tokens, _ = other.attention.shape
+    size = checkpoint.config.head_size
+    for layer in range(layers):
+        value, bias, mix = other.matrices(layer)
+        for head in range(heads):
+            part = slice(head * size, (head + 1) * size)
+            for j in range(tokens):
+                given = (other.inputs[layer][j] @ value[:, part] + bias[part]) @ mix[part]
+                for i in range(tokens):
+                    norm = float((other.attention[layer, head, i, j] * given).norm())
+                    assert result.every[layer, head, i, j] == pytest.approx(norm, abs=1e-4, rel=1e-3)
+    assert result.norms
+
+
+def test_several_heads(mini: Checkpoint) -> None:
+    text = "The cat sat on the mat."
+    every = ask(mini, text).every
+    one = {"show": "head"}
+    np.testing.assert_allclose(ask(mini, text, **one).matrix, every.mean(axis=(0, 1)), atol=1e-6)
+    np.testing.assert_allclose(ask(mini, text, layer=2, combine="max", **one).matrix, every[1].max(axis=0))
+    np.testing.assert_allclose(ask(mini, text, head=12, **one).matrix, every[:, 11].mean(axis=0), atol=1e-6)
+    chosen = ask(mini, text, heads="6·3, 1.12; 2-1, 6:3", layer=4, **one)
+    assert chosen.chosen == (Head(5, 2), Head(0, 11), Head(1, 0))
+    np.testing.assert_allclose(chosen.matrix, (every[5, 2] + every[0, 11] + every[1, 0]) / 3, atol=1e-6)
+    assert [str(head) for head in chosen.chosen] == ["6·3", "1·12", "2·1"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_words_are_added_over_columns_and_averaged_over_rows(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    encoding = checkpoint.tokenizer.encode(PAIR)
+    pieces, words = ask(checkpoint, PAIR), ask(checkpoint, PAIR, merge=True)
+    assert len(words.rows) < len(pieces.rows)
+    assert [p for unit in words.rows for p in unit.positions] == list(range(len(encoding)))
+    for i, a in enumerate(words.rows):
+        assert len({encoding.words[p] for p in a.positions}) == 1
+        for j, b in enumerate(words.columns):
+            wanted = np.mean([[pieces.every[..., p, q] for q in b.positions] for p in a.positions], axis=0).sum(axis=0)
+            np.testing.assert_allclose(words.every[..., i, j], wanted, atol=1e-6)
+    np.testing.assert_allclose(words.every.sum(axis=-1), 1, atol=1e-5)
+
+
+def test_a_word_is_labelled_as_written_and_a_hidden_one_as_hidden(mini: Checkpoint) -> None:
+    text = Text("Untranslatable words", hidden=(Span(0, 15, 20),))
+    assert [unit.label for unit in ask(mini, text, merge=True).rows] == ["[CLS]", "untranslatable", "[MASK]", "[SEP]"]
+    assert "##" in ask(mini, text).rows[2].label
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_special_tokens_hidden_and_discounted(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    encoding = checkpoint.tokenizer.encode(PAIR)
+    kept = [i for i, span in enumerate(encoding.spans) if span is not None]
+    whole = ask(checkpoint, PAIR).every
+    hidden, left = (ask(checkpoint, PAIR, special=kind) for kind in ("hidden", "discounted"))
+    assert [unit.positions[0] for unit in hidden.rows] == kept == [unit.positions[0] for unit in left.columns]
+    np.testing.assert_allclose(hidden.every, whole[:, :, kept][..., kept])
+    np.testing.assert_allclose(left.every, hidden.every / hidden.every.sum(-1, keepdims=True), atol=1e-6)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_from_one_sentence_to_the_other(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    encoding = checkpoint.tokenizer.encode(PAIR)
+    sides = [[i for i, span in enumerate(encoding.spans) if span is not None and span.side == side] for side in (0, 1)]
+    whole = ask(checkpoint, PAIR).every
+    for direction, (looks, seen) in (("A to B", sides), ("B to A", sides[::-1])):
+        result = ask(checkpoint, PAIR, direction=direction, special="hidden")
+        np.testing.assert_allclose(result.every, whole[:, :, looks][..., seen])
+    framed = ask(checkpoint, PAIR, direction="A to B")
+    assert framed.rows[0].special and framed.columns[0].positions == (sides[1][0],)
+
+
+def test_what_the_view_is_about(mini: Checkpoint) -> None:
+    text = "The animal was unbelievably tired."
+    picked = ask(mini, pick(text, "unbelievably"), show="head")
+    assert picked.picked and picked.about == (4, 5, 6, 7, 8)
+    np.testing.assert_allclose(picked.gives, picked.every.mean(axis=(0, 1))[4:9].mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(picked.by_head[3, 4], picked.every[3, 4, 4:9].mean(axis=0), atol=1e-6)
+    assert ask(mini, "The [MASK] was [MASK].").about == (2,)
+    alone = ask(mini, text, show="head", layer=3, head=3)
+    middle = alone.matrix[1:-1, 1:-1].copy()
+    np.fill_diagonal(middle, 0)
+    assert not alone.picked and alone.about == (1 + int(middle.argmax()) // len(middle),)
+
+
+def test_a_pick_that_does_not_look_is_said(mini: Checkpoint) -> None:
+    text = Text("The cat sat.", "It slept.", picked=(Span(0, 4, 7),))
+    result = ask(mini, text, direction="B to A")
+    assert not result.picked and "picked" in result.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"layer": 7}, "Layer 7.*6 layers.*0 for all"),
+        ({"head": 13}, "Head 13.*12 heads"),
+        ({"heads": "7·1"}, "Layer 7.*Choose 1 to 6"),
+        ({"heads": "1·0"}, "Head 0"),
+        ({"heads": "</script>"}, "'</script>' names no head"),
+        ({"heads": "5"}, "'5' names no head"),
+        ({"heads": "1.1," * 600}, "2,400 characters"),
+        ({"direction": "A to B"}, "single one.*Add a second sentence"),
+    ],
+)
+def test_what_is_not_there(options: dict[str, object], said: str, mini: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match=said):
+        ask(mini, "The cat sat.", **options)
+
+
+def test_only_special_tokens(mini: Checkpoint) -> None:
+    assert ask(mini, "[SEP] [CLS]").matrix.shape == (4, 4)
+    with pytest.raises(ExplorerError, match="no token but"):
+        ask(mini, "[SEP] [CLS]", special="hidden")
+
+
+def test_too_long_for_all_heads(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention, "MAX_NUMBERS", 72 * 100)
+    assert len(ask(mini, "cat " * 8).rows) == 10
+    with pytest.raises(ExplorerError, match=r"11 tokens; the 72 heads .* 10 at most"):
+        ask(mini, "cat " * 9)
+    assert math.isqrt(128_000_000 // 144) >= 512
+
+
+def test_cut_text_is_said(small: Checkpoint) -> None:
+    result = ask(small, "cat " * 100)
+    assert result.notes == ("38 tokens beyond the limit are not read.",) and len(result.rows) == 64
+
+
+def test_rows(mini: Checkpoint) -> None:
+    text = pick("The cat sat.", "cat")
+    grid = attention.rows(ask(mini, text))
+    assert len(grid) == 72 * 6 and grid[-1]["heads"] == "6·12" and {row["from"] for row in grid} == {"cat"}
+    assert sum(float(str(row["value"])) for row in grid) == pytest.approx(72, abs=1e-3)
+    table = attention.rows(ask(mini, text, show="arcs", heads="1·2, 3·4"))
+    assert len(table) == 36 and table[0]["heads"] == "mean of 1·2 3·4"
+    assert len({tuple(row) for row in (*grid, *table)}) == 1
+    assert attention.rows(ask(mini, text, show="head"))[0]["heads"] == "mean of 72 heads"
+
+
+def test_bf16_is_near(mini: Checkpoint, bundled: Path) -> None:
+    half = load(bundled, name="mini", precision="bf16", device="cpu")
+    exact, near = (ask(c, "The cat sat on the mat.").every for c in (mini, half))
+    assert np.abs(exact - near).max() < 0.1 and near.dtype == np.float32
+    assert torch.from_numpy(near).sum(-1).sub(1).abs().max() < 1e-5

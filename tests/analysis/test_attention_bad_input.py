@@ -1,0 +1,67 @@
+"""The views of attention, whatever is typed: an answer, or an ExplorerError that says what is wrong."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from bertexplorer.analysis import attention, attention_flow, bertviz, head_roles, receipt
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import settings
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Span, Text
+from tests.analysis.test_bad_input import NOTHING, ODD, name_of
+from tests.eager import FAMILIES
+
+MODULES = (attention, attention_flow, head_roles, bertviz)
+
+
+def options(module: ModuleType, **more: Any) -> Any:
+    return module.Options(**({"on": "this text"} if module is head_roles else {}), **more)
+
+
+def ask(module: ModuleType, checkpoint: Checkpoint, text: Text | str, **more: Any) -> list[dict[str, object]]:
+    return module.rows(module.run(checkpoint, text, options=options(module, **more)))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_nothing_to_read(module: ModuleType, small: Checkpoint) -> None:
+    for text in NOTHING.values():
+        with pytest.raises(ExplorerError, match="Type a sentence"):
+            ask(module, small, text)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+def test_odd_text_is_answered(module: ModuleType, text: str, small: Checkpoint) -> None:
+    rows = ask(module, small, text)
+    asked = Text(text)
+    receipt.as_csv(rows[:50])
+    json.loads(receipt.as_json(module, small, asked, options(module), rows[:50]))
+    compile(receipt.as_python(module, small, asked, options(module)), "receipt", "exec")
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+@pytest.mark.parametrize("family", [*FAMILIES, "camembert", "bert-classifier"])
+def test_every_choice_in_every_family(module: ModuleType, family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    text = Text("The doctor was unbelievably good.", "It is <mask>.", picked=(Span(0, 4, 10),))
+    columns = set()
+    for setting in settings(module.Options):
+        for choice in setting.choices or ((True,) if setting.kind is bool else ()):
+            given = {**({"on": "this text"} if module is head_roles else {}), setting.name: choice}
+            rows = module.rows(module.run(checkpoint, text, options=module.Options(**given)))
+            assert rows
+            columns.add(tuple(rows[0]))
+    assert len(columns) == 1
+    assert {*module.KEYS, module.MEASURE} <= set(next(iter(columns)))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_spans_that_point_nowhere(module: ModuleType, small: Checkpoint) -> None:
+    spans = (Span(0, 900, 990), Span(1, 0, 3), Span(0, 2, 2))
+    assert ask(module, small, Text("The cat is here.", "", spans, spans))

@@ -1,0 +1,123 @@
+"""Rollout is the formula written out; flow is networkx's maximum flow on the same graph."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pytest
+
+from bertexplorer.analysis import attention_flow
+from bertexplorer.analysis.attention_flow import AttentionFlow, Options, flow, rollout
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Span, Text
+from tests.eager import FAMILIES, eager
+
+TEXT = "The capital of <mask> is good."
+
+
+def random_attention(layers: int, tokens: int, seed: int = 0, spread: float = 0.3) -> np.ndarray:
+    return np.random.default_rng(seed).dirichlet(np.full(tokens, spread), (layers, tokens))
+
+
+def ask(checkpoint: Checkpoint, text: Text | str, **options: object) -> AttentionFlow:
+    return attention_flow.run(checkpoint, text, options=Options(**options))
+
+
+def written_out(attention: np.ndarray) -> np.ndarray:
+    """Abnar and Zuidema (2020), equation 1, as a sum over all paths of one step a layer."""
+    layers, tokens, _ = attention.shape
+    found = np.zeros((layers, tokens, tokens))
+    for i in range(layers):
+        for a in range(tokens):
+            for b in range(tokens):
+                for c in range(tokens):
+                    step = 0.5 * attention[i, a, c] + 0.5 * (a == c)
+                    found[i, a, b] += step * (found[i - 1, c, b] if i else c == b)
+    return found
+
+
+def by_networkx(attention: np.ndarray, top: int, token: int, sink: int) -> float:
+    graph = networkx.DiGraph()
+    tokens = attention.shape[-1]
+    for i in range(top + 1):
+        for a in range(tokens):
+            for b in range(tokens):
+                graph.add_edge((i + 1, a), (i, b), capacity=0.5 * attention[i, a, b] + 0.5 * (a == b))
+    return float(networkx.maximum_flow_value(graph, (top + 1, token), (0, sink)))
+
+
+def test_rollout_is_the_formula() -> None:
+    attention = random_attention(4, 5)
+    found = rollout(attention)
+    np.testing.assert_allclose(found, written_out(attention), atol=1e-12)
+    np.testing.assert_allclose(found.sum(axis=-1), 1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_flow_is_the_maximum_flow_of_networkx(seed: int) -> None:
+    attention = random_attention(4, 5, seed, spread=0.15)
+    for token in range(5):
+        found = flow(attention, token)
+        wanted = [[by_networkx(attention, top, token, sink) for sink in range(5)] for top in range(4)]
+        np.testing.assert_allclose(found, wanted, atol=1e-4)
+    assert found.max() <= 1.0001 and found.min() >= 0
+
+
+def test_flow_by_hand() -> None:
+    """Two tokens that look at each other: half stays, half crosses, so each edge holds one half."""
+    found = flow(np.array([[[0.0, 1.0], [1.0, 0.0]]] * 2), 0)
+    np.testing.assert_allclose(found, [[0.5, 0.5], [1.0, 1.0]], atol=1e-5)
+
+
+def test_one_token() -> None:
+    assert rollout(np.ones((3, 1, 1))).tolist() == flow(np.ones((3, 1, 1)), 0)[:, :, None].tolist() == [[[1.0]]] * 3
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_of_a_checkpoint(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    encoding = checkpoint.tokenizer.encode(TEXT)
+    attention = eager(tiny(family), encoding).attention.mean(dim=1).numpy()
+    spot = encoding.masked[0]
+    result = ask(checkpoint, TEXT)
+    assert result.about == (spot,) and result.layer == checkpoint.config.num_layers - 1 and not result.picked
+    np.testing.assert_allclose(result.raw, attention[:, spot], atol=1e-5)
+    np.testing.assert_allclose(result.shares, written_out(attention)[:, spot], atol=1e-5)
+    np.testing.assert_allclose(ask(checkpoint, TEXT, method="raw").shares, attention[:, spot], atol=1e-5)
+    found = ask(checkpoint, TEXT, method="flow").shares
+    for top, sink in ((0, 0), (1, 2), (2, 3)):
+        assert found[top, sink] == pytest.approx(by_networkx(attention, top, spot, sink), abs=1e-3)
+
+
+def test_picked_and_default(mini: Checkpoint) -> None:
+    text = "The cat was unbelievably tired."
+    start = text.index("un")
+    picked = Text(text, picked=(Span(0, start, start + 12),))
+    result = ask(mini, picked, layer=2)
+    assert result.picked and result.about == (4, 5, 6, 7, 8) and result.layer == 1
+    alone = [ask(mini, Text(text, picked=(Span(0, start + i, start + i + 1),))) for i in (0, 2, 5, 7, 9)]
+    assert [one.about for one in alone] == [(4,), (5,), (6,), (7,), (8,)]
+    np.testing.assert_allclose(result.shares, np.mean([one.shares for one in alone], axis=0), atol=1e-12)
+    assert ask(mini, text).about == (0,)
+
+
+def test_limits_of_flow(mini: Checkpoint) -> None:
+    long = "cat " * 70
+    assert ask(mini, long).shares.shape == (6, 72)
+    with pytest.raises(ExplorerError, match="72 tokens.*64 at most.*choose rollout"):
+        ask(mini, long, method="flow")
+    text = "The cat sat on the big old mat."
+    with pytest.raises(ExplorerError, match="9 tokens are picked.*8 at most"):
+        ask(mini, Text(text, picked=(Span(0, 0, len(text)),)), method="flow")
+    with pytest.raises(ExplorerError, match="Layer 7.*0 for all"):
+        ask(mini, text, layer=7)
+
+
+def test_rows(small: Checkpoint) -> None:
+    result = ask(small, "The cat " * 50)
+    rows = attention_flow.rows(result)
+    assert result.left_out == 38 and len(rows) == 3 * 64 and len({tuple(row) for row in rows}) == 1
+    assert rows[64]["layer"] == 2 and rows[64]["value"] == result.shares[1, 0]

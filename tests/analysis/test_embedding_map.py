@@ -1,0 +1,159 @@
+"""Embedding map: points, neighbours and planes against transformers, numpy and scikit-learn."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn import decomposition, manifold
+
+from bertexplorer.analysis import embedding_map
+from bertexplorer.analysis.embedding_map import ABOVE, EmbeddingMap, Options
+from bertexplorer.analysis.vectors import BUILT_IN, Line, baseline
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Span, Text
+from tests.analysis.conftest import Reference
+
+TEXT = "The bank by the river is steep, and the bank in town is closed."
+LINES = [Line(f"the cat {i} is here .", "cat") for i in range(15)] + [Line(f"a bank {i} .", "bank") for i in range(15)]
+
+
+def states(reference: Reference, text: str) -> np.ndarray:
+    with torch.no_grad():
+        hidden = reference.model(input_ids=torch.tensor([reference.ids(text)]), output_hidden_states=True).hidden_states
+    return torch.cat(hidden).double().numpy()
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_tokens_on_the_plane_of_scikit_learn(mini: Checkpoint, reference: Reference) -> None:
+    vectors = unit(states(reference, TEXT)[3])
+    for dimensions, count in (("2-D", 2), ("3-D", 3)):
+        result = embedding_map.run(mini, TEXT, options=Options(layer=3, dimensions=dimensions))
+        other = decomposition.PCA(count).fit(vectors)
+        np.testing.assert_allclose(np.abs(result.places), np.abs(other.transform(vectors)), atol=1e-4)
+        assert result.explained == pytest.approx(other.explained_variance_ratio_, rel=1e-3)
+        assert result.trust == pytest.approx(manifold.trustworthiness(vectors, other.transform(vectors)), abs=0.02)
+    assert [p.text for p in result.points][:4] == ["[CLS]", "the", "bank", "by"]
+    upper = np.triu_indices(len(vectors), 1)
+    assert result.anisotropy == pytest.approx((vectors @ vectors.T)[upper].mean(), abs=1e-4)
+    assert result.baseline == baseline(mini)[3]
+
+
+def test_neighbours_by_brute_force(mini: Checkpoint, reference: Reference) -> None:
+    vectors = unit(states(reference, TEXT)[6])
+    result = embedding_map.run(mini, Text(TEXT, picked=(Span(0, 4, 8),)), options=Options(neighbours=7))
+    assert result.chosen == 2
+    wanted = sorted(((float(vectors[2] @ v), i) for i, v in enumerate(vectors) if i != 2), reverse=True)[:7]
+    assert [n.point for n in result.neighbours] == [i for _, i in wanted]
+    assert [n.cosine for n in result.neighbours] == pytest.approx([c for c, _ in wanted], abs=1e-4)
+    assert embedding_map.run(mini, TEXT).chosen is None
+    assert embedding_map.run(mini, TEXT, options=Options(point=5)).chosen == 5
+    gone = embedding_map.run(mini, TEXT, options=Options(point=500))
+    assert gone.chosen is None and gone.notes == "Point 500 is not there any more."
+
+
+def test_a_point_says_how_it_is_picked(mini: Checkpoint) -> None:
+    points = embedding_map.run(mini, Text("A bank.", "A cat.")).points
+    assert [p.picks for p in points] == [
+        "2:0-1",
+        "0:0-1",
+        "0:2-6",
+        "0:6-7",
+        "2:4-5",
+        "1:0-1",
+        "1:2-5",
+        "1:5-6",
+        "2:8-9",
+    ]
+    assert [p.label for p in points][1:6] == ["sentence A"] * 3 + ["special", "sentence B"]
+
+
+def test_sentences_among_the_built_in_ones(mini: Checkpoint, reference: Reference) -> None:
+    text = "The judge listened. The witness lied."
+    result = embedding_map.run(mini, text, options=Options(unit="sentences", layer=4))
+    assert [p.label for p in result.points[:3]] == [ABOVE, ABOVE, BUILT_IN[0].label] and len(result.points) == 62
+    assert result.source == "2 sentences of the text among 60 built-in ones" and result.chosen == 0
+    vectors = unit(np.stack([states(reference, p.text)[4].mean(axis=0) for p in result.points]))
+    np.testing.assert_allclose(result.nearness, vectors @ vectors[0], atol=1e-4)
+    assert np.isnan(result.baseline)
+
+
+def test_law_is_near_law_in_mini(mini: Checkpoint) -> None:
+    result = embedding_map.run(mini, "The judge listened to the witness.", options=Options(unit="sentences"))
+    assert result.points[result.neighbours[0].point].label == "law"
+
+
+@pytest.mark.parametrize("method", ["PCA", "t-SNE"])
+@pytest.mark.parametrize("dimensions", ["2-D", "3-D"])
+def test_uploaded_lines(method: str, dimensions: str, small: Checkpoint) -> None:
+    options = Options(unit="sentences", method=method, dimensions=dimensions, lines="key", point=3)
+    one, two = (embedding_map.run(small, "a cat", options=options, lines=LINES) for _ in range(2))
+    np.testing.assert_array_equal(one.places, two.places)
+    assert one.places.shape == (30, 2 if dimensions == "2-D" else 3) and np.isfinite(one.places).all()
+    assert one.trust > 0.7 and one.source == "30 uploaded lines" and one.chosen == 3
+    assert [p.label for p in one.points] == [line.label for line in LINES]
+    tokens = embedding_map.run(small, "a cat", options=Options(lines="key"), lines=LINES)
+    assert all(p.label in ("cat", "bank") and p.picks == "" for p in tokens.points)
+    assert tokens.points[0].text == "the" and tokens.chosen is None
+
+
+def test_at_most_ten_thousand_tokens(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding_map, "MAX_POINTS", 20)
+    result = embedding_map.run(small, "a cat", options=Options(lines="key"), lines=LINES)
+    assert len(result.points) == 16 and "Only the first 2 lines are drawn, which hold 16 tokens." in result.notes
+    with pytest.raises(ExplorerError, match="30 lines were given; the limit is 20"):
+        embedding_map.run(small, "a cat", options=Options(unit="sentences", lines="key"), lines=LINES)
+
+
+def test_many_points_take_the_quick_way(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding_map, "MANY", 20)
+    monkeypatch.setattr(embedding_map, "JUDGED", 20)
+    result = embedding_map.run(small, "a", options=Options("sentences", method="t-SNE", lines="key"), lines=LINES)
+    assert result.places.shape == (30, 2) and result.trust is None
+
+
+def test_umap_says_what_to_install(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "umap", None)
+    with pytest.raises(ExplorerError, match="umap-learn, which is not installed. Run pip install umap-learn"):
+        embedding_map.run(small, TEXT, options=Options(method="UMAP"))
+
+
+@pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert"])
+def test_every_family(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    for pooling in ("mean", "CLS", "max", "last four summed"):
+        for unit_ in ("tokens", "sentences"):
+            result = embedding_map.run(checkpoint, "the bank is a bank .", options=Options(unit_, pooling=pooling))
+            assert isinstance(result, EmbeddingMap) and np.isfinite(result.places).all()
+
+
+@pytest.mark.parametrize("text", ["\u202eبنك في بنك", "</script><img src=x onerror=1>", "[MASK] a \ud800", "a " * 3000])
+def test_odd_text(text: str, small: Checkpoint) -> None:
+    result = embedding_map.run(small, text)
+    assert np.isfinite(result.places).all() and ("beyond" in result.notes) == (len(text) > 1000)
+
+
+def test_refused(small: Checkpoint) -> None:
+    for options, said in (
+        (Options(layer=9), "Layer 9"),
+        (Options(lines="abc"), "lines 'abc' are not here any more"),
+        (Options(method="t-SNE"), "wants at least 4 points; there are 3"),
+    ):
+        with pytest.raises(ExplorerError, match=said):
+            embedding_map.run(small, "a", options=options)
+    with pytest.raises(ExplorerError, match="2 points; wanted at least 3"):
+        embedding_map.run(small, "a", options=Options("sentences", lines="k"), lines=LINES[:2])
+
+
+def test_rows(small: Checkpoint) -> None:
+    for options in (Options(), Options(dimensions="3-D", point=1)):
+        rows = embedding_map.rows(embedding_map.run(small, "a bank .", options=options))
+        assert len(rows) == 5 and len({tuple(row) for row in rows}) == 1
+        assert [row["point"] for row in rows] == list(range(5))

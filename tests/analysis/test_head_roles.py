@@ -1,0 +1,118 @@
+"""Head roles are a plain loop over transformers' attention; distances are scipy's; the plane keeps what fits in it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist, jensenshannon
+
+from bertexplorer.analysis import head_roles
+from bertexplorer.analysis.alike import distances, plane
+from bertexplorer.analysis.head_roles import CLEAR, MEASURES, SAMPLE, HeadRoles, Options
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Text
+from tests.eager import FAMILIES, eager
+
+TEXT = Text("The doctor, it was said, works.", "Is she good?!")
+
+
+def ask(checkpoint: Checkpoint, text: Text | str, **options: object) -> HeadRoles:
+    return head_roles.run(checkpoint, text, options=Options(**options))
+
+
+def loop(weights: np.ndarray, tokens: list[str], cls: str, sep: str, punctuation: set[int]) -> dict[str, float]:
+    """Of one head, token by token."""
+    found = dict.fromkeys(MEASURES, 0.0)
+    for i in range(len(tokens)):
+        for j in range(len(tokens)):
+            w = float(weights[i, j])
+            fits = {"previous": j == i - 1, "next": j == i + 1, "same": i == j}
+            fits |= {"[SEP]": tokens[j] == sep, "[CLS]": tokens[j] == cls, "punctuation": j in punctuation}
+            for name, yes in fits.items():
+                found[name] += w * yes / len(tokens)
+            found["distance"] += w * abs(i - j) / len(tokens)
+            found["entropy"] -= w * np.log2(w) / len(tokens) if w > 0 else 0.0
+    return found
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_shares_are_a_loop(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    encoding = checkpoint.tokenizer.encode(TEXT)
+    attention = eager(tiny(family), encoding).attention.numpy()
+    result = ask(checkpoint, TEXT, on="this text")
+    cls, sep = ("<s>", "</s>") if "roberta" in family else ("[CLS]", "[SEP]")
+    said = [encoding.texts[s.side][s.start : s.end] if s else "" for s in encoding.spans]
+    dots = {i for i, piece in enumerate(said) if piece in (",", ".", "?", "!", "?!")}
+    assert len(dots) >= 4
+    for layer, head in np.ndindex(attention.shape[:2]):
+        wanted = loop(attention[layer, head], list(encoding.tokens), cls, sep, dots)
+        for name in MEASURES:
+            assert result.measures[name][layer, head] == pytest.approx(wanted[name], abs=1e-4), name
+    assert (result.texts, result.tokens) == (1, len(encoding))
+
+
+def test_the_sample_is_the_mean_over_its_sentences(mini: Checkpoint) -> None:
+    result = ask(mini, "")
+    alone = [ask(mini, sentence, on="this text") for sentence in SAMPLE]
+    for name in MEASURES:
+        np.testing.assert_allclose(result.measures[name], np.mean([a.measures[name] for a in alone], axis=0), rtol=1e-5)
+    assert (result.texts, result.tokens) == (20, sum(a.tokens for a in alone)) and result.points is None
+
+
+def test_main_roles() -> None:
+    measures = {name: np.full((1, 3), 0.1) for name in MEASURES}
+    measures |= {"next": np.array([[0.9, 0.2, CLEAR]]), "[SEP]": np.array([[0.05, 0.25, 0.29]])}
+    measures |= {"distance": np.full((1, 3), 9.0)}
+    assert head_roles.main_roles(measures) == (("next", "broad", "next"),)
+
+
+def test_distances_are_those_of_scipy() -> None:
+    rows = np.random.default_rng(0).dirichlet(np.full(7, 0.2), (4, 6))
+    found = distances(rows)
+    for i, j in np.ndindex(4, 4):
+        wanted = np.mean([jensenshannon(p, q, base=2) ** 2 for p, q in zip(rows[i], rows[j], strict=True)])
+        assert found[i, j] == pytest.approx(wanted, abs=1e-5)
+    ends = distances(np.array([[[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]]]))
+    np.testing.assert_allclose(ends, [[0, 1, 0], [1, 0, 1], [0, 1, 0]], atol=1e-6)
+
+
+def test_the_plane_keeps_points_that_lie_in_one() -> None:
+    points = np.random.default_rng(1).normal(size=(9, 2)) * [3, 1]
+    apart = cdist(points, points)
+    found, held = plane(apart**2)
+    np.testing.assert_allclose(cdist(found, found), apart, atol=1e-8)
+    assert held == pytest.approx(1) and found.var(axis=0)[0] > found.var(axis=0)[1]
+    solid = np.random.default_rng(2).normal(size=(30, 5))
+    assert 0.3 < plane(cdist(solid, solid) ** 2)[1] < 0.8
+    assert plane(np.zeros((1, 1)))[0].tolist() == [[0, 0]] and plane(np.zeros((3, 3)))[1] == 1
+
+
+def test_the_map(mini: Checkpoint) -> None:
+    result = ask(mini, "The cat sat.", show="map", on="this text")
+    assert result.points is not None and result.points.shape == (6, 12, 2) and result.apart is not None
+    assert result.apart.shape == (72, 72) and result.compared == 6 and 0 < result.held <= 1
+    attention = eager(mini.folder, mini.tokenizer.encode("The cat sat.")).attention.flatten(0, 1).double().numpy()
+    wanted = np.mean([jensenshannon(attention[5, i], attention[40, i], base=2) ** 2 for i in range(6)])
+    assert result.apart[5, 40] == pytest.approx(wanted, abs=1e-4)
+
+
+def test_a_long_text_is_compared_at_evenly_spaced_tokens(mini: Checkpoint) -> None:
+    result = ask(mini, "The cat sat on the mat and slept. " * 60, show="map", on="this text")
+    assert 8 <= result.compared < 512 and result.tokens == 512 and result.left_out > 0
+
+
+def test_rows(mini: Checkpoint) -> None:
+    rows = head_roles.rows(ask(mini, "The cat.", show="map"))
+    assert len(rows) == 72 and len({tuple(row) for row in rows}) == 1
+    assert rows[13]["layer"] == 2 and rows[13]["head"] == 2 and isinstance(rows[13]["map_x"], float)
+    assert {"sep", "cls", "distance_tokens", "entropy_bits"} <= set(rows[0])
+    assert head_roles.rows(ask(mini, "The cat."))[0]["map_x"] is None
+
+
+def test_this_text_must_be_readable(mini: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match="Type a sentence"):
+        ask(mini, "\ud800", on="this text")

@@ -1,0 +1,119 @@
+"""Occurrences are found in the text, whatever the tokenizer makes of it, and followed to the right pieces."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.analysis.occurrences import MAX_SENTENCES, Found, find, labelled
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import TOKENS, Span, Text
+
+FAMILIES = ("bert", "roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert")
+
+
+def said(found: Found) -> list[tuple[int, str]]:
+    return [(o.home, o.sentence[o.start : o.end]) for o in found.occurrences]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_pieces_spell_the_word(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    found = find(checkpoint, "the unbelievable bank, bank.", "bank, unbelievable", "a riverbank | no bank!")
+    assert said(found) == [(0, "unbelievable"), (0, "bank"), (0, "bank"), (1, "bank")]
+    for o in found.occurrences:
+        encoding = found.encodings[o.home]
+        spans = [encoding.spans[i] for i in o.positions]
+        assert spans[0].start <= o.start and spans[-1].end >= o.end and list(o.positions) == sorted(o.positions)
+        outside = [s for i, s in enumerate(encoding.spans) if s is not None and i not in o.positions]
+        assert all(s.end <= o.start or s.start >= o.end for s in outside)
+    assert found.lacking == 1 and found.beyond == 0
+
+
+def test_case_is_the_tokenizers(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
+    assert len(find(mini, "Bank and bank and BANK.", "bank").occurrences) == 3
+    cased = load(tiny("roberta"), precision="fp32", device="cpu")
+    assert said(find(cased, "Bank and bank and BANK.", "bank")) == [(0, "bank")]
+
+
+def test_picked(mini: Checkpoint) -> None:
+    text = "An unbelievable bank is a bank."
+    assert find(mini, Text(text, picked=(Span(0, 17, 18),)), "").words == ("bank",)
+    assert find(mini, Text(text, picked=(Span(0, 5, 6), Span(0, 16, 20))), "").words == ("unbelievable", "bank")
+    assert find(mini, Text(text, picked=(Span(0, 30, 31),)), "").words == (".",)
+    assert find(mini, Text("a [MASK] b", picked=(Span(0, 2, 8),)), "").words == ("[MASK]",)
+    with pytest.raises(ExplorerError, match=r"\[CLS\] is picked, which stands for no word"):
+        find(mini, Text(text, picked=(Span(TOKENS, 0, 1),)), "")
+
+
+def test_the_word_that_is_chosen_where_none_is_named(mini: Checkpoint) -> None:
+    assert find(mini, "The bank lent and the bank took.", "").words == ("bank",)
+    assert find(mini, "The money is there.", "", "It is money. | Where is it?").words == ("money",)
+    assert find(mini, "The happy farmers sing.", "").words == ("farmers",)
+    assert find(mini, "it is", "").occurrences
+    with pytest.raises(ExplorerError, match="holds no word"):
+        find(mini, "!?", "")
+
+
+def test_pair_and_hidden(mini: Checkpoint) -> None:
+    found = find(mini, Text("The bank is open.", "A bank!", (Span(1, 2, 6),)), "bank")
+    assert [(o.sentence, o.hidden) for o in found.occurrences] == [("The bank is open.", False), ("A bank!", True)]
+
+
+def test_labels() -> None:
+    found = list(
+        labelled("river: We sat there.|\n no label \r\n river bank: a: b | http://x | x:y | One two three: no | a:")
+    )
+    assert found == [
+        ("river", "We sat there."),
+        ("", "no label"),
+        ("river bank", "a: b"),
+        ("", "http://x"),
+        ("", "x:y"),
+        ("", "One two three: no"),
+        ("", "a:"),
+    ]
+    with pytest.raises(ExplorerError, match=f"101 sentences.*{MAX_SENTENCES}"):
+        list(labelled("a|" * 101))
+
+
+def test_built_in_sentences_help_out(mini: Checkpoint) -> None:
+    found = find(mini, "The capital of France is [MASK].", "", least=2)
+    assert found.words == ("capital",) and [o.source for o in found.occurrences] == ["text", "built-in", "built-in"]
+    assert found.lacking == 0 and len(found.encodings) == 3
+    own = find(mini, "The bank and the bank.", "bank", least=2)
+    assert [o.source for o in own.occurrences] == ["text", "text"]
+
+
+@pytest.mark.parametrize(
+    ("word", "sentences", "said"),
+    [
+        ("zebra", "", r"'zebra' does not occur in the text or the built-in sentences\. Pick"),
+        ("zebra, ox", "a cat | a dog", r"'zebra' or 'ox' does not occur in any of the 3 sentences"),
+        ("france", "a cat", r"'france' occurs once; wanted at least 2 .*one a line"),
+        ("</script><img src=x onerror=1>", "", "does not occur"),
+        ("(((", "", "does not occur"),
+        ("x" * 500_000, "", "500,000 characters was given; the limit is 200"),
+    ],
+)
+def test_too_few(word: str, sentences: str, said: str, mini: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match=said) as caught:
+        find(mini, "The capital of France.", word, sentences, least=2)
+    assert len(str(caught.value)) < 400
+
+
+def test_behind_the_limit(small: Checkpoint) -> None:
+    found = find(small, "bank " + "a " * 100 + "bank", "bank")
+    assert len(found.occurrences) == 1 and found.beyond == 1
+    with pytest.raises(ExplorerError, match="1 more behind the last token"):
+        find(small, "a " * 100 + "bank", "bank")
+
+
+@pytest.mark.parametrize(
+    "text", ["银行在河边的银行", "\u202eالبنك في البنك\u202c", "\ud800bank bank", "<img src=x> bank"]
+)
+def test_odd_scripts(text: str, mini: Checkpoint) -> None:
+    word = {"银": "银行", "\u202e": "البنك"}.get(text[0], "bank")
+    assert len(find(mini, text, word).occurrences) >= 1

@@ -1,0 +1,135 @@
+"""Referee: every curve by a loop through transformers, one text at a time."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from bertexplorer.analysis import referee, saliency
+from bertexplorer.analysis.attribution import METHODS
+from bertexplorer.analysis.referee import Options
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Text
+from tests.analysis.conftest import refer
+
+FAMILIES = ("bert-mlm", "roberta", "electra-generator", "distilbert", "modernbert")
+SENTENCE = "the capital of <mask> is good ."
+PAIR = Text("the man said it works .", "she is in london .")
+Curve = Callable[[list[int]], float]
+
+
+def by_hand(read: Curve, order: list[int], words: list[int], hidden: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """(deletion, insertion) of one order, both by the number of words that are hidden."""
+    deletion = [read(order[:count]) for count in hidden]
+    insertion = [read([w for w in words if w not in order[: len(words) - count]]) for count in hidden]
+    return np.array(deletion), np.array(insertion)
+
+
+def mean_height(hidden: list[int], line: np.ndarray) -> float:
+    steps = zip(hidden, hidden[1:], line, line[1:], strict=False)
+    return sum((b - a) * (p + q) / 2 for a, b, p, q in steps) / hidden[-1]
+
+
+def check(ours: Checkpoint, text: Text | str, options: Options, words: list[int], read: Curve) -> None:
+    result = referee.run(ours, text, options=options)
+    assert result.count == len(words) and [trial.method for trial in result.trials] == list(METHODS)
+    hidden = result.hidden.tolist()
+    scored = saliency.run(ours, text, options=saliency.Options(method="all", target=options.target, merge=False))
+    for trial, found in zip(result.trials, scored.attributions, strict=True):
+        order = sorted(words, key=lambda word: -found.scores[word])
+        deletion, insertion = by_hand(read, order, words, hidden)
+        np.testing.assert_allclose(trial.deletion, deletion, rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(trial.insertion, insertion, rtol=1e-3, atol=1e-5)
+        assert trial.deletion_area == pytest.approx(mean_height(hidden, deletion), rel=1e-3)
+        assert trial.insertion_area == pytest.approx(mean_height(hidden, insertion), rel=1e-3)
+        areas = [mean_height(hidden, line) for line in result.random]
+        assert result.holds(trial) == (trial.deletion_area < min(areas) and trial.insertion_area > max(areas))
+    np.testing.assert_allclose(result.random[:, [0, -1]], [[read([]), read(words)]] * options.orders, rtol=1e-3)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_curves_of_a_family(family: str, tiny: Callable[[str], Path]) -> None:
+    ours, theirs = load(tiny(family), name=family, precision="fp32", device="cpu"), refer(tiny(family))
+    encoding = ours.tokenizer.encode(SENTENCE)
+    (spot,) = encoding.masked
+    answer = int(theirs.log_probs(encoding.ids)[spot].argmax())
+
+    def read(hidden: list[int]) -> float:
+        ids = [encoding.mask_id if i in hidden else token for i, token in enumerate(encoding.ids)]
+        return float(theirs.log_probs(ids)[spot, answer].exp())
+
+    words = [i for i, token in enumerate(encoding.ids) if token not in ours.tokenizer.special_ids]
+    check(ours, SENTENCE, Options(orders=3, points=64), words, read)
+
+
+def test_curves_of_a_pair(tiny: Callable[[str], Path]) -> None:
+    ours = load(tiny("bert"), name="bert", precision="fp32", device="cpu")
+    theirs = transformers.BertForNextSentencePrediction.from_pretrained(tiny("bert")).eval()
+    encoding = ours.tokenizer.encode(PAIR)
+    segments = torch.tensor([encoding.segments])
+
+    def read(hidden: list[int]) -> float:
+        ids = [encoding.mask_id if i in hidden else token for i, token in enumerate(encoding.ids)]
+        with torch.no_grad():
+            return float(theirs(input_ids=torch.tensor([ids]), token_type_ids=segments).logits[0].softmax(0)[0])
+
+    words = [i for i, span in enumerate(encoding.spans) if span]
+    check(ours, PAIR, Options(target="next sentence", orders=4, points=5), words, read)
+
+
+def test_random_orders_are_orders(small: Checkpoint) -> None:
+    """With every step drawn, hiding one token more changes one token: no order repeats or skips one."""
+    seen: list[list[int]] = []
+    question = saliency.ask(small, SENTENCE, "mask", "")
+    orders = [np.array(question.hideable), np.array(question.hideable[::-1])]
+    values = question.values
+
+    def watched(encodings: list) -> np.ndarray:
+        seen.extend([sum(a != b for a, b in zip(e.ids, question.encoding.ids, strict=True))] for e in encodings)
+        return values(encodings)
+
+    object.__setattr__(question, "values", watched)
+    lines = referee.probabilities(question, orders, np.arange(len(orders[0]) + 1))
+    assert lines.shape == (2, len(orders[0]) + 1)
+    assert len(seen) == 2 * len(orders[0]), "the whole text and the empty one are read once for both"
+    one, two = (referee.run(small, SENTENCE, options=Options(orders=5)).random for _ in range(2))
+    assert (one == two).all() and len({tuple(line) for line in one}) > 1
+
+
+def test_points_of_a_long_text(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "[MASK] " + "cat dog " * 20
+    assert referee.run(small, text, options=Options(points=7)).hidden.tolist() == [0, 6, 11, 17, 23, 29, 34, 40]
+    monkeypatch.setattr(referee, "PASS_TOKENS", 1)
+    assert referee.run(small, text, options=Options(points=64)).hidden.tolist() == [0, 10, 20, 30, 40]
+
+
+@pytest.mark.parametrize("text", ["[MASK]", "cat [MASK]", "[CLS] [MASK] [SEP]"])
+def test_nothing_to_order(text: str, small: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match="no order to test"):
+        referee.run(small, text)
+
+
+@pytest.mark.parametrize("text", ["\ud800 cat [MASK] dog", "قطة [MASK] هنا", "</script><img src=x onerror=1> [MASK]"])
+def test_odd_texts(text: str, small: Checkpoint) -> None:
+    result = referee.run(small, text, options=Options(orders=3, points=4))
+    assert all(np.isfinite(trial.deletion).all() for trial in result.trials)
+
+
+def test_what_is_missing_is_said(small: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match="Nothing is hidden"):
+        referee.run(small, "No mask here.")
+    with pytest.raises(ExplorerError, match="pieces"):
+        referee.run(small, "the cat [MASK] .", options=Options(word="unbelievable"))
+
+
+def test_rows(small: Checkpoint) -> None:
+    result = referee.run(small, SENTENCE, options=Options(orders=3))
+    rows = referee.rows(result)
+    assert len(rows) == (2 * 6 + 3) * len(result.hidden) and len({tuple(row) for row in rows}) == 1
+    assert rows[0]["order"] == "integrated gradients" and rows[-1]["order"] == "random 3"
+    assert {type(row["hidden"]) for row in rows} == {int}

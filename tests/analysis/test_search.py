@@ -1,0 +1,129 @@
+"""Search: the ranking is that of transformers' vectors, and an index changes nothing but the time."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from bertexplorer.analysis import search
+from bertexplorer.analysis.search import Options, collection
+from bertexplorer.analysis.vectors import BUILT_IN, Line
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Text
+from tests.analysis.conftest import Reference
+
+LINES = [Line("a cat .", "x"), Line("\u200b"), Line("the bank is good ."), Line("paris"), Line("a dog or a cat .")]
+
+
+class Plain:
+    """An index that is a dictionary."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, tuple[np.ndarray, Sequence[Mapping[str, Any]]]] = {}
+        self.filled = 0
+
+    def count(self, collection: str) -> int:
+        return len(self.kept[collection][0]) if collection in self.kept else 0
+
+    def upsert(self, collection: str, vectors: np.ndarray, payloads: Sequence[Mapping[str, Any]]) -> None:
+        self.filled += 1
+        self.kept[collection] = vectors, payloads
+
+    def query(self, collection: str, vector: np.ndarray, top: int) -> list[tuple[float, Mapping[str, Any]]]:
+        vectors, payloads = self.kept[collection]
+        scores = vectors @ vector
+        return [(float(scores[i]), payloads[i]) for i in np.argsort(-scores)[:top]]
+
+
+def test_the_ranking_is_that_of_transformers(mini: Checkpoint, reference: Reference) -> None:
+    def vector(text: str) -> np.ndarray:
+        with torch.no_grad():
+            found = reference.model(input_ids=torch.tensor([reference.ids(text)]), output_hidden_states=True)
+        mean = found.hidden_states[5][0].mean(dim=0).double().numpy()
+        return mean / np.linalg.norm(mean)
+
+    result = search.run(mini, "A judge in court", options=Options(top=50, layer=5))
+    vectors = np.stack([vector(line.text) for line in BUILT_IN])
+    scores = vectors @ vector("A judge in court")
+    assert [hit.line for hit in result.hits] == np.argsort(-scores)[:50].tolist()
+    assert [hit.cosine for hit in result.hits] == pytest.approx(np.sort(scores)[::-1][:50], abs=1e-4)
+    every = (vectors @ vectors.T)[np.triu_indices(60, 1)]
+    assert result.chance == pytest.approx(every.mean(), abs=1e-4)
+    assert result.built_in and result.count == 60 and result.hits[0].label == "law"
+
+
+def test_an_index_gives_the_same(small: Checkpoint) -> None:
+    index = Plain()
+    options = Options(lines="key")
+    alone = search.run(small, "a cat", options=options, lines=LINES)
+    first, second = (search.run(small, "a cat", options=options, lines=LINES, index=index) for _ in range(2))
+    assert [result.indexed for result in (alone, first, second)] == ["", "new", "kept"] and index.filled == 1
+    for result in (first, second):
+        assert [(h.line, h.text, h.label) for h in result.hits] == [(h.line, h.text, h.label) for h in alone.hits]
+        assert [h.cosine for h in result.hits] == pytest.approx([h.cosine for h in alone.hits])
+        assert result.notes == alone.notes == "1 of 5 lines cannot be read and are left out."
+        assert result.count == alone.count == 4
+
+
+def test_built_in_sentences_need_no_index(small: Checkpoint) -> None:
+    index = Plain()
+    assert search.run(small, "a cat", index=index).indexed == "" and not index.kept
+
+
+def test_a_half_filled_index_is_filled_again(small: Checkpoint) -> None:
+    index = Plain()
+    search.run(small, "a cat", options=Options(lines="key"), lines=LINES, index=index)
+    name, (vectors, payloads) = next(iter(index.kept.items()))
+    index.kept[name] = vectors[:2], payloads[:2]
+    result = search.run(small, "a cat", options=Options(lines="key"), lines=LINES, index=index)
+    assert result.indexed == "new" and len(result.hits) == 4
+
+
+def test_another_question_of_the_vectors_is_another_collection(small: Checkpoint, tiny: Callable[[str], Path]) -> None:
+    half = load(tiny("bert-mlm"), precision="bf16", device="cpu")
+    other = load(tiny("bert-untied"), precision="fp32", device="cpu")
+    names = {
+        collection(small, LINES, 3, "mean"),
+        collection(small, LINES, 2, "mean"),
+        collection(small, LINES, 3, "max"),
+        collection(small, LINES[:4], 3, "mean"),
+        collection(half, LINES, 3, "mean"),
+        collection(other, LINES, 3, "mean"),
+    }
+    assert len(names) == 6 and collection(small, LINES, 3, "mean") in names
+
+
+@pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert"])
+def test_every_family(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    result = search.run(checkpoint, Text("paris", "a cat"), options=Options(lines="k"), lines=LINES)
+    assert result.query == "paris a cat" and len(result.hits) == 4
+    same = search.run(checkpoint, "the bank is good .", options=Options(lines="k"), lines=LINES)
+    assert same.hits[0].line == 2 and same.hits[0].cosine == pytest.approx(1, abs=1e-6)
+
+
+def test_refused(small: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match=r"10,001 lines were given; the limit is 10,000"):
+        search.run(small, "a", options=Options(lines="k"), lines=[Line("a")] * 10_001)
+    with pytest.raises(ExplorerError, match="'k' are not here any more"):
+        search.run(small, "a", options=Options(lines="k"))
+    with pytest.raises(ExplorerError, match="text is empty"):
+        search.run(small, "")
+    with pytest.raises(ExplorerError, match="None of the 2 lines"):
+        search.run(small, "a", options=Options(lines="k"), lines=[Line(""), Line(" ")], index=Plain())
+
+
+def test_long_and_odd_text(small: Checkpoint) -> None:
+    for text in ("a " * 300, "\ud800 x", "\u202eقط", "</script><img src=x onerror=1>", "[MASK]"):
+        result = search.run(small, text)
+        assert len(result.hits) == 10 and ("beyond the checkpoint's limit" in result.notes) == (len(text) > 300)
+
+
+def test_rows(small: Checkpoint) -> None:
+    rows = search.rows(search.run(small, "a cat", options=Options(top=3)))
+    assert [row["rank"] for row in rows] == [1, 2, 3] and len({tuple(row) for row in rows}) == 1

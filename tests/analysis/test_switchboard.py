@@ -1,0 +1,175 @@
+"""Heads switched off do what zeroing their slice in transformers does; means and patches likewise."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from torch import Tensor
+
+from bertexplorer.analysis import switchboard
+from bertexplorer.analysis.heads import Head
+from bertexplorer.analysis.samples import TOPICS
+from bertexplorer.analysis.switchboard import Options
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Text
+
+TEXT = "The capital of france is [MASK]."
+OUTPUTS = ("attention.output.dense", "attention.out_lin", "attn.Wo")  # what mixes the heads, by family
+NAMES = ("bert", "roberta", "electra-generator", "distilbert", "modernbert")
+SIZE = 8  # numbers of a head
+
+
+class Reference:
+    """transformers with the numbers that enter the mixing of the heads changed by a hook."""
+
+    def __init__(self, folder: Path, kind: str = "AutoModelForMaskedLM") -> None:
+        self.model = getattr(transformers, kind).from_pretrained(folder, attn_implementation="eager").eval()
+        self.mixing = [m for name, m in self.model.named_modules() if name.endswith(OUTPUTS)]
+
+    def run(self, ids, change: Callable[[int, Tensor], Tensor], segments=None):  # type: ignore[no-untyped-def]
+        hooks = [
+            m.register_forward_pre_hook(lambda _, args, at=at: (change(at, args[0].clone()), *args[1:]))
+            for at, m in enumerate(self.mixing)
+        ]
+        more = {} if segments is None else {"token_type_ids": torch.tensor([segments])}
+        with torch.no_grad():
+            out = self.model(torch.tensor([list(ids)]), **more)
+        for hook in hooks:
+            hook.remove()
+        return out
+
+    def outputs(self, ids) -> list[Tensor]:  # type: ignore[no-untyped-def]
+        """What enters the mixing in each layer, t x d."""
+        seen: list[Tensor] = []
+
+        def keep(_: int, x: Tensor) -> Tensor:
+            seen.append(x[0])
+            return x
+
+        self.run(ids, keep)
+        return seen
+
+
+def put(heads: tuple[Head, ...], value: Callable[[Head], Tensor | float]) -> Callable[[int, Tensor], Tensor]:
+    def change(layer: int, x: Tensor) -> Tensor:
+        for head in heads:
+            if head.layer == layer:
+                x[..., head.head * SIZE : (head.head + 1) * SIZE] = value(head)
+        return x
+
+    return change
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def pair(request: pytest.FixtureRequest, tiny):  # type: ignore[no-untyped-def]
+    folder = tiny(request.param)
+    return load(folder, precision="fp32", device="cpu"), Reference(folder)
+
+
+def probability(out, encoding, token: int) -> float:  # type: ignore[no-untyped-def]
+    return float(out.logits[0, encoding.masked[0]].softmax(-1)[token])
+
+
+def test_each_head_alone_and_some_together_equal_a_hook_in_transformers(pair) -> None:
+    ours, theirs = pair
+    result = switchboard.run(ours, TEXT, options=Options(off="1.2, 3·4, 2-1"))
+    encoding = ours.tokenizer.encode(TEXT)
+    token = result.before.candidates[0].id
+    before = probability(theirs.run(encoding.ids, lambda _, x: x), encoding, token)
+    assert result.before.probability == pytest.approx(before, rel=1e-4)
+    for layer, line in enumerate(result.change):
+        for head, bits in enumerate(line):
+            after = probability(theirs.run(encoding.ids, put((Head(layer, head),), lambda _: 0.0)), encoding, token)
+            assert bits == pytest.approx(np.log2(after / before), abs=2e-4), (layer, head)
+    off = (Head(0, 1), Head(2, 3), Head(1, 0))
+    assert result.off == off and result.chosen
+    wanted = probability(theirs.run(encoding.ids, put(off, lambda _: 0.0)), encoding, token)
+    assert result.after.probability == pytest.approx(wanted, rel=1e-4)
+
+
+def test_the_mean_is_that_over_the_plain_sentences(pair) -> None:
+    ours, theirs = pair
+    off = (Head(1, 2),)
+    result = switchboard.run(ours, TEXT, options=Options(off="2·3", how="mean"))
+    encoding = ours.tokenizer.encode(TEXT)
+    rows = torch.cat([theirs.outputs(ours.tokenizer.encode(g[0]).ids)[1] for g in TOPICS.values()])
+    mean = rows[:, 2 * SIZE : 3 * SIZE].mean(dim=0)
+    wanted = probability(theirs.run(encoding.ids, put(off, lambda _: mean)), encoding, result.before.candidates[0].id)
+    assert result.after.probability == pytest.approx(wanted, rel=1e-3)
+
+
+def test_a_patch_is_the_other_sentences_output_place_by_place(pair) -> None:
+    ours, theirs = pair
+    source = "The france of capital is [MASK]."
+    off = (Head(0, 0), Head(2, 3))  # the last layer too, which runs at the blank alone
+    result = switchboard.run(ours, TEXT, options=Options(off="1·1, 3·4", how="patch", source=source))
+    encoding, other = ours.tokenizer.encode(TEXT), ours.tokenizer.encode(source)
+    if len(encoding) != len(other):
+        pytest.fail("the two sentences must be equally long in every tiny vocabulary")
+    given = theirs.outputs(other.ids)
+    change = put(off, lambda h: given[h.layer][:, h.head * SIZE : (h.head + 1) * SIZE])
+    wanted = probability(theirs.run(encoding.ids, change), encoding, result.before.candidates[0].id)
+    assert result.after.probability == pytest.approx(wanted, rel=1e-4)
+
+
+def test_a_pair_without_a_blank_is_about_its_next_sentence_decision(tiny) -> None:
+    folder = tiny("bert")
+    ours, theirs = load(folder, precision="fp32", device="cpu"), Reference(folder, "BertForNextSentencePrediction")
+    text = Text("She works as a nurse.", "he is a doctor")
+    result = switchboard.run(ours, text, options=Options(off="2·2"))
+    encoding = ours.tokenizer.encode(text)
+
+    def is_next(change: Callable[[int, Tensor], Tensor]) -> float:
+        return float(theirs.run(encoding.ids, change, encoding.segments).logits[0].softmax(-1)[0])
+
+    assert result.target == "is next" and result.before.candidates == ()
+    assert result.before.probability == pytest.approx(is_next(lambda _, x: x), rel=1e-4)
+    assert result.after.probability == pytest.approx(is_next(put((Head(1, 1),), lambda _: 0.0)), rel=1e-4)
+    blank = switchboard.run(ours, Text("She works as a [MASK].", "he is a doctor"))
+    assert blank.before.is_next is not None and blank.after.is_next is not None
+
+
+def test_random_sets_are_as_large_and_leave_the_chosen_alone(tiny) -> None:
+    ours = load(tiny("bert"), precision="fp32", device="cpu")
+    board = switchboard.Board(ours, ours.tokenizer.encode(TEXT), Options())
+    off = (Head(0, 1), Head(2, 3))
+    sets = switchboard.random_sets(board, off, 30)
+    assert sets.shape == (30, 3, 4) and (sets.sum(axis=(1, 2)) == 10).all()
+    assert all((sets[:, h.layer, h.head] == 1).all() for h in off)
+    assert len({s.tobytes() for s in sets}) > 10
+    most = tuple(Head(layer, head) for layer in range(3) for head in range(4) if (layer, head) != (0, 0))
+    assert (switchboard.random_sets(board, most, 3).sum(axis=(1, 2)) == 1).all()
+
+
+def test_without_a_choice_it_is_the_head_that_matters_most(tiny) -> None:
+    ours = load(tiny("bert"), precision="fp32", device="cpu")
+    result = switchboard.run(ours, TEXT, options=Options(controls=0))
+    assert not result.chosen and result.change[result.off[0]] == result.change.min() and len(result.controls) == 0
+    line = switchboard.rows(result)
+    assert len(line) == 12 and sum(bool(row["off"]) for row in line) == 1 and line[0]["random_sets_mean"] == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (Options(off="9·1"), "layer"),
+        (Options(off="x"), "names no head"),
+        (Options(word="unbelievable"), "pieces"),
+        (Options(how="patch"), "no sentence to patch from"),
+        (Options(how="patch", source="a cat"), "tokens and yours"),
+    ],
+)
+def test_bad_settings_are_named(tiny, options: Options, words: str) -> None:
+    ours = load(tiny("bert"), precision="fp32", device="cpu")
+    with pytest.raises(ExplorerError, match=words):
+        switchboard.run(ours, TEXT, options=options)
+
+
+def test_nothing_to_look_at_is_said(tiny) -> None:
+    for name, text in (("bert", Text("no blank here")), ("roberta", Text("no blank", "and no head"))):
+        with pytest.raises(ExplorerError, match="Nothing is hidden"):
+            switchboard.run(load(tiny(name), precision="fp32", device="cpu"), text)

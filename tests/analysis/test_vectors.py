@@ -1,0 +1,122 @@
+"""Cosines, planes and baselines against numpy, scikit-learn and loops over every pair."""
+
+import re
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn import decomposition, manifold
+
+from bertexplorer.analysis.samples import TOPICS
+from bertexplorer.analysis.vectors import (
+    BUILT_IN,
+    Line,
+    baseline,
+    cosines,
+    layer_of,
+    mean_cosine,
+    principal,
+    read,
+    trustworthiness,
+)
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from tests.analysis.conftest import Reference
+
+RANDOM = np.random.default_rng(0).normal(size=(60, 17)) * np.arange(1, 18) + 3
+
+
+def cosine(a: np.ndarray, b: np.ndarray) -> float:
+    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
+
+
+def test_cosines() -> None:
+    found = cosines(RANDOM[None])
+    assert found.shape == (1, 60, 60)
+    assert found[0, 3, 7] == pytest.approx(cosine(RANDOM[3], RANDOM[7]))
+    every = [cosine(a, b) for a, b in combinations(RANDOM, 2)]
+    assert mean_cosine(RANDOM) == pytest.approx(np.mean(every))
+    assert np.isnan(mean_cosine(RANDOM[:1]))
+    assert not np.isnan(cosines(np.zeros((2, 3)))).any()
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_components_are_those_of_an_svd_and_of_scikit_learn(count: int) -> None:
+    centre, axes, shares = principal(RANDOM, count)
+    _, values, right = np.linalg.svd(RANDOM - RANDOM.mean(axis=0), full_matrices=False)
+    np.testing.assert_allclose(np.abs((axes * right[:count]).sum(axis=1)), 1, atol=1e-9)
+    np.testing.assert_allclose(shares, (values**2 / (values**2).sum())[:count])
+    other = decomposition.PCA(count).fit(RANDOM)
+    np.testing.assert_allclose(shares, other.explained_variance_ratio_)
+    np.testing.assert_allclose(np.abs((RANDOM - centre) @ axes.T), np.abs(other.transform(RANDOM)), atol=1e-9)
+    assert all(axis[np.abs(axis).argmax()] > 0 for axis in axes)
+
+
+def test_components_of_too_few_points() -> None:
+    _, axes, shares = principal(RANDOM[:2], 2)
+    assert shares == pytest.approx([1, 0], abs=1e-9) and axes.shape == (2, 17)
+    _, _, shares = principal(np.ones((4, 3)), 2)
+    assert shares == pytest.approx([0, 0], abs=1e-9)
+
+
+@pytest.mark.parametrize("neighbours", [1, 5, 12])
+def test_trustworthiness_is_that_of_scikit_learn(neighbours: int) -> None:
+    for drawn in (RANDOM[:, :2], RANDOM[:, -2:], np.random.default_rng(1).normal(size=(60, 2))):
+        wanted = manifold.trustworthiness(RANDOM, drawn, n_neighbors=neighbours)
+        assert trustworthiness(RANDOM, drawn, neighbours) == pytest.approx(wanted)
+
+
+def test_the_baseline_is_the_mean_over_all_pairs_of_other_words_in_other_sentences(
+    mini: Checkpoint, reference: Reference
+) -> None:
+    """With transformers' hidden states and its own offsets, pair by pair, at two layers."""
+    import torch
+
+    found: list[tuple[str, int, np.ndarray]] = []
+    for home, sentence in enumerate(s for sentences in TOPICS.values() for s in sentences):
+        batch = reference.tokenizer(sentence, return_offsets_mapping=True, return_tensors="pt")
+        offsets = batch.pop("offset_mapping")[0].tolist()
+        with torch.no_grad():
+            states = reference.model(**batch, output_hidden_states=True).hidden_states
+        states = torch.stack([states[0][0], states[4][0]]).numpy()
+        for word in re.finditer(r"\w+", sentence):
+            spots = [i for i, (a, b) in enumerate(offsets) if a < word.end() and b > word.start() and b > a]
+            found.append((word[0].lower(), home, states[:, spots].mean(axis=1)))
+    sums, count = np.zeros(2), 0
+    for a, b in combinations(found, 2):
+        if a[0] != b[0] and a[1] != b[1]:
+            sums += [cosine(a[2][i], b[2][i]) for i in (0, 1)]
+            count += 1
+    assert baseline(mini)[[0, 4]] == pytest.approx(sums / count, abs=1e-4)
+    assert baseline(mini) is baseline(mini)
+
+
+@pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert"])
+def test_every_family_has_a_baseline(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    found = baseline(checkpoint)
+    assert found.shape == (checkpoint.config.num_layers + 1,) and np.isfinite(found).all()
+
+
+def test_layers(small: Checkpoint) -> None:
+    assert [layer_of(small, layer) for layer in (-1, 0, 3)] == [3, 0, 3]
+    for layer in (4, -2, 10**9):
+        with pytest.raises(ExplorerError, match=rf"Layer {layer} was asked for; small has layers 1 to 3"):
+            layer_of(small, layer)
+
+
+def test_lines_that_cannot_be_read_are_told(small: Checkpoint) -> None:
+    lines = [Line("a cat"), Line("\u200b"), Line("the bank"), Line("x" * 30_000), Line("a " * 90)]
+    encodings, places, told = read(small, lines)
+    assert places == [0, 2, 4] and len(encodings) == 3
+    assert told == ("2 of 5 lines cannot be read and are left out. 1 line is longer than the checkpoint reads and cut.")
+    with pytest.raises(ExplorerError, match="None of the 1 lines"):
+        read(small, [Line(" ")])
+
+
+def test_the_built_in_lines() -> None:
+    assert len(BUILT_IN) == len({line.text for line in BUILT_IN}) == 60
+    assert len({line.label for line in BUILT_IN}) == 10

@@ -1,0 +1,123 @@
+"""Word in context: every cosine is that of transformers' vectors, and the means are those of loops over pairs."""
+
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from bertexplorer.analysis import word_in_context
+from bertexplorer.analysis.vectors import baseline
+from bertexplorer.analysis.word_in_context import MAX_OCCURRENCES, Options
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Span, Text
+from tests.analysis.conftest import Reference
+
+TEXT = "They sat on the bank of the river."
+BANKS = "river: A bank of mud. | money: The bank lent him money. | money: She robbed a bank."
+SENTENCES = (TEXT, "A bank of mud.", "The bank lent him money.", "She robbed a bank.")
+
+
+def states(reference: Reference, sentence: str, word: str) -> torch.Tensor:
+    """The hidden states of *word*, one piece of the vocabulary, in *sentence*; layers x d."""
+    ids = reference.ids(sentence)
+    spot = ids.index(reference.tokenizer.convert_tokens_to_ids(word))
+    with torch.no_grad():
+        hidden = reference.model(input_ids=torch.tensor([ids]), output_hidden_states=True).hidden_states
+    return torch.stack([state[0, spot] for state in hidden])
+
+
+def test_cosines_are_those_of_transformers(mini: Checkpoint, reference: Reference) -> None:
+    result = word_in_context.run(mini, TEXT, options=Options(word="bank", sense="river", sentences=BANKS))
+    wanted = [states(reference, sentence, "bank") for sentence in SENTENCES]
+    for i, j in combinations(range(4), 2):
+        expected = torch.cosine_similarity(wanted[i], wanted[j]).numpy()
+        np.testing.assert_allclose(result.cosines[:, i, j], expected, atol=1e-4)
+        np.testing.assert_allclose(result.cosines[:, j, i], expected, atol=1e-4)
+    assert [o.label for o in result.occurrences] == ["river", "river", "money", "money"]
+    assert [o.sentence for o in result.occurrences] == list(SENTENCES)
+    np.testing.assert_allclose(result.static, 1, atol=1e-6)
+
+
+def test_means_by_hand(mini: Checkpoint) -> None:
+    result = word_in_context.run(mini, TEXT, options=Options(word="bank", sense="river", sentences=BANKS, layer=3))
+    layer = result.cosines[3]
+    same = [layer[0, 1], layer[2, 3]]
+    other = [layer[0, 2], layer[0, 3], layer[1, 2], layer[1, 3]]
+    assert result.within[3] == pytest.approx(np.mean(same)) and result.between[3] == pytest.approx(np.mean(other))
+    assert result.mean[3] == pytest.approx(np.mean(same + other))
+    assert result.spread[3] == pytest.approx(np.std(same + other))
+    assert result.shown[0, 1] == pytest.approx(layer[0, 1] - baseline(mini)[3]) and np.isnan(result.shown[1, 1])
+    plain = word_in_context.run(mini, TEXT, options=Options("bank", BANKS, layer=3, baseline=False))
+    assert plain.shown[0, 1] == pytest.approx(layer[0, 1])
+
+
+def test_senses_part_in_mini(mini: Checkpoint) -> None:
+    """Trained weights tell the river's bank from the money's; the vector that goes in does not."""
+    result = word_in_context.run(mini, TEXT, options=Options(word="bank", sense="river", sentences=BANKS))
+    gap = result.within - result.between
+    assert gap[-1] > 0.1 > abs(gap[0])
+
+
+@pytest.mark.parametrize("labels", ["a bank | a bank", "x: a bank | y: a bank", "x: a bank | x: a bank"])
+def test_no_separation_without_two_senses_and_two_of_one(labels: str, small: Checkpoint) -> None:
+    result = word_in_context.run(small, "the bank", options=Options("bank", labels))
+    assert result.within is None and result.between is None
+
+
+def test_pieces_are_averaged(mini: Checkpoint, reference: Reference) -> None:
+    texts = ("It is unbelievably good.", "He sang unbelievably.")
+    result = word_in_context.run(mini, texts[0], options=Options("unbelievably", texts[1]))
+    vectors = []
+    for text, o in zip(texts, result.occurrences, strict=True):
+        pieces = reference.tokenizer.tokenize("unbelievably")
+        assert len(o.positions) == len(pieces) > 1
+        ids = torch.tensor([reference.ids(text)])
+        with torch.no_grad():
+            hidden = reference.model(input_ids=ids, output_hidden_states=True).hidden_states
+        start = reference.tokenizer.convert_ids_to_tokens(ids[0].tolist()).index(pieces[0])
+        vectors.append(torch.stack([h[0, start : start + len(pieces)].mean(dim=0) for h in hidden]))
+    np.testing.assert_allclose(result.cosines[:, 0, 1], torch.cosine_similarity(*vectors).numpy(), atol=1e-4)
+
+
+def test_hidden_words_are_masks(mini: Checkpoint, reference: Reference) -> None:
+    hidden = Text("The bank is open.", hidden=(Span(0, 4, 8),))
+    result = word_in_context.run(mini, hidden, options=Options("bank", "A bank."))
+    wanted = torch.cosine_similarity(
+        states(reference, "The [MASK] is open.", "[MASK]"), states(reference, "A bank.", "bank")
+    )
+    np.testing.assert_allclose(result.cosines[:, 0, 1], wanted.numpy(), atol=1e-4)
+    assert [o.hidden for o in result.occurrences] == [True, False]
+
+
+def test_no_more_than_forty(small: Checkpoint) -> None:
+    result = word_in_context.run(small, "bank " * 50, options=Options("bank"))
+    assert len(result.occurrences) == MAX_OCCURRENCES and result.left_out == 10
+    assert result.cosines.shape == (4, 40, 40)
+
+
+@pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert"])
+def test_every_family(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    result = word_in_context.run(checkpoint, "the bank is good .", options=Options("bank", "a bank . | no money"))
+    layers = checkpoint.config.num_layers + 1
+    assert result.cosines.shape == (layers, 2, 2) and np.isfinite(result.cosines).all() and result.lacking == 1
+    assert result.static[0, 1] == pytest.approx(1, abs=1e-6)
+
+
+def test_bad_layers_and_empty_text(small: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match="Layer 9"):
+        word_in_context.run(small, "bank bank", options=Options(layer=9))
+    with pytest.raises(ExplorerError, match="text is empty"):
+        word_in_context.run(small, " ")
+
+
+def test_rows(small: Checkpoint) -> None:
+    rows = word_in_context.rows(word_in_context.run(small, "bank bank", options=Options("bank", "a bank")))
+    assert len(rows) == 3 * 4 and len({tuple(row) for row in rows}) == 1
+    assert {(row["a"], row["b"]) for row in rows} == {(1, 2), (1, 3), (2, 3)}
+    assert all(row["above_random"] == pytest.approx(row["cosine"] - row["random_words"]) for row in rows)

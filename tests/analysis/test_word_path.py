@@ -1,0 +1,98 @@
+"""Word path: transformers' vectors on the plane that a singular value decomposition finds."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from bertexplorer.analysis import word_path
+from bertexplorer.analysis.word_path import MAX_PATHS, Options
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Span, Text
+from tests.analysis.conftest import Reference
+
+TEXTS = ("They sat on the bank.", "The bank lent him money.")
+
+
+def states(reference: Reference, text: str) -> np.ndarray:
+    """Hidden states without [CLS] and [SEP], layers x t x d."""
+    with torch.no_grad():
+        hidden = reference.model(input_ids=torch.tensor([reference.ids(text)]), output_hidden_states=True).hidden_states
+    return torch.cat(hidden)[:, 1:-1].double().numpy()
+
+
+def test_the_plane_and_the_paths(mini: Checkpoint, reference: Reference) -> None:
+    result = word_path.run(mini, TEXTS[0], options=Options(word="bank", sentences=TEXTS[1]))
+    found = [states(reference, text) for text in TEXTS]
+    every = np.concatenate([hidden.reshape(-1, hidden.shape[-1]) for hidden in found])
+    centre = every.mean(axis=0)
+    _, values, axes = np.linalg.svd(every - centre, full_matrices=False)
+    np.testing.assert_allclose(result.explained, (values**2 / (values**2).sum())[:2], rtol=1e-4)
+    banks = np.stack([found[0][:, 4], found[1][:, 1]])
+    flat = (banks - centre) @ axes[:2].T
+    np.testing.assert_allclose(np.abs(result.paths), np.abs(flat), atol=2e-3)
+    for path, vectors in zip(result.to_input, banks, strict=True):
+        wanted = [v @ vectors[0] / np.linalg.norm(v) / np.linalg.norm(vectors[0]) for v in vectors]
+        np.testing.assert_allclose(path, wanted, atol=1e-4)
+    between = (banks[0] * banks[1]).sum(axis=-1) / np.linalg.norm(banks, axis=-1).prod(axis=0)
+    np.testing.assert_allclose(result.apart, between, atol=1e-4)
+    others = np.concatenate([np.delete(found[0], 4, axis=1), np.delete(found[1], 1, axis=1)], axis=1)
+    np.testing.assert_allclose(np.abs(result.crowd), np.abs((others - centre) @ axes[:2].T), atol=2e-3)
+    assert result.tokens == ("they", "sat", "on", "the", ".", "the", "lent", "him", "money", ".")
+
+
+def test_the_plane_does_not_move_with_the_layer(mini: Checkpoint) -> None:
+    one, two = (word_path.run(mini, TEXTS[0], options=Options(layer, "bank")) for layer in (1, 5))
+    np.testing.assert_array_equal(one.paths, two.paths)
+    assert (one.layer, two.layer) == (1, 5)
+
+
+def test_pieces_of_a_word_make_one_path(mini: Checkpoint, reference: Reference) -> None:
+    result = word_path.run(mini, "It is unbelievably good.", options=Options(word="unbelievably"))
+    assert result.paths.shape == (1, 7, 2) and result.apart is None
+    (o,) = result.occurrences
+    vectors = states(reference, "It is unbelievably good.")[:, [i - 1 for i in o.positions]].mean(axis=1)
+    wanted = vectors @ vectors[0] / np.linalg.norm(vectors, axis=1) / np.linalg.norm(vectors[0])
+    np.testing.assert_allclose(result.to_input[0], wanted, atol=1e-4)
+    assert len(result.tokens) == 4
+
+
+def test_picked_words_each_have_a_path(mini: Checkpoint) -> None:
+    text = Text("The doctor told the nurse.", picked=(Span(0, 4, 10), Span(0, 20, 25)))
+    assert [o.word for o in word_path.run(mini, text).occurrences] == ["doctor", "nurse"]
+
+
+def test_no_more_than_seven(small: Checkpoint) -> None:
+    result = word_path.run(small, "bank " * 20, options=Options(word="bank"))
+    assert len(result.occurrences) == MAX_PATHS and result.left_out == 13
+
+
+@pytest.mark.parametrize("text", ["bank", "\u202eبنك", "<img src=x>", "[MASK]", "\ud800 a", "bank " * 2000])
+def test_odd_text(text: str, small: Checkpoint) -> None:
+    result = word_path.run(small, text)
+    assert np.isfinite(result.paths).all() and np.isfinite(result.explained).all()
+
+
+@pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert"])
+def test_every_family(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    result = word_path.run(checkpoint, "the unbelievable bank and a bank .", options=Options(word="bank, unbelievable"))
+    assert result.paths.shape == (3, checkpoint.config.num_layers + 1, 2)
+    np.testing.assert_allclose(result.to_input[:, 0], 1)
+
+
+def test_refused(small: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match="'zebra' does not occur in the text"):
+        word_path.run(small, "a cat", options=Options(word="zebra"))
+    with pytest.raises(ExplorerError, match="Layer 4"):
+        word_path.run(small, "a cat", options=Options(4))
+
+
+def test_rows(small: Checkpoint) -> None:
+    rows = word_path.rows(word_path.run(small, "a bank or a bank", options=Options(word="bank")))
+    assert len(rows) == 2 * 4 and len({tuple(row) for row in rows}) == 1
+    assert [row["cosine_to_input"] for row in rows if row["layer"] == 0] == pytest.approx([1, 1])

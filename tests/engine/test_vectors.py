@@ -1,0 +1,88 @@
+"""Vectors of many texts are those of transformers, each text run by itself: padding and order leave no trace."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from torch import Tensor
+
+from bertexplorer.engine.vectors import sentence_vectors, token_vectors, word_vectors
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+
+FAMILIES = ("bert", "roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert")
+TEXTS = (
+    "the capital of france is paris .",
+    "a cat .",
+    "she works as a nurse in london and he works as a doctor .",
+    "a",
+)
+
+
+def states(folder: Path, checkpoint: Checkpoint) -> list[Tensor]:
+    """For each text its hidden states by transformers, layers x t x d."""
+    model = transformers.AutoModel.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
+    found = []
+    for text in TEXTS:
+        ids = torch.tensor([checkpoint.tokenizer.encode(text).ids])
+        with torch.no_grad():
+            hidden = model(input_ids=ids, output_hidden_states=True).hidden_states
+        found.append(torch.cat(hidden))
+    return found
+
+
+def pooled(hidden: Tensor, layer: int, pooling: str) -> Tensor:
+    if pooling == "CLS":
+        return hidden[layer, 0]
+    if pooling == "max":
+        return hidden[layer].max(dim=0).values
+    if pooling == "mean":
+        return hidden[layer].sum(dim=0) / hidden.shape[1]
+    return sum(hidden[i] for i in range(max(1, len(hidden) - 4), len(hidden))).mean(dim=0)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_pooling_and_layer(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    wanted = states(tiny(family), checkpoint)
+    encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
+    for pooling in ("mean", "CLS", "max", "last four summed"):
+        for layer in (0, 1, checkpoint.config.num_layers):
+            found = sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling)
+            expected = torch.stack([pooled(hidden, layer, pooling) for hidden in wanted])
+            torch.testing.assert_close(found, expected, rtol=1e-3, atol=2e-4)
+    words = [[[1], [1, 2]], [], [[3, 4, 5]], [[1]]]
+    found = word_vectors(checkpoint, encodings, words)
+    expected = [wanted[i][:, at].mean(dim=1) for i, groups in enumerate(words) for at in groups]
+    torch.testing.assert_close(found, torch.stack(expected, dim=1), rtol=1e-3, atol=2e-4)
+    found = token_vectors(checkpoint, encodings, layer=2, pooling="mean")
+    torch.testing.assert_close(found, torch.cat([hidden[2] for hidden in wanted]), rtol=1e-3, atol=2e-4)
+
+
+def test_last_four_are_four(tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny("modernbert"), precision="fp32", device="cpu")
+    assert checkpoint.config.num_layers == 5
+    encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
+    found = token_vectors(checkpoint, encodings, layer=0, pooling="last four summed")
+    summed = sum(token_vectors(checkpoint, encodings, layer=i, pooling="mean") for i in (2, 3, 4, 5))
+    torch.testing.assert_close(found, summed)
+
+
+def test_bf16_comes_back_as_fp32(tiny: Callable[[str], Path]) -> None:
+    exact, half = (load(tiny("bert"), precision=p, device="cpu") for p in ("fp32", "bf16"))
+    encodings = [exact.tokenizer.encode(text) for text in TEXTS]
+    found = sentence_vectors(half, encodings, layer=3, pooling="mean")
+    assert found.dtype == torch.float32
+    similarity = torch.cosine_similarity(found, sentence_vectors(exact, encodings, layer=3, pooling="mean"))
+    assert similarity.min() > 0.99
+
+
+def test_numbers_that_are_not_finite(tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
+    with torch.no_grad():
+        checkpoint.encoder.layers[0].feed_forward.contract.bias.fill_(float("inf"))
+    with pytest.raises(ExplorerError, match="not finite.*fp32"):
+        sentence_vectors(checkpoint, [checkpoint.tokenizer.encode("a cat")], layer=3, pooling="mean")

@@ -1,0 +1,68 @@
+"""Attention flow drawn: every number where it belongs, the long text cut to what can be read, and both said."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bertexplorer.analysis.attention_flow import AttentionFlow
+from bertexplorer.figures import attention_flow as figure
+from tests.figures.conftest import EVIL
+from tests.figures.test_draw import check
+
+
+def result(method: str = "rollout", tokens: int = 4, layers: int = 3, **more: Any) -> AttentionFlow:
+    """After the last layer 50 % come from EVIL, 25 % from t2; the layer alone looks at the last token (70 %)."""
+    names = (*("[CLS]", EVIL, *(f"t{i}" for i in range(2, tokens)))[:tokens],)
+    shares, raw = np.full((layers, tokens), 0.01), np.full((layers, tokens), 0.02)
+    for place, share in ((1, 0.5), (2, 0.25)):
+        shares[-1, min(place, tokens - 1)] = share
+    raw[-1, -1] = 0.7
+    given = {"about": (0,), "picked": False, "layer": layers - 1, "left_out": 0, **more}
+    return AttentionFlow(method, names, shares=raw if method == "raw" else shares, raw=raw, **given)
+
+
+@pytest.mark.parametrize("method", ["rollout", "flow", "raw"])
+@pytest.mark.parametrize(("tokens", "layers"), [(1, 1), (4, 3), (60, 24), (512, 12)])
+def test_whole_and_escaped(method: str, tokens: int, layers: int) -> None:
+    fig = figure.draw(result(method, tokens, layers))
+    check(fig)
+    assert len(fig.to_json()) < 500_000
+
+
+def test_numbers() -> None:
+    heat, bar, mark = figure.draw(result()).data
+    np.testing.assert_allclose(np.asarray(heat.z)[:, -1], [1, 50, 25, 1])
+    assert np.asarray(heat.z).shape == (4, 3) and heat.customdata[2][0] == "t2, layer 1"
+    np.testing.assert_allclose(bar.x, [1, 50, 25, 1])
+    np.testing.assert_allclose(mark.x, [2, 2, 2, 70])
+    assert len(figure.draw(result("raw")).data) == 2
+
+
+def test_a_long_text_keeps_the_strongest_and_its_own_token() -> None:
+    long = result(tokens=512, about=(300,))
+    kept = figure.drawn(long)
+    assert len(kept) == figure.DRAWN and kept == sorted(kept) and {1, 2, 300} <= set(kept)
+    assert np.asarray(figure.draw(long).data[0].z).shape == (60, 3)
+    assert "The 60 strongest of 512 tokens are drawn." in figure.say(long)
+
+
+def test_say() -> None:
+    said = figure.say(result())
+    assert said == (
+        f"After layer 3 of 3, 50 % from “{EVIL}” and 25 % from “t2” is what “[CLS]” is made of by rollout; that layer "
+        "alone looks most at “t3” (70 %)."
+    )
+    assert "gives 70 % to “t3” and 2.0 % to" in figure.say(result("raw"))
+    assert figure.say(result(left_out=9)).endswith("9 tokens beyond the limit are not read.")
+
+
+def test_say_that_flow_tells_no_more() -> None:
+    full = result("flow")
+    assert "at most 50 % from" in figure.say(full) and "in full" not in figure.say(full)
+    full.shares[-1] = 1.0
+    assert figure.say(full).endswith("4 of 4 tokens could pass in full.")
+
+
+def test_colours() -> None:
+    assert figure.colours(result()) == pytest.approx({0: 0.02, 1: 1, 2: 0.5, 3: 0.02})

@@ -1,0 +1,51 @@
+"""BertViz's document: nothing from outside, no token that ends the script, an error where bertviz is another one."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import bertviz as figure
+from tests.browser.test_bertviz import EVIL, made
+
+SCHEME = re.compile(r"""(?:src|href)\s*=\s*["']|@import|url\(""")
+
+
+@pytest.mark.parametrize("kind", ["head", "model", "neuron"])
+def test_the_document(kind: str) -> None:
+    whole = figure.draw(made(kind))
+    data = re.search(r"<script>bertviz\((\{.*\})\);</script>", whole)
+    assert data and not set("<>&") & set(data[1])
+    told = json.loads(data[1])
+    assert told["tokens"][1] == EVIL and told["include_layers"] == [2, 4] and told["include_heads"] == [1, 2, 3]
+    assert told["attn"][1][1][2] == [0, 0, 1000, 0, 0, 0] and told["attn"][0][0][0][0] == 167
+    assert ("queries" in told) == (kind == "neuron")
+    head = whole.partition("<script>")[0]
+    assert whole.count("</script>") == 5 and not SCHEME.search(head)
+    assert "PYTHON_PARAMS" not in whole and f"{kind} view" in figure.say(made(kind))
+
+
+def test_lone_surrogates_can_be_sent() -> None:
+    result = made("head")
+    figure.draw(replace(result, tokens=("\ud800", *result.tokens[1:]))).encode("utf-8")
+
+
+def test_say_and_height() -> None:
+    said = figure.say(made("head"))
+    assert said.startswith("BertViz (head view) of 6 tokens, 2 layers with 3 heads. Lines run")
+    assert figure.height(made("head", 20)) > figure.height(made("head", 6)) > 200
+
+
+def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figure, "VERSION", "1.5.0")
+    with pytest.raises(ExplorerError, match=r"needs bertviz 1\.5\.0; 1\.4\.1 is installed"):
+        figure.draw(made("head"))
+
+
+def test_a_script_that_was_changed_is_refused() -> None:
+    assert figure.once("a+", "b", "caat") == "cbt"
+    for text in ("xyz", "a b a"):
+        with pytest.raises(ExplorerError, match="not that of version"):
+            figure.once("a+", "b", text)

@@ -1,0 +1,204 @@
+"""The four views of vectors drawn: the result's own numbers, names that do not touch, tokens shown as typed."""
+
+import json
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bertexplorer.analysis import embedding_map as maps
+from bertexplorer.analysis.embedding_map import EmbeddingMap, Neighbour, Point
+from bertexplorer.analysis.occurrences import Occurrence
+from bertexplorer.analysis.search import Hit, Search
+from bertexplorer.analysis.vectors import cosines
+from bertexplorer.analysis.word_in_context import WordInContext
+from bertexplorer.analysis.word_path import WordPath
+from bertexplorer.figures import embedding_map, search, word_in_context, word_path
+from bertexplorer.figures.scatter import PHONE, Name, around, beside, frame, touch
+from tests.figures.conftest import EVIL
+from tests.figures.test_draw import check
+
+SEED = np.random.default_rng(0)
+
+
+def occurrence(number: int, label: str = "", source: str = "own", hidden: bool = False) -> Occurrence:
+    sentence = f"{EVIL} bank {number}"
+    start = len(EVIL) + 1
+    return Occurrence("bank", sentence, start, start + 4, label, source, hidden, 0, (3,))
+
+
+def context(count: int = 4, layers: int = 6, labels: str = "xxyy", **more: Any) -> WordInContext:
+    found = tuple(occurrence(i, labels[i] if i < len(labels) else "") for i in range(count))
+    vectors = SEED.normal(size=(layers + 1, count, 8)) + 1
+    given = {"layer": layers, "subtract": True, "lacking": 0, "left_out": 0, "beyond": 0, **more}
+    static = np.ones((count, count))
+    return WordInContext(("bank",), found, cosines(vectors), np.full(layers + 1, 0.25), static, **given)
+
+
+def path(count: int = 2, layers: int = 6, tokens: int = 9, **more: Any) -> WordPath:
+    cosine = np.linspace(1, 0.4, layers + 1)
+    given = {"layer": layers, "left_out": 0, "beyond": 0, **more}
+    return WordPath(
+        ("bank",),
+        tuple(occurrence(i) for i in range(count)),
+        SEED.normal(size=(count, layers + 1, 2)),
+        tuple(EVIL if i == 2 else f"t{i}" for i in range(tokens)),
+        SEED.normal(size=(layers + 1, tokens, 2)),
+        (0.2, 0.1),
+        np.stack([cosine] * count),
+        np.linspace(0.9, 0.3, layers + 1) if count > 1 else None,
+        **given,
+    )
+
+
+def a_map(count: int = 9, axes: int = 2, chosen: int | None = 1, unit: str = "tokens", **more: Any) -> EmbeddingMap:
+    tokens = unit == "tokens"
+    points = tuple(
+        Point(EVIL if i == 1 else f"w{i % 4}", f"label {i % 3}", 0, i, f"0:{i}-{i + 1}" if tokens else "")
+        for i in range(count)
+    )
+    options = maps.Options(unit, dimensions="3-D" if axes == 3 else "2-D", **more)
+    near = tuple(Neighbour(i, 0.9 - i / 10) for i in (2, 3) if i < count) if chosen is not None else ()
+    nearness = None if chosen is None else np.linspace(-1, 1, count)
+    places = SEED.normal(size=(count, axes))
+    return EmbeddingMap(
+        points,
+        places,
+        (0.3, 0.2),
+        chosen,
+        near,
+        nearness,
+        0.81,
+        0.5,
+        0.25,
+        options,
+        6,
+        "9 tokens of the text",
+        "A note.",
+    )
+
+
+def hits(count: int = 3, text: str = f"A line {EVIL} " + "long " * 40, **more: Any) -> Search:
+    found = tuple(Hit(i + 1, 7 + i, text, "law", 0.9 - i / 100) for i in range(count))
+    given = {"built_in": True, "indexed": "", "notes": "", **more}
+    return Search("q", found, 60, chance=0.4, layer=6, pooling="mean", **given)
+
+
+DRAWN = [
+    *((word_in_context, r) for r in (context(), context(2, 1), context(40, 12), context(3, 48, ""))),
+    *((word_path, r) for r in (path(), path(1, tokens=0), path(7, 12, 500), path(2, 1, layer=0))),
+    *((embedding_map, r) for r in (a_map(), a_map(3), a_map(512), a_map(axes=3), a_map(40, 3, None))),
+    *((embedding_map, a_map(60, axes, unit="sentences")) for axes in (2, 3)),
+    *((embedding_map, a_map(30, colour=colour, chosen=None)) for colour in ("position", "label")),
+    *((search, r) for r in (hits(), hits(1), hits(50), hits(3, "x" * 5000))),
+]
+
+
+@pytest.mark.parametrize(("figure", "result"), DRAWN)
+def test_whole_and_escaped(figure: Any, result: Any) -> None:
+    fig = figure.draw(result)
+    check(fig)
+    told = fig.to_json()
+    assert "<img" not in told and "\\u003cimg" not in told
+    assert len(told) < 1_000_000
+    assert figure.say(result).endswith((".", "”")) and "nan" not in figure.say(result)
+
+
+def test_ten_thousand_points_are_light() -> None:
+    for unit in ("tokens", "sentences"):
+        fig = embedding_map.draw(a_map(10_000, unit=unit))
+        assert len(fig.to_json()) < 3_000_000 and fig.data[0].type == "scattergl"
+
+
+def test_names_do_not_touch() -> None:
+    names = [
+        Name(place, "name" * (i % 3 + 1), "#000", 15 if i < 3 else 7)
+        for i, place in enumerate(SEED.normal(size=(80, 2)))
+    ]
+    sides = beside(names, 400, [[-3, 3], [-3, 3]])
+    assert 15 < len(sides) < 80 and 0 in sides
+    boxes = []
+    for i, side in sides.items():
+        x, y = ((float(v) + 3) / 6 * size for v, size in zip(names[i].place, (PHONE, 400), strict=True))
+        boxes.append(frame(x, y, 7.4 * len(names[i].text) + 4, side, names[i].size / 2))
+    assert not any(touch(a, b) for a, b in combinations(boxes, 2))
+    assert all(b[0] >= 0 and b[2] <= PHONE and b[1] >= 0 and b[3] <= 400 for b in boxes)
+
+
+def test_around_keeps_the_word() -> None:
+    sentence = "a" * 40 + " bank " + "b" * 40
+    found = around(sentence, 41, 45, 20)
+    assert "bank" in found and found[0] == found[-1] == "…" and len(found) <= 22
+    assert around("short", 0, 5, 20) == "short" and around(sentence, 41, 45, 20).count("a") > 3
+
+
+def test_word_in_context() -> None:
+    result = context()
+    fig = word_in_context.draw(result)
+    light, dark = (np.asarray(fig.data[i].z, dtype=float) for i in (0, 1))
+    np.testing.assert_allclose(np.where(np.isnan(light), dark, light), result.cosines[6] - 0.25 + np.diag([np.nan] * 4))
+    assert fig.data[0].zmin == -fig.data[0].zmax and fig.data[0].zmax == fig.data[1].zmax
+    np.testing.assert_allclose(fig.data[2].y, result.within)
+    np.testing.assert_allclose(fig.data[3].y, result.between)
+    np.testing.assert_allclose(fig.data[4].y, 0.25)
+    assert fig.data[2].customdata[3] == {"set": {"layer": 3}}
+    said = word_in_context.say(result)
+    gap = result.within - result.between
+    assert f"have a mean cosine of {result.mean[6]:.2f} in layer 6 (±{result.spread[6]:.2f})" in said
+    assert "two random words have 0.25" in said and "(cosine 1.00)" in said
+    assert f"same sense have {result.within[6]:.2f}, of different senses {result.between[6]:.2f}" in said
+    assert f"(by {gap.max():.2f})" in said
+    more = context(labels="", lacking=1, left_out=3, beyond=1)
+    assert "3 more occurrences are not drawn. 1 sentence without the word. 1 stands behind" in word_in_context.say(more)
+    assert "sense" not in word_in_context.say(more)
+
+
+def test_word_path() -> None:
+    result = path(layer=3)
+    fig = word_path.draw(result)
+    np.testing.assert_allclose(fig.data[1].x, result.paths[0, :, 0], atol=1e-4)
+    assert list(fig.data[1].marker.size) == [7, 7, 7, 15, 7, 7, 7]
+    np.testing.assert_allclose(fig.data[0].y, result.crowd[3, :, 1], atol=1e-4)
+    assert fig.data[1].customdata[2] == {"set": {"layer": 2}}
+    said = word_path.say(result)
+    assert said.startswith("The plane shows 30 % of the variance")
+    assert "“bank” has a cosine of 0.70 with its own input after layer 3 and 0.40 at the end" in said
+    assert "The two occurrences have a mean cosine of 0.90 with each other at the input and 0.30 at the end." in said
+    far = int(np.linalg.norm(np.diff(result.paths[0], axis=0), axis=1).argmax()) + 1
+    assert f"moves furthest in layer {far}" in said
+    assert "of 500 other tokens 400 are drawn" in word_path.say(path(1, tokens=500)).lower()
+
+
+def test_embedding_map() -> None:
+    result = a_map()
+    fig = embedding_map.draw(result)
+    np.testing.assert_allclose(fig.data[0].x, result.places[:, 0], atol=1e-4)
+    assert fig.data[0].customdata[4] == {"set": {"point": -1}, "picked": "0:4-5"}
+    assert embedding_map.draw(a_map(unit="sentences")).data[0].customdata[4] == {"set": {"point": 4}}
+    colours = fig.data[0].marker.color
+    assert colours[0] == colours[4] == colours[8] != colours[2] and colours[1] == embedding_map.REST
+    assert [t.text for t in fig.layout.annotations] == [
+        "In colour: words that stand there twice or more",
+        "Nearest to “&lt;img src=x onerror=1&gt;”, by cosine",
+        "1.  0.70  w2",
+        "2.  0.60  w3",
+    ]
+    said = embedding_map.say(result)
+    assert "9 tokens of the text, by layer 6. PCA in 2-D shows 50 % of the variance." in said
+    assert "trustworthiness is 0.81" in said and "0.50 on average, two random words 0.25." in said
+    assert f"Nearest to “{EVIL}” is “w2” (0.70). A note." in said
+    assert embedding_map.colours(result) == pytest.approx({i: max(0.0, i / 4 - 1) for i in range(9)})
+    assert embedding_map.colours(a_map(unit="sentences")) == embedding_map.colours(a_map(chosen=None)) == {}
+
+
+def test_search() -> None:
+    fig = search.draw(hits())
+    assert list(fig.data[0].x) == [0.9, 0.89, 0.88]
+    assert fig.data[1].text[0].startswith("0.90  A line &lt;img src=x onerror=1&gt;")
+    assert fig.data[1].text[0].count("<br>") == 1 and fig.layout.shapes[0].x0 == 0.4
+    said = search.say(hits(indexed="kept", built_in=False, notes="A note."))
+    assert said.startswith("Of 60 uploaded lines, from the search index, the nearest is “A line")
+    assert said.endswith("cosine of 0.90; two sentences taken at random have 0.40 on average. A note.")
+    assert "60 built-in sentences, compared one by one" in search.say(hits())
+    assert json.loads(fig.to_json())

@@ -1,0 +1,86 @@
+"""Head roles drawn: a cell for each head, a map, and a sentence with the strongest or the most alike."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bertexplorer.analysis.head_roles import MEASURES, HeadRoles, main_roles
+from bertexplorer.figures import head_roles as figure
+from tests.figures.test_draw import check
+
+CLICK = {"view": "attention", "set": {"show": "head", "layer": 2, "head": 3, "heads": ""}}
+
+
+def result(show: str = "roles", pattern: str = "main role", layers: int = 2, heads: int = 3, **more: Any) -> HeadRoles:
+    """Head 1·1 looks at the previous token (80 %), the last one at [SEP] (90 %); the others at nothing much."""
+    measures = {name: np.full((layers, heads), 0.1) for name in MEASURES}
+    measures["previous"][0, 0], measures["[SEP]"][-1, -1] = 0.8, 0.9
+    measures["distance"][-1, -1] = 7.25
+    apart = np.full((layers * heads,) * 2, 0.5)
+    np.fill_diagonal(apart, 0)
+    apart[1:3, 1:3] -= 0.4 * (1 - np.eye(2))[: len(apart) - 1, : len(apart) - 1]
+    points = np.random.default_rng(0).normal(size=(layers, heads, 2))
+    drawn = {"points": points, "held": 0.36, "apart": apart, "compared": 99} if show == "map" else {}
+    rest = {"points": None, "held": 0.0, "apart": None, "compared": 0, "left_out": 0, **drawn, **more}
+    return HeadRoles(show, pattern, rest.pop("on", "sample"), 20, 249, measures, main_roles(measures), **rest)
+
+
+@pytest.mark.parametrize("show", ["roles", "map"])
+@pytest.mark.parametrize("pattern", ["main role", *MEASURES])
+@pytest.mark.parametrize(("layers", "heads"), [(1, 1), (2, 3), (12, 12), (24, 16)])
+def test_whole(show: str, pattern: str, layers: int, heads: int) -> None:
+    fig = figure.draw(result(show, pattern, layers, heads))
+    check(fig)
+    assert len(fig.to_json()) < 500_000
+    assert figure.say(result(show, pattern, layers, heads)).endswith(".")
+
+
+def test_main_roles() -> None:
+    fig = figure.draw(result())
+    heat = fig.data[0]
+    assert [list(line) for line in heat.text] == [["←", "·", "·"], ["·", "·", "S"]]
+    assert heat.customdata[1][2] == CLICK and "head 2·3: <br>" in heat.hovertext[1][2]
+    assert "[SEP] 90 %" in heat.hovertext[1][2] and "distance 7.2 tokens, entropy 0.1 bits" in heat.hovertext[1][2]
+    kinds = list(figure.COLOURS)
+    assert np.asarray(heat.z).tolist() == [[0, 6, 6], [6, 6, kinds.index("[SEP]")]]
+    middle = (kinds.index("[SEP]") + 0.5) / len(kinds)
+    below = [colour for place, colour in heat.colorscale if place < middle]
+    assert below[-1] == figure.COLOURS["[SEP]"] and set(figure.SIGNS) == set(kinds)
+    texts = [note.text for note in fig.layout.annotations]
+    assert texts == ["←  the previous token (1)", "S  [SEP] (1)", "·  no pattern above 30 % (4)"]
+
+
+def test_pattern() -> None:
+    fig = figure.draw(result(pattern="previous"))
+    assert [list(line) for line in fig.data[0].text] == [["80", "10", "10"], ["10", "10", "10"]]
+    assert fig.layout.annotations[0].text == "per cent of attention to the previous token"
+    assert figure.draw(result(pattern="distance")).data[0].text[1][2] == "7.2"
+
+
+def test_map() -> None:
+    made = result("map")
+    dots = figure.draw(made).data[0]
+    assert made.points is not None
+    np.testing.assert_array_equal(np.stack([dots.x, dots.y], axis=1), made.points.reshape(6, 2))
+    assert dots.customdata[5] == CLICK and dots.text[5] == "S" and dots.marker.color[0] == figure.COLOURS["previous"]
+
+
+def test_say() -> None:
+    where = "measured on 20 plain sentences (249 tokens)"
+    assert figure.say(result()) == (
+        f"Of 6 heads, {where}, 4 have no pattern above 30 % in view. The strongest heads: the previous token 1·1 "
+        "(80 %), the next token 1·1 (10 %), [SEP] 2·3 (90 %)."
+    )
+    assert figure.say(result(pattern="[SEP]")) == (
+        f"The strongest head for [SEP] is 2·3 (90 %), {where}; the median over all 6 heads is 10 %."
+    )
+    said = figure.say(result(pattern="distance", on="this text", left_out=3))
+    assert "on this text" in said and "lowest in head 1·1 (0.1), highest in 2·3 (7.2), median 0.1" in said
+    assert said.endswith("3 tokens beyond the limit are not read.")
+
+
+def test_say_of_the_map() -> None:
+    said = figure.say(result("map"))
+    assert "The two heads most alike on 20 plain sentences (249 tokens) are 1·2 and 1·3" in said
+    assert "is 0.10 bits, the median over all pairs 0.50. The map holds 36 % " in said and "99 rows" in said

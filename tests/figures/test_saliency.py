@@ -1,0 +1,121 @@
+"""Saliency drawn: bars and cells hold the result's own numbers, the sentence follows from them, tokens are as typed."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bertexplorer.analysis.attribution import METHODS, Attribution, Completeness
+from bertexplorer.analysis.merge import Unit
+from bertexplorer.analysis.saliency import Saliency
+from bertexplorer.figures import saliency as figure
+from bertexplorer.figures.style import ACCENT, ORANGE
+from tests.figures.conftest import EVIL
+from tests.figures.test_draw import check
+
+
+def saliency(words: int = 3, *methods: str, error: float = 0.01, answer: str = EVIL) -> Saliency:
+    """[CLS], *words* words (the first one EVIL) and [SEP]; scores 0, 2, -1, 1, 0.5, 0.33, … , 0."""
+    names = ["[CLS]", EVIL, *(f"word{i}" for i in range(1, words)), "[SEP]"][: words + 2]
+    units = tuple(Unit(name, (i,), 0, i in (0, words + 1)) for i, name in enumerate(names))
+    scores = np.array([0.0, *[2.0, -1.0, *(1 / i for i in range(1, words))][:words], 0.0])
+    completeness = Completeness(4.0, error, 32)
+    found = tuple(
+        Attribution(m, scores, completeness if m == "integrated gradients" else None)  # type: ignore[arg-type]
+        for m in methods or METHODS[:1]
+    )
+    return Saliency("mask", answer, -0.5, 0.6, 2, units, found, "[MASK]", "fp32", 0, 0)
+
+
+CASES = [
+    *(saliency(words, method) for words in (0, 1, 3, 510) for method in METHODS),
+    *(saliency(words, *METHODS) for words in (0, 1, 12, 510)),
+    replace(saliency(3, *METHODS), target="next sentence", answer="is next"),
+]
+
+
+@pytest.mark.parametrize("result", CASES)
+def test_whole_and_escaped(result: Saliency) -> None:
+    fig = figure.draw(result)
+    for note in fig.layout.annotations:  # the colours of the two directions are ours
+        note.text = re.sub(r'<span style="color:#[0-9a-f]{6}">|</span>', "", note.text)
+    check(fig)
+    assert len(fig.to_json()) < 100_000
+    assert figure.say(result).endswith(".")
+
+
+def test_bars() -> None:
+    (bar,) = figure.draw(saliency(5)).data
+    assert list(bar.x) == [0, 2, -1, 1, 0.5, 1 / 3, 0]
+    assert list(bar.text) == ["0", "+2.00", "−1.00", "+1.00", "+0.50", "+0.33", "0"]
+    assert bar.marker.color[1:3] == (ACCENT, ORANGE) and bar.marker.opacity[:2] == (0.5, 1.0)
+    assert bar.customdata[1].startswith("&lt;img src=x") and bar.customdata[2].endswith("−1.00, −21 % of the total")
+    low, high = figure.draw(saliency(5)).layout.xaxis.range
+    assert low < -1 and high > 2
+
+
+def test_long_texts_show_the_strongest() -> None:
+    result = saliency(510)
+    fig = figure.draw(result)
+    assert len(fig.data[0].y) == figure.DRAWN and list(fig.data[0].x[:3]) == [2, -1, 1]
+    assert "the 40 strongest of 512" in fig.layout.annotations[0].text
+    assert "Drawn are the 40 strongest of 512." in figure.say(result)
+
+
+def test_columns() -> None:
+    (heat,) = figure.draw(saliency(3, *METHODS)).data
+    assert np.asarray(heat.z).shape == (5, 6)
+    assert [row[0] for row in heat.text] == ["0", "+50", "−25", "+25", "0"]
+    assert [row[4] for row in heat.text] == ["0", "50", "−25", "25", "0"], "a share of attention has no sign"
+    assert np.asarray(heat.z)[:3, 0] == pytest.approx([0, 0.5**0.5, -0.5])
+    assert heat.zmax == -heat.zmin == pytest.approx(0.5**0.5)
+
+
+def test_colours() -> None:
+    assert figure.colours(saliency(4)) == {0: 0, 1: 1, 2: 0.5, 3: 0.5, 4: 0.25, 5: 0}
+    merged = replace(saliency(1), units=(Unit("[CLS]", (0,), 0, True), Unit("a", (1, 2), 0, False)))
+    merged = replace(merged, attributions=(Attribution("LIME", np.array([0.0, -3.0])),))
+    assert figure.colours(merged) == {0: 0, 1: 1, 2: 1}
+
+
+def test_say() -> None:
+    said = figure.say(saliency(4))
+    assert said.startswith(f"“{EVIL}” has 60 % here (log-probability −0.50). By integrated gradients it rests most on ")
+    assert f"“{EVIL}” (+2.00), “word2” (+1.00) and “word3” (+0.50); “word1” speaks against it most (−1.00)." in said
+    assert "changes the log-probability by +4.00" in said and "error of +0.010, 0.2 % of it." in said
+    assert "error of +0.400, 10 % of it: 32 steps are too few." in figure.say(saliency(4, error=0.4))
+    assert "as large as itself: 32 steps" in figure.say(saliency(4, error=-9.0))
+
+
+def test_say_of_attention() -> None:
+    said = figure.say(saliency(3, "rollout"))
+    assert "The mask takes most, by rollout, from" in said and "no answer in particular" in said
+    said = figure.say(replace(saliency(3, "attention"), target="next sentence", answer="is next", value=1.25))
+    assert "(log-odds +1.25)" in said and "[CLS] in the last layer looks most at" in said
+
+
+def test_say_of_all() -> None:
+    low = Attribution("LIME", np.array([0.0, -1.0, -2.0, 0.0, 0.0]))
+    result = replace(saliency(3), attributions=(*saliency(3, "integrated gradients", "occlusion").attributions, low))
+    said = figure.say(result)
+    assert f"What counts most is “{EVIL}” for integrated gradients and occlusion; nothing for LIME." in said
+
+
+def test_say_what_is_left_out() -> None:
+    coarse = Attribution("LIME", np.zeros(5), group=16, samples=64)
+    result = replace(saliency(3), attributions=(*saliency(3).attributions, coarse))
+    said = figure.say(replace(result, precision="bf16", other_masks=2, left_out=1234))
+    assert "LIME hid up to 16 neighbouring tokens at a time and read 64 texts." in said
+    assert "Gradients were taken in fp32." in said and "the first of 3 masks" in said and "1,234 tokens beyond" in said
+    assert "fp32" not in figure.say(saliency(3)) and "fp32" not in figure.say(
+        replace(saliency(3, "LIME"), precision="bf16")
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "shown"),
+    [(0.004, 2, "0"), (-0.004, 2, "0"), (-1.236, 2, "−1.24"), (12.3, 0, "+12"), (10, 0, "+10")],
+)
+def test_signed(value: float, digits: int, shown: str) -> None:
+    assert figure.signed(value, digits) == shown
