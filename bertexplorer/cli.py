@@ -1,17 +1,25 @@
 """The command line: every analysis with its Options as flags, and the list of checkpoints."""
 
+from __future__ import annotations
+
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import build, settings
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store.catalogue import CATALOGUE
 from bertexplorer.store.library import PRECISIONS, Library
+
+if TYPE_CHECKING:
+    from bertexplorer.analysis.vectors import Line
+    from bertexplorer.model.text import Span
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,10 +54,13 @@ def make_parser() -> argparse.ArgumentParser:
         command.add_argument("pair", nargs="?", default="", help="a second sentence, read as segment B")
         command.add_argument("--checkpoint", default="mini", help="a name from the list, a hub name or a folder")
         command.add_argument("--precision", default="auto", choices=PRECISIONS)
+        command.add_argument("--pick", default="", help="a word of the text that the view is about, where there is one")
         command.add_argument("--json", action="store_true", help="with the question and its provenance, as JSON")
         for setting in settings(module.Options):
             flag = "--" + setting.name.replace("_", "-")
             note = f"{setting.knob.label} ({setting.default!r})".replace("%", "%%")
+            if setting.name == "lines":
+                note = f"{setting.knob.label}: a CSV, TSV or TXT file"
             command.add_argument(flag, default=setting.default, help=note, choices=setting.choices or None)
         command.set_defaults(module=module)
     return parser
@@ -60,20 +71,50 @@ def analyse(library: Library, given: argparse.Namespace) -> int:
     from bertexplorer.model.text import Text
 
     module: Any = given.module
-    options = build(module.Options, {s.name: getattr(given, s.name) for s in settings(module.Options)})
+    values = {s.name: getattr(given, s.name) for s in settings(module.Options)}
+    more = {}
+    if values.get("lines"):
+        more["lines"], values["lines"] = read_lines(Path(values["lines"])), ""
+    options = build(module.Options, values)
     for progress in library.fetch(given.checkpoint):
         end = "\n" if progress.done >= progress.total else ""
         print(f"\r{given.checkpoint}: {progress.done:.0f} of {progress.total:.0f} MB", end=end, file=sys.stderr)
     checkpoint = library.get(given.checkpoint, given.precision)
-    text = Text(given.text, given.pair)
+    text = Text(given.text, given.pair, picked=spots(given.text, given.pair, given.pick))
     for note in checkpoint.tokenizer.encode(text).notes:
         print(f"note: {note}", file=sys.stderr)
-    rows = module.rows(module.run(checkpoint, text, options=options))
+    rows = module.rows(module.run(checkpoint, text, options=options, **more))
     if given.json:
         print(receipt.as_json(module, checkpoint, text, options, rows))
     else:
         print(table(rows))
     return 0
+
+
+def spots(text: str, pair: str, word: str) -> tuple[Span, ...]:
+    """Where *word* stands, as often as it does. Raises ExplorerError if it does not."""
+    from bertexplorer.model.text import Span
+
+    found = [
+        Span(side, match.start(), match.end())
+        for side, whole in enumerate((text, pair))
+        for match in (re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", whole, re.IGNORECASE) if word else ())
+    ]
+    if word and not found:
+        raise ExplorerError(f"{word!r:.60} does not stand in the text. Pick a word of it.")
+    return tuple(found)
+
+
+def read_lines(file: Path) -> Sequence[Line]:
+    """The lines of *file*; how they were read goes to stderr. Raises ExplorerError if it cannot be read."""
+    from bertexplorer.store.lines import parse
+
+    try:
+        found = parse(file.read_bytes(), file.name)
+    except OSError as error:
+        raise ExplorerError(f"{file} cannot be read: {error.strerror}. Give a CSV, TSV or TXT file.") from error
+    print(f"note: {found.told}", file=sys.stderr)
+    return found.lines
 
 
 def table(rows: list[dict[str, object]]) -> str:

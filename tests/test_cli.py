@@ -49,9 +49,24 @@ def test_fill_mask_prints_the_answers(run: Run) -> None:
 def test_json_holds_the_question_the_rows_and_their_provenance(run: Run) -> None:
     code, out, _ = run("fill-mask", FRANCE, "It is.", "--json", "--top", "2", "--precision", "fp32")
     whole = json.loads(out)
-    assert code == 0 and whole["text"] == {"first": FRANCE, "second": "It is.", "hidden": []}
+    assert code == 0 and whole["text"] == {"first": FRANCE, "second": "It is.", "hidden": [], "picked": []}
     assert whole["options"] == {"top": 2, "words": ""} and len(whole["rows"]) == 2
     assert whole["provenance"]["checkpoint"] == "mini"
+
+
+def test_a_word_is_picked_and_lines_are_read_from_a_file(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run("nearest-pieces", "A cat sat on a mat.", "--pick", "Cat", "--count", "2")
+    assert code == 0 and len(out.splitlines()) == 3 and all(line.startswith("cat ") for line in out.splitlines()[1:])
+    code, _, err = run("nearest-pieces", "A cat sat.", "--pick", "dog")
+    assert code == 2 and "'dog' does not stand in the text" in err
+    file = tmp_path / "lines.csv"
+    file.write_text("text;label\nA dog barked.;animal\nBread and cheese.;food\n", "latin-1")
+    code, out, err = run("search", "The puppy was loud.", "--lines", str(file), "--json")
+    found = json.loads(out)["rows"]
+    assert code == 0 and "2 lines from lines.csv" in err
+    assert [row["text"] for row in found] == ["A dog barked.", "Bread and cheese."]
+    code, _, err = run("search", "x", "--lines", str(tmp_path / "none.csv"))
+    assert code == 2 and "none.csv cannot be read" in err
 
 
 def test_a_folder_by_its_relative_path(run: Run, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,9 +28,8 @@ def test_every_variable_is_read() -> None:
             "BERTEXPLORER_CACHE_MB": "50",
         }
     )
-    assert settings == Settings(
-        "0.0.0.0", 8000, Path("/srv/models"), Path("/srv/data"), "http://10.0.0.1:6333", "k", "google/x", "fp32", 100, 50
-    )
+    folders = (Path("/srv/models"), Path("/srv/data"))
+    assert settings == Settings("0.0.0.0", 8000, *folders, "http://10.0.0.1:6333", "k", "google/x", "fp32", 100, 50)
 
 
 def test_home_is_spelt_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -212,8 +212,7 @@ class Ridge:
     def fit(self, samples: Any) -> None:
         shown, values, weights = (part.double().numpy() for part in next(iter(samples)))
         shown = shown - np.average(shown, axis=0, weights=weights)
-        values = values - np.average(values, weights=weights)
-        weighted = shown.T * weights
+        weighted = shown.T * weights  # each row adds up to 0, so the mean of the values drops out
         self.found = np.linalg.solve(weighted @ shown + np.eye(shown.shape[1]), weighted @ values)
 
     def representation(self) -> Any:

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 NEEDS = ("lines",)
 MAX_POINTS = 10_000
-MANY = 2_000  # points beyond which t-SNE sees 50 principal components and takes fewer steps
+SOME = 500  # points beyond which t-SNE takes 500 steps instead of 1,000
+MANY = 2_000  # points beyond which t-SNE sees 50 principal components
 JUDGED = 1_000  # points up to which the trustworthiness is measured
 ABOVE = "your text"  # what the sentences of the workbench are labelled as, among others
 
@@ -46,7 +47,10 @@ ABOVE = "your text"  # what the sentences of the workbench are labelled as, amon
 class Options:
     unit: Annotated[Literal["tokens", "sentences"], Knob("What is a point")] = "tokens"
     layer: Annotated[int, Knob("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
-    method: Annotated[Literal["PCA", "t-SNE", "UMAP"], Knob("Method", info="UMAP needs the package umap-learn")] = "PCA"
+    method: Annotated[
+        Literal["PCA", "t-SNE", "UMAP"],
+        Knob("Method", info="t-SNE of 10,000 points takes a minute; UMAP needs umap-learn"),
+    ] = "PCA"
     pooling: Annotated[Pooling, Knob("A sentence's vector", info="the sum of the last four is for tokens too")] = "mean"
     dimensions: Annotated[Literal["2-D", "3-D"], Knob("Dimensions")] = "2-D"
     colour: Annotated[Literal["word", "position", "label"], Knob("Colour by")] = "word"
@@ -207,16 +211,21 @@ def lay_out(
         raise ExplorerError(f"{method} wants at least 4 points; there are {count}. Choose PCA, or add words.")
     if method == "UMAP":
         return umap(vectors, axes), ()
-    from sklearn.manifold import TSNE
+    return tsne(vectors, axes), ()
 
-    few = vectors
+
+def tsne(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n axes"]:
+    from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
+
+    count = len(vectors)
     if count > MANY:
         centre, found, _ = principal(vectors, 50)
-        few = (vectors - centre) @ found.T
-    perplexity = min(30.0, (count - 1) / 3)
-    steps = 1000 if count <= MANY else 500
-    made = TSNE(axes, perplexity=perplexity, init="pca", random_state=0, max_iter=steps)
-    return made.fit_transform(few.astype(np.float32)), ()
+        vectors = (vectors - centre) @ found.T
+    steps = 1000 if count <= SOME else 500
+    made = TSNE(axes, perplexity=min(30.0, (count - 1) / 3), init="pca", random_state=0, max_iter=steps)
+    with threadpool_limits(1):  # its threads wait for each other where other callers keep the cores busy
+        return np.asarray(made.fit_transform(vectors.astype(np.float32)))
 
 
 def umap(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n axes"]:

@@ -80,7 +80,8 @@ def around(checkpoint: Checkpoint, encoding: Encoding, position: int, options: O
     token, tokenizer = encoding.original_ids[position], checkpoint.tokenizer
     cosines, dots = (part.numpy() for part in engine.word_similarities(checkpoint, token))
     listed = np.arange(len(cosines)) < tokenizer.vocab_size
-    listed[[i for i in (*tokenizer.special_ids, token) if i < len(listed)]] = False
+    for left_out in (*tokenizer.special_ids, token):
+        listed[left_out] = False
     ranked = cosines if options.order == "cosine" else dots
     best = np.argsort(-np.where(listed, ranked, -np.inf), kind="stable")[: options.count]
     rows = tuple(Neighbour(tokenizer.show(int(i)), int(i), float(cosines[i]), float(dots[i])) for i in best)

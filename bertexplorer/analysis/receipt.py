@@ -75,12 +75,15 @@ def as_json(
 def as_python(analysis: ModuleType, checkpoint: Checkpoint, text: Text, options: Any) -> str:
     """A program that prints the same rows; run it in the folder of the project."""
     name = analysis.__name__.rpartition(".")[2]
-    hidden = f", hidden=({', '.join(map(repr, text.hidden))},)" if text.hidden else ""
-    given = f"Text({text.first!r}{f', {text.second!r}' if text.second else ''}{hidden})"
+    marked = {"hidden": text.hidden, "picked": text.picked}
+    spans = "".join(f", {kind}=({', '.join(map(repr, found))},)" for kind, found in marked.items() if found)
+    given = f"Text({text.first!r}{f', {text.second!r}' if text.second else ''}{spans})"
     changed = {
         f.name: getattr(options, f.name) for f in dataclasses.fields(options) if getattr(options, f.name) != f.default
     }
     settings = f", options={name}.Options({', '.join(f'{k}={v!r}' for k, v in changed.items())})" if changed else ""
+    uploaded = ", lines=lines" if getattr(options, "lines", "") else ""
+    read = f'lines = LineStore(settings.data_dir / "lines").load({options.lines!r}).lines' if uploaded else ""
     return "\n".join(
         [
             "# Run in the folder of BERT Explorer, with PYTHONPATH=. before python.",
@@ -88,13 +91,15 @@ def as_python(analysis: ModuleType, checkpoint: Checkpoint, text: Text, options:
             "import os",
             "",
             f"from bertexplorer.analysis import {name}",
-            f"from bertexplorer.model.text import {'Span, ' if hidden else ''}Text",
+            f"from bertexplorer.model.text import {'Span, ' if spans else ''}Text",
             "from bertexplorer.settings import Settings",
             "from bertexplorer.store.library import Library",
+            *(["from bertexplorer.store.lines import LineStore"] if uploaded else []),
             "",
-            "library = Library(Settings.from_env(os.environ))",
-            f"checkpoint = library.get({checkpoint.name!r}, precision={checkpoint.precision!r})",
-            f"result = {name}.run(checkpoint, {given}{settings})",
+            "settings = Settings.from_env(os.environ)",
+            f"checkpoint = Library(settings).get({checkpoint.name!r}, precision={checkpoint.precision!r})",
+            *([read] if uploaded else []),
+            f"result = {name}.run(checkpoint, {given}{settings}{uploaded})",
             f"for row in {name}.rows(result):",
             "    print(row)",
             "",

@@ -82,13 +82,12 @@ def names_of(keys: list[tuple[object, ...]]) -> list[str]:
 def one_scale(first: go.Figure, second: go.Figure) -> None:
     """Two figures of one kind put on one scale, where the x axis or a colour scale has its ends in both."""
     for name in ("xaxis", "xaxis2", "xaxis3"):
-        axes = [getattr(fig.layout, name, None) for fig in (first, second)]
-        ends = [axis.range if axis is not None else None for axis in axes]
-        if all(end is not None and all(isinstance(e, int | float) for e in end) for end in ends):
-            rising = ends[0][0] <= ends[0][1]
-            low, high = min(min(e) for e in ends), max(max(e) for e in ends)
+        axes = [axis for fig in (first, second) if (axis := getattr(fig.layout, name, None)) is not None]
+        ends = [end for axis in axes for end in axis.range or () if isinstance(end, int | float)]
+        if len(ends) == 4:
+            rising = axes[0].range[0] <= axes[0].range[1]
             for axis in axes:
-                axis.range = (low, high) if rising else (high, low)
+                axis.range = (min(ends), max(ends)) if rising else (max(ends), min(ends))
     for one, other in zip(first.data, second.data, strict=False):
         if one.type == other.type == "heatmap" and None not in (one.zmax, other.zmax, one.zmin, other.zmin):
             low, high = min(one.zmin, other.zmin), max(one.zmax, other.zmax)

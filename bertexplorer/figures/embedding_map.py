@@ -14,7 +14,7 @@ from bertexplorer.figures.style import MONO, ORANGE, SANS, TEXT, clip, finish, p
 PLOT = 440  # pixels: the map
 FAST = 1_000  # points beyond which the browser's graphics card draws them
 NAMED = 400  # points that may get a name
-BLUES = [[0.0, "#8fb8e2"], [0.5, "#2b6cb0"], [1.0, "#0c2f54"]]  # its light end reads on white
+BLUES = [[0.0, "#9cc3ea"], [1.0, "#1f5a9c"]]  # both ends read on white and on the dark page
 REST = "#7d8794"  # points of no group
 HUES = tuple(colour for colour in COLOURS if colour != ORANGE)  # that is for the chosen point
 SYMBOLS = ("circle", "diamond")  # when the hues are used up

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, safe
+from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, TEXT, safe
 
 PHONE = 312  # pixels across that a plot has at the least
 LETTER, LINE = 7.4, 17  # pixels: a character's width and a line's height at 13 px
 ROW = 21  # pixels: a line under a figure
-COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#7a4a1d")  # Okabe-Ito, yellow darkened
+COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#a0693a")  # Okabe-Ito, yellow darkened, and brown
 SIDES = ("top center", "bottom center", "middle right", "middle left")
 SMALL = 7  # pixels across: a marker that text may cover
 PAD = 0.08  # share of an axis that is left free at each end
@@ -108,7 +108,7 @@ def write_below(fig: go.Figure, lines: Sequence[tuple[str, str]], gap: int) -> i
     """(text, colour) line by line under the figure, *gap* pixels below it; returns how many pixels that takes."""
     for row, (text, colour) in enumerate(lines):
         fig.add_annotation(
-            text=text,
+            text=text if colour == TEXT else f'<span style="color:{colour}">{text}</span>',  # the page sets the others
             x=0,
             xref="paper",
             xanchor="left",

@@ -41,7 +41,7 @@ def draw(result: Search) -> go.Figure:
         box = {"x0": result.chance, "x1": result.chance, "y0": place - 0.18, "y1": place + 0.18}
         fig.add_shape(type="line", line={"color": ORANGE, "width": 3}, **box)
     fig.add_annotation(
-        text=f"Orange: two random sentences, {result.chance:.2f}",
+        text=f'<span style="color:{ORANGE}">Orange: two random sentences, {result.chance:.2f}</span>',
         x=0,
         xref="paper",
         xanchor="left",
@@ -50,7 +50,7 @@ def draw(result: Search) -> go.Figure:
         yanchor="bottom",
         yshift=8,
         showarrow=False,
-        font={"size": 14, "color": ORANGE},
+        font={"size": 14},
     )
     fig.update_xaxes(
         range=[low, 1], fixedrange=True, nticks=6, title={"text": "cosine", "standoff": 4, "font": {"size": 14}}

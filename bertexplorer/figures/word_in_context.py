@@ -180,10 +180,10 @@ def say(result: WordInContext) -> str:
     if result.within is not None and result.between is not None:
         gap = result.within - result.between
         best = int(gap.argmax())
+        where = f"furthest apart {'in the input' if best == 0 else f'in layer {best}'} (by {gap[best]:.2f})"
         said.append(
             f"Occurrences of the same sense have {result.within[result.layer]:.2f}, of different senses "
-            f"{result.between[result.layer]:.2f}; the senses are furthest apart "
-            f"{'in the input' if best == 0 else f'in layer {best}'} (by {gap[best]:.2f})."
+            f"{result.between[result.layer]:.2f}; the senses are {where if gap[best] > 0.005 else 'apart in no layer'}."
         )
     off = result.static[np.triu_indices(count, 1)]
     if off.min() > 0.9999:

@@ -29,7 +29,7 @@ def initialise(module: nn.Module, seed: int, std: float = 0.02) -> None:
                     continue
                 done.add(id(parameter))
                 if parameter.layout != torch.strided:
-                    raise ExplorerError('Packed weights cannot be drawn anew. Load the checkpoint with precision="fp32".')
+                    raise ExplorerError("Packed weights cannot be drawn anew. Load the checkpoint in fp32.")
                 if isinstance(part, nn.LayerNorm):
                     parameter.fill_(1.0 if name == "weight" else 0.0)
                 elif name == "bias":
@@ -49,7 +49,9 @@ def fresh(
     family = BY_MODEL_TYPE[hf_config["model_type"]]
     config = translate(family, hf_config)
     if tokenizer.vocab_size > config.vocab_size:
-        raise ExplorerError(f"The vocabulary has {tokenizer.vocab_size:,} pieces, the config {config.vocab_size:,} rows.")
+        raise ExplorerError(
+            f"The vocabulary has {tokenizer.vocab_size:,} pieces, the config {config.vocab_size:,} rows."
+        )
     encoder = Encoder(config)
     initialise(encoder, seed, hf_config.get("initializer_range", 0.02))
     bare = Checkpoint(

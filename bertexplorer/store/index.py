@@ -1,5 +1,6 @@
 """The index: vectors in a Qdrant database, in a folder of this machine or on a server, by the same calls."""
 
+import atexit
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -66,6 +67,7 @@ class Index:
         with self.lock:
             if self.client is not None:
                 self.client.close()
+                atexit.unregister(self.close)
             self.client = None
 
     @contextmanager
@@ -75,6 +77,7 @@ class Index:
             try:
                 if self.client is None:
                     self.client = self.connect()
+                    atexit.register(self.close)  # as Python ends the client can no longer close itself
                 yield self.client
             except ExplorerError:
                 raise

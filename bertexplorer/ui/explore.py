@@ -100,7 +100,8 @@ class Explore:
     def analyse(self, checkpoint: Checkpoint, state: State) -> Any:
         """The result of the view's analysis."""
         analysis, options = VIEWS[state.view].analysis, self.options(state)
-        needs, more = getattr(analysis, "NEEDS", ()), {}
+        needs: tuple[str, ...] = getattr(analysis, "NEEDS", ())
+        more: dict[str, Any] = {}
         if "lines" in needs and options.lines:
             more["lines"] = self.lines.load(options.lines).lines
         if "index" in needs:

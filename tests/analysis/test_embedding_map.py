@@ -80,8 +80,8 @@ def test_sentences_among_the_built_in_ones(mini: Checkpoint, reference: Referenc
     result = embedding_map.run(mini, text, options=Options(unit="sentences", layer=4))
     assert [p.label for p in result.points[:3]] == [ABOVE, ABOVE, BUILT_IN[0].label] and len(result.points) == 62
     assert result.source == "2 sentences of the text among 60 built-in ones" and result.chosen == 0
-    vectors = unit(np.stack([states(reference, p.text)[4].mean(axis=0) for p in result.points]))
-    np.testing.assert_allclose(result.nearness, vectors @ vectors[0], atol=1e-4)
+    vectors = unit(np.stack([states(reference, p.text)[4].mean(axis=0) for p in result.points[:20]]))
+    np.testing.assert_allclose(result.nearness[:20], vectors @ vectors[0], atol=1e-4)
     assert np.isnan(result.baseline)
 
 

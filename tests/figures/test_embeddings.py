@@ -1,6 +1,7 @@
 """The four views of vectors drawn: the result's own numbers, names that do not touch, tokens shown as typed."""
 
 import json
+import re
 from itertools import combinations
 from typing import Any
 
@@ -17,7 +18,7 @@ from bertexplorer.analysis.word_path import WordPath
 from bertexplorer.figures import embedding_map, search, word_in_context, word_path
 from bertexplorer.figures.scatter import PHONE, Name, around, beside, frame, touch
 from tests.figures.conftest import EVIL
-from tests.figures.test_draw import check
+from tests.figures.test_draw import parsed, strings
 
 SEED = np.random.default_rng(0)
 
@@ -83,6 +84,15 @@ def hits(count: int = 3, text: str = f"A line {EVIL} " + "long " * 40, **more: A
     found = tuple(Hit(i + 1, 7 + i, text, "law", 0.9 - i / 100) for i in range(count))
     given = {"built_in": True, "indexed": "", "notes": "", **more}
     return Search("q", found, 60, chance=0.4, layer=6, pooling="mean", **given)
+
+
+def check(fig: Any) -> None:
+    """No markup but line breaks and the colours of a line."""
+    whole = parsed(fig)
+    assert 300 <= whole["layout"]["height"] <= 9000 and whole["data"]
+    for text in strings(whole):
+        bare = re.sub(r'<br>|<extra></extra>|<span style="color:#[0-9a-f]{6}">|</span>', "", text)
+        assert "<" not in bare and ">" not in bare, text
 
 
 DRAWN = [
@@ -178,7 +188,7 @@ def test_embedding_map() -> None:
     assert embedding_map.draw(a_map(unit="sentences")).data[0].customdata[4] == {"set": {"point": 4}}
     colours = fig.data[0].marker.color
     assert colours[0] == colours[4] == colours[8] != colours[2] and colours[1] == embedding_map.REST
-    assert [t.text for t in fig.layout.annotations] == [
+    assert [re.sub("<.*?>", "", t.text) for t in fig.layout.annotations] == [
         "In colour: words that stand there twice or more",
         "Nearest to “&lt;img src=x onerror=1&gt;”, by cosine",
         "1.  0.70  w2",
