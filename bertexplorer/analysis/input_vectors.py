@@ -31,7 +31,7 @@ class InputVectors:
     parts: tuple[str, ...]  # in the order that they are added up
     vectors: tuple[Float[np.ndarray, " _"], ...]  # one a part; ELECTRA's are narrower until they are projected
     cosines: Float[np.ndarray, "p p"]  # between parts of one width; nan where widths differ
-    limit: float  # the number that is drawn darkest
+    limits: tuple[float, ...]  # for each part the number that is drawn darkest: one for all up to the sum
     others: int  # picked tokens that this result says nothing about
 
 
@@ -43,9 +43,11 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     found = {name: part[position].numpy() for name, part in engine.input_parts(checkpoint, encoding).items()}
     vectors = tuple(found.values())
     cosines = np.array([[cosine(a, b) for b in vectors] for a in vectors])
-    limit = float(np.percentile(np.abs(np.concatenate(vectors)), options.clip)) or 1.0
+    into = tuple(found).index("sum") + 1
+    groups = [np.concatenate(vectors[:into])] * into + list(vectors[into:])
+    limits = tuple(float(np.percentile(np.abs(group), options.clip)) or 1.0 for group in groups)
     token = checkpoint.tokenizer.show(encoding.ids[position])
-    return InputVectors(token, position, tuple(found), vectors, cosines, limit, max(0, len(encoding.picked) - 1))
+    return InputVectors(token, position, tuple(found), vectors, cosines, limits, max(0, len(encoding.picked) - 1))
 
 
 def cosine(a: Float[np.ndarray, " _"], b: Float[np.ndarray, " _"]) -> float:

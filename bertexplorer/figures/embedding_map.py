@@ -20,6 +20,7 @@ HUES = tuple(colour for colour in COLOURS if colour != ORANGE)  # that is for th
 SYMBOLS = ("circle", "diamond")  # when the hues are used up
 CHOSEN, RING = 20, 15  # pixels across
 FEW = 30  # tokens that all have a name in space
+CLOSE = 0.15  # share of the space within which only one name stands
 UNGROUPED = ("", "special")
 
 
@@ -155,6 +156,8 @@ def name_in_space(fig: go.Figure, result: EmbeddingMap, groups: Sequence[str]) -
     if result.options.unit == "tokens" and len(found) > FEW:
         found = found[: 0 if result.chosen is None else 1 + len(result.neighbours)]
     if found:
+        spans = np.maximum(np.ptp(result.places, axis=0), 1e-12)
+        found = [name for i, name in enumerate(found) if all(apart(name, other, spans) for other in found[:i])]
         places = np.array([name.place for name in found], dtype=float).round(4)
         fig.add_scatter3d(
             **dict(zip("xyz", places.T, strict=True)),
@@ -163,6 +166,10 @@ def name_in_space(fig: go.Figure, result: EmbeddingMap, groups: Sequence[str]) -
             textfont={"color": [name.colour for name in found], "size": 13, "family": family(result)},
             hoverinfo="skip",
         )
+
+
+def apart(one: Name, other: Name, spans: np.ndarray) -> bool:
+    return float(np.linalg.norm((one.place - other.place) / spans)) > CLOSE
 
 
 def family(result: EmbeddingMap) -> str:

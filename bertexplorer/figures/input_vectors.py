@@ -22,17 +22,21 @@ def draw(result: InputVectors) -> go.Figure:
         cols=1,
         row_heights=heights,
         vertical_spacing=GAP / inner,
-        subplot_titles=("each number: orange −, blue +", "cosine between them"),
+        subplot_titles=("numbers: orange −, blue +; LayerNorm on its own scale", "cosine between them"),
     )
     widest = max(len(vector) for vector in result.vectors)
-    padded = [[*v.round(4).tolist(), *[None] * (widest - len(v))] for v in result.vectors]
+    shades = [v / limit for v, limit in zip(result.vectors, result.limits, strict=True)]
+    padded, numbers = (
+        [[*v.round(4).tolist(), *[None] * (widest - len(v))] for v in lines] for lines in (shades, result.vectors)
+    )
     common = {"colorscale": SIGNED, "showscale": False, "ygap": 6}
     fig.add_heatmap(
         z=padded,
         y=list(range(len(names))),
-        zmin=-result.limit,
-        zmax=result.limit,
-        hovertemplate="dimension %{x}: %{z:.3f}<extra></extra>",
+        zmin=-1,
+        zmax=1,
+        customdata=numbers,
+        hovertemplate="dimension %{x}: %{customdata:.3f}<extra></extra>",
         **common,
         row=1,
         col=1,

@@ -11,7 +11,7 @@ from bertexplorer.figures.style import ACCENT, MONO, ORANGE, TEXT, clip, finish,
 
 DRAWN = 40  # units; of a longer text the strongest
 ROW, CELL = 24, 27  # pixels of a unit, as a bar and as a row of cells
-LETTERS = 12
+LETTERS = {"bars": 12, "columns": 9}  # of a unit's name: the columns need the width
 SHADES = [[0.0, "#eda063"], [0.5, "#f4f6f8"], [1.0, "#86b3e4"]]  # light enough for INK throughout
 INK = "#16202c"
 SHARES = ("attention", "rollout")  # methods without a sign, about no answer
@@ -61,7 +61,7 @@ def bars(result: Saliency) -> go.Figure:
     low, high = min(0.0, float(scores.min())), max(0.0, float(scores.max()))
     room = 0.27 * ((high - low) or 1.0)  # for the numbers
     fig.update_xaxes(range=[low - room * (low < 0), high + room], showticklabels=False, showgrid=False)
-    name_rows(fig, result, kept)
+    name_rows(fig, result, kept, LETTERS["bars"])
     fig.add_vline(x=0, line={"color": "rgba(138,148,163,0.6)", "width": 1})
     said = f"share of what {source(result)} takes in" if found.method in SHARES else f"{directions(result)}, in nats"
     above = heading(fig, said, result)
@@ -93,16 +93,16 @@ def columns(result: Saliency) -> go.Figure:
         )
     )
     names = [HEADINGS.get(found.method, found.method) for found in result.attributions]
-    fig.update_xaxes(side="top", tickvals=list(range(len(names))), ticktext=names, tickangle=0, tickfont={"size": 12})
+    fig.update_xaxes(side="top", tickvals=list(range(len(names))), ticktext=names, tickangle=0, tickfont={"size": 11})
     fig.update_xaxes(showgrid=False)
-    name_rows(fig, result, kept)
+    name_rows(fig, result, kept, LETTERS["columns"])
     above = 40 + heading(fig, f"per cent of each method's total<br>{directions(result)}", result, 38)
     return finish(fig, max(300, above + 16 + CELL * len(kept)), margin={"l": 8, "r": 8, "t": above, "b": 8})
 
 
-def name_rows(fig: go.Figure, result: Saliency, kept: Sequence[int]) -> None:
+def name_rows(fig: go.Figure, result: Saliency, kept: Sequence[int], letters: int) -> None:
     """The units on the y axis, the first one on top."""
-    labels = [safe(clip(result.units[i].label, LETTERS)) for i in kept]
+    labels = [safe(clip(result.units[i].label, letters)) for i in kept]
     ticks = {"tickvals": list(range(len(kept))), "ticktext": labels, "tickfont": {"family": MONO, "size": 13}}
     fig.update_yaxes(range=[len(kept) - 0.5, -0.5], showgrid=False, **ticks)
 

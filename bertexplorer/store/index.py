@@ -44,7 +44,7 @@ class Index:
                 self.forget(client, KEPT - 1)
                 size = models.VectorParams(size=vectors.shape[1], distance=models.Distance.COSINE)
                 client.create_collection(collection, vectors_config=size)
-                self.quicken(client, collection)
+            self.quicken(client, collection)
             for start in range(0, len(vectors), BATCH):
                 end = min(start + BATCH, len(vectors))
                 points = models.Batch(

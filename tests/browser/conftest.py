@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
+CUT_OFF = ("AbortError: signal is aborted", "Unexpected error Connection errored out")
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
     "--no-sandbox",
@@ -89,7 +90,14 @@ def page(browser: Browser, address: str, size: str) -> Iterator[Page]:
     context.set_default_timeout(15_000)
     page = context.new_page()
     wrong: list[str] = []
-    page.on("console", lambda m: wrong.append(f"console: {m.text}") if m.type == "error" else None)
+    left = [0.0]  # when the page was left last: gradio says on the console what that cut off
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "error" and not (message.text.startswith(CUT_OFF) and time.time() - left[0] < 5):
+            wrong.append(f"console: {message.text}")
+
+    page.on("request", lambda r: left.append(time.time()) or left.pop(0) if r.is_navigation_request() else None)
+    page.on("console", note)
     page.on("pageerror", lambda e: wrong.append(f"page: {e}"))
     page.on("request", lambda r: None if is_local(r.url, address) else wrong.append(f"request: {r.url}"))
     page.goto(address)

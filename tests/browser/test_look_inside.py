@@ -1,0 +1,139 @@
+"""The views of what happens inside: picked chips, figures that lead on, an upload, a comparison, at both sizes."""
+
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.steps import (
+    TEXT,
+    chip,
+    choose_view,
+    expect_message,
+    expect_said,
+    wait_until_idle,
+    write,
+)
+
+TIRED = "The animal didn't cross the street because it was too tired."
+
+
+def press_figure(page: Page, row: float, column: float) -> None:
+    """Press the first subplot at these shares of its height and width."""
+    area = page.locator("#figure .nsewdrag").first
+    box = area.bounding_box()
+    area.click(position={"x": column * box["width"], "y": row * box["height"]}, force=True)
+
+
+def test_a_chip_is_picked_and_a_tile_opens_its_head(page: Page) -> None:
+    choose_view(page, "Heads")
+    write(page, TIRED)
+    expect_said(page, "Each tile is a head")
+    chip(page, "it").click()
+    expect(chip(page, "it")).to_have_attribute("aria-pressed", "true")
+    expect_said(page, "“it” gives")
+    expect(page.locator("button.chip.tinted").first).to_be_visible()
+    press_figure(page, 2.5 / 6, 4.5 / 12)
+    expect_said(page, "In layer 3, head 5,")
+    expect(page.locator("#options-attention input[type=number]").first).to_have_value("3")
+    assert "picked=0%3A43-45" in page.url
+    wait_until_idle(page)
+    said = page.locator(".said").inner_text()
+    page.reload()
+    expect(page.locator(".said")).to_have_text(said)
+    expect(chip(page, "it")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_second_pick_needs_shift_and_special_tokens_can_be_picked(page: Page) -> None:
+    choose_view(page, "Heads")
+    page.locator("button.chip", has_text="[CLS]").click()
+    expect_said(page, "“[CLS]” gives")
+    chip(page, "france").click()
+    expect(page.locator("button.chip.picked")).to_have_count(1)
+    chip(page, "capital").click(modifiers=["Shift"])
+    expect(page.locator("button.chip.picked")).to_have_count(2)
+
+
+def test_heads_are_switched_off_by_pressing_them(page: Page) -> None:
+    choose_view(page, "Switchboard")
+    expect_said(page, "switched off, “paris” goes from")
+    off = page.locator("#options-switchboard textarea, #options-switchboard input[type=text]").first
+    press_figure(page, 1.5 / 6, 3.5 / 12)
+    expect(off).to_have_value("2·4")
+    expect_said(page, "With 2·4 switched off")
+    press_figure(page, 5.5 / 6, 0.5 / 12)
+    expect(off).to_have_value("2·4, 6·1")
+    press_figure(page, 1.5 / 6, 3.5 / 12)
+    expect(off).to_have_value("6·1")
+
+
+def test_bertviz_is_drawn_inside_its_frame(page: Page) -> None:
+    choose_view(page, "BertViz")
+    frame = page.frame_locator("#frame iframe")
+    expect(frame.locator("svg").first).to_be_visible()
+    expect(page.locator("#figure")).to_be_hidden()
+    choose_view(page, "Rollout and flow")
+    expect(page.locator("#frame iframe")).to_have_count(0)
+    expect(page.locator("#figure .main-svg").first).to_be_visible()
+
+
+def test_uploaded_lines_are_read_searched_and_remembered(page: Page, tmp_path: Path) -> None:
+    choose_view(page, "Search")
+    file = tmp_path / "lines.csv"
+    file.write_bytes(
+        "text;label\nDer Fluß ist tief.;Wasser\nThe river is deep.;water\n<img src=x>;html\n".encode("latin-1")
+    )
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Upload lines").click()
+    chooser.value.set_files(file)
+    expect_message(page, "3 lines from lines.csv: Latin-1, semicolons")
+    write(page, "A deep stream.")
+    expect_said(page, "“The river is deep.”")
+    wait_until_idle(page)
+    page.reload()
+    expect_said(page, "“The river is deep.”")
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(bytes(range(256)) * 4)
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Upload lines").click()
+    chooser.value.set_files(bad)
+    expect_message(page, "bad.txt is no text")
+    expect(page.locator(TEXT)).to_have_value("A deep stream.")
+
+
+def test_random_weights_stand_beside_the_answer(page: Page) -> None:
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_label("random weights").click()
+    expect(page.locator("#beside h3")).to_have_text("mini, random weights")
+    expect(page.locator("#beside .main-svg").first).to_be_visible()
+    expect(page.locator("#difference .main-svg").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    wait_until_idle(page)
+    page.reload()
+    expect(page.locator("#beside h3")).to_have_text("mini, random weights")
+    page.get_by_label("nothing").click()
+    expect(page.locator("#beside")).to_be_hidden()
+
+
+def test_another_text_and_another_checkpoint_stand_beside_the_answer(page: Page) -> None:
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_label("another text").click()
+    expect_message(page, "Type the other text")
+    box = page.locator("#other textarea, #other input").first
+    box.fill("The capital of Japan is [MASK].")
+    box.press("Enter")
+    expect(page.locator("#beside h3")).to_have_text("The capital of Japan is [MASK].")
+    page.get_by_label("another checkpoint").click()
+    box.fill("roberta")
+    box.press("Enter")
+    expect(page.locator("#beside h3")).to_have_text("roberta")
+    box.fill("nobody/has-this")
+    box.press("Enter")
+    expect_message(page, "nobody/has-this is not on this disk")
+
+
+def test_topics_are_walked_with_the_keyboard(page: Page) -> None:
+    page.locator("button.topic[aria-selected=true]").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("button.topic[aria-selected=true]")).to_have_text("Next sentence")
+    expect(page.locator("#question h2")).to_have_text("Does B follow A?")
+    expect(page.locator("button.topic[aria-selected=true]")).to_be_focused()
