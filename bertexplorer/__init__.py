@@ -31,6 +31,8 @@ engine/lens.py                the hidden state of every layer through the MLM he
 engine/inputs.py              the vectors that add up to the input of the first layer
 engine/neurons.py             the query and key vectors of every head
 engine/ablation.py            passes with heads switched off or replaced, many settings at once
+engine/vectors.py             vectors of sentences, words and tokens of many texts, only what is wanted kept
+engine/gradients.py           gradients of a prediction with respect to the word vectors, in fp32
 
 analysis/fill_mask.py         what the checkpoint would put in each blank, and how sure it is
 analysis/decoding.py          several masks filled four ways
@@ -51,6 +53,16 @@ analysis/alike.py             how far heads are apart, and a plane in which thos
 analysis/head_roles.py        what every head looks at, and which heads behave alike
 analysis/switchboard.py       heads switched off or replaced, each in turn too, and what the answer becomes
 analysis/bertviz.py           what BertViz's three views need, and no more than a browser can draw
+analysis/samples.py           plain sentences on ten topics, where a person has brought none
+analysis/vectors.py           sentence vectors, cosines, principal components, what random pairs score
+analysis/occurrences.py       where a word occurs in the text and in other sentences
+analysis/word_in_context.py   one word in several sentences: cosines layer by layer, senses apart or not
+analysis/word_path.py         the way of a word's vector through the layers, in one fixed plane
+analysis/embedding_map.py     tokens or sentences laid out by PCA, t-SNE or UMAP, with neighbours
+analysis/search.py            semantic search over lines
+analysis/attribution.py       six ways to say how much each token counts
+analysis/saliency.py          which tokens a prediction rests on
+analysis/referee.py           each method's order put to the test against random orders
 analysis/layers.py            when the answer forms: every layer through the MLM head
 analysis/words.py             words that a person names, scored in a blank
 analysis/receipt.py           a result as CSV, JSON and the Python that repeats it, and what exactly made it
@@ -75,10 +87,19 @@ figures/attention_flow.py     token by token and layer by layer, beside raw atte
 figures/head_roles.py         a cell for each head with what it does, or a map of heads
 figures/switchboard.py        a cell for each head to press, and the answer with and without
 figures/bertviz.py            BertViz's own scripts in one sandboxed document
+figures/scatter.py            points with names that do not touch
+figures/word_in_context.py    a cell for each pair of occurrences, and the cosine layer by layer
+figures/word_path.py          a line through the layers, and how far it gets from its start
+figures/embedding_map.py      points in a plane or in space, and the neighbours of one
+figures/search.py             the lines found, beside what two random sentences score
+figures/saliency.py           a bar for each token for or against the answer; several methods as columns
+figures/referee.py            deletion and insertion curves, random orders as a band
 figures/layers.py             a row for each layer, and the rank of words through them
 store/catalogue.py            the checkpoints that the picker offers, and what is known of each
 store/hub.py                  a checkpoint fetched by name, or a quick and plain answer why not
 store/library.py              a checkpoint by name: found, loaded once, shared, dropped when memory is short
+store/lines.py                an uploaded CSV, TSV or TXT as lines, kept under a hash of its content
+store/index.py                vectors in a Qdrant database, in a folder or on a server
 
 ui/quick.py                   gradio imported without the editor stubs that take half of its import time
 ui/launch.py                  the page put on its port, in its look
@@ -108,6 +129,12 @@ ui/tabs/attention_flow.py     view: where does a token come from?
 ui/tabs/head_roles.py         view: what does each head do?
 ui/tabs/switchboard.py        view: which heads does the answer need?
 ui/tabs/bertviz.py            view: what do the heads look like in BertViz?
+ui/tabs/word_in_context.py    view: where does this word live?
+ui/tabs/word_path.py          view: where does a word go on its way through the layers?
+ui/tabs/embedding_map.py      view: what lies near what?
+ui/tabs/search.py             view: which lines mean something like this?
+ui/tabs/saliency.py           view: which words mattered?
+ui/tabs/referee.py            view: which explanation holds?
 ui/tabs/layers.py             view: when does BERT make up its mind?
 cli.py                        every analysis as a command, its Options as flags, and the list of checkpoints
 __main__.py                   python -m bertexplorer

@@ -24,6 +24,10 @@ ALLOWED = {  # library -> the only parts that may import it
     "torch": {"model", "engine", "analysis", "training", "store"},
     "plotly": {"figures"},
     "bertviz": {"figures"},
+    "captum": {"analysis"},
+    "qdrant_client": {"store"},
+    "sklearn": {"analysis"},
+    "scipy": {"analysis"},
     "gradio": {"ui", "app"},
     "transformers": {"model"},
 }

@@ -22,7 +22,7 @@ def draw(result: InputVectors) -> go.Figure:
         cols=1,
         row_heights=heights,
         vertical_spacing=GAP / inner,
-        subplot_titles=("numbers: orange −, blue +; LayerNorm on its own scale", "cosine between them"),
+        subplot_titles=("each number: orange −, blue +", "cosine between them"),
     )
     widest = max(len(vector) for vector in result.vectors)
     shades = [v / limit for v, limit in zip(result.vectors, result.limits, strict=True)]
@@ -80,5 +80,5 @@ def say(result: InputVectors) -> str:
     return (
         f"For {quote(result.token)} at position {result.position}, vectors of these lengths are added up: {told}. The "
         f"sum, {lengths[into]:.1f} long, points most nearly the way of the {result.parts[closest]} vector (cosine "
-        f"{result.cosines[into, closest]:.2f}); LayerNorm makes it {lengths[into + 1]:.1f} long.{others}"
+        f"{result.cosines[into, closest]:.2f}); LayerNorm makes it {lengths[into + 1]:.1f} long (its colours have their own scale).{others}"
     )

@@ -21,7 +21,7 @@ def draw(result: Switchboard) -> go.Figure:
     bars(fig, result)
     lists(fig, result)
     names = (
-        "Press a head to switch it off or on.<br>Colour: bits without it (orange: the answer loses)",
+        "Press a head to switch it off or on.<br>Orange: the answer needs it. Blue: it is in the way",
         f"{'P(is next)' if result.target == 'is next' else 'P of ' + quote(safe(clip(result.target, 16)))}",
         "All heads on, and with those off" if result.after.candidates else "",
     )

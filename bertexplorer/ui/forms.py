@@ -7,6 +7,7 @@ from gradio.components import Component
 
 from bertexplorer.knobs import Setting, settings
 
+IN_A_ROW = 4  # choices side by side; more are a list to open
 AT_HAND = 3  # settings in sight; the others are folded
 
 
@@ -34,6 +35,8 @@ def form(options: type, name: str, visible: bool) -> Form:
 def component(setting: Setting) -> Component:
     knob = setting.knob
     common = {"label": knob.label, "info": knob.info or None, "min_width": 220}
+    if len(setting.choices) > IN_A_ROW:
+        return gr.Dropdown(list(setting.choices), value=setting.default, filterable=False, **common)
     if setting.choices:
         return gr.Radio(list(setting.choices), value=setting.default, **common)
     if setting.kind is bool:

@@ -60,6 +60,7 @@ def address(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactor
         **{key: value for key, value in os.environ.items() if key != "HF_HUB_OFFLINE"},
         "BERTEXPLORER_PORT": str(port),
         "BERTEXPLORER_MODELS": str(models),
+        "BERTEXPLORER_DATA": str(tmp_path_factory.mktemp("data")),
         "HF_ENDPOINT": "http://127.0.0.1:9",
         "HF_HUB_CACHE": str(tmp_path_factory.mktemp("hub")),
     }
@@ -90,13 +91,16 @@ def page(browser: Browser, address: str, size: str) -> Iterator[Page]:
     context.set_default_timeout(15_000)
     page = context.new_page()
     wrong: list[str] = []
-    left = [0.0]  # when the page was left last: gradio says on the console what that cut off
+    left: list[float] = []  # when the page was left
+    cut_off: list[float] = []  # when gradio said on the console that a request was cut off, as leaving does
 
     def note(message: ConsoleMessage) -> None:
-        if message.type == "error" and not (message.text.startswith(CUT_OFF) and time.time() - left[0] < 5):
+        if message.type == "error" and message.text.startswith(CUT_OFF):
+            cut_off.append(time.time())
+        elif message.type == "error":
             wrong.append(f"console: {message.text}")
 
-    page.on("request", lambda r: left.append(time.time()) or left.pop(0) if r.is_navigation_request() else None)
+    page.on("request", lambda r: left.append(time.time()) if r.is_navigation_request() else None)
     page.on("console", note)
     page.on("pageerror", lambda e: wrong.append(f"page: {e}"))
     page.on("request", lambda r: None if is_local(r.url, address) else wrong.append(f"request: {r.url}"))
@@ -107,6 +111,7 @@ def page(browser: Browser, address: str, size: str) -> Iterator[Page]:
     hurt, seen = page.evaluate("window.__pwn"), list(wrong)  # before closing, which aborts what is under way
     context.close()
     assert not seen
+    assert all(any(abs(at - gone) < 5 for gone in left[1:]) for at in cut_off), "a request was cut off"
     assert hurt is None
 
 
