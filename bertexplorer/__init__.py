@@ -29,7 +29,6 @@ engine/run.py                 how a pass is run: batches under a token budget, l
 engine/pairs.py               the logits of next-sentence prediction, for many pairs at once
 engine/lens.py                the hidden state of every layer through the MLM head
 engine/inputs.py              the vectors that add up to the input of the first layer
-engine/neurons.py             the query and key vectors of every head
 engine/ablation.py            passes with heads switched off or replaced, many settings at once
 engine/vectors.py             vectors of sentences, words and tokens of many texts, only what is wanted kept
 engine/gradients.py           gradients of a prediction with respect to the word vectors, in fp32

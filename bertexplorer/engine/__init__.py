@@ -7,9 +7,8 @@ if TYPE_CHECKING:
     from bertexplorer.engine.ablation import ablated_log_probs, ablated_next_sentence, mean_head_outputs
     from bertexplorer.engine.inputs import input_parts, word_similarities
     from bertexplorer.engine.lens import layer_log_probs
-    from bertexplorer.engine.neurons import queries_and_keys
     from bertexplorer.engine.pairs import next_sentence_logits
-    from bertexplorer.engine.passes import attentions, head_outputs, hidden_states, value_norms
+    from bertexplorer.engine.passes import attentions, head_outputs, hidden_states, queries_and_keys, value_norms
     from bertexplorer.engine.run import forward, masked_log_probs
     from bertexplorer.engine.vectors import sentence_vectors, token_vectors, word_vectors
 
@@ -44,7 +43,7 @@ MODULES = {
     "masked_log_probs": "run",
     "mean_head_outputs": "ablation",
     "next_sentence_logits": "pairs",
-    "queries_and_keys": "neurons",
+    "queries_and_keys": "passes",
     "sentence_vectors": "vectors",
     "token_vectors": "vectors",
     "value_norms": "passes",

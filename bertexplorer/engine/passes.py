@@ -60,32 +60,62 @@ def hidden_states(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "
     return torch.cat(look(checkpoint, encoding).forward(None).hidden).float().cpu()
 
 
+@torch.inference_mode()
 def attentions(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l h t t"]:
     """Softmax weights of every head; each row (who looks) sums to 1. fp32 on the CPU."""
-    return torch.stack([weights.cpu() for weights, _, _ in heads(checkpoint, encoding)])
+    return torch.stack([weigh(*entering).cpu() for entering in layers(checkpoint, encoding)])
 
 
+@torch.inference_mode()
 def head_outputs(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l h t k"]:
     """What each head gives before the output matrix mixes the heads. fp32 on the CPU."""
-    return torch.stack([(weights @ values).cpu() for weights, values, _ in heads(checkpoint, encoding)])
+    found = [weigh(layer, x, seen, turn) @ values(layer, x) for layer, x, seen, turn in layers(checkpoint, encoding)]
+    return torch.stack([output.cpu() for output in found])
 
 
+@torch.inference_mode()
 def value_norms(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l h t t"]:
     """‖α_ij f(x_j)‖ for every head, with f(x) = (x W_V + b_V) W_O: how much token j gives to token i, not only how much
     i looks at it (Kobayashi et al., 2020, "Attention is Not Only a Weight", eq. 3). fp32 on the CPU."""
     norms = []
-    for weights, values, mix in heads(checkpoint, encoding):
-        parts = mix.unflatten(1, (values.shape[0], -1)).permute(1, 2, 0)  # each head's share of W_O, h x k x d
-        norms.append((weights * (values @ parts).norm(dim=-1)[:, None, :]).cpu())
+    for layer, x, seen, angles in layers(checkpoint, encoding):
+        mix = layer.attention.output.weight.to_dense().float()
+        parts = mix.unflatten(1, (layer.attention.num_heads, -1)).permute(
+            1, 2, 0
+        )  # each head's share of W_O, h x k x d
+        lengths = (values(layer, x) @ parts).norm(dim=-1)
+        norms.append((weigh(layer, x, seen, angles) * lengths[:, None, :]).cpu())
     return torch.stack(norms)
 
 
-def heads(checkpoint: Checkpoint, encoding: Encoding) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """(weights h x t x t, values h x t x k, output matrix d x d) of each layer in fp32, from what entered it."""
-    encoder, inputs = checkpoint.encoder, look(checkpoint, encoding).inputs
-    with torch.inference_mode():
-        for module, x, (seen, angles) in zip(encoder.layers, inputs, encoder.surroundings(inputs[0]), strict=True):
-            layer = cast(Layer, module)
-            q, k, v = layer.attention.heads(layer.attention_norm(x) if layer.pre else x, angles)
-            weights = layer.attention.weigh(q.float(), k.float(), seen)
-            yield weights[0], v[0].float(), layer.attention.output.weight.to_dense().float()
+@torch.inference_mode()
+def queries_and_keys(
+    checkpoint: Checkpoint, encoding: Encoding
+) -> tuple[Float[Tensor, "l h t k"], Float[Tensor, "l h t k"]]:
+    """(queries, keys) as they are multiplied: softmax(q kᵀ / √k) gives `attentions`. In ModernBERT they are turned by
+    the rotary positions already, and some layers see a window only. fp32 on the CPU."""
+    pairs = [layer.attention.queries_keys(x, angles) for layer, x, _, angles in layers(checkpoint, encoding)]
+    queries, keys = (torch.cat(found).float().cpu() for found in zip(*pairs, strict=True))
+    return queries, keys
+
+
+def layers(
+    checkpoint: Checkpoint, encoding: Encoding
+) -> Iterator[tuple[Layer, Tensor, Tensor | None, tuple[Tensor, Tensor] | None]]:
+    """(layer, what its attention takes in, who may look at whom, rotary angles) for each layer."""
+    first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # what leaves the last layer is not wanted
+    encoder, inputs = checkpoint.encoder, look(checkpoint, encoding, first).inputs
+    for module, x, (seen, angles) in zip(encoder.layers, inputs, encoder.surroundings(inputs[0]), strict=True):
+        layer = cast(Layer, module)
+        yield layer, layer.attention_norm(x) if layer.pre else x, seen, angles
+
+
+def weigh(layer: Layer, x: Tensor, seen: Tensor | None, angles: tuple[Tensor, Tensor] | None) -> Float[Tensor, "h t t"]:
+    """The softmax weights of one layer in fp32."""
+    q, k = layer.attention.queries_keys(x, angles)
+    return layer.attention.weigh(q.float(), k.float(), seen)[0]
+
+
+def values(layer: Layer, x: Tensor) -> Float[Tensor, "h t k"]:
+    """The values of one layer's heads in fp32."""
+    return layer.attention.split(layer.attention.value(x))[0].float()

@@ -80,5 +80,6 @@ def say(result: InputVectors) -> str:
     return (
         f"For {quote(result.token)} at position {result.position}, vectors of these lengths are added up: {told}. The "
         f"sum, {lengths[into]:.1f} long, points most nearly the way of the {result.parts[closest]} vector (cosine "
-        f"{result.cosines[into, closest]:.2f}); LayerNorm makes it {lengths[into + 1]:.1f} long (its colours have their own scale).{others}"
+        f"{result.cosines[into, closest]:.2f}); LayerNorm makes it {lengths[into + 1]:.1f} long (its "
+        f"colours have their own scale).{others}"
     )

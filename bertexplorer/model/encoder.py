@@ -113,7 +113,7 @@ class Attention(nn.Module):
         keep_weights: bool,
         positions: Int[Tensor, " q"] | None,
     ) -> tuple[Float[Tensor, "b q d"], Float[Tensor, "b h q t"] | None, Float[Tensor, "b h q k"]]:
-        q, k, v = self.heads(x, angles, positions)
+        (q, k), v = self.queries_keys(x, angles, positions), self.split(self.value(x))
         if seen is not None and positions is not None:
             seen = seen[:, :, positions]
         dropout = self.dropout if self.training else 0.0
@@ -129,18 +129,18 @@ class Attention(nn.Module):
         context = change(context)
         return self.output(context.transpose(1, 2).flatten(2)), weights, context
 
-    def heads(
+    def queries_keys(
         self,
         x: Float[Tensor, "b t d"],
         angles: tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None,
         positions: Int[Tensor, " q"] | None = None,
-    ) -> tuple[Float[Tensor, "b h q k"], Float[Tensor, "b h t k"], Float[Tensor, "b h t k"]]:
-        """Queries (at *positions* only), keys and values of every head."""
-        q, k, v = self.split(self.query(pick(x, positions))), self.split(self.key(x)), self.split(self.value(x))
+    ) -> tuple[Float[Tensor, "b h q k"], Float[Tensor, "b h t k"]]:
+        """Queries (at *positions* only) and keys of every head, turned where positions are rotary."""
+        q, k = self.split(self.query(pick(x, positions))), self.split(self.key(x))
         if angles is not None:
             q = Rotary.turn(q, angles if positions is None else (angles[0][positions], angles[1][positions]))
             k = Rotary.turn(k, angles)
-        return q, k, v
+        return q, k
 
     @staticmethod
     def weigh(

@@ -10,9 +10,11 @@ from torch import nn
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint, translate
+from bertexplorer.model.config import HEAD_WORDS
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.heads import HEADS, MaskedLM
+from bertexplorer.model.names import published
 from bertexplorer.model.text import Tokenizer
 
 
@@ -72,12 +74,20 @@ def fresh(
 
 
 def with_heads(checkpoint: Checkpoint, heads: Sequence[str], *, seed: int) -> Checkpoint:
-    """The same with those of *heads* (names of HEADS) that it lacks, drawn at random; the encoder is shared."""
+    """The same with those of *heads* (names of HEADS) that it lacks, drawn at random; the encoder is shared.
+
+    Raises ExplorerError for a head that the family has no place for, since it could not be saved."""
     std = checkpoint.hf_config.get("initializer_range", 0.02)
+    family = BY_MODEL_TYPE[checkpoint.family]
     added: dict[str, nn.Module] = {}
     for offset, name in enumerate(heads):
         if name not in checkpoint.heads:
             head = HEADS[name](checkpoint.config)
+            if any(published(family, f"{name}.{key}") is None for key in head.state_dict()):
+                words = HEAD_WORDS.get(name, name)
+                raise ExplorerError(
+                    f"{checkpoint.name}: {checkpoint.family} has no {words} head. Choose a BERT checkpoint."
+                )
             initialise(head, seed + offset, std)
             if isinstance(head, MaskedLM) and checkpoint.config.tied:
                 head.output.weight = checkpoint.encoder.embeddings.words.weight

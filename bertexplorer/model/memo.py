@@ -42,6 +42,11 @@ class Memo:
                 self.kept.popitem(last=False)
         return value
 
+    def clear(self) -> None:
+        """Forget everything."""
+        with self.lock:
+            self.kept.clear()
+
     @property
     def num_bytes(self) -> int:
         return sum(size for _, size in self.kept.values())

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bertexplorer.engine.neurons import queries_and_keys
+from bertexplorer.engine import queries_and_keys
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
 from tests.eager import FAMILIES, eager

@@ -1,0 +1,90 @@
+"""Fresh weights are BERT's: a cut normal, zeros and ones; what they make is saved and loaded as any other."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.encoder import Encoder
+from bertexplorer.model.initialise import fresh, initialise, with_heads
+from bertexplorer.model.load import load
+from bertexplorer.model.save import save
+from bertexplorer.model.text import Tokenizer
+from tests.tiny import wordpiece
+
+SIZES = {"num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128, "max_position_embeddings": 64}
+
+
+@pytest.fixture
+def tokenizer() -> Tokenizer:
+    return Tokenizer(wordpiece(), max_tokens=64)
+
+
+def described(tokenizer: Tokenizer, **changes: object) -> dict[str, object]:
+    return {"model_type": "bert", "vocab_size": tokenizer.vocab_size, "hidden_size": 64, **SIZES, **changes}
+
+
+def test_the_distribution(tokenizer: Tokenizer) -> None:
+    made = fresh(described(tokenizer, initializer_range=0.1), tokenizer, ("masked_lm", "pooler"), seed=0)
+    for module in (*made.encoder.modules(), *made.heads["masked_lm"].modules()):
+        if isinstance(module, nn.LayerNorm):
+            assert (module.weight == 1).all() and (module.bias == 0).all()
+        elif isinstance(module, nn.Linear | nn.Embedding):
+            assert module.weight.abs().max() <= 0.2 and module.weight.mean().abs() < 0.02
+            if module.weight.numel() > 3000:
+                assert 0.08 < module.weight.std() < 0.1  # a normal of 0.1 cut at two deviations has 0.088
+            if isinstance(module, nn.Linear):
+                assert (module.bias == 0).all()
+    assert made.masked_lm.output.weight is made.encoder.embeddings.words.weight
+
+
+def test_a_seed_is_a_set_of_weights(tokenizer: Tokenizer) -> None:
+    one, again, other = (fresh(described(tokenizer), tokenizer, ("masked_lm",), seed=s) for s in (1, 1, 2))
+    for (name, a), b, c in zip(
+        one.encoder.named_parameters(), again.encoder.parameters(), other.encoder.parameters(), strict=True
+    ):
+        assert torch.equal(a, b) and (a.ndim == 1 or not torch.equal(a, c)), name
+
+
+def test_a_random_control_of_a_checkpoint(tiny) -> None:
+    checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
+    before = checkpoint.encoder.layers[0].attention.query.weight.clone()
+    initialise(checkpoint.encoder, 0)
+    assert not torch.equal(before, checkpoint.encoder.layers[0].attention.query.weight)
+    assert isinstance(checkpoint.encoder, Encoder) and (checkpoint.encoder.layers[0].attention_norm.weight == 1).all()
+
+
+def test_packed_weights_are_refused(tiny) -> None:
+    checkpoint = load(tiny("bert"), precision="bf16", device="cpu")
+    if checkpoint.encoder.layers[0].attention.query.weight.layout == torch.strided:
+        pytest.skip("nothing is packed on this machine")
+    with pytest.raises(ExplorerError, match="fp32"):
+        initialise(checkpoint.encoder, 0)
+
+
+def test_it_is_saved_and_loaded(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    made = fresh(described(tokenizer), tokenizer, ("masked_lm", "pooler", "next_sentence"), seed=0)
+    save(made, tmp_path)
+    again = load(tmp_path, precision="fp32", device="cpu")
+    assert set(again.heads) == {"masked_lm", "pooler", "next_sentence"}
+    ids = torch.tensor([tokenizer.encode("the cat sat").ids])
+    with torch.no_grad():
+        assert torch.equal(made.encoder.eval()(ids).last, again.encoder(ids).last)
+
+
+def test_heads_are_added_where_they_lack_and_only_there(tiny) -> None:
+    base = load(tiny("bert-base"), precision="fp32", device="cpu")
+    more = with_heads(base, ("masked_lm", "pooler", "next_sentence"), seed=0)
+    assert more.pooler is base.pooler and more.encoder is base.encoder and "masked_lm" not in base.heads
+    assert more.masked_lm.output.weight is base.encoder.embeddings.words.weight
+
+
+def test_what_cannot_be_made_is_told(tokenizer: Tokenizer, tiny) -> None:
+    with pytest.raises(ExplorerError, match="multiple"):
+        fresh(described(tokenizer, hidden_size=63), tokenizer, (), seed=0)
+    with pytest.raises(ExplorerError, match="pieces"):
+        fresh(described(tokenizer, vocab_size=10), tokenizer, (), seed=0)
+    with pytest.raises(ExplorerError, match="next-sentence"):
+        with_heads(load(tiny("roberta"), precision="fp32"), ("next_sentence",), seed=0)
