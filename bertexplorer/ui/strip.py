@@ -63,7 +63,7 @@ def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: floa
     )
     classes += " special" * special + " picked" * picked
     style = f' style="--p:{colour:.3f}"' if colour is not None and (picks or not masked) else ""
-    classes += " tinted" * bool(style) + " dark" * (bool(style) and (colour or 0) > 0.55)
+    classes += " tinted" * bool(style) + " deep" * (bool(style) and (colour or 0) > 0.55)
     hides = f"hidden: {checkpoint.tokenizer.show(encoding.original_ids[position])}, " if masked and not typed else ""
     if span is None or span.start == span.end or special:
         span = Span(TOKENS, position, position + 1)

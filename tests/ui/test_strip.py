@@ -55,8 +55,8 @@ def test_markup_is_escaped_in_chips_links_and_notes(mini) -> None:
 
 def test_colours_become_a_share_of_the_accent(mini) -> None:
     buttons = list(draw(mini, Text("The cat sat."), colours={1: 0.9, 2: 0.1}).iter("button"))
-    assert buttons[0].get("style") == "--p:0.900" and "dark" in buttons[0].get("class")
-    assert buttons[1].get("style") == "--p:0.100" and "dark" not in buttons[1].get("class")
+    assert buttons[0].get("style") == "--p:0.900" and "deep" in buttons[0].get("class")
+    assert buttons[1].get("style") == "--p:0.100" and "deep" not in buttons[1].get("class")
     assert buttons[2].get("style") is None
 
 
