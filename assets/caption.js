@@ -1,7 +1,9 @@
 // The figure's words for those who listen.
-watch("value", () => {
+const tell = () => {
   const figure = document.querySelector("#figure"), said = element.querySelector(".said");
   if (!figure || !said) return;
   figure.setAttribute("role", "img");
   figure.setAttribute("aria-label", said.textContent);
-});
+};
+new MutationObserver(tell).observe(element, { childList: true, subtree: true, characterData: true });
+tell();

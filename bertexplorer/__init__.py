@@ -19,6 +19,7 @@ model/families/roberta.py     RoBERTa, XLM-R and CamemBERT: positions start afte
 model/families/electra.py     ELECTRA: a generator that fills masks, a discriminator that spots replaced tokens
 model/families/distilbert.py  DistilBERT: half the layers, no segments and no pooler
 model/families/modernbert.py  ModernBERT: rotary positions, gated feed-forward, mostly local attention
+model/initialise.py           fresh weights: a whole checkpoint that has learnt nothing, or the heads that one lacks
 model/precision.py            what `auto` means on this machine, and what was used in the end
 model/packed.py               linear layers whose bf16 weights are put into oneDNN's order once
 model/load.py                 a folder -> Checkpoint, strictly
@@ -65,6 +66,28 @@ analysis/referee.py           each method's order put to the test against random
 analysis/layers.py            when the answer forms: every layer through the MLM head
 analysis/words.py             words that a person names, scored in a blank
 analysis/receipt.py           a result as CSV, JSON and the Python that repeats it, and what exactly made it
+
+training/objective.py         what the loop trains: an objective over batches, the losses of its tasks
+training/loop.py              a generator of what happened, step by step; saving and stopping are up to who iterates
+training/workers.py           a step's batches shared out among threads, each with gradients of its own
+training/optimiser.py         AdamW in groups, and the learning rate along the budget
+training/padding.py           like lengths together, so that next to nothing is padded
+training/commit.py            checkpoints that survive a crash, read only if whole
+training/events.py            what a run tells while it goes on, for programs and for people
+
+training/pretraining/command.py     begin, resume or lengthen a run; a signal ends it after a commit
+training/pretraining/run.py         a run is a folder: begun, gone on with, finished, told as events
+training/pretraining/spec.py        every setting of a run, as spec.json holds it
+training/pretraining/start.py       what a run trains: made, written into its commits, read again
+training/pretraining/sentences.py   plain text -> documents -> paragraphs -> sentences
+training/pretraining/corpus.py      text files -> token ids on the disk, mapped into memory
+training/pretraining/vocabulary.py  a WordPiece vocabulary trained on the text
+training/pretraining/examples.py    examples drawn on the fly, the same for the same seed and step
+training/pretraining/masking.py     which tokens are to be guessed, and what stands in their place
+training/pretraining/batches.py     examples -> padded tensors
+training/pretraining/objectives.py  masked words, the next sentence, the next word, the replaced token
+training/pretraining/heldout.py     documents never trained on, and the same masks over them always
+training/pretraining/measure.py     the held-out measure for any checkpoint
 
 figures/style.py              how figures look: one hue, numbers as people say them
 figures/difference.py         two results of one analysis, those numbers first that differ most

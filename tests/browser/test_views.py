@@ -23,7 +23,9 @@ def test_a_view_answers_its_examples(page: Page, tab) -> None:
         expect(page.locator(".said")).not_to_have_text(said)
         expect(page.locator("#message")).to_be_empty()
         said = page.locator(".said").inner_text()
-    assert page.locator("#figure .main-svg").first.bounding_box()["height"] >= 300
+    drawn = page.locator("#frame iframe" if tab.TITLE == "BertViz" else "#figure .main-svg").first
+    expect(drawn).to_be_visible()
+    assert drawn.bounding_box()["height"] >= 300
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     expect(page.locator("#figure")).to_have_attribute("aria-label", said)
 

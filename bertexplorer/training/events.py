@@ -1,0 +1,60 @@
+"""What a run tells while it goes on: a line of JSON for programs, the same in words for people."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+Event = dict[str, Any]  # always with "event", "time" (seconds since 1970), "stretch" and "step"
+
+
+class Log:
+    """The files events.jsonl and log.txt of a run's folder, appended to line by line."""
+
+    def __init__(self, folder: Path) -> None:
+        self.events = (folder / "events.jsonl").open("a", encoding="utf-8")
+        self.words = (folder / "log.txt").open("a", encoding="utf-8")
+
+    def write(self, event: Event) -> str:
+        """Append *event*; what was said of it."""
+        self.events.write(json.dumps(event) + "\n")
+        line = f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(event['time']))}  {say(event)}"
+        self.words.write(line + "\n")
+        self.events.flush()
+        self.words.flush()
+        return line
+
+    def close(self) -> None:
+        self.events.close()
+        self.words.close()
+
+
+def say(event: Event) -> str:
+    """An event in one line."""
+    rest = {k: v for k, v in event.items() if k not in ("event", "time", "stretch", "step")}
+    told = "  ".join(f"{k} {brief(v)}" for k, v in rest.items())
+    return f"{event['event']:<10} stretch {event['stretch']} step {event['step']:,}  {told}"
+
+
+def brief(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{k}={brief(v)}" for k, v in value.items())
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def read(folder: Path) -> list[Event]:
+    """The events of a run as if it had never been cut off: after a resume, steps that were done twice stand once.
+    A last line that was torn is left out."""
+    found: list[Event] = []
+    path = folder / "events.jsonl"
+    for line in path.read_text("utf-8").splitlines() if path.is_file() else []:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if event["event"] == "resumed":
+            found = [e for e in found if e["step"] <= event["step"]]
+        found.append(event)
+    return found

@@ -1,0 +1,152 @@
+"""The loop: a generator of what happened, step by step. Saving, evaluating and stopping are up to who iterates."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from time import monotonic, perf_counter
+from typing import Any
+
+import torch
+from torch import nn
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.objective import Batch, Loss
+from bertexplorer.training.optimiser import Learning, rate
+from bertexplorer.training.workers import Workers
+
+PATIENCE = 20  # steps in a row whose gradient is not finite, before giving up
+
+
+@dataclass
+class State:
+    """Where a run stands; with weights and the optimiser's moments all that is needed to go on exactly."""
+
+    stretch: int = 0
+    step: int = 0  # steps done since the run began; the data and the dropout of a step follow from seed and step
+    tokens: int = 0  # seen since the run began, without padding
+    seconds: float = 0.0  # spent since the run began
+    begun_step: int = 0  # the same when this stretch began: its learning rate counts from there
+    begun_seconds: float = 0.0
+    skipped: int = 0  # steps left out because their gradient was not finite
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long a stretch lasts: by steps (exactly repeatable) or by minutes (the clock decides)."""
+
+    steps: int = 0
+    minutes: float = 0.0
+
+    def share(self, state: State) -> float:
+        """How much of it is spent, 0 to 1."""
+        if self.steps:
+            return min(1.0, (state.step - state.begun_step) / self.steps)
+        return min(1.0, (state.seconds - state.begun_seconds) / (60 * self.minutes)) if self.minutes else 1.0
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """What one step did. Losses are means in nats over the step."""
+
+    step: int
+    rate: float
+    losses: dict[str, float]
+    right: dict[str, float]  # share of right answers, by task
+    counts: dict[str, int]
+    norm: float  # of the gradient, before clipping
+    tokens: int
+    padded: int
+    seconds: float
+    skipped: bool = False
+
+
+@dataclass
+class Window:
+    """Steps since the last line about them."""
+
+    steps: list[Stepped] = field(default_factory=list)
+    since: float = field(default_factory=monotonic)
+
+    def tell(self) -> dict[str, Any]:
+        """Means over the window; losses weighted by how many there were."""
+        steps, last = self.steps, self.steps[-1]
+        counts = {task: sum(s.counts.get(task, 0) for s in steps) for task in last.counts}
+        tokens = sum(s.tokens for s in steps)
+
+        def mean(kind: str, task: str) -> float:
+            return sum(getattr(s, kind)[task] * s.counts[task] for s in steps if s.counts.get(task)) / max(
+                1, counts[task]
+            )
+
+        return {
+            "loss": {task: mean("losses", task) for task in counts},
+            "accuracy": {task: mean("right", task) for task in counts},
+            "rate": last.rate,
+            "norm": sum(s.norm for s in steps) / len(steps),
+            "tokens_per_second": tokens / sum(s.seconds for s in steps),
+            "padding": 1 - tokens / sum(s.padded for s in steps),
+        } | ({"skipped": n} if (n := sum(s.skipped for s in steps)) else {})
+
+
+def train(
+    workers: Workers,
+    optimiser: torch.optim.Optimizer,
+    batches: Callable[[int], Sequence[Batch]],
+    state: State,
+    *,
+    learning: Learning,
+    budget: Budget,
+    seed: int,
+) -> Iterator[Stepped]:
+    """Train until the budget is spent, updating *state* and giving a Stepped after every step.
+
+    *batches* gives those of a step by its number. Raises ExplorerError if the gradient stays without finite numbers."""
+    for one in workers.copies:
+        one.modules.train()
+    parameters = [p for p in workers.objective.modules.parameters() if p.requires_grad]
+    failed = 0
+    clock = perf_counter()
+    while (share := budget.share(state)) < 1:
+        began = perf_counter()
+        torch.manual_seed(seed * 1_000_003 + state.step)  # dropout: a function of seed and step, as the data is
+        here = batches(state.step)
+        counts, losses = workers.gradients(here)
+        norm = float(nn.utils.clip_grad_norm_(parameters, learning.clip or float("inf")))
+        fine = isfinite(norm)
+        now = rate(share, learning)
+        if fine:
+            for group in optimiser.param_groups:
+                group["lr"] = now
+            optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+        failed = 0 if fine else failed + 1
+        if failed >= PATIENCE:
+            raise ExplorerError(f"The gradient of {failed} steps in a row was not finite. Lower the learning rate.")
+        tokens = sum(batch.tokens for batch in here)
+        state.step += 1
+        state.tokens += tokens
+        state.skipped += not fine
+        ended = perf_counter()
+        state.seconds += ended - clock  # with what the iterator did since the last step
+        clock = ended
+        yield Stepped(
+            step=state.step,
+            rate=now,
+            losses=means("total", losses, counts),
+            right=means("right", losses, counts),
+            counts=counts,
+            norm=norm,
+            tokens=tokens,
+            padded=sum(batch.ids.numel() for batch in here),
+            seconds=ended - began,
+            skipped=not fine,
+        )
+
+
+def means(kind: str, losses: Sequence[dict[str, Loss]], counts: dict[str, int]) -> dict[str, float]:
+    """Losses ("total") or right answers ("right") of each task over a step's batches."""
+    return {
+        task: sum(float(getattr(one[task], kind)) for one in losses if task in one) / count
+        for task, count in counts.items()
+        if count
+    }

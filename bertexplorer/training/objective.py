@@ -1,0 +1,67 @@
+"""What the loop trains: an objective over batches, and the losses of its tasks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+
+class Batch(Protocol):
+    """Examples as tensors; what else it holds is between it and its objective."""
+
+    @property
+    def ids(self) -> Tensor:
+        """Int[b t], padding included."""
+        ...
+
+    @property
+    def tokens(self) -> int:
+        """Without padding."""
+        ...
+
+    def to(self, device: torch.device) -> Self: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """One task on one batch: the sum of its losses in nats, how many they are, and how many answers were right."""
+
+    total: Float[Tensor, ""]
+    count: int
+    right: Int[Tensor, ""]
+
+    def detached(self) -> "Loss":
+        return Loss(self.total.detach(), self.count, self.right)
+
+
+Anything = TypeVar("Anything", bound=Batch, contravariant=True)
+
+
+class Objective(Protocol[Anything]):
+    """What the loop trains. A step's loss is the sum over tasks of weight x mean over all of the step's batches."""
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """Task -> weight."""
+        ...
+
+    @property
+    def modules(self) -> nn.ModuleDict: ...
+
+    def counts(self, batch: Anything) -> dict[str, int]:
+        """How many losses each task has in *batch*, before anything is computed."""
+        ...
+
+    def losses(self, batch: Anything) -> dict[str, Loss]: ...
+
+
+def cross_entropy(logits: Float[Tensor, "m v"], targets: Int[Tensor, " m"]) -> Loss:
+    """Summed in fp32, whatever the logits are in."""
+    logits = logits.float()
+    found = logits.detach()
+    best = found.amax(-1) == found.gather(-1, targets[:, None]).squeeze(-1)  # argmax is slower; a tie counts
+    return Loss(F.cross_entropy(logits, targets, reduction="sum"), len(targets), best.sum())

@@ -1,0 +1,44 @@
+"""AdamW in groups, and the learning rate along the budget."""
+
+from dataclasses import dataclass
+from math import cos, pi
+from typing import Annotated, Literal
+
+import torch
+from torch import nn
+
+from bertexplorer.knobs import Knob
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How the weights move."""
+
+    peak: Annotated[float, Knob("Learning rate", 0.0, 1.0, "at its highest")] = 4e-4
+    warmup: Annotated[float, Knob("Warm-up", 0.0, 1.0, "share of the budget in which the rate rises")] = 0.02
+    hold: Annotated[float, Knob("Hold", 0.0, 1.0, "share of the budget at the peak, before it falls")] = 0.0
+    decay: Annotated[Literal["linear", "cosine"], Knob("Decay")] = "linear"
+    final: Annotated[float, Knob("Final rate", 0.0, 1.0, "as a share of the peak")] = 0.01
+    weight_decay: Annotated[float, Knob("Weight decay", 0.0, 1.0, "not on biases and norms")] = 0.01
+    beta2: Annotated[float, Knob("Beta 2", 0.0, 0.99999)] = 0.98
+    clip: Annotated[float, Knob("Clip", 0.0, 1e6, "largest norm of the gradient; 0: no limit")] = 1.0
+
+
+def rate(share: float, learning: Learning) -> float:
+    """The learning rate at *share* (0 to 1) of the budget: up to the peak, held there, then down to peak x final."""
+    if share < learning.warmup:
+        return learning.peak * share / learning.warmup
+    down = 1 - learning.warmup - learning.hold
+    gone = min(1.0, max(0.0, (share - learning.warmup - learning.hold) / down)) if down > 0 else 0.0
+    left = 1 - gone if learning.decay == "linear" else (1 + cos(pi * gone)) / 2
+    return learning.peak * (learning.final + (1 - learning.final) * left)
+
+
+def adamw(modules: nn.Module, learning: Learning) -> torch.optim.AdamW:
+    """AdamW (Loshchilov & Hutter, 2019) over every parameter, those of one dimension without weight decay."""
+    parameters = [p for p in modules.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": learning.weight_decay},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=learning.peak, betas=(0.9, learning.beta2), eps=1e-6, fused=True)

@@ -1,0 +1,1 @@
+"""Pretraining: plain text -> examples drawn on the fly -> masked words, next sentences and their rivals."""

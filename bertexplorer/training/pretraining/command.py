@@ -1,0 +1,105 @@
+"""The command line of a pretraining run: begin, resume or lengthen it; a signal ends it after a commit."""
+
+import argparse
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import settings
+from bertexplorer.training.events import say
+from bertexplorer.training.pretraining import spec as specs
+from bertexplorer.training.pretraining.run import pretrain
+
+PLAIN = {  # what a Spec has beside its settings
+    "weights": "shares of files, by the beginning of their name: kids=3,books=0.2",
+    "start": "folder of the checkpoint to start from; left out: from scratch",
+    "vocabulary": "folder of the tokenizer, for a start from scratch; left out: one is trained on the text",
+    "heldout": "list of documents to hold out; left out: chosen from the text",
+    "cache": "folder for token ids",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command. Returns 0 (also after a stop by a signal), or 2 after an error told on stderr."""
+    given = parser().parse_args(arguments)
+    os.environ["TOKENIZERS_PARALLELISM"] = "true"  # this process has no one to share with
+    keep_memory()
+    asked: list[int] = []
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda number, _: asked.append(number))
+    try:
+        folder = Path(given.run)
+        prepare_folder(folder, given)
+        for event in pretrain(folder, lambda: bool(asked)):
+            sys.stdout.write(say(event) + "\n")
+            sys.stdout.flush()
+    except ExplorerError as error:
+        sys.stderr.write(f"bertexplorer: {error}\n")
+        return 2
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser("python -m bertexplorer.training.pretraining.command", description=__doc__)
+    made.add_argument("run", help="the run's folder; made if it is not there, gone on with if it is")
+    made.add_argument("--text", nargs="+", help="text files (.txt, .txt.xz) or folders of them")
+    made.add_argument("--stretch", action="store_true", help="append a stretch, with the settings given here changed")
+    for name, note in PLAIN.items():
+        made.add_argument(f"--{name}", help=note)
+    for group in specs.GROUPS.values():
+        for setting in settings(group):
+            note = f"{setting.knob.label} ({setting.default!r}) {setting.knob.info}".replace("%", "%%")
+            made.add_argument("--" + setting.name.replace("_", "-"), help=note, choices=setting.choices or None)
+    return made
+
+
+def prepare_folder(folder: Path, given: argparse.Namespace) -> None:
+    """Write spec.json for a new run or a new stretch. Raises ExplorerError for settings that a resume would ignore."""
+    names = [s.name for group in specs.GROUPS.values() for s in settings(group)]
+    values = {name: value for name in names if (value := getattr(given, name)) is not None}
+    plain: dict[str, Any] = {k: v for k in PLAIN if (v := getattr(given, k)) is not None}
+    if given.text:
+        plain["text"] = tuple(str(Path(t).resolve()) for t in given.text)
+    path = folder / "spec.json"
+    sizes = [s.name for s in settings(specs.Size) if s.name in values]
+    if sizes and plain.get("start"):
+        raise ExplorerError(f"The checkpoint has its own sizes; leave {', '.join(sizes)} out, or --start.")
+    if plain.get("start") and plain.get("vocabulary"):
+        raise ExplorerError("The checkpoint has its own vocabulary; leave out --vocabulary, or --start.")
+    if not path.is_file():
+        if not given.text:
+            raise ExplorerError(f"{folder} holds no run. To begin one, name its text: --text FILE …")
+        folder.mkdir(parents=True, exist_ok=True)
+        specs.save([specs.make(plain, values)], path)
+    elif given.stretch:
+        if fixed := [name for name in (*sizes, "start", "vocabulary", "heldout") if name in {**plain, **values}]:
+            raise ExplorerError(f"A stretch goes on with what the run began with; leave {', '.join(fixed)} out.")
+        stretches = specs.read(path)
+        specs.save([*stretches, specs.make(plain, values, stretches[-1])], path)
+    elif values or plain:
+        raise ExplorerError(
+            f"{folder} holds a run: it goes on with its own settings. To change {', '.join([*plain, *values])} from "
+            "here on, add --stretch; to begin anew, name another folder."
+        )
+
+
+def keep_memory() -> None:
+    """Have glibc keep freed memory: a step frees and takes the same 47 MB matrices a hundred times, and getting fresh
+    pages for them takes a sixth of its time."""
+    try:
+        tune = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):  # another C library
+        return
+    mmap_max, trim_threshold, top_pad = -4, -1, -2
+    tune(mmap_max, 0)
+    tune(trim_threshold, 2**31 - 1)
+    tune(top_pad, 64 << 20)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""Text files -> token ids on the disk, tokenised once and mapped into memory from then on."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha1, sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Tokenizer
+from bertexplorer.training.pretraining.sentences import documents, sentences
+
+FORMAT = 1
+PORTION = 2_000_000  # characters tokenised at a time
+IDENTITY = 200  # characters of a document that tell it from others
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """One text file as ids, s sentences in d documents, without [CLS] and [SEP]."""
+
+    name: str
+    ids: NDArray[Any]  # uint16, or int32 for a vocabulary beyond 65,536
+    sentences: NDArray[np.int64]  # s + 1 offsets into ids
+    documents: NDArray[np.int64]  # d + 1 offsets into sentences
+    hashes: NDArray[np.uint64]  # d of them, see `identity`
+
+    @property
+    def tokens(self) -> NDArray[np.int64]:
+        """Tokens of each document."""
+        return np.diff(self.sentences[self.documents])
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the tokenising of one file is."""
+
+    file: str
+    documents: int
+    tokens: int
+    done: bool = False
+
+
+def identity(paragraphs: Sequence[str]) -> int:
+    """The first 8 bytes of the SHA-1 of a document's first 200 characters (its lines joined by \\n)."""
+    return int.from_bytes(sha1("\n".join(paragraphs)[:IDENTITY].encode("utf-8")).digest()[:8], "big")
+
+
+def place(file: Path, tokenizer: Tokenizer, cache: Path) -> Path:
+    """Where *file*, tokenised so, lies: a folder named by the contents of both, so that neither can go stale."""
+    digest = sha256(f"{FORMAT} {IDENTITY} {tokenizer.whole.to_str()}".encode())
+    with file.open("rb") as opened:
+        while block := opened.read(1 << 20):
+            digest.update(block)
+    return cache / f"{file.name.partition('.')[0]}-{digest.hexdigest()[:16]}"
+
+
+def prepare(files: Sequence[Path], tokenizer: Tokenizer, cache: Path) -> Iterator[Progress | Shard]:
+    """Tokenise what is not in *cache* yet, telling how far it is, and give each file's Shard once it is there.
+
+    The tokenizers library uses every core if TOKENIZERS_PARALLELISM allows it. Raises ExplorerError for an unreadable
+    or empty file, or a full disk; what was cached before stays."""
+    for file in files:
+        target = place(file, tokenizer, cache)
+        if not target.is_dir():
+            partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+            try:
+                partial.mkdir(parents=True, exist_ok=True)
+                yield from build(file, tokenizer, partial)
+                os.replace(partial, target)
+            except OSError as error:
+                if not target.is_dir():  # else another process was quicker
+                    raise ExplorerError(
+                        f"The ids of {file.name} could not be written to {cache} ({error.strerror or error}). "
+                        "Free some room or name another folder; nothing else was changed."
+                    ) from error
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
+        yield read(target, file.name.partition(".")[0])
+
+
+def build(file: Path, tokenizer: Tokenizer, folder: Path) -> Iterator[Progress]:
+    """Write ids.npy, sentences.npy, documents.npy, hashes.npy and about.json into *folder*."""
+    dtype = np.uint16 if tokenizer.vocab_size <= 1 << 16 else np.int32
+    ids: list[NDArray[Any]] = []
+    lengths: list[int] = []
+    counts: list[int] = []
+    hashes: list[int] = []
+    tokens = 0
+    for portion in portions(documents(file)):
+        texts = [[s for paragraph in document for s in sentences(paragraph)] for document in portion]
+        encoded = iter(encode(tokenizer, [s for document in texts for s in document]))
+        for document, paragraphs in zip(texts, portion, strict=True):
+            pieces = [piece for _ in document if (piece := next(encoded))]
+            if pieces:
+                ids += [np.array(piece, dtype) for piece in pieces]
+                lengths += map(len, pieces)
+                counts.append(len(pieces))
+                hashes.append(identity(paragraphs))
+                tokens += sum(map(len, pieces))
+        yield Progress(file.name, len(counts), tokens)
+    if not counts:
+        raise ExplorerError(f"{file.name} holds no text. Give a file with one paragraph a line.")
+    np.save(folder / "ids.npy", np.concatenate(ids))
+    np.save(folder / "sentences.npy", np.cumsum([0, *lengths], dtype=np.int64))
+    np.save(folder / "documents.npy", np.cumsum([0, *counts], dtype=np.int64))
+    np.save(folder / "hashes.npy", np.array(hashes, dtype=np.uint64))
+    about = {"format": FORMAT, "file": file.name, "documents": len(counts), "sentences": len(lengths), "tokens": tokens}
+    (folder / "about.json").write_text(json.dumps(about, indent=1), "utf-8")
+    yield Progress(file.name, len(counts), tokens, done=True)
+
+
+def portions(read: Iterator[list[str]]) -> Iterator[list[list[str]]]:
+    """Documents in runs of about PORTION characters."""
+    held: list[list[str]] = []
+    size = 0
+    for document in read:
+        held.append(document)
+        size += sum(map(len, document))
+        if size >= PORTION:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def encode(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
+    """Ids of each text without [CLS] and [SEP]. A special token spelt out in a text is read as plain characters."""
+    whole = tokenizer.whole
+    before = whole.encode_special_tokens
+    whole.encode_special_tokens = True
+    try:
+        return [e.ids for e in whole.encode_batch_fast(texts, add_special_tokens=False)]
+    finally:
+        whole.encode_special_tokens = before
+
+
+def read(folder: Path, name: str) -> Shard:
+    """The Shard in *folder*, ids mapped and not read. Raises ExplorerError if a file of it is damaged."""
+    try:
+        parts = {p: np.load(folder / f"{p}.npy", mmap_mode="r") for p in ("ids", "sentences", "documents", "hashes")}
+        if parts["sentences"][-1] != len(parts["ids"]) or parts["documents"][-1] != len(parts["sentences"]) - 1:
+            raise ValueError("the files do not belong together")
+    except (OSError, ValueError, IndexError) as error:
+        raise ExplorerError(f"The cached ids in {folder} are damaged ({error}). Delete that folder.") from error
+    return Shard(name, parts["ids"], *(np.array(parts[p]) for p in ("sentences", "documents", "hashes")))

@@ -1,0 +1,186 @@
+"""The measure of pretraining: documents never trained on, and the same masks over them whatever the settings."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.heads import MaskedLM, NextSentence, Pooler
+from bertexplorer.model.text import Tokenizer
+from bertexplorer.training.objective import Objective
+from bertexplorer.training.pretraining.batches import Batch, Collator
+from bertexplorer.training.pretraining.corpus import Shard
+from bertexplorer.training.pretraining.examples import FOLLOWS, Example, Pool
+from bertexplorer.training.pretraining.masking import MASKED, RANDOM, SAME, Masking
+from bertexplorer.training.pretraining.objectives import CAUSAL, CausalLanguage, ReplacedTokens, run
+
+SEED = 2018
+LONG, SHORT = 128, 24  # tokens of a pair and of a single sentence
+KINDS = {MASKED: "mask", SAME: "same", RANDOM: "random"}
+
+
+def choose(shards: Sequence[Shard], count: int) -> NDArray[np.uint64]:
+    """The *count* smallest hashes over all documents: at random, but the same in any order of the files, and when
+    text is added most of them stay."""
+    hashes = np.unique(np.concatenate([s.hashes for s in shards]))
+    if len(hashes) <= count:
+        raise ExplorerError(
+            f"The text has {len(hashes):,} different documents; {count:,} were to be held out and nothing would be "
+            "left to learn from. Hold fewer out, or separate the documents by blank lines."
+        )
+    return hashes[:count]
+
+
+def write(hashes: NDArray[np.uint64], path: Path) -> None:
+    """One hash a line, 16 hexadecimal digits."""
+    path.write_text("".join(f"{int(h):016x}\n" for h in hashes), "ascii")
+
+
+def read(path: Path) -> NDArray[np.uint64]:
+    """The hashes of such a file, sorted. Raises ExplorerError if it is not one."""
+    try:
+        lines = path.read_text("ascii").split()
+        return np.array(sorted(int(line, 16) for line in lines), dtype=np.uint64)
+    except (OSError, ValueError, OverflowError) as error:
+        raise ExplorerError(f"{path} is no list of held-out documents ({error}); wanted one hash a line.") from error
+
+
+def split(shards: Sequence[Shard], hashes: NDArray[np.uint64]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+    """(to learn from, held out): for each shard, which documents."""
+    held = [np.isin(s.hashes, hashes) for s in shards]
+    return [~h for h in held], held
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Fixed batches. *pairs*: half of them true, half with a B of another document; *same*: wrong B's of the same
+    document; *short*: single sentences. 15 % chosen, 80/10/10."""
+
+    pairs: list[Batch]
+    same: list[Batch]
+    short: list[Batch]
+    unigram: dict[str, float]  # nats of the unigram model at the chosen positions of "pairs" and "short"
+    uniform: float  # ln V
+
+
+def fix(
+    shards: Sequence[Shard], held: Sequence[NDArray[Any]], tokenizer: Tokenizer, *, count: int, longest: int = LONG
+) -> HeldOut:
+    """Draw the held-out examples: *count* pairs of 128 tokens (*longest* if that is less), half as many with a wrong B
+    of the same document, and 3 x *count* sentences of at most 24. They depend on the held-out documents and the
+    vocabulary alone."""
+    room = min(LONG, longest) - 3
+    order = sorted(range(len(shards)), key=lambda i: shards[i].name)
+    pool = Pool([shards[i] for i in order], [1.0] * len(order), [held[i] for i in order])
+    draw = np.random.default_rng(SEED)
+    collator = Collator.of(tokenizer, Masking())
+    found: dict[str, list[Example]] = {"pairs": [], "same": []}
+    if pool.with_boundary >= 2:
+        found["pairs"] = [pool.pair(draw, room, "other" if i % 2 else "") for i in range(count)]
+        found["same"] = [pool.pair(draw, room, "same") for _ in range(count // 2)]
+    else:
+        found["pairs"] = [Example(pool.text(draw, room + 1)) for _ in range(count)]
+    found["short"] = [Example(pool.sentence(draw, SHORT - 2)) for _ in range(3 * count)]
+    batches = {name: collator.batches(group, 4096, draw) for name, group in found.items()}
+    counts = np.ones(tokenizer.vocab_size)  # add-one smoothing
+    for shard, out in zip(shards, held, strict=True):
+        counts += np.bincount(shard.ids, minlength=len(counts))
+        for document in np.flatnonzero(out):
+            begin, end = shard.sentences[shard.documents[document : document + 2]]
+            counts -= np.bincount(shard.ids[begin:end], minlength=len(counts))
+    nats = -np.log(counts / counts.sum())
+    unigram = {
+        name: float(np.concatenate([nats[b.targets.numpy()] for b in batches[name]]).mean())
+        for name in ("pairs", "short")
+    }
+    return HeldOut(batches["pairs"], batches["same"], batches["short"], unigram, log(len(counts)))
+
+
+@torch.no_grad()
+def evaluate(objective: Objective[Any], held: HeldOut, device: torch.device, *, bf16: bool) -> dict[str, float]:
+    """Losses in nats and accuracies 0 to 1 at the chosen positions of the held-out text, by kind; of next-sentence
+    prediction where there is a head; of replaced tokens over the pairs. A causal objective guesses each chosen token,
+    unmasked, from its left alone. The global random numbers stay as they are."""
+    modules, causal = objective.modules, isinstance(objective, CausalLanguage)
+    training = modules["encoder"].training  # the dict around them says nothing
+    modules.eval()
+    encoder = modules["generator" if "generator" in modules else "encoder"]
+    found: dict[str, float] = {}
+    try:
+        with torch.random.fork_rng(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=bf16):
+            for name, batches in (("pairs", held.pairs), ("short", held.short)):
+                rows = [guesses(encoder, cast(MaskedLM, modules["masked_lm"]), b.to(device), causal) for b in batches]
+                found |= scores(name, [r[0] for r in rows], [r[1] for r in rows], [b.kinds for b in batches])
+            if "next_sentence" in modules and not causal:
+                found |= next_sentence(modules, held, device)
+            if isinstance(objective, ReplacedTokens):
+                torch.manual_seed(SEED)
+                found |= replaced(objective, [b.to(device) for b in held.pairs])
+    finally:
+        modules.train(training)
+    return found
+
+
+def guesses(encoder: nn.Module, head: MaskedLM, batch: Batch, causal: bool) -> tuple[Tensor, Tensor]:
+    """(nats, right) at the chosen positions. A causal encoder guesses a token where the one before it stands."""
+    last = run(encoder, batch, batch.original, CAUSAL) if causal else run(encoder, batch, batch.ids)
+    logits: Float[Tensor, "m v"] = head(last.flatten(0, 1)[batch.chosen - int(causal)]).float()
+    nats = -logits.log_softmax(-1).gather(-1, batch.targets[:, None]).squeeze(-1)
+    return nats.cpu(), (logits.argmax(-1) == batch.targets).cpu()
+
+
+def scores(name: str, nats: list[Tensor], right: list[Tensor], kinds: list[Tensor]) -> dict[str, float]:
+    loss, hit, kind = torch.cat(nats), torch.cat(right).float(), torch.cat(kinds)
+    found = {f"{name}_loss": float(loss.mean()), f"{name}_accuracy": float(hit.mean()), f"{name}_count": len(loss)}
+    for number, word in KINDS.items():
+        if (here := kind == number).any():
+            found |= {
+                f"{name}_loss_{word}": float(loss[here].mean()),
+                f"{name}_accuracy_{word}": float(hit[here].mean()),
+            }
+    return found
+
+
+def replaced(objective: ReplacedTokens, batches: Sequence[Batch]) -> dict[str, float]:
+    """The discriminator against the generator's samples at the chosen positions."""
+    losses = [objective.losses(batch)["replaced"] for batch in batches]
+    count = sum(loss.count for loss in losses)
+    return {
+        "replaced_loss": sum(float(loss.total) for loss in losses) / count,
+        "replaced_accuracy": sum(int(loss.right) for loss in losses) / count,
+    }
+
+
+def next_sentence(modules: nn.ModuleDict, held: HeldOut, device: torch.device) -> dict[str, float]:
+    """Accuracy on true pairs, on wrong ones of another document, on wrong ones of the same; and of the first two
+    together (their halves are equal), which is what BERT reports. The inputs are masked, as in training."""
+
+    def share(batches: Iterable[Batch]) -> dict[int, list[bool]]:
+        by_label: dict[int, list[bool]] = {0: [], 1: []}
+        for batch in (b.to(device) for b in batches):
+            last = run(modules["encoder"], batch, batch.ids)
+            logits = cast(NextSentence, modules["next_sentence"])(cast(Pooler, modules["pooler"])(last))
+            for label, answer in zip(batch.labels.tolist(), logits.argmax(-1).tolist(), strict=True):
+                if label >= 0:
+                    by_label[label].append(label == answer)
+        return by_label
+
+    both, same = share(held.pairs), share(held.same)
+    if not both[FOLLOWS]:
+        return {}
+    every = both[0] + both[1]
+    return {
+        "nsp_accuracy": sum(every) / len(every),
+        "nsp_accuracy_true": float(np.mean(both[0])),
+        "nsp_accuracy_other": float(np.mean(both[1])),
+        "nsp_accuracy_same_document": float(np.mean(same[1])) if same[1] else 0.0,
+        "nsp_count": len(every),
+    }

@@ -1,0 +1,72 @@
+"""Masked language modelling (Devlin et al., 2019): which tokens are to be guessed, and what stands in their place."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import Tokenizer
+
+MASKED, SAME, RANDOM = 0, 1, 2  # kinds of chosen tokens
+
+
+@dataclass(frozen=True)
+class Masking:
+    """What happens to the tokens of an example."""
+
+    chosen: Annotated[float, Knob("Chosen", 0.01, 0.9, "share of the tokens that are to be guessed")] = 0.15
+    masked: Annotated[float, Knob("[MASK]", 0.0, 1.0, "share of the chosen that becomes [MASK]")] = 0.8
+    random: Annotated[float, Knob("Random", 0.0, 1.0, "share of the chosen that becomes a random piece")] = 0.1
+    whole_words: Annotated[bool, Knob("Whole words", info="all pieces of a word are chosen, or none")] = False
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """What masking must know of a tokenizer."""
+
+    mask_id: int
+    ordinary: NDArray[np.int64]  # ids that a random piece is drawn from: all but the special ones
+    continues: NDArray[np.bool_]  # by id: whether the piece continues a word
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> "Vocabulary":
+        size = tokenizer.vocab_size
+        spelt = [tokenizer.whole.id_to_token(i) or "" for i in range(size)]
+        if tokenizer.kind == "WordPiece":
+            continues = [piece.startswith(tokenizer.continuation) for piece in spelt]
+        else:
+            continues = [bool(piece) and piece[0] not in "Ġ▁" for piece in spelt]
+        special = tokenizer.special_ids
+        ordinary = np.array([i for i, piece in enumerate(spelt) if piece and i not in special], dtype=np.int64)
+        return cls(tokenizer.mask_id, ordinary, np.array(continues))
+
+
+def choose(
+    ids: NDArray[Any], fixed: NDArray[np.bool_], vocabulary: Vocabulary, masking: Masking, draw: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Which tokens of *ids* (b, t) are to be guessed: each token (or word) with probability *masking.chosen*, and one
+    of every row that would else have none. Never where *fixed* (special tokens, padding)."""
+    rows = np.arange(len(ids))[:, None]
+    starts = ~vocabulary.continues[ids] if masking.whole_words else np.ones(ids.shape, bool)
+    unit = np.cumsum(starts, axis=1) - 1  # pieces of one word share a number
+    chance = np.where(fixed, np.inf, draw.random(ids.shape)[rows, np.maximum(unit, 0)])
+    lowest = chance.min(axis=1, keepdims=True, initial=np.inf)
+    found: NDArray[np.bool_] = (chance < np.maximum(masking.chosen, np.nextafter(lowest, 2))) & ~fixed
+    return found
+
+
+def alter(
+    ids: NDArray[Any],
+    chosen: NDArray[np.bool_],
+    vocabulary: Vocabulary,
+    masking: Masking,
+    draw: np.random.Generator,
+) -> tuple[NDArray[Any], NDArray[np.int8]]:
+    """(*ids* with the chosen ones masked, replaced or left, what became of each: MASKED, SAME or RANDOM)."""
+    chance = draw.random(ids.shape)
+    others = vocabulary.ordinary[draw.integers(len(vocabulary.ordinary), size=ids.shape)]
+    kinds = np.where(chance < masking.masked, MASKED, np.where(chance < masking.masked + masking.random, RANDOM, SAME))
+    changed = np.where(kinds == MASKED, vocabulary.mask_id, np.where(kinds == RANDOM, others, ids))
+    return np.where(chosen, changed, ids), kinds.astype(np.int8)

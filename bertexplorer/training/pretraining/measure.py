@@ -1,0 +1,56 @@
+"""The held-out measure for any checkpoint; this is a command: FOLDER … --text … --heldout LIST."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.load import load
+from bertexplorer.training.pretraining import heldout
+from bertexplorer.training.pretraining.corpus import Shard, prepare
+from bertexplorer.training.pretraining.objectives import MaskedLanguage
+from bertexplorer.training.pretraining.run import CACHE
+from bertexplorer.training.pretraining.sentences import text_files
+
+
+def measure(folder: Path, text: Sequence[str], hashes: Path, *, count: int, cache: Path = CACHE) -> dict[str, float]:
+    """Losses in nats and accuracies of the checkpoint in *folder*, computed in fp32 (see `heldout.evaluate`), with the
+    floors. Raises ExplorerError if it has no fill-mask head, or none of the *text* is held out."""
+    checkpoint = load(folder, precision="fp32")
+    _ = checkpoint.masked_lm
+    found = prepare(text_files(text), checkpoint.tokenizer, cache)
+    shards = [shard for shard in found if isinstance(shard, Shard)]
+    held = heldout.split(shards, heldout.read(hashes))[1]
+    longest = checkpoint.config.max_positions
+    fixed = heldout.fix(shards, held, checkpoint.tokenizer, count=count, longest=longest)
+    objective = MaskedLanguage(checkpoint, pairs="next_sentence" in checkpoint.heads)
+    floors = {"uniform": fixed.uniform} | {f"unigram_{k}": v for k, v in fixed.unigram.items()}
+    return heldout.evaluate(objective, fixed, checkpoint.device, bf16=False) | floors
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print one line of JSON for each checkpoint. Returns 0, or 2 after an error told on stderr."""
+    parser = argparse.ArgumentParser("python -m bertexplorer.training.pretraining.measure", description=__doc__)
+    parser.add_argument("folder", nargs="+", help="folders with config.json, model.safetensors and a tokenizer")
+    parser.add_argument("--text", nargs="+", required=True, help="text files or folders, held-out documents among them")
+    parser.add_argument("--heldout", required=True, help="list of held-out documents")
+    parser.add_argument("--count", type=int, default=1000, help="pairs of 128 tokens; 3 x as many short sentences")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    given = parser.parse_args(arguments)
+    torch.set_num_threads(given.threads)
+    try:
+        for folder in given.folder:
+            found = measure(Path(folder), given.text, Path(given.heldout), count=given.count)
+            sys.stdout.write(json.dumps({"checkpoint": folder} | found) + "\n")
+    except ExplorerError as error:
+        sys.stderr.write(f"bertexplorer: {error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

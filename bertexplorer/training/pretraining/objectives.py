@@ -1,0 +1,100 @@
+"""What pretraining asks of an encoder: masked words, the next sentence, the next word, which token was replaced."""
+
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.encoder import Encoder
+from bertexplorer.model.forward import NO_CHANGE, Intervention
+from bertexplorer.model.heads import MaskedLM, NextSentence, Pooler, ReplacedToken
+from bertexplorer.training.objective import Loss, cross_entropy
+from bertexplorer.training.pretraining.batches import Batch
+
+CAUSAL = Intervention(causal=True)
+
+
+def run(encoder: nn.Module, batch: Batch, ids: Tensor, change: Intervention = NO_CHANGE) -> Float[Tensor, "b t d"]:
+    segments = batch.segments if cast(Encoder, encoder).config.num_segments > 1 else None
+    slow = ids.device.type == "cpu" and torch.is_autocast_enabled("cpu")  # the fused kernel in bf16, backwards
+    return encoder(ids, segments, batch.mask, intervention=change, attention=slow and torch.is_grad_enabled()).last
+
+
+class MaskedLanguage:
+    """Masked language modelling, and next-sentence or sentence-order prediction if *pairs* (Devlin et al., 2019)."""
+
+    def __init__(self, checkpoint: Checkpoint, *, pairs: bool, weight: float = 1.0) -> None:
+        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
+        self.pairs = pairs
+        self.weights = {"mlm": 1.0, "nsp": weight} if pairs else {"mlm": 1.0}
+
+    def counts(self, batch: Batch) -> dict[str, int]:
+        found = {"mlm": len(batch.chosen)}
+        return found | {"nsp": int((batch.labels >= 0).sum())} if self.pairs else found
+
+    def losses(self, batch: Batch) -> dict[str, Loss]:
+        last = run(self.modules["encoder"], batch, batch.ids)
+        head = cast(MaskedLM, self.modules["masked_lm"])
+        found = {"mlm": cross_entropy(head(last.flatten(0, 1)[batch.chosen]), batch.targets)}
+        if self.pairs and (two := batch.labels >= 0).any():
+            pooled = cast(Pooler, self.modules["pooler"])(last[two])
+            found["nsp"] = cross_entropy(cast(NextSentence, self.modules["next_sentence"])(pooled), batch.labels[two])
+        return found
+
+
+class CausalLanguage:
+    """Each token guessed from what stands to its left: the same encoder under a causal mask, targets shifted by one."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self.weights = {"causal": 1.0}
+        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
+
+    def counts(self, batch: Batch) -> dict[str, int]:
+        return {"causal": batch.tokens - len(batch.ids)}
+
+    def losses(self, batch: Batch) -> dict[str, Loss]:
+        last = run(self.modules["encoder"], batch, batch.original, CAUSAL)[:, :-1]
+        targets = batch.original[:, 1:]
+        real = torch.ones_like(targets, dtype=torch.bool) if batch.mask is None else batch.mask[:, 1:]
+        return {"causal": cross_entropy(cast(MaskedLM, self.modules["masked_lm"])(last[real]), targets[real])}
+
+
+class ReplacedTokens:
+    """A generator fills the masks, a discriminator finds its work among all tokens (ELECTRA, Clark et al., 2020).
+
+    The two share word, position and segment embeddings; the generator learns from its own MLM loss alone."""
+
+    def __init__(self, generator: Checkpoint, discriminator: Checkpoint, *, weight: float = 50.0) -> None:
+        theirs, own = discriminator.encoder.embeddings, generator.encoder.embeddings
+        own.words, own.positions, own.segments = theirs.words, theirs.positions, theirs.segments
+        generator.masked_lm.output.weight = theirs.words.weight
+        self.modules = nn.ModuleDict(
+            {
+                "encoder": discriminator.encoder,
+                "replaced_token": discriminator.replaced_token,
+                "generator": generator.encoder,
+                "masked_lm": generator.masked_lm,
+            }
+        )
+        self.weights = {"mlm": 1.0, "replaced": weight}
+
+    def counts(self, batch: Batch) -> dict[str, int]:
+        return {"mlm": len(batch.chosen), "replaced": batch.tokens}
+
+    def losses(self, batch: Batch) -> dict[str, Loss]:
+        last = run(self.modules["generator"], batch, batch.ids).flatten(0, 1)[batch.chosen]
+        logits = cast(MaskedLM, self.modules["masked_lm"])(last)
+        with torch.no_grad():
+            sampled = torch.multinomial(logits.float().softmax(-1), 1).squeeze(-1)
+            ids = batch.original.flatten().index_copy(0, batch.chosen, sampled).view_as(batch.original)
+            replaced = ids != batch.original
+        scores = cast(ReplacedToken, self.modules["replaced_token"])(run(self.modules["encoder"], batch, ids))
+        if batch.mask is not None:
+            scores, replaced = scores[batch.mask], replaced[batch.mask]
+        total = F.binary_cross_entropy_with_logits(scores.float(), replaced.float(), reduction="sum")
+        right = ((scores.detach() > 0) == replaced).sum()
+        flat = Loss(total, replaced.numel(), right)
+        return {"mlm": cross_entropy(logits, batch.targets), "replaced": flat}

@@ -1,0 +1,290 @@
+"""A pretraining run is a folder; it is begun, gone on with and finished here, and tells what happens as events.
+
+RUN/spec.json          every setting of every stretch
+RUN/heldout.txt        documents never trained on
+RUN/tokenizer/         the vocabulary
+RUN/events.jsonl       what happened, a JSON object a line; log.txt: the same in words
+RUN/commits/NAME/      weights, moments, state.json, manifest.json; model/ in it is what transformers loads
+RUN/snapshots/NAME/    weights kept for good, where asked for
+RUN/stop               put there by anyone, it ends the run after the step it is at, as SIGTERM and SIGINT do
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model import precision as precisions
+from bertexplorer.model.text import Tokenizer
+from bertexplorer.settings import ROOT
+from bertexplorer.training.commit import commit, newest
+from bertexplorer.training.events import Event, Log
+from bertexplorer.training.loop import Budget, State, Window, train
+from bertexplorer.training.optimiser import adamw
+from bertexplorer.training.pretraining import heldout
+from bertexplorer.training.pretraining import spec as specs
+from bertexplorer.training.pretraining.batches import Batch, Collator
+from bertexplorer.training.pretraining.corpus import Progress, Shard, prepare
+from bertexplorer.training.pretraining.examples import Bucket, Pool, buckets, examples
+from bertexplorer.training.pretraining.sentences import text_files
+from bertexplorer.training.pretraining.spec import Spec
+from bertexplorer.training.pretraining.start import Trained, again, begin, capture, export, restore, set_dropout
+from bertexplorer.training.pretraining.vocabulary import train_wordpiece
+from bertexplorer.training.workers import Workers
+
+CACHE = ROOT / "data" / "corpora"
+TELL = 15.0  # seconds between two lines about steps
+TEXT, MASKS = 1, 2  # streams of random numbers
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold the run's lock. Raises ExplorerError if another process has it; a crash lets go of it."""
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ExplorerError(f"The run in {folder} is going on in another process. Stop that one first.") from error
+        yield
+
+
+def pretrain(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
+    """Go on with the run in *folder*, whose spec.json is written, until its last stretch is done or *stop* says so.
+
+    Every event is appended to events.jsonl and log.txt, then given. Raises ExplorerError; commits stay whole."""
+    stretches = specs.read(folder / "spec.json")
+    threads = torch.get_num_threads()
+    with alone(folder):
+        (folder / "stop").unlink(missing_ok=True)
+        log = Log(folder)
+        run = Run(folder, stretches, lambda: stop() or (folder / "stop").exists())
+        try:
+            for event in run.events():
+                whole = {"event": event.pop("event"), "time": time.time()} | run.where() | event
+                log.write(whole)
+                yield whole
+        except Exception as error:
+            with suppress(OSError):  # of a full disk
+                log.write({"event": "failed", "time": time.time()} | run.where() | {"error": str(error)})
+            if isinstance(error, OSError):
+                raise ExplorerError(f"{folder}: {error}. Make room and resume; its commits are whole.") from error
+            raise
+        finally:
+            log.close()
+            torch.set_num_threads(threads)
+
+
+def cores() -> int:
+    """That this process may use, whatever OMP_NUM_THREADS says."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Run:
+    """A run while it is computed."""
+
+    def __init__(self, folder: Path, stretches: list[Spec], stop: Callable[[], bool]) -> None:
+        self.folder, self.stop = folder, stop
+        self.spec, self.stretch = stretches[-1], len(stretches) - 1
+        self.state = State()
+        self.threads = self.spec.running.threads or cores()
+        torch.set_num_threads(self.threads)
+        self.device = precisions.best_device()
+        self.bf16 = precisions.resolve(self.spec.running.precision, self.device) == torch.bfloat16
+
+    def where(self) -> Event:
+        return {"stretch": self.stretch, "step": self.state.step}
+
+    def events(self) -> Iterator[Event]:
+        tokenizer, shards = yield from self.read()
+        kept, held = heldout.split(shards, self.held_out(shards))
+        pool = Pool(shards, [self.spec.weight(s.name) for s in shards], kept)
+        if pool.with_boundary < 2 and self.spec.pairs != "none":
+            raise ExplorerError(
+                f"Documents of two sentences or more: {pool.with_boundary}; wanted 2, to draw a wrong next sentence. "
+                "Put blank lines between documents and add some, or choose an objective without pairs."
+            )
+        trained, source = self.trained(tokenizer)
+        optimiser = adamw(trained.objective.modules, self.spec.learning)
+        yield from self.resumed(trained, optimiser, source)
+        most = trained.checkpoints["model"].config.max_positions
+        parts = buckets(self.spec.drawing.lengths, most)
+        measure = heldout.fix(shards, held, tokenizer, count=self.spec.running.heldout_pairs, longest=most)
+        yield {
+            "event": "ready",
+            "documents": len(pool.shard),
+            "tokens": int(sum(s.tokens[k].sum() for s, k in zip(shards, kept, strict=True))),
+            "heldout_documents": int(sum(h.sum() for h in held)),
+            "precision": "bf16" if self.bf16 else "fp32",
+            "device": str(self.device),
+            "threads": self.threads,
+            "floors": {"uniform": measure.uniform} | {f"unigram_{k}": v for k, v in measure.unigram.items()},
+        }
+        yield from self.learn(trained, optimiser, self.batches(pool, parts, tokenizer), measure)
+
+    def read(self) -> Generator[Event, None, tuple[Tokenizer, list[Shard]]]:
+        """The text as ids, and the tokenizer that made them."""
+        files = [f for f in text_files(self.spec.text) if self.spec.weight(f.name) > 0]
+        tokenizer = self.tokenizer(files)
+        shards: list[Shard] = []
+        for found in prepare(files, tokenizer, Path(self.spec.cache or CACHE)):
+            if isinstance(found, Progress):
+                yield {"event": "reading", "file": found.file, "documents": found.documents, "tokens": found.tokens}
+            else:
+                shards.append(found)
+        return tokenizer, shards
+
+    def tokenizer(self, files: list[Path]) -> Tokenizer:
+        """The run's own, put into its folder when it begins."""
+        place = self.folder / "tokenizer"
+        most = self.spec.size.positions
+        if not place.is_dir():
+            aside = self.folder / ".tokenizer.partial"
+            aside.mkdir(exist_ok=True)
+            source = self.spec.start or self.spec.vocabulary
+            if source:
+                Tokenizer.from_folder(Path(source), max_tokens=most).save(aside)
+            else:
+                train_wordpiece(files, self.spec.size.pieces).save(str(aside / "tokenizer.json"))
+            aside.replace(place)
+        return Tokenizer.from_folder(place, max_tokens=most)
+
+    def held_out(self, shards: list[Shard]) -> NDArray[np.uint64]:
+        """The run's list, chosen or copied when it begins."""
+        place = self.folder / "heldout.txt"
+        if not place.is_file():
+            given = self.spec.heldout
+            found = heldout.read(Path(given)) if given else heldout.choose(shards, self.spec.running.heldout_documents)
+            heldout.write(found, place)
+        return heldout.read(place)
+
+    def trained(self, tokenizer: Tokenizer) -> tuple[Trained, Path | None]:
+        """The modules, and the commit that they come from."""
+        self.torn = [(path.name, wrong) for path, wrong in newest(self.folder / "commits") if wrong]
+        source = next((path for path, wrong in newest(self.folder / "commits") if not wrong), None)
+        trained = again(source, self.spec, self.device) if source else begin(self.spec, tokenizer, self.device)
+        set_dropout(trained.objective.modules, self.spec.running.dropout)
+        return trained, source
+
+    def resumed(self, trained: Trained, optimiser: torch.optim.Optimizer, source: Path | None) -> Iterator[Event]:
+        """Weights, moments and State of the commit, if there is one; a new stretch counts its budget from here."""
+        for name, wrong in self.torn:
+            yield {"event": "warning", "text": f"commit {name} is not whole ({wrong}) and is left aside"}
+        if source is None:
+            yield {"event": "begun"}
+            return
+        self.state, changed = restore(trained, optimiser, self.threads, source)
+        if new := self.state.stretch < self.stretch:
+            now = self.state
+            self.state = replace(now, stretch=self.stretch, begun_step=now.step, begun_seconds=now.seconds)
+        yield {"event": "resumed", "commit": source.name} | ({"new_stretch": True} if new else {})
+        if changed:
+            yield {"event": "warning", "text": f"the resume may not be exact: {'; '.join(changed)}"}
+
+    def batches(self, pool: Pool, parts: tuple[Bucket, ...], tokenizer: Tokenizer) -> Callable[[int], list[Batch]]:
+        """A step's number -> its batches: text and masks each follow from seed and step."""
+        spec, running = self.spec, self.spec.running
+        collator = Collator.of(tokenizer, spec.masking)
+
+        def drawn(step: int) -> list[Batch]:
+            turn = step % running.repeat_steps if running.repeat_steps else step
+            text = np.random.default_rng([running.seed, TEXT, turn])
+            masks = np.random.default_rng([running.seed, MASKS, turn if running.static else step])
+            found = examples(pool, parts, spec.pairs, spec.drawing, running.batch_tokens, text)
+            return collator.batches(found, running.piece_tokens, masks)
+
+        return drawn
+
+    def learn(
+        self,
+        trained: Trained,
+        optimiser: torch.optim.Optimizer,
+        batches: Callable[[int], list[Batch]],
+        measure: heldout.HeldOut,
+    ) -> Iterator[Event]:
+        """Steps, with evaluations and commits between them; the last of both at the end, whatever ends it."""
+        spec, running, state = self.spec, self.spec.running, self.state
+        workers = self.workers(trained)
+        yield from self.snapshot(trained)
+        if state.step == state.begun_step:
+            yield self.evaluated(trained, measure)
+        window = Window()
+        evaluated = committed = time.monotonic()
+        steps = train(
+            workers,
+            optimiser,
+            batches,
+            state,
+            learning=spec.learning,
+            budget=Budget(running.steps, running.minutes),
+            seed=running.seed,
+        )
+        stopped = False
+        for step in steps:
+            window.steps.append(step)
+            if time.monotonic() - window.since >= TELL:
+                yield {"event": "steps"} | self.so_far() | window.tell()
+                window = Window()
+            if state.step in spec.snapshot_steps:
+                yield from self.snapshot(trained)
+            if time.monotonic() - evaluated >= 60 * running.evaluate_minutes:
+                yield self.evaluated(trained, measure)
+                evaluated = time.monotonic()
+            if stopped := self.stop():
+                break
+            if time.monotonic() - committed >= 60 * running.commit_minutes:
+                yield self.commit(trained, optimiser)
+                committed = time.monotonic()
+        if window.steps:
+            yield {"event": "steps"} | self.so_far() | window.tell()
+        yield self.commit(trained, optimiser)
+        if not stopped:
+            yield self.evaluated(trained, measure)
+        yield {"event": "stopped" if stopped else "finished"} | self.so_far()
+
+    def workers(self, trained: Trained) -> Workers:
+        """One a core; one in all where computing draws random numbers, for which threads would race."""
+        running = self.spec.running
+        alone = self.device.type != "cpu" or running.dropout > 0 or running.objective == "replaced"
+        count = 1 if alone else self.threads
+        torch.set_num_threads(self.threads // count)
+        return Workers(trained.objective, count, self.device, bf16=self.bf16)
+
+    def so_far(self) -> Event:
+        budget = Budget(self.spec.running.steps, self.spec.running.minutes)
+        return {"share": budget.share(self.state), "tokens": self.state.tokens, "hours": self.state.seconds / 3600}
+
+    def evaluated(self, trained: Trained, measure: heldout.HeldOut) -> Event:
+        began = time.monotonic()
+        found = heldout.evaluate(trained.objective, measure, self.device, bf16=self.bf16)
+        return {"event": "evaluated"} | self.so_far() | found | {"seconds": time.monotonic() - began}
+
+    def commit(self, trained: Trained, optimiser: torch.optim.Optimizer) -> Event:
+        began = time.monotonic()
+        running = self.spec.running
+        name = f"step-{self.state.step:09d}"
+        commit(
+            self.folder / "commits",
+            name,
+            lambda into: capture(trained, optimiser, self.state, self.threads, into, running.export),
+            keep=running.keep,
+        )
+        return {"event": "committed", "commit": name, "seconds": time.monotonic() - began}
+
+    def snapshot(self, trained: Trained) -> Iterator[Event]:
+        if self.state.step in self.spec.snapshot_steps:
+            name = f"step-{self.state.step:09d}"
+            commit(
+                self.folder / "snapshots",
+                name,
+                lambda into: export(trained, into, self.spec.running.export),
+                keep=10**6,
+            )
+            yield {"event": "snapshot", "name": name}

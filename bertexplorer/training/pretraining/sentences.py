@@ -1,0 +1,81 @@
+"""Plain text files -> documents -> paragraphs -> sentences, with a rule simple enough to be said in one line.
+
+A sentence ends at . ! or ? (with the quotes and brackets that close after it) before a space and anything but a small
+letter, unless the full stop belongs to an abbreviation or an initial. A paragraph always ends one.
+"""
+
+import lzma
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TextIO
+
+from bertexplorer.errors import ExplorerError
+
+END = re.compile(r"[.!?…][\"'”’)\]]*\s+(?=[^\sa-z])")
+ABBREVIATED = re.compile(
+    r"(?:^|[\s(\"“'‘\[])(?:[A-Z]|(?:[A-Za-z]\.)+[A-Za-z]|Mr|Mrs|Ms|Dr|St|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Jr|Sr|Hon|Messrs|Mme"
+    r"|Mt|Ft|No|Nos|Vol|vol|vs|cf|ca|pp|ed|eds|al|Inc|Ltd|Co|Corp|Fig|fig|Jan|Feb|Mar|Apr|Aug|Sept|Sep|Oct|Nov|Dec)$"
+)
+SUFFIXES = (".txt", ".txt.xz")
+
+
+def sentences(paragraph: str) -> Iterator[str]:
+    """The sentences of *paragraph*, in order; put together again (up to white space) they are the paragraph."""
+    start = 0
+    for end in END.finditer(paragraph):
+        if paragraph[end.start()] == "." and ABBREVIATED.search(paragraph, max(start, end.start() - 12), end.start()):
+            continue
+        yield paragraph[start : end.end()].rstrip()
+        start = end.end()
+    if rest := paragraph[start:].strip():
+        yield rest
+
+
+def documents(path: Path) -> Iterator[list[str]]:
+    """The documents of a .txt or .txt.xz file, each a list of paragraphs (one a line; blank lines between documents).
+
+    Raises ExplorerError if the file cannot be read, is not UTF-8 or is binary."""
+    try:
+        with opened(path) as lines:
+            yield from split(lines, path)
+    except UnicodeDecodeError as error:
+        raise ExplorerError(f"{path.name} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from error
+    except (lzma.LZMAError, EOFError) as error:
+        raise ExplorerError(f"{path.name} is not a whole .xz file ({error}). Copy it again.") from error
+    except OSError as error:
+        raise ExplorerError(f"{path} cannot be read ({error.strerror or error}).") from error
+
+
+def opened(path: Path) -> AbstractContextManager[TextIO]:
+    if path.suffix == ".xz":
+        return lzma.open(path, "rt", encoding="utf-8-sig", newline="\n")
+    return path.open(encoding="utf-8-sig", newline="\n")  # a lone \r ends no line
+
+
+def split(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
+    paragraphs: list[str] = []
+    for line in lines:
+        if "\0" in line:
+            raise ExplorerError(f"{path.name} is a binary file; wanted plain text, one paragraph a line.")
+        if text := line.strip():
+            paragraphs.append(text)
+        elif paragraphs:
+            yield paragraphs
+            paragraphs = []
+    if paragraphs:
+        yield paragraphs
+
+
+def text_files(given: Iterable[str | Path]) -> list[Path]:
+    """Files as they are named, folders as the text files in them, sorted. Raises ExplorerError if one is not there."""
+    found: list[Path] = []
+    for path in map(Path, given):
+        inside = sorted(p for p in path.iterdir() if p.name.endswith(SUFFIXES)) if path.is_dir() else [path]
+        if not inside or not all(p.is_file() for p in inside):
+            raise ExplorerError(f"{path} is no text file and no folder of them; wanted .txt or .txt.xz.")
+        found += inside
+    if len({p.name for p in found}) < len(found):
+        raise ExplorerError("Two of the text files have the same name. Rename one of them.")
+    return found

@@ -1,0 +1,152 @@
+"""What a pretraining run is told: text, where it starts from, and every setting, as it is written to spec.json."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob, build, settings
+from bertexplorer.training.optimiser import Learning
+from bertexplorer.training.pretraining.examples import Drawing, Pairs
+from bertexplorer.training.pretraining.masking import Masking
+
+FORMAT = 1
+Task = Literal["mlm+nsp", "mlm+order", "mlm", "causal", "replaced"]
+PAIRS: dict[str, Pairs] = {"mlm+nsp": "next", "mlm+order": "order"}  # the others read single texts
+
+
+@dataclass(frozen=True)
+class Size:
+    """A model started from scratch, and the vocabulary trained for it where none is given."""
+
+    layers: Annotated[int, Knob("Layers", 1, 48)] = 2
+    hidden: Annotated[int, Knob("Hidden size", 8, 4096)] = 128
+    heads: Annotated[int, Knob("Heads", 1, 128)] = 2
+    positions: Annotated[int, Knob("Longest input", 16, 8192, "tokens")] = 256
+    pieces: Annotated[int, Knob("Vocabulary", 100, 200_000, "pieces, where one is trained on the text")] = 8000
+
+
+@dataclass(frozen=True)
+class Running:
+    """How long, how often, on what."""
+
+    objective: Annotated[Task, Knob("Objective")] = "mlm+nsp"
+    steps: Annotated[int, Knob("Steps", 0, 100_000_000, "0: the minutes decide")] = 0
+    minutes: Annotated[float, Knob("Minutes", 0.0, 1_000_000.0)] = 10.0
+    batch_tokens: Annotated[int, Knob("Tokens of a step", 64, 10_000_000)] = 8192
+    piece_tokens: Annotated[
+        int, Knob("Tokens at a time", 64, 10_000_000, "a step's gradient is added up over such")
+    ] = 2048
+    repeat_steps: Annotated[
+        int, Knob("Repeat", 0, 100_000_000, "the text of so many steps comes again and again; 0: ever new")
+    ] = 0
+    static: Annotated[bool, Knob("Static masks", info="repeated text keeps its masks")] = False
+    pair_weight: Annotated[float, Knob("Weight of the pairs", 0.0, 100.0, "their loss beside the masked words'")] = 1.0
+    dropout: Annotated[float, Knob("Dropout", 0.0, 0.9)] = 0.0
+    seed: Annotated[int, Knob("Seed", 0, 2**31 - 1)] = 0
+    precision: Annotated[Literal["auto", "fp32", "bf16"], Knob("Precision")] = "auto"
+    threads: Annotated[int, Knob("Threads", 0, 1024, "0: all; the exact resume needs the same number")] = 0
+    heldout_documents: Annotated[int, Knob("Held-out documents", 2, 1_000_000)] = 1000
+    heldout_pairs: Annotated[int, Knob("Held-out pairs", 2, 1_000_000, "of 128 tokens, and as many short texts")] = 400
+    evaluate_minutes: Annotated[float, Knob("Evaluate every", 0.0, 100_000.0, "minutes")] = 20.0
+    commit_minutes: Annotated[float, Knob("Commit every", 0.0, 100_000.0, "minutes")] = 15.0
+    keep: Annotated[int, Knob("Keep", 1, 1000, "newest commits")] = 2
+    export: Annotated[Literal["bf16", "fp32"], Knob("Exported weights")] = "bf16"
+    snapshots: Annotated[str, Knob("Snapshots", info="steps whose weights are kept for good, comma-separated")] = ""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One stretch of a run."""
+
+    text: tuple[str, ...]  # files and folders
+    weights: str = ""  # "kids=3, books=0.2": by the beginning of a file's name; 1 elsewhere, 0 leaves it out
+    start: str = ""  # a checkpoint's folder; "": from scratch, as `size` says
+    vocabulary: str = ""  # a folder with a tokenizer, for a start from scratch; "": trained on the text
+    heldout: str = ""  # a list of held-out documents; "": chosen from the text
+    cache: str = ""  # where token ids are kept
+    masking: Masking = field(default_factory=Masking)
+    drawing: Drawing = field(default_factory=Drawing)
+    learning: Learning = field(default_factory=Learning)
+    running: Running = field(default_factory=Running)
+    size: Size = field(default_factory=Size)
+
+    def __post_init__(self) -> None:
+        if self.masking.masked + self.masking.random > 1 + 1e-9:
+            raise ExplorerError("[MASK] and Random are shares of the chosen tokens; together they are above 1.")
+        if self.learning.warmup + self.learning.hold > 1 + 1e-9:
+            raise ExplorerError("Warm-up and Hold are shares of the budget; together they are above 1.")
+        if not self.running.steps and not self.running.minutes:
+            raise ExplorerError("Steps and Minutes are both 0; wanted a budget.")
+        _ = self.snapshot_steps, self.weight("")
+
+    @property
+    def pairs(self) -> Pairs:
+        return PAIRS.get(self.running.objective, "none")
+
+    @property
+    def snapshot_steps(self) -> tuple[int, ...]:
+        given = self.running.snapshots.replace(",", " ").split()
+        if not all(step.isdecimal() for step in given):
+            raise ExplorerError(f"Snapshots: got {self.running.snapshots!r}; wanted steps such as 0, 100, 1000.")
+        return tuple(map(int, given))
+
+    def weight(self, name: str) -> float:
+        """The weight of the file *name*: of the longest beginning that is given for it."""
+        found = {"": 1.0}
+        for part in filter(None, (p.strip() for p in self.weights.split(","))):
+            start, _, value = part.partition("=")
+            try:
+                found[start.strip()] = float(value)
+            except ValueError as error:
+                raise ExplorerError(f"Weights: got {part!r}; wanted name=number, such as books=0.2.") from error
+            if not 0 <= found[start.strip()] <= 1e6:
+                raise ExplorerError(f"Weights: got {part!r}; wanted a number from 0 to 1,000,000.")
+        return found[max((s for s in found if name.startswith(s)), key=len)]
+
+
+GROUPS: dict[str, Any] = {
+    f.name: f.default_factory
+    for f in fields(Spec)
+    if isinstance(f.default_factory, type)  # the Options of a Spec
+}
+
+
+def make(plain: Mapping[str, Any], values: Mapping[str, Any], before: Spec | None = None) -> Spec:
+    """A Spec from its *plain* fields (text, start, …) and flat *values* of all its settings, each checked; what is not
+    given is as in *before*, else the default. Raises ExplorerError for an unknown or unfit one."""
+    known = {s.name: group for group, options in GROUPS.items() for s in settings(options)}
+    if unknown := sorted(set(values) - set(known)):
+        raise ExplorerError(f"Unknown setting {', '.join(unknown)}; wanted {', '.join(known)}.")
+    groups: dict[str, Any] = {}
+    for name, options in GROUPS.items():
+        given = asdict(getattr(before, name)) if before else {}
+        groups[name] = build(options, given | {k: v for k, v in values.items() if known[k] == name})
+    rest = {f.name: getattr(before, f.name) for f in fields(Spec) if before and f.name not in GROUPS}
+    return Spec(**(rest | dict(plain) | groups))
+
+
+def save(stretches: list[Spec], path: Path) -> None:
+    """All stretches of a run, so that a torn write leaves the file as it was."""
+    aside = path.with_suffix(".partial")
+    aside.write_text(json.dumps({"format": FORMAT, "stretches": [asdict(s) for s in stretches]}, indent=1), "utf-8")
+    aside.replace(path)
+
+
+def read(path: Path) -> list[Spec]:
+    """The stretches of a run. Raises ExplorerError if *path* is none of ours."""
+    try:
+        held = json.loads(path.read_text("utf-8"))
+        if held["format"] != FORMAT:
+            raise ValueError(f"format {held['format']}")
+        found = []
+        for one in held["stretches"]:
+            flat = {k: v for group in GROUPS for k, v in one.pop(group).items()}
+            found.append(make({**one, "text": tuple(one["text"])}, flat))
+        return found
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, ExplorerError):
+            raise
+        raise ExplorerError(f"{path} is no description of a run ({error}). Name another folder.") from error

@@ -1,0 +1,165 @@
+"""What a run trains: made at its start, written into its commits, read from them again."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.initialise import fresh, with_heads
+from bertexplorer.model.load import load
+from bertexplorer.model.save import save
+from bertexplorer.model.text import Tokenizer
+from bertexplorer.training.loop import State
+from bertexplorer.training.objective import Objective
+from bertexplorer.training.pretraining.objectives import CausalLanguage, MaskedLanguage, ReplacedTokens
+from bertexplorer.training.pretraining.spec import Spec
+
+HEADS = {
+    "mlm+nsp": ("masked_lm", "pooler", "next_sentence"),
+    "mlm+order": ("masked_lm", "pooler", "next_sentence"),
+    "mlm": ("masked_lm",),
+    "causal": ("masked_lm",),
+    "replaced": ("replaced_token",),
+}
+MOMENTS = ("exp_avg", "exp_avg_sq", "step")
+GENERATOR = 4  # the generator is so many times narrower than the discriminator
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """The checkpoint that a run makes (and ELECTRA's generator beside it) and the objective over their modules."""
+
+    checkpoints: Mapping[str, Checkpoint]  # "model", and "generator" if there is one
+    objective: Objective[Any]
+
+
+def begin(spec: Spec, tokenizer: Tokenizer, device: torch.device) -> Trained:
+    """The start of a run: the checkpoint that *spec* names, heads that it lacks added; or random weights."""
+    task, seed = spec.running.objective, spec.running.seed
+    if spec.start:
+        if task == "replaced":
+            raise ExplorerError("Replaced-token detection starts from scratch here. Leave the checkpoint out.")
+        given = load(spec.start, precision="fp32", device=device)
+        return join({"model": with_heads(given, HEADS[task], seed=seed + 1)}, spec)
+    if task == "replaced":
+        small = config(spec, tokenizer, GENERATOR) | {"architectures": ["ElectraForMaskedLM"]}
+        generator = fresh(small, tokenizer, ("masked_lm",), seed=seed + 2, name="generator")
+        model = fresh(config(spec, tokenizer, 1), tokenizer, HEADS[task], seed=seed)
+        return join({"model": moved(model, device), "generator": moved(generator, device)}, spec)
+    return join({"model": moved(fresh(config(spec, tokenizer, 1), tokenizer, HEADS[task], seed=seed), device)}, spec)
+
+
+def again(folder: Path, spec: Spec, device: torch.device) -> Trained:
+    """The same structure from a commit's *folder*; its exact weights come with `restore`."""
+    task = spec.running.objective
+    given = {p.name: load(p, precision="fp32", device=device) for p in sorted(folder.iterdir()) if p.is_dir()}
+    given["model"] = with_heads(given["model"], HEADS[task], seed=spec.running.seed + 1)
+    return join(given, spec)
+
+
+def join(checkpoints: Mapping[str, Checkpoint], spec: Spec) -> Trained:
+    """Everything trainable, under the objective that *spec* names."""
+    task = spec.running.objective
+    model = checkpoints["model"]
+    objective: Objective[Any]
+    if task == "replaced":
+        if "generator" not in checkpoints or "replaced_token" not in model.heads:
+            raise ExplorerError("A run goes on with replaced-token detection only if it began so. Begin a new run.")
+        objective = ReplacedTokens(checkpoints["generator"], model)
+    elif "masked_lm" not in model.heads:
+        raise ExplorerError(f"{model.name} ({model.family}) has no fill-mask head and none can be added. Use BERT.")
+    elif task == "causal":
+        objective = CausalLanguage(model)
+    else:
+        objective = MaskedLanguage(model, pairs=spec.pairs != "none", weight=spec.running.pair_weight)
+    objective.modules.requires_grad_(True)
+    return Trained(checkpoints, objective)
+
+
+def moved(checkpoint: Checkpoint, device: torch.device) -> Checkpoint:
+    nn.ModuleList([checkpoint.encoder, *checkpoint.heads.values()]).to(device)
+    return replace(checkpoint, device=device)
+
+
+def config(spec: Spec, tokenizer: Tokenizer, narrower: int) -> dict[str, Any]:
+    """A config.json of *spec*'s size, the hidden size divided by *narrower*."""
+    size, task = spec.size, spec.running.objective
+    wide, heads = size.hidden // narrower, max(1, size.heads // narrower)
+    electra = {"model_type": "electra", "architectures": ["ElectraForPreTraining"], "embedding_size": size.hidden}
+    kind = "BertForPreTraining" if len(HEADS[task]) > 1 else "BertForMaskedLM"
+    return {
+        "vocab_size": tokenizer.vocab_size,
+        "hidden_size": wide,
+        "num_hidden_layers": size.layers,
+        "num_attention_heads": heads,
+        "intermediate_size": 4 * wide,
+        "max_position_embeddings": size.positions,
+        "hidden_act": "gelu",
+        "initializer_range": 0.02,
+        "layer_norm_eps": 1e-12,
+        "pad_token_id": tokenizer.pad_id,
+        "type_vocab_size": 2,
+        **(electra if task == "replaced" else {"model_type": "bert", "architectures": [kind]}),
+    }
+
+
+def set_dropout(modules: nn.Module, share: float) -> None:
+    """Dropout of *share* everywhere, attention weights included."""
+    for module in modules.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = share
+        elif isinstance(getattr(module, "dropout", None), float):
+            module.__dict__["dropout"] = share  # of Attention: a number
+
+
+def capture(
+    trained: Trained, optimiser: torch.optim.Optimizer, state: State, threads: int, folder: Path, dtype: str
+) -> None:
+    """Write what an exact resume needs (training.safetensors, state.json), and the checkpoints as anyone loads them."""
+    tensors: dict[str, Tensor] = {}
+    for name, parameter in trained.objective.modules.named_parameters():
+        tensors[f"weight.{name}"] = parameter.detach()
+        for moment in MOMENTS:
+            if moment in optimiser.state.get(parameter, {}):
+                tensors[f"{moment}.{name}"] = optimiser.state[parameter][moment]
+    save_file({k: v.cpu().contiguous() for k, v in tensors.items()}, folder / "training.safetensors")
+    (folder / "state.json").write_text(json.dumps(asdict(state) | machine(threads)), "utf-8")
+    export(trained, folder, dtype)
+
+
+def machine(threads: int) -> dict[str, Any]:
+    """What must be the same for a resume to be exact."""
+    return {"torch": torch.__version__, "threads": threads}
+
+
+def export(trained: Trained, folder: Path, dtype: str) -> None:
+    """Each checkpoint in a folder of its name, as transformers loads it."""
+    for name, checkpoint in trained.checkpoints.items():
+        described = {**checkpoint.hf_config, "dtype": "bfloat16" if dtype == "bf16" else "float32"}
+        save(replace(checkpoint, stored_dtype=DTYPES[dtype], hf_config=described), folder / name)
+
+
+def restore(trained: Trained, optimiser: torch.optim.Optimizer, threads: int, folder: Path) -> tuple[State, list[str]]:
+    """Put weights and moments back as `capture` found them. The State, and what may make the resume inexact."""
+    tensors = load_file(folder / "training.safetensors")
+    with torch.no_grad():
+        for name, parameter in trained.objective.modules.named_parameters():
+            if f"weight.{name}" not in tensors:
+                continue  # a head that this stretch adds
+            parameter.copy_(tensors[f"weight.{name}"])
+            if f"exp_avg.{name}" in tensors:
+                moments = {m: tensors[f"{m}.{name}"].to(parameter.device) for m in MOMENTS}
+                optimiser.state[parameter] = moments
+    held = json.loads((folder / "state.json").read_text("utf-8"))
+    now = machine(threads)
+    before = {key: held.pop(key) for key in now}
+    changed = [f"{key} was {before[key]}, is {now[key]}" for key in now if before[key] != now[key]]
+    return State(**held), changed

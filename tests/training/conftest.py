@@ -1,0 +1,77 @@
+"""A small text of random sentences, its ids, and runs over it that take a second."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bertexplorer.model.text import Tokenizer
+from bertexplorer.training.pretraining import spec as specs
+from bertexplorer.training.pretraining.corpus import Shard, prepare
+from bertexplorer.training.pretraining.spec import Spec
+from tests.tiny import WORDS, wordpiece
+
+LENGTHS = "24:0.4:0.5, 60:0.6:0.1"
+QUICK = {"steps": 6, "batch_tokens": 256, "piece_tokens": 100, "heldout_documents": 20, "heldout_pairs": 12}
+QUICK |= {"lengths": LENGTHS, "layers": 1, "hidden": 16, "heads": 2, "positions": 64, "pieces": 120, "threads": 2}
+
+
+def sentence(draw: np.random.Generator) -> str:
+    words = draw.choice(WORDS, size=draw.integers(3, 12))
+    return " ".join(words).capitalize() + draw.choice([".", "!", "?"])
+
+
+def document(draw: np.random.Generator) -> str:
+    lines = [" ".join(sentence(draw) for _ in range(draw.integers(1, 4))) for _ in range(draw.integers(2, 5))]
+    return "\n".join(lines)
+
+
+@pytest.fixture(scope="session")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of two files, 90 and 40 documents."""
+    folder, draw = tmp_path_factory.mktemp("texts"), np.random.default_rng(0)
+    for name, count in (("first", 90), ("second", 40)):
+        (folder / f"{name}.txt").write_text("\n\n".join(document(draw) for _ in range(count)) + "\n", "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Tokenizer:
+    return Tokenizer(wordpiece(), max_tokens=64)
+
+
+@pytest.fixture(scope="session")
+def shards(texts: Path, tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> list[Shard]:
+    cache = tmp_path_factory.mktemp("cache")
+    found = prepare(sorted(texts.iterdir()), tokenizer, cache)
+    return [shard for shard in found if isinstance(shard, Shard)]
+
+
+@pytest.fixture(scope="session")
+def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tiny WordPiece tokenizer."""
+    folder = tmp_path_factory.mktemp("vocabulary")
+    wordpiece().save(str(folder / "tokenizer.json"))
+    return folder
+
+
+@pytest.fixture
+def begin(texts: Path, vocabulary: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Settings -> the folder of a run that is about to begin."""
+
+    def made(name: str = "run", *, plain: dict[str, object] | None = None, **values: object) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        given = {"text": (str(texts),), "vocabulary": str(vocabulary), "cache": str(tmp_path / "cache")}
+        specs.save([specs.make({**given, **(plain or {})}, QUICK | values)], folder / "spec.json")
+        return folder
+
+    return made
+
+
+def add_stretch(folder: Path, **values: object) -> Spec:
+    stretches = specs.read(folder / "spec.json")
+    stretches.append(specs.make({}, values, stretches[-1]))
+    specs.save(stretches, folder / "spec.json")
+    return stretches[-1]

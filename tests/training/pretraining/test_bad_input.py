@@ -1,0 +1,120 @@
+"""What the command line and a run answer to what they cannot use; what was there before stays."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tokenizers
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.pretraining import heldout
+from bertexplorer.training.pretraining import spec as specs
+from bertexplorer.training.pretraining.command import main
+from bertexplorer.training.pretraining.corpus import Shard
+from bertexplorer.training.pretraining.run import pretrain
+
+Begin = Callable[..., Path]
+ONE = "The cat sat. The dog ran. A man was in the city.\n" * 20
+
+
+def test_one_document_has_no_wrong_next_sentence(begin: Begin, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text(ONE)
+    with pytest.raises(ExplorerError, match="nothing would be left|blank lines"):
+        list(pretrain(begin("a", plain={"text": (str(tmp_path / "one.txt"),)})))
+    (tmp_path / "two.txt").write_text("\n\n".join([ONE, "The nurse said so. It was good.", "He is a man. She is not."]))
+    plain = {"text": (str(tmp_path / "two.txt"),)}
+    with pytest.raises(ExplorerError, match="two sentences or more: 1; wanted 2"):
+        list(pretrain(begin("b", plain=plain, heldout_documents=2)))
+    assert list(pretrain(begin("c", plain=plain, heldout_documents=2, objective="mlm")))[-1]["event"] == "finished"
+
+
+def test_a_vocabulary_without_mask(begin: Begin, vocabulary: Path, tmp_path: Path) -> None:
+    text = (vocabulary / "tokenizer.json").read_text().replace("[MASK]", "[HIDE]")
+    (tmp_path / "tokenizer.json").write_text(text)
+    with pytest.raises(ExplorerError, match=r"no \[MASK\]"):
+        list(pretrain(begin(plain={"vocabulary": str(tmp_path)})))
+
+
+def test_a_checkpoint_of_another_vocabulary(begin: Begin, tiny_copy) -> None:
+    folder = tiny_copy("bert")
+    whole = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    whole.add_tokens([f"extra{i}" for i in range(50)])
+    whole.save(str(folder / "tokenizer.json"))
+    with pytest.raises(ExplorerError, match="different checkpoints"):
+        list(pretrain(begin(plain={"vocabulary": "", "start": str(folder)})))
+
+
+def test_checkpoints_that_cannot_learn_it(begin: Begin, tiny) -> None:
+    for name, task in (("distilbert", "mlm+nsp"), ("roberta", "mlm+nsp"), ("bert", "replaced")):
+        with pytest.raises(ExplorerError):
+            list(pretrain(begin(name, plain={"vocabulary": "", "start": str(tiny(name))}, objective=task)))
+
+
+def test_sizes_that_make_no_encoder(begin: Begin) -> None:
+    for number, values in enumerate(({"hidden": 17}, {"positions": 16})):
+        with pytest.raises(ExplorerError):
+            list(pretrain(begin(str(number), **values)))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"masked": 0.8, "random": 0.3}, "together"),
+        ({"warmup": 0.6, "hold": 0.6}, "together"),
+        ({"steps": 0, "minutes": 0}, "budget"),
+        ({"chosen": "nan"}, "Chosen"),
+        ({"objective": "x"}, "Objective"),
+        ({"snapshots": "a"}, "Snapshots"),
+        ({"steps": 1.5}, "Steps"),
+        ({"learning": 3}, "Unknown"),
+    ],
+)
+def test_settings_that_make_no_sense(values: dict[str, object], said: str) -> None:
+    with pytest.raises(ExplorerError, match=said):
+        specs.make({"text": ("a",)}, values)
+
+
+@pytest.mark.parametrize("weights", ["books", "books=x", "books=-1", "=inf", "a=nan"])
+def test_weights_that_are_none(weights: str) -> None:
+    with pytest.raises(ExplorerError, match="Weights"):
+        specs.make({"text": ("a",), "weights": weights}, {})
+
+
+def test_weights_go_to_the_longest_beginning() -> None:
+    spec = specs.make({"text": ("a",), "weights": "kids=3, kids_a=2, =0.5"}, {})
+    assert [spec.weight(n) for n in ("kids_b.txt", "kids_asp.txt", "wiki")] == [3, 2, 0.5]
+
+
+def test_the_command_line_tells_and_changes_nothing(begin: Begin, capsys, tmp_path: Path, tiny) -> None:
+    folder = begin()
+    before = (folder / "spec.json").read_bytes()
+    start = ["--start", str(tiny("bert"))]
+    for arguments, said in (
+        ([str(tmp_path / "none")], "holds no run"),
+        ([str(folder), "--peak", "1"], "add --stretch"),
+        ([str(folder), "--stretch", "--peak", "x"], "Learning rate"),
+        ([str(folder), "--stretch", *start], "began with"),
+        ([str(tmp_path / "new"), "--text", "x", *start, "--layers", "3"], "its own sizes"),
+        ([str(tmp_path / "new"), "--text", "x", *start, "--vocabulary", "y"], "its own vocabulary"),
+        ([str(tmp_path / "gone"), "--text", str(tmp_path / "gone.txt")], "no text file"),
+    ):
+        assert main(arguments) == 2
+        assert said in capsys.readouterr().err
+    assert (folder / "spec.json").read_bytes() == before
+    (folder / "spec.json").write_text("{}")
+    assert main([str(folder)]) == 2 and "no description of a run" in capsys.readouterr().err
+
+
+def test_held_out_lists(shards: list[Shard], tmp_path: Path) -> None:
+    chosen = heldout.choose(shards, 30)
+    assert (heldout.choose(shards[::-1], 30) == chosen).all() and len(set(chosen.tolist())) == 30
+    heldout.write(chosen, tmp_path / "list")
+    assert (heldout.read(tmp_path / "list") == chosen).all()
+    kept, held = heldout.split(shards, chosen)
+    assert sum(h.sum() for h in held) >= 30 and all((k ^ h).all() for k, h in zip(kept, held, strict=True))
+    with pytest.raises(ExplorerError, match="Hold fewer out"):
+        heldout.choose(shards, 130)
+    for text in ("xyz\n", "-1\n", "f" * 17, "é"):
+        (tmp_path / "bad").write_text(text)
+        with pytest.raises(ExplorerError, match="no list of held-out"):
+            heldout.read(tmp_path / "bad")

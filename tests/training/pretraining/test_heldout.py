@@ -1,0 +1,126 @@
+"""The measure: fixed whatever the settings, and what a plain computation over transformers gives."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Tokenizer
+from bertexplorer.training.pretraining import heldout
+from bertexplorer.training.pretraining.corpus import Shard
+from bertexplorer.training.pretraining.heldout import HeldOut
+from bertexplorer.training.pretraining.measure import main
+from bertexplorer.training.pretraining.objectives import CausalLanguage, MaskedLanguage
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def held(shards: list[Shard]) -> list[np.ndarray]:
+    return heldout.split(shards, heldout.choose(shards, 40))[1]
+
+
+@pytest.fixture(scope="module")
+def fixed(shards: list[Shard], held: list[np.ndarray], tokenizer: Tokenizer) -> HeldOut:
+    return heldout.fix(shards, held, tokenizer, count=30, longest=64)
+
+
+def test_it_is_the_same_in_any_order_of_files_and_of_held_out_text_alone(
+    shards: list[Shard], held: list[np.ndarray], fixed: HeldOut, tokenizer: Tokenizer
+) -> None:
+    again = heldout.fix(shards[::-1], held[::-1], tokenizer, count=30, longest=64)
+    for one, other in zip(fixed.pairs + fixed.same + fixed.short, again.pairs + again.same + again.short, strict=True):
+        assert torch.equal(one.ids, other.ids) and torch.equal(one.chosen, other.chosen)
+    assert again.unigram == pytest.approx(fixed.unigram)
+    known = [" ".join(map(str, ids)) for ids in documents_of(shards, held)]
+    for batch in fixed.pairs + fixed.same + fixed.short:
+        for row in batch.original.tolist():
+            first = row[1 : row.index(3)]
+            assert any(" ".join(map(str, first)) in ids for ids in known)
+    assert max(b.ids.shape[1] for b in fixed.pairs) <= 64 and max(b.ids.shape[1] for b in fixed.short) <= 24
+
+
+def documents_of(shards: list[Shard], kept: list[np.ndarray]) -> list[list[int]]:
+    found = []
+    for shard, held in zip(shards, kept, strict=True):
+        for number in np.flatnonzero(held):
+            begin, end = shard.sentences[shard.documents[number : number + 2]]
+            found.append(shard.ids[begin:end].tolist())
+    return found
+
+
+def test_the_unigram_model_is_counted_on_what_may_be_learnt(
+    shards: list[Shard], held: list[np.ndarray], fixed: HeldOut, tokenizer: Tokenizer
+) -> None:
+    counts = np.ones(tokenizer.vocab_size)
+    for ids in documents_of(shards, [~h for h in held]):
+        for token in ids:
+            counts[token] += 1
+    nats = [-np.log(counts[t] / counts.sum()) for b in fixed.short for t in b.targets.tolist()]
+    assert fixed.unigram["short"] == pytest.approx(np.mean(nats))
+    assert fixed.uniform == pytest.approx(np.log(tokenizer.vocab_size))
+
+
+def test_numbers_are_those_of_transformers(fixed: HeldOut, tiny) -> None:
+    checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
+    theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert"), attn_implementation="eager").eval()
+    found = heldout.evaluate(MaskedLanguage(checkpoint, pairs=True), fixed, CPU, bf16=False)
+    for name, batches in (("pairs", fixed.pairs), ("short", fixed.short)):
+        nats, right, kinds = [], [], []
+        for batch in batches:
+            mask = torch.ones_like(batch.ids) if batch.mask is None else batch.mask.long()
+            with torch.no_grad():
+                logits = theirs(batch.ids, attention_mask=mask, token_type_ids=batch.segments).prediction_logits
+            rows = logits.flatten(0, 1)[batch.chosen].log_softmax(-1)
+            targets = batch.original.flatten()[batch.chosen]
+            nats += (-rows[torch.arange(len(targets)), targets]).tolist()
+            right += (rows.argmax(-1) == targets).tolist()
+            kinds += batch.kinds.tolist()
+        assert found[f"{name}_loss"] == pytest.approx(np.mean(nats), abs=1e-4)
+        assert found[f"{name}_accuracy"] == pytest.approx(np.mean(right), abs=1e-6)
+        masked = [n for n, kind in zip(nats, kinds, strict=True) if kind == 0]
+        assert found[f"{name}_loss_mask"] == pytest.approx(np.mean(masked), abs=1e-4)
+    labels, answers = [], []
+    for batch in fixed.pairs:
+        mask = torch.ones_like(batch.ids) if batch.mask is None else batch.mask.long()
+        with torch.no_grad():
+            logits = theirs(batch.ids, attention_mask=mask, token_type_ids=batch.segments).seq_relationship_logits
+        answers += logits.argmax(-1).tolist()
+        labels += batch.labels.tolist()
+    assert sorted(labels) == [0] * 15 + [1] * 15
+    assert found["nsp_accuracy"] == pytest.approx(np.mean([a == b for a, b in zip(labels, answers, strict=True)]))
+    assert checkpoint.encoder.training is False
+
+
+def test_a_causal_objective_guesses_the_same_tokens_from_the_left(fixed: HeldOut, tiny) -> None:
+    checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
+    before = torch.random.get_rng_state()
+    found = heldout.evaluate(CausalLanguage(checkpoint), fixed, CPU, bf16=False)
+    assert torch.equal(before, torch.random.get_rng_state()) and "nsp_accuracy" not in found
+    batch = fixed.short[0]
+    first = int(batch.chosen[0])
+    row, place = divmod(first, batch.ids.shape[1])
+    with torch.no_grad():
+        left = checkpoint.encoder(batch.original[row : row + 1, :place], intervention=heldout.CAUSAL).last[0, -1]
+        wanted = -checkpoint.masked_lm(left).log_softmax(-1)[batch.targets[0]]
+    nats, _ = heldout.guesses(checkpoint.encoder, checkpoint.masked_lm, batch, True)
+    assert float(nats[0]) == pytest.approx(float(wanted), abs=1e-4)
+
+
+def test_the_command_measures_a_folder(texts: Path, shards: list[Shard], tiny, tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("bertexplorer.training.pretraining.measure.CACHE", tmp_path)
+    heldout.write(heldout.choose(shards, 40), tmp_path / "list")
+    common = ["--text", str(texts), "--heldout", str(tmp_path / "list"), "--count", "10"]
+    assert main([str(tiny("bert")), *common]) == 0
+    assert '"pairs_accuracy"' in capsys.readouterr().out
+    assert main([str(tiny("bert-base")), *common]) == 2
+    assert "fill-mask" in capsys.readouterr().err
+
+
+def test_nothing_held_out_in_the_text_is_told(shards: list[Shard], tokenizer: Tokenizer) -> None:
+    with pytest.raises(ExplorerError, match="no document"):
+        heldout.fix(shards, [np.zeros(len(s.hashes), bool) for s in shards], tokenizer, count=10)

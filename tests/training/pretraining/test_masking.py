@@ -1,0 +1,90 @@
+"""15 % chosen, 80/10/10, never a special token; whole words whole; one of every row at least."""
+
+import numpy as np
+import pytest
+
+from bertexplorer.model.text import Tokenizer
+from bertexplorer.training.pretraining.masking import MASKED, RANDOM, SAME, Masking, Vocabulary, alter, choose
+
+ROWS, TOKENS = 400, 40
+
+
+@pytest.fixture(scope="module")
+def vocabulary(tokenizer: Tokenizer) -> Vocabulary:
+    return Vocabulary.of(tokenizer)
+
+
+def rows(vocabulary: Vocabulary, tokens: int = TOKENS) -> tuple[np.ndarray, np.ndarray]:
+    """Random pieces between [CLS] and [SEP], the second half of the rows padded from the middle on."""
+    draw = np.random.default_rng(0)
+    ids = draw.choice(vocabulary.ordinary, size=(ROWS, tokens))
+    fixed = np.zeros(ids.shape, bool)
+    ids[:, 0], fixed[:, 0] = 2, True
+    ids[:, -1], fixed[:, -1] = 3, True
+    ids[ROWS // 2 :, tokens // 2 :], fixed[ROWS // 2 :, tokens // 2 :] = 0, True
+    return ids, fixed
+
+
+def within(count: int, trials: int, share: float) -> bool:
+    """Within five standard deviations of a binomial."""
+    return abs(count - trials * share) < 5 * np.sqrt(trials * share * (1 - share)) + 1e-9
+
+
+@pytest.mark.parametrize("share", [0.15, 0.4])
+def test_the_share_is_binomial_and_special_tokens_are_never_chosen(vocabulary: Vocabulary, share: float) -> None:
+    ids, fixed = rows(vocabulary)
+    chosen = choose(ids, fixed, vocabulary, Masking(chosen=share), np.random.default_rng(1))
+    assert not (chosen & fixed).any()
+    assert within(chosen.sum(), (~fixed).sum(), share)
+    assert within(chosen[:, 1].sum(), ROWS, share), "and everywhere in the row"
+
+
+def test_every_row_has_one(vocabulary: Vocabulary) -> None:
+    ids, fixed = rows(vocabulary, 4)
+    chosen = choose(ids, fixed, vocabulary, Masking(chosen=0.01), np.random.default_rng(1))
+    assert (chosen.sum(1) == 1).mean() > 0.9 and chosen.any(1).all()
+    empty = choose(ids, np.ones_like(fixed), vocabulary, Masking(), np.random.default_rng(1))
+    assert not empty.any(), "but not where there is nothing to choose"
+
+
+@pytest.mark.parametrize("mix", [(0.8, 0.1), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (0.3, 0.5)])
+def test_the_mix(vocabulary: Vocabulary, mix: tuple[float, float]) -> None:
+    ids, fixed = rows(vocabulary)
+    masking = Masking(chosen=0.5, masked=mix[0], random=mix[1])
+    chosen = choose(ids, fixed, vocabulary, masking, np.random.default_rng(1))
+    changed, kinds = alter(ids, chosen, vocabulary, masking, np.random.default_rng(2))
+    assert np.array_equal(changed[~chosen], ids[~chosen])
+    for kind, share in ((MASKED, mix[0]), (RANDOM, mix[1]), (SAME, 1 - sum(mix))):
+        assert within((kinds[chosen] == kind).sum(), chosen.sum(), share)
+    assert (changed[chosen & (kinds == MASKED)] == vocabulary.mask_id).all()
+    assert np.array_equal(changed[chosen & (kinds == SAME)], ids[chosen & (kinds == SAME)])
+    drawn = changed[chosen & (kinds == RANDOM)]
+    assert np.isin(drawn, vocabulary.ordinary).all()
+    if len(drawn) > 1000:
+        assert len(np.unique(drawn)) > 0.9 * len(vocabulary.ordinary)
+
+
+def test_special_tokens_are_never_drawn(vocabulary: Vocabulary, tokenizer: Tokenizer) -> None:
+    assert not set(vocabulary.ordinary.tolist()) & tokenizer.special_ids
+    assert len(vocabulary.ordinary) == tokenizer.vocab_size - len(tokenizer.special_ids)
+
+
+def test_whole_words_are_whole(vocabulary: Vocabulary) -> None:
+    ids, fixed = rows(vocabulary)
+    chosen = choose(ids, fixed, vocabulary, Masking(whole_words=True), np.random.default_rng(1))
+    assert not (chosen & fixed).any()
+    inside = vocabulary.continues[ids] & ~fixed
+    inside[:, 1:] &= ~fixed[:, :-1]
+    inside[:, 0] = False
+    after = np.argwhere(inside)
+    assert len(after) > 1000
+    for row, place in after:
+        assert chosen[row, place] == chosen[row, place - 1]
+    starts = ~inside & ~fixed
+    assert within(chosen[starts].sum(), starts.sum(), 0.15), "each word with the share's probability"
+
+
+def test_the_same_seed_gives_the_same(vocabulary: Vocabulary) -> None:
+    ids, fixed = rows(vocabulary)
+    first, again, other = (choose(ids, fixed, vocabulary, Masking(), np.random.default_rng(s)) for s in (1, 1, 2))
+    assert np.array_equal(first, again) and not np.array_equal(first, other)

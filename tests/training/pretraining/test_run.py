@@ -1,0 +1,226 @@
+"""A run that is stopped and gone on with is the run that never was; its checkpoints load anywhere."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.load import load
+from bertexplorer.training import events
+from bertexplorer.training.pretraining import heldout, run
+from bertexplorer.training.pretraining.run import pretrain
+from tests.conftest import ROOT
+from tests.training.conftest import add_stretch
+
+Begin = Callable[..., Path]
+
+
+def last(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(sorted((folder / "commits").iterdir())[-1] / "training.safetensors")
+
+
+def after(count: int) -> Callable[[], bool]:
+    """A stop that comes after *count* steps."""
+    asked = iter(range(10**6))
+    return lambda: next(asked) >= count - 1
+
+
+def kinds(folder: Path) -> list[str]:
+    return [e["event"] for e in events.read(folder)]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"dropout": 0.2, "whole_words": True, "threads": 1},
+        {"objective": "causal", "precision": "fp32"},
+        {"objective": "replaced", "hidden": 32, "heads": 4, "threads": 1},
+        {"objective": "mlm+order", "static": True, "repeat_steps": 2, "threads": 1},
+        {"objective": "mlm", "precision": "bf16", "decay": "cosine"},
+    ],
+    ids=str,
+)
+def test_stopped_and_resumed_is_uninterrupted_bit_for_bit(begin: Begin, values: dict[str, object]) -> None:
+    whole, parts = begin("whole", **values), begin("parts", **values)
+    list(pretrain(whole))
+    for steps in (2, 1, 99):
+        list(pretrain(parts, after(steps)))
+    one, other = last(whole), last(parts)
+    assert one.keys() == other.keys() and any(name.startswith("exp_avg") for name in one)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert kinds(whole)[-1] == kinds(parts)[-1] == "finished" and kinds(parts).count("stopped") == 2
+    first, second = ([e for e in events.read(f) if e["event"] == "evaluated"] for f in (whole, parts))
+    assert first[-1]["pairs_loss"] == second[-1]["pairs_loss"] and first[0]["step"] == 0
+
+
+def test_a_crash_between_commits_repeats_the_same_steps(begin: Begin) -> None:
+    whole, parts = begin("whole"), begin("parts")
+    list(pretrain(whole))
+    list(pretrain(parts, after(2)))
+    for event in pretrain(parts, after(99)):
+        if event["event"] == "resumed":
+            break  # as a crash: the steps since the commit are lost
+    list(pretrain(parts))
+    assert all(torch.equal(one, last(parts)[name]) for name, one in last(whole).items())
+
+
+def test_a_torn_commit_is_told_and_the_one_before_is_used(begin: Begin) -> None:
+    whole, folder = begin("whole"), begin("parts")
+    list(pretrain(whole))
+    list(pretrain(folder, after(2)))
+    list(pretrain(folder, after(2)))
+    torn = sorted((folder / "commits").iterdir())[-1] / "training.safetensors"
+    torn.write_bytes(torn.read_bytes()[:-100])
+    found = list(pretrain(folder))
+    assert [e["text"] for e in found if e["event"] == "warning"][0].startswith("commit step-000000004 is not whole")
+    assert next(e for e in found if e["event"] == "resumed")["step"] == 2
+    assert all(torch.equal(one, last(folder)[name]) for name, one in last(whole).items())
+
+
+def test_it_learns_and_what_it_wrote_loads_here_and_in_transformers(begin: Begin) -> None:
+    folder = begin(steps=60, peak=0.01, export="fp32", snapshots="0, 5")
+    found = list(pretrain(folder))
+    measured = [e for e in found if e["event"] == "evaluated"]
+    floors = next(e for e in found if e["event"] == "ready")["floors"]
+    assert (
+        abs(measured[0]["pairs_loss"] - floors["uniform"]) < 0.5
+        and measured[-1]["pairs_loss"] < measured[0]["pairs_loss"] - 0.5
+    )
+    assert {"nsp_accuracy", "nsp_accuracy_same_document", "short_accuracy_mask", "pairs_loss_random"} <= measured[
+        -1
+    ].keys()
+    model = sorted((folder / "commits").iterdir())[-1] / "model"
+    ours = load(model, precision="fp32", device="cpu")
+    theirs = transformers.BertForPreTraining.from_pretrained(model, attn_implementation="eager").eval()
+    encoding = ours.tokenizer.encode("The doctor said she works as a [MASK].")
+    with torch.no_grad():
+        logits = theirs(torch.tensor([encoding.ids])).prediction_logits[0]
+        mine = ours.masked_lm(ours.encoder(torch.tensor([encoding.ids])).last[0])
+    assert torch.allclose(mine, logits, atol=1e-4)
+    exact = last(folder)["weight.encoder.embeddings.words.weight"]
+    assert torch.equal(ours.encoder.embeddings.words.weight, exact)
+    assert [p.name for p in sorted((folder / "snapshots").iterdir())] == ["step-000000000", "step-000000005"]
+    assert load(folder / "snapshots" / "step-000000000" / "model").heads.keys() == ours.heads.keys()
+
+
+def test_a_stretch_goes_on_from_the_weights_with_its_own_budget(begin: Begin) -> None:
+    folder = begin()
+    list(pretrain(folder))
+    before = last(folder)
+    add_stretch(folder, steps=3, peak=0.0, warmup=0.0)
+    found = list(pretrain(folder))
+    assert {e["stretch"] for e in found} == {1} and found[-1]["step"] == 9 and found[-1]["stretch"] == 1
+    weights = {k: v for k, v in before.items() if k.startswith("weight.")}
+    assert all(torch.equal(v, last(folder)[k]) for k, v in weights.items()), "a rate of 0 changes nothing"
+    assert found[-1]["tokens"] > 6 * 200
+    assert [e["event"] for e in pretrain(folder)][-1] == "finished"
+
+
+def test_it_begins_with_a_checkpoint_and_adds_the_heads_that_it_lacks(begin: Begin, tiny) -> None:
+    plain = {"vocabulary": "", "start": str(tiny("bert-base"))}
+    folder = begin(plain=plain, steps=1, peak=0.0, warmup=0.0, export="fp32")
+    list(pretrain(folder))
+    made = load(sorted((folder / "commits").iterdir())[-1] / "model", precision="fp32")
+    given = load(tiny("bert-base"), precision="fp32")
+    assert set(made.heads) == {"masked_lm", "pooler", "next_sentence"}
+    assert torch.equal(made.encoder.layers[1].attention.query.weight, given.encoder.layers[1].attention.query.weight)
+    assert made.masked_lm.output.weight is made.encoder.embeddings.words.weight
+
+
+@pytest.mark.parametrize("name", ["roberta", "distilbert", "modernbert", "electra-generator"])
+def test_other_families_go_on_with_masked_words(begin: Begin, tiny, name: str) -> None:
+    folder = begin(plain={"vocabulary": "", "start": str(tiny(name))}, objective="mlm", steps=2, heldout_pairs=4)
+    assert list(pretrain(folder))[-1]["event"] == "finished"
+    assert list(load(sorted((folder / "commits").iterdir())[-1] / "model").heads)
+
+
+def test_a_vocabulary_is_trained_where_none_is_given(begin: Begin) -> None:
+    folder = begin(plain={"vocabulary": ""}, steps=1)
+    list(pretrain(folder))
+    made = load(sorted((folder / "commits").iterdir())[-1] / "model")
+    assert 60 < made.tokenizer.vocab_size <= 120 and made.tokenizer.kind == "WordPiece"
+    assert made.tokenizer.whole.id_to_token(0) == "[PAD]" and "##" in "".join(made.tokenizer.whole.get_vocab())
+
+
+def test_the_held_out_documents_are_the_runs_and_never_learnt_from(begin: Begin, tmp_path: Path) -> None:
+    folder = begin(steps=1)
+    ready = next(e for e in pretrain(folder) if e["event"] == "ready")
+    assert ready["documents"] + ready["heldout_documents"] == 130 and ready["heldout_documents"] >= 20
+    chosen = heldout.read(folder / "heldout.txt")
+    assert len(chosen) == 20
+    other = begin("other", plain={"heldout": str(folder / "heldout.txt")}, steps=1, heldout_documents=50, seed=5)
+    list(pretrain(other))
+    assert (heldout.read(other / "heldout.txt") == chosen).all()
+
+
+def test_one_run_has_one_process(begin: Begin) -> None:
+    folder = begin()
+    first = pretrain(folder)
+    next(first)
+    with pytest.raises(ExplorerError, match="another process"):
+        next(pretrain(folder))
+    first.close()
+    assert list(pretrain(folder))[-1]["event"] == "finished"
+
+
+def test_a_file_stops_it_after_a_commit(begin: Begin) -> None:
+    folder = begin(steps=10**6)
+    found = []
+    for event in pretrain(folder):
+        found.append(event["event"])
+        if event["event"] == "evaluated":
+            (folder / "stop").touch()
+    assert found[-2:] == ["committed", "stopped"] and events.read(folder)[-1]["step"] == 1
+
+
+def test_a_signal_stops_it_after_a_commit(begin: Begin) -> None:
+    folder = begin(steps=10**6)
+    command = [sys.executable, "-m", "bertexplorer.training.pretraining.command", str(folder)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    for line in process.stdout:
+        if line.startswith("evaluated"):
+            break
+    time.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    rest = process.communicate(timeout=60)[0].splitlines()
+    assert process.returncode == 0 and rest[-2].startswith("committed") and rest[-1].startswith("stopped")
+    state = json.loads((sorted((folder / "commits").iterdir())[-1] / "state.json").read_text())
+    assert state["step"] > 0
+
+
+def test_an_infinite_gradient_is_left_out_and_ends_the_run_if_it_stays(begin: Begin) -> None:
+    folder = begin(steps=60, peak=0.5, clip=0.0, warmup=0.0)
+    built = run.Run.trained
+
+    def broken(self, tokenizer):
+        trained, source = built(self, tokenizer)
+        with torch.no_grad():
+            trained.checkpoints["model"].encoder.embeddings.words.weight[:] = float("inf")
+        return trained, source
+
+    run.Run.trained = broken
+    try:
+        with pytest.raises(ExplorerError, match="not finite"):
+            list(pretrain(folder))
+    finally:
+        run.Run.trained = built
+    assert kinds(folder)[-1] == "failed" and not (folder / "commits").exists()
+
+
+def test_a_torn_last_line_of_the_events_is_left_out(begin: Begin) -> None:
+    folder = begin(steps=1)
+    list(pretrain(folder))
+    before = len(events.read(folder))
+    with (folder / "events.jsonl").open("a") as file:
+        file.write('{"event": "st')
+    assert len(events.read(folder)) == before

@@ -1,0 +1,86 @@
+"""What a step does: dropout of its own, counters, the rate; and which text and masks come again."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Tokenizer
+from bertexplorer.training.loop import Budget, State, Stepped, Window, train
+from bertexplorer.training.optimiser import Learning, adamw
+from bertexplorer.training.pretraining import spec as specs
+from bertexplorer.training.pretraining.batches import Batch, Collator
+from bertexplorer.training.pretraining.corpus import Shard
+from bertexplorer.training.pretraining.examples import Example, Pool, buckets
+from bertexplorer.training.pretraining.masking import Masking
+from bertexplorer.training.pretraining.objectives import MaskedLanguage
+from bertexplorer.training.pretraining.run import Run
+from bertexplorer.training.pretraining.start import set_dropout
+from bertexplorer.training.workers import Workers
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def steps(shards: list[Shard], tiny) -> Callable[..., list[Stepped]]:
+    """Three steps over the same batches at a learning rate of 0."""
+
+    def made(dropout: float = 0.0, seed: int = 0, state: State | None = None) -> list[Stepped]:
+        checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
+        objective = MaskedLanguage(checkpoint, pairs=True)
+        objective.modules.requires_grad_(True)
+        set_dropout(objective.modules, dropout)
+        ids = np.arange(5, 25)
+        examples = [Example(ids[:9], ids[9:], 0), Example(ids[:7])]
+        batches = Collator.of(checkpoint.tokenizer, Masking()).batches(examples, 64, np.random.default_rng(0))
+        learning = Learning(peak=0.0)
+        found = train(
+            Workers(objective, 1, CPU, bf16=False),
+            adamw(objective.modules, learning),
+            lambda _: batches,
+            state or State(),
+            learning=learning,
+            budget=Budget(steps=3),
+            seed=seed,
+        )
+        return list(found)
+
+    return made
+
+
+def test_dropout_is_another_in_every_step_and_the_same_for_the_same_seed(steps: Callable[..., list[Stepped]]) -> None:
+    losses = [
+        [s.losses["mlm"] for s in steps(dropout, seed)] for dropout, seed in ((0.3, 0), (0.3, 0), (0.3, 1), (0, 0))
+    ]
+    assert len(set(losses[0])) == 3 and losses[0] == losses[1] and losses[0] != losses[2]
+    assert len(set(losses[3])) == 1, "without it nothing differs"
+
+
+def test_counters_and_the_window(steps: Callable[..., list[Stepped]]) -> None:
+    state = State()
+    found = steps(state=state)
+    assert [s.step for s in found] == [1, 2, 3] and state.step == 3 and state.skipped == 0
+    assert found[0].tokens == 23 + 9 and state.tokens == 3 * 32 and found[0].counts["nsp"] == 1
+    assert sum(s.seconds for s in found) <= state.seconds and found[0].norm > 0
+    told = Window(found).tell()
+    assert told["loss"]["mlm"] == pytest.approx(found[0].losses["mlm"]) and 0 <= told["padding"] < 0.5
+    assert "skipped" not in told
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_text_and_masks_come_again_as_asked(static: bool, shards: list[Shard], tokenizer: Tokenizer) -> None:
+    values = {"repeat_steps": 2, "static": static, "batch_tokens": 200, "lengths": "60:1:0.2"}
+    run = Run(Path(), [specs.make({"text": ("x",)}, values)], lambda: False)
+    pool = Pool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
+    batches = run.batches(pool, buckets("60:1:0.2", 64), tokenizer)
+    first, second, third = (batches(step) for step in (0, 1, 2))
+    assert same(first, third, "original") and not same(first, second, "original")
+    assert same(first, third, "ids") is static
+    assert same(first, batches(0), "ids")
+
+
+def same(one: list[Batch], other: list[Batch], name: str) -> bool:
+    return all(torch.equal(getattr(a, name), getattr(b, name)) for a, b in zip(one, other, strict=False))
