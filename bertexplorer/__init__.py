@@ -8,7 +8,7 @@ model/config.py               the numbers that make an encoder, in one vocabular
 model/encoder.py              the whole encoder, top down in the order data flows: start reading here
 model/visible.py              who may look at whom: padding, direction and window in one mask
 model/forward.py              what a pass leaves behind, and the changes that can be made to it while it runs
-model/heads.py                the pretraining heads: vectors -> the logits of one task
+model/heads.py                the heads of pretraining and of fine-tuning: vectors -> the logits of one task
 model/text.py                 Tokenizer: text (or a pair) -> Encoding, and pieces back to characters and words
 model/memo.py                 what is dear to make, kept within a number of bytes
 model/checkpoint.py           an encoder with the heads its file holds; reading config.json and the model card

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +60,33 @@ RECIPES = {
         "modernbert", "ModernBertForMaskedLM", "modern", {"num_hidden_layers": 5, "local_attention": 8}
     ),
 }
+FAMILIES = {  # the recipe with a family's numbers, and what its classes in transformers are called
+    "bert": "Bert",
+    "roberta": "Roberta",
+    "xlm-roberta": "XLMRoberta",
+    "camembert": "Camembert",
+    "electra-discriminator": "Electra",
+    "distilbert": "DistilBert",
+    "modernbert": "ModernBert",
+}
+LABELS = {
+    "SequenceClassification": {"id2label": {0: "bad", 1: "so-so", 2: "good"}},
+    "TokenClassification": {"id2label": {0: "O", 1: "B-PER", 2: "I-PER", 3: "B-LOC"}},
+    "QuestionAnswering": {},
+}
+TASK_RECIPES = {  # the fine-tuned heads: bert-SequenceClassification and so on
+    f"{RECIPES[family].model_type}-{task}": replace(
+        RECIPES[family], model=f"{name}For{task}", numbers={**RECIPES[family].numbers, **named}
+    )
+    for family, name in FAMILIES.items()
+    for task, named in LABELS.items()
+}
 IDS = {"bytes": (0, 1, 2), "unigram": (0, 1, 2), "wordpiece": (2, 0, 3), "modern": (2, 0, 3)}  # cls, pad, sep
 
 
 def write(folder: Path, name: str = "bert", *, seed: int = 0, **numbers: Any) -> Path:
-    """Write the tiny checkpoint *name* of RECIPES to *folder*; *numbers* replace its config's."""
-    recipe = RECIPES[name]
+    """Write the tiny checkpoint *name* of RECIPES or TASK_RECIPES to *folder*; *numbers* replace its config's."""
+    recipe = (RECIPES | TASK_RECIPES)[name]
     tokenizer = TOKENIZERS[recipe.tokenizer]()
     cls, pad, sep = IDS[recipe.tokenizer]
     special = {"cls_token_id": cls, "bos_token_id": cls, "pad_token_id": pad, "sep_token_id": sep, "eos_token_id": sep}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 MAX_NUMBERS = 128_000_000  # layers x heads x tokens x tokens: half a GB
-KEYS, MEASURE = ("heads", "from", "to"), "value"
+KEYS, MEASURE = ("heads", "from", "from_position", "to", "to_position"), "value"
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class Attention:
     norms: bool  # whether the numbers are norms
     special: str  # shown, hidden or discounted
     notes: tuple[str, ...] = ()
+    norm_shares: bool = False  # norms of which each row is scaled to sum to 1
 
     @property
     def gives(self) -> Float[np.ndarray, " c"]:
@@ -92,8 +93,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     who, whom = tuple(found[i] for i in rows), tuple(found[i] for i in columns)
     about, picked, notes = choose(encoding, who, whom, matrix)
     cut = (f"{encoding.left_out:,} tokens beyond the limit are not read.",) if encoding.left_out else ()
-    norms = options.measure == "norm"
-    settled = (chosen, options.combine, matrix, about, picked, norms, options.special, (*notes, *cut))
+    shares = options.measure == "norm" and options.special == "discounted"
+    norms = options.measure == "norm" and not shares
+    settled = (chosen, options.combine, matrix, about, picked, norms, options.special, (*notes, *cut), shares)
     return Attention(options.show, who, whom, every, *settled)
 
 
@@ -144,7 +146,7 @@ def choose(
 def rows(result: Attention) -> list[dict[str, object]]:
     """Grid: a row for each head and token looked at, from what the view is about. Else a row for each pair of tokens.
     Positions are those of a unit's first token."""
-    unit = "norm" if result.norms else "weight"
+    unit = "norm" if result.norms else "share of the norms" if result.norm_shares else "weight"
 
     def entry(heads: str, who: str, start: int, to: Unit, value: float) -> dict[str, object]:
         looks = {"heads": heads, "from": who, "from_position": start, "to": to.label, "to_position": to.positions[0]}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FLOW_TOKENS = 64  # a maximum flow for each layer and token: a second in all
 FLOW_PICKED = 8
-KEYS, MEASURE = ("layer", "from", "to"), "value"
+KEYS, MEASURE = ("layer", "from", "to", "to_position"), "value"
 UNITS = 1_000_000  # whole units that an attention of 1 is cut into; the flow is exact in them
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 
 from bertexplorer import engine
 from bertexplorer.analysis.fill_mask import Candidate, candidate, encode_masked
-from bertexplorer.analysis.words import named
+from bertexplorer.analysis.words import named, single_piece
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Text
@@ -78,34 +78,20 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     is no single piece."""
     encoding = encode_masked(checkpoint, text)
     spot = encoding.masked[0]
-    asked = single_pieces(checkpoint, named(options.words))
+    words = named(options.words)
+    if len(words) > MAX_FOLLOWED:
+        raise ExplorerError(f"{len(words)} words were given to follow; the limit is {MAX_FOLLOWED}. Remove some.")
+    asked = [single_piece(checkpoint, encoding, spot, word) for word in words]
     found = engine.layer_log_probs(checkpoint, encoding, [spot])[:, 0]
     layers = tuple(read(checkpoint, i, row, found[-1], options.top) for i, row in enumerate(found))
     was = encoding.original_ids[spot]
     if not asked:
         best = found[-1, : checkpoint.tokenizer.vocab_size].topk(min(BY_ITSELF, checkpoint.tokenizer.vocab_size))
         asked = [*best.indices.tolist(), *([was] if was != encoding.mask_id else [])]
-    words = [follow(checkpoint, found, token, token == was) for token in dict.fromkeys(asked)]
-    words.sort(key=lambda word: (int(word.ranks[-1]), -float(word.probabilities[-1])))
+    followed = [follow(checkpoint, found, token, token == was) for token in dict.fromkeys(asked)]
+    followed.sort(key=lambda word: (int(word.ranks[-1]), -float(word.probabilities[-1])))
     shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
-    return Layers(shown, spot, layers, tuple(words), len(encoding.masked) - 1)
-
-
-def single_pieces(checkpoint: Checkpoint, words: tuple[str, ...]) -> list[int]:
-    """The id of each word. Raises ExplorerError for one of several pieces, or beyond MAX_FOLLOWED words."""
-    if len(words) > MAX_FOLLOWED:
-        raise ExplorerError(f"{len(words)} words were given to follow; the limit is {MAX_FOLLOWED}. Remove some.")
-    found = []
-    for word in words:
-        ids = checkpoint.tokenizer.pieces(word)
-        if len(ids) > 1:
-            cut = " + ".join(checkpoint.tokenizer.show(i) for i in ids[:8]) + (" + …" if len(ids) > 8 else "")
-            raise ExplorerError(
-                f"{word!r} is cut into {len(ids)} pieces ({cut}), and a layer puts a single piece in the blank. Follow "
-                "a word that is one piece, such as 'paris'."
-            )
-        found.append(ids[0])
-    return found
+    return Layers(shown, spot, layers, tuple(followed), len(encoding.masked) - 1)
 
 
 def read(checkpoint: Checkpoint, layer: int, row: Tensor, final: Tensor, top: int) -> LayerAnswer:

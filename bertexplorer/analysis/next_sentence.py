@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 MAX_CANDIDATES = 50
-KEYS, MEASURE = ("pair", "rank"), "is_next"
+KEYS, MEASURE = ("pair", "first", "second"), "is_next"
 
 
 @dataclass(frozen=True)

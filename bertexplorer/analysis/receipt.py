@@ -86,9 +86,12 @@ def as_python(analysis: ModuleType, checkpoint: Checkpoint, text: Text, options:
     read = f'lines = LineStore(settings.data_dir / "lines").load({options.lines!r}).lines' if uploaded else ""
     return "\n".join(
         [
-            "# Run in the folder of BERT Explorer, with PYTHONPATH=. before python.",
+            "# Run in the folder of BERT Explorer: python THIS_FILE",
             f"# Made with {told(checkpoint)}.",
             "import os",
+            "import sys",
+            "",
+            "sys.path.insert(0, os.getcwd())",
             "",
             f"from bertexplorer.analysis import {name}",
             f"from bertexplorer.model.text import {'Span, ' if spans else ''}Text",

@@ -14,6 +14,7 @@ from bertexplorer.analysis.attribution import METHODS, Attribution, Baseline, Qu
 from bertexplorer.analysis.fill_mask import encode_masked
 from bertexplorer.analysis.merge import Unit, units
 from bertexplorer.analysis.next_sentence import encode_pair
+from bertexplorer.analysis.words import single_piece
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Encoding, Text
@@ -138,20 +139,6 @@ def ask_next_sentence(checkpoint: Checkpoint, text: Text | str) -> Question:
         return np.asarray(np.exp(-np.logaddexp(0.0, -gap)))
 
     return Question(checkpoint, encoding, "is next", 0, target, values, probability)
-
-
-def single_piece(checkpoint: Checkpoint, encoding: Encoding, position: int, word: str) -> int:
-    """The id of *word* as it would stand at *position*. Raises ExplorerError if it is cut into several pieces."""
-    span = encoding.spans[position]
-    spaced = span is None or encoding.texts[span.side][: span.start][-1:].isspace()
-    ids = checkpoint.tokenizer.pieces(word, spaced=spaced)
-    if len(ids) > 1:
-        cut = " + ".join(checkpoint.tokenizer.show(i) for i in ids[:8]) + (" + …" if len(ids) > 8 else "")
-        raise ExplorerError(
-            f"{word.strip()!r} is cut into {len(ids)} pieces ({cut}), and the mask holds a single one. Name a word "
-            "that is one piece, such as 'paris', or none for the first choice."
-        )
-    return ids[0]
 
 
 def summed(attribution: Attribution, merged: Sequence[Unit]) -> Attribution:

@@ -13,6 +13,7 @@ from bertexplorer import engine
 from bertexplorer.analysis.fill_mask import Candidate, candidate
 from bertexplorer.analysis.heads import Head, parse_heads
 from bertexplorer.analysis.samples import TOPICS
+from bertexplorer.analysis.words import single_piece
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Encoding, Text
@@ -28,9 +29,7 @@ KEYS, MEASURE = ("layer", "head"), "change_bits"
 
 @dataclass(frozen=True)
 class Options:
-    off: Annotated[
-        str, Knob("Heads off", info="such as 5·3, 2·7; or press cells. Empty: the one that matters most")
-    ] = ""
+    off: Annotated[str, Knob("Heads off", info="such as 5·3, 2·7; or press cells of the map")] = ""
     how: Annotated[
         Literal["zero", "mean", "patch"],
         Knob("Instead of the head", info="zeros, its mean over plain sentences, or its output for another sentence"),
@@ -53,7 +52,6 @@ class Outcome:
 class Switchboard:
     target: str  # what is measured, as a person reads it: a word, or "is next"
     off: tuple[Head, ...]
-    chosen: bool  # whether a person named them; else they are the one that matters most
     how: str
     before: Outcome
     after: Outcome
@@ -78,23 +76,19 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         )
     board = Board(checkpoint, encoding, options)
     layers, heads = checkpoint.config.num_layers, checkpoint.config.num_heads
-    asked = parse_heads(options.off, layers, heads)
+    off = parse_heads(options.off, layers, heads)
     single = [board.off([Head(layer, head)]) for layer in range(layers) for head in range(heads)]
     each = board.log2(np.stack([board.off([]), *single]))
     change = (each[1:] - each[0]).reshape(layers, heads)
-    worst = Head(*(int(i) for i in np.unravel_index(int(change.argmin()), change.shape)))
-    off = asked or (worst,)
-    states = board.off(off) == 0
     return Switchboard(
         target=board.target,
         off=off,
-        chosen=bool(asked),
         how=options.how,
         before=board.outcome(board.off([])),
         after=board.outcome(board.off(off)),
-        controls=2.0 ** board.log2(random_sets(board, off, options.controls)),
+        controls=2.0 ** board.log2(random_sets(board, off, options.controls if off else 0)),
         change=change,
-        states=states,
+        states=board.off(off) == 0,
         other_masks=max(0, len(encoding.masked) - 1),
     )
 
@@ -127,11 +121,8 @@ class Board:
     def word(self, typed: str) -> int:
         """The id of the word that is measured."""
         if typed.strip():
-            ids = self.checkpoint.tokenizer.pieces(typed)
-            if len(ids) > 1:
-                raise ExplorerError(f"{typed!r:.60} is cut into {len(ids)} pieces. Name a word of one piece.")
-            return ids[0]
-        return int(self.log_probs(self.off([])[None])[0].argmax())
+            return single_piece(self.checkpoint, self.encoding, self.encoding.masked[0], typed)
+        return int(self.log_probs(self.off([])[None])[0, : self.checkpoint.tokenizer.vocab_size].argmax())
 
     def log_probs(self, switches: Float[np.ndarray, "n l h"]) -> Tensor:
         """Natural-log probabilities over the vocabulary in the first blank, n x v."""

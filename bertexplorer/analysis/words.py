@@ -49,10 +49,8 @@ def score_words(
 ) -> tuple[WordScore, ...]:
     """Score *words* in the blank at *position*, best first. *log_probs* (v long, nats) is that blank's distribution."""
     scores = []
-    span = encoding.spans[position]
-    spaced = span is None or encoding.texts[span.side][: span.start][-1:].isspace()
     for word in words:
-        ids = checkpoint.tokenizer.pieces(word, spaced=spaced)
+        ids = pieces_at(checkpoint, encoding, position, word)
         if len(ids) > MAX_PIECES:
             raise ExplorerError(
                 f"{word!r} is cut into {len(ids)} pieces; the limit is {MAX_PIECES}. Name a shorter word."
@@ -93,3 +91,22 @@ def widen(encoding: Encoding, position: int, count: int) -> Encoding:
         words=spread(encoding.words, encoding.words[position]),
         special=spread(encoding.special, False),
     )
+
+
+def pieces_at(checkpoint: Checkpoint, encoding: Encoding, position: int, word: str) -> tuple[int, ...]:
+    """The ids of *word* as it would stand at *position*, after a space or not. Raises ExplorerError as `pieces`."""
+    span = encoding.spans[position]
+    spaced = span is None or encoding.texts[span.side][: span.start][-1:].isspace()
+    return checkpoint.tokenizer.pieces(word, spaced=spaced)
+
+
+def single_piece(checkpoint: Checkpoint, encoding: Encoding, position: int, word: str) -> int:
+    """The id of *word* as it would stand at *position*. Raises ExplorerError if it is cut into several pieces."""
+    ids = pieces_at(checkpoint, encoding, position, word)
+    if len(ids) > 1:
+        cut = " + ".join(checkpoint.tokenizer.show(i) for i in ids[:8]) + (" + …" if len(ids) > 8 else "")
+        raise ExplorerError(
+            f"{word.strip()!r} is cut into {len(ids)} pieces ({cut}), and the mask holds a single one. Name a word "
+            "that is one piece, such as 'paris', or none for the first choice."
+        )
+    return ids[0]

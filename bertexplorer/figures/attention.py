@@ -24,7 +24,7 @@ def draw(result: Attention) -> go.Figure:
 def grid(result: Attention) -> go.Figure:
     """All heads, a click on one opens it."""
     layers, heads = result.every.shape[:2]
-    picture, step = tiles(result.every)
+    picture, step = tiles(result.every, None if result.norms else 1.0)
     fig = go.Figure()
     image = {"source": picture, "sizing": "stretch", "layer": "below", "xanchor": "left", "yanchor": "top"}
     fig.add_layout_image(**image, xref="x", yref="y", x=0, y=0, sizex=heads, sizey=layers)
@@ -40,7 +40,8 @@ def grid(result: Attention) -> go.Figure:
         cliponaxis=False,
     )
     top = number(result, float(result.every.max()))
-    title = {"text": f"head · darkest: {safe(top)}", "standoff": 4, "font": {"size": 14}}
+    darkest = top if result.norms else f"100 %, largest here {top}"
+    title = {"text": f"head · darkest: {safe(darkest)}", "standoff": 4, "font": {"size": 14}}
     fig.update_xaxes(title=title, side="top", range=[0, heads], **counted(heads))
     title = {"text": "layer", "standoff": 2, "font": {"size": 14}}
     fig.update_yaxes(title=title, range=[layers, 0], **counted(layers))
@@ -188,6 +189,8 @@ def gives_to(result: Attention, value: float, column: int) -> str:
     to = quote(result.columns[column].label)
     if result.norms:
         return f"takes over a vector of length {value:.2f} from {to}"
+    if result.norm_shares:
+        return f"has {percent(value)} of what it takes over from {to}"
     return f"gives {percent(value)} of its attention to {to}"
 
 

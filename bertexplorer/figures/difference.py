@@ -9,6 +9,7 @@ from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, f
 
 DRAWN = 16  # rows
 ROW_HEIGHT = 40  # px
+Key = tuple[object, ...]  # what a row is about
 
 
 def draw(analysis: ModuleType, first: Any, second: Any, names: tuple[str, str]) -> go.Figure | None:
@@ -18,11 +19,11 @@ def draw(analysis: ModuleType, first: Any, second: Any, names: tuple[str, str]) 
     if not hasattr(analysis, "MEASURE"):
         return None
     ours, theirs = (measured(analysis, result) for result in (first, second))
-    keys = sorted(dict.fromkeys([*ours, *theirs]), key=lambda k: -abs(ours.get(k, 0.0) - theirs.get(k, 0.0)))[:DRAWN]
+    keys = furthest(ours, theirs)[:DRAWN]
     if not keys:
         return None
     values = [v for k in keys for v in (ours.get(k), theirs.get(k)) if v is not None]
-    shares = all(0 <= v <= 1 for v in values)
+    shares = all(0 <= v <= 1 for v in values) and "cosine" not in analysis.MEASURE
     low, high = min(0.0, *values), max(values) or 1.0
     fig = go.Figure()
     for row, key in enumerate(keys):
@@ -41,7 +42,7 @@ def draw(analysis: ModuleType, first: Any, second: Any, names: tuple[str, str]) 
             hovertemplate="%{customdata}<extra></extra>",
             cliponaxis=False,
         )
-    labels = [safe(clip(name, 34)) for name in names_of(keys)]
+    labels = [safe(clip(name, 34)) for name in names_of(keys, analysis.KEYS)]
     told = [f"{label}: {change(ours.get(k), theirs.get(k), shares)}" for label, k in zip(labels, keys, strict=True)]
     fig.add_scatter(
         x=[low] * len(keys),
@@ -64,25 +65,44 @@ def draw(analysis: ModuleType, first: Any, second: Any, names: tuple[str, str]) 
     return finish(fig, 110 + ROW_HEIGHT * len(keys), margin={"l": 8, "r": 16, "t": 64, "b": 36})
 
 
-def measured(analysis: ModuleType, result: Any) -> dict[tuple[object, ...], float]:
+def measured(analysis: ModuleType, result: Any) -> dict[Key, float]:
     """What each row is about -> its number; the first of rows about the same."""
-    found: dict[tuple[object, ...], float] = {}
+    found: dict[Key, float] = {}
     for row in analysis.rows(result):
         if isinstance(value := row[analysis.MEASURE], int | float):
             found.setdefault(tuple(row[key] for key in analysis.KEYS), float(value))
     return found
 
 
-def names_of(keys: list[tuple[object, ...]]) -> list[str]:
-    """Each key without the parts that are the same in all of them."""
+def furthest(ours: dict[Key, float], theirs: dict[Key, float]) -> list[Key]:
+    """What either lists, the largest difference first. What one does not list, as a list of the best does not hold the
+    rest, differs at least by as much as it is above the last that is listed there."""
+
+    def apart(key: Key) -> float:
+        if key in ours and key in theirs:
+            return abs(ours[key] - theirs[key])
+        here, there = (ours, theirs) if key in ours else (theirs, ours)
+        return max(0.0, here[key] - min(there.values(), default=0.0))
+
+    return sorted(dict.fromkeys([*ours, *theirs]), key=lambda key: -apart(key))
+
+
+def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:
+    """Each key without the parts that are the same in all of them; a number with the name of its column."""
     varying = [i for i in range(len(keys[0])) if len({key[i] for key in keys}) > 1] or list(range(len(keys[0])))
-    return [" · ".join(str(key[i]) for i in varying if key[i] != "") or "all" for key in keys]
+
+    def told(i: int, part: object) -> str:
+        return f"{columns[i].replace('_', ' ')} {part}" if isinstance(part, int) else str(part)
+
+    return [" · ".join(told(i, key[i]) for i in varying if key[i] != "") or "all" for key in keys]
 
 
 def one_scale(first: go.Figure, second: go.Figure) -> None:
-    """Two figures of one kind put on one scale, where the x axis or a colour scale has its ends in both."""
-    for name in ("xaxis", "xaxis2", "xaxis3"):
+    """Two figures of one kind put on one scale, where an x axis, a logarithmic axis or a colour scale has its ends in
+    both. (A plain y axis counts rows here.)"""
+    for name in ("xaxis", "xaxis2", "xaxis3", "yaxis", "yaxis2", "yaxis3"):
         axes = [axis for fig in (first, second) if (axis := getattr(fig.layout, name, None)) is not None]
+        axes = [axis for axis in axes if name.startswith("x") or axis.type == "log"]
         ends = [end for axis in axes for end in axis.range or () if isinstance(end, int | float)]
         if len(ends) == 4:
             rising = axes[0].range[0] <= axes[0].range[1]

@@ -173,7 +173,7 @@ def roles_said(result: HeadRoles, where: str) -> str:
     first = max(COLOURS, key=found.count)
     count = found.count(first)
     best = [f"{words(name)} {strongest(result, name)}" for name in ("previous", "next", "[SEP]")]
-    most = "no pattern above 30 %" if first == "broad" else f"mostly {words(first)}"
+    most = "no pattern above 30 %" if first == "broad" else f"{words(first)} most"
     return (
         f"Of {len(found)} heads, measured {where}, {count} {'has' if count == 1 else 'have'} {most} in view. The "
         f"strongest heads: {', '.join(best)}."

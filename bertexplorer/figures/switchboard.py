@@ -11,6 +11,12 @@ from bertexplorer.figures.style import ACCENT, GREY, ORANGE, PALE, TEXT, clip, f
 SIGNED = [[0.0, "#d55e00"], [0.25, "#f2b48a"], [0.5, "#f4f6f9"], [0.75, "#9fc1e6"], [1.0, "#2b6cb0"]]
 CELL, BAR, GAP = 34, 46, 96  # px
 INK = "#16202c"
+DONE = {"zero": "off", "mean": "at the mean", "patch": "patched"}
+COLOURS = {
+    "zero": "Orange: the answer needs it.<br>Blue: it is in the way",
+    "mean": "Orange: the answer needs what it adds here.<br>Blue: that is in the way",
+    "patch": "Orange: the other sentence's takes from it.<br>Blue: the other sentence's adds to it",
+}
 
 
 def draw(result: Switchboard) -> go.Figure:
@@ -21,20 +27,20 @@ def draw(result: Switchboard) -> go.Figure:
     bars(fig, result)
     lists(fig, result)
     names = (
-        "Press a head to switch it off or on.<br>Orange: the answer needs it. Blue: it is in the way",
+        "Press a head to switch it off or on.<br>" + COLOURS[result.how],
         f"{'P(is next)' if result.target == 'is next' else 'P of ' + quote(safe(clip(result.target, 16)))}",
-        "All heads on, and with those off" if result.after.candidates else "",
+        ("All heads on, and with those off" if result.off else "All heads on") if result.after.candidates else "",
     )
     for row, name in enumerate(names, 1):
         heading(fig, row, name)
-    return finish(fig, inner + 90, margin={"l": 8, "r": 12, "t": 64, "b": 26})
+    return finish(fig, inner + 110, margin={"l": 8, "r": 12, "t": 84, "b": 26})
 
 
 def switches(fig: go.Figure, result: Switchboard) -> None:
     """The change that each head alone makes; those that are off carry a cross."""
     layers, heads = result.change.shape
     limit = max(0.05, float(np.abs(result.change).max()))
-    off = set(result.off) if result.chosen else set()
+    off = set(result.off)
     leads = [
         [{"set": {"off": ", ".join(map(str, sorted(off ^ {Head(i, j)})))}} for j in range(heads)] for i in range(layers)
     ]
@@ -93,16 +99,16 @@ def switches(fig: go.Figure, result: Switchboard) -> None:
 def bars_of(result: Switchboard) -> list[tuple[str, float, str]]:
     """(name, probability, colour) of each bar."""
     found = [("all heads on", result.before.probability, ACCENT)]
-    found.append((f"{names(result)} off", result.after.probability, ORANGE))
+    if result.off:
+        found.append((f"{names(result)} {DONE[result.how]}", result.after.probability, ORANGE))
     if len(result.controls):
         count = len(result.off)
-        name = f"{count} other head{'s' * (count > 1)} off, at random"
+        name = f"{count} other head{'s' * (count > 1)} at random"
         found.append((name, float(result.controls.mean()), GREY))
-    if result.after.candidates and result.before.is_next is not None and result.after.is_next is not None:
-        found += [
-            ("is next, all heads on", result.before.is_next, PALE),
-            ("is next, with those off", result.after.is_next, "#f2b48a"),
-        ]
+    if result.after.candidates and result.before.is_next is not None:
+        found.append(("is next, all heads on", result.before.is_next, PALE))
+        if result.off and result.after.is_next is not None:
+            found.append(("is next, with those off", result.after.is_next, "#f2b48a"))
     return found
 
 
@@ -139,7 +145,7 @@ def bars(fig: go.Figure, result: Switchboard) -> None:
 
 def lists(fig: go.Figure, result: Switchboard) -> None:
     """The first choices before and after, side by side."""
-    for x, outcome in ((0.0, result.before), (0.5, result.after)):
+    for x, outcome in ((0.0, result.before), (0.5, result.after))[: 1 + bool(result.off)]:
         for row, c in enumerate(outcome.candidates):
             write(fig, 3, [x], [row], [f"{safe(clip(c.token, 14))}  {percent(c.probability)}"], "middle right")
     fig.update_xaxes(range=[-0.01, 1], visible=False, fixedrange=True, row=3, col=1)
@@ -186,23 +192,28 @@ def signed(bits: float) -> str:
 def say(result: Switchboard) -> str:
     """What switching off does, whether that is more than chance, and which head matters most."""
     what = "“is next”" if result.target == "is next" else quote(result.target)
-    how = {"zero": "switched off", "mean": "at their mean", "patch": "patched"}[result.how]
-    told = [
-        f"With {names(result)} {how if len(result.off) > 1 else how.replace('their', 'its')}, {what} goes from "
-        f"{percent(result.before.probability)} to {percent(result.after.probability)}"
-    ]
+    told = [f"With all heads on, {what} has {percent(result.before.probability)}"]
+    if result.off:
+        told = [
+            f"With {names(result)} {DONE[result.how]}, {what} goes from {percent(result.before.probability)} to "
+            f"{percent(result.after.probability)}"
+        ]
     if len(result.controls):
         count = len(result.off)
         told[0] += (
             f"; {len(result.controls)} random sets of {count} other head{'s' * (count > 1)} leave it between "
             f"{percent(float(result.controls.min()))} and {percent(float(result.controls.max()))}"
         )
-    worst = Head(*(int(i) for i in np.unravel_index(int(result.change.argmin()), result.change.shape)))
-    best = Head(*(int(i) for i in np.unravel_index(int(result.change.argmax()), result.change.shape)))
+    low, high = (Head(*map(int, np.unravel_index(at, result.change.shape))) for at in extremes(result))
+    how = {"zero": "without it", "mean": "at its mean", "patch": "patched"}[result.how]
     told.append(
-        f"Alone, {worst} does most for it ({signed(float(result.change.min()))} bits without it) and {best} most "
-        f"against it ({signed(float(result.change.max()))} bits)"
+        f"Of single heads, {low} {how} takes most from it ({signed(float(result.change.min()))} bits) and {high} {how} "
+        f"adds most to it ({signed(float(result.change.max()))} bits)"
     )
     if result.other_masks:
         told.append(f"This is the first of {result.other_masks + 1} masks")
     return ". ".join(told) + "."
+
+
+def extremes(result: Switchboard) -> tuple[int, int]:
+    return int(result.change.argmin()), int(result.change.argmax())

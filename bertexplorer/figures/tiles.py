@@ -17,15 +17,15 @@ NUMBERS = 2_400_000  # pixels before they are scaled up: under 3 MB in the page 
 SIDE = 96  # pixels of a tile's longer side, at least
 
 
-def tiles(values: Float[np.ndarray, "l h r c"]) -> tuple[str, int]:
+def tiles(values: Float[np.ndarray, "l h r c"], top: float | None = None) -> tuple[str, int]:
     """(picture as a data URI, tokens that one pixel stands for): a row of tiles for each layer, a column for each head.
 
-    A shade is the root of a value's share of the largest one. Where *values* has more than NUMBERS, neighbouring
-    tokens share a pixel that shows the largest value among them. Gaps are transparent."""
+    A shade is the root of a value's share of *top*, or of the largest one. Where *values* has more than NUMBERS,
+    neighbouring tokens share a pixel that shows the largest value among them. Gaps are transparent."""
     step = pixels(values)
     pooled = pool(pool(values, step, 2), step, 3)
     scale = max(1, SIDE // max(pooled.shape[2:]))
-    top = float(pooled.max()) or 1.0
+    top = top or float(pooled.max()) or 1.0
     shade = np.rint((SHADES - 1) * np.sqrt(np.maximum(pooled, 0) / top)).astype(np.uint8) + 1
     large = shade.repeat(scale, axis=2).repeat(scale, axis=3)
     gap = max(2, large.shape[3] // 24)

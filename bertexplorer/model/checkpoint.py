@@ -13,10 +13,18 @@ import torch
 from torch import nn
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.config import HEAD_WORDS, EncoderConfig, check_bounds
+from bertexplorer.model.config import HEAD_WORDS, TASK_WORDS, EncoderConfig, check_bounds
 from bertexplorer.model.encoder import ACTIVATIONS, Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE
-from bertexplorer.model.heads import MaskedLM, NextSentence, Pooler, ReplacedToken
+from bertexplorer.model.heads import (
+    MaskedLM,
+    NextSentence,
+    Pooler,
+    ReplacedToken,
+    SequenceClassifier,
+    SpanScorer,
+    TokenClassifier,
+)
 from bertexplorer.model.memo import Memo
 from bertexplorer.model.tensors import weight_files
 from bertexplorer.model.text import Tokenizer
@@ -38,16 +46,17 @@ class Checkpoint:
     hf_config: dict[str, Any]
     folder: Path
     licence: str
-    unused: tuple[str, ...] = ()  # published names of fine-tuned heads left aside
+    unused: tuple[str, ...] = ()  # published names of fine-tuned heads that are none of HEADS, left aside
     memo: Memo = field(default_factory=Memo, repr=False)  # passes over recent texts; gone when the checkpoint is
 
     def head(self, name: str) -> nn.Module:
         """The head called *name*. Raises ExplorerError if the checkpoint has none."""
         if name not in self.heads:
-            held = ", ".join(HEAD_WORDS[h] for h in self.heads if h in HEAD_WORDS) or "no pretraining head"
+            held = ", ".join(HEAD_WORDS[h] for h in self.heads if h in HEAD_WORDS) or "no head"
+            which = "was fine-tuned for it" if name in TASK_WORDS else "has one, such as mini"
             raise ExplorerError(
                 f"{self.name} has no {HEAD_WORDS.get(name, name)} head (it has {held}); its predictions would be "
-                "random. Choose a checkpoint that has one, such as mini."
+                f"random. Choose a checkpoint that {which}."
             )
         return self.heads[name]
 
@@ -67,12 +76,31 @@ class Checkpoint:
     def replaced_token(self) -> ReplacedToken:
         return cast(ReplacedToken, self.head("replaced_token"))
 
+    @property
+    def sequence_classifier(self) -> SequenceClassifier:
+        return cast(SequenceClassifier, self.head("sequence_classifier"))
+
+    @property
+    def token_classifier(self) -> TokenClassifier:
+        return cast(TokenClassifier, self.head("token_classifier"))
+
+    @property
+    def span(self) -> SpanScorer:
+        return cast(SpanScorer, self.head("span"))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the classifier in the order of its logits, LABEL_i where config.json names none."""
+        named = self.hf_config.get("id2label") or {}
+        return tuple(str(named.get(str(i), f"LABEL_{i}")) for i in range(self.config.num_labels))
+
     @cached_property
     def num_parameters(self) -> int:
         """Parameters, one that two modules share counted once."""
         modules = nn.ModuleDict({"encoder": self.encoder, **self.heads})
         twice = "masked_lm.output.weight" if self.config.tied else ""
-        return sum(p.numel() for name, p in modules.named_parameters(remove_duplicate=False) if name != twice)
+        named = modules.named_parameters(remove_duplicate=False)
+        return sum({id(p): p.numel() for name, p in named if name != twice}.values())
 
     @cached_property
     def num_bytes(self) -> int:
@@ -82,10 +110,15 @@ class Checkpoint:
 
     @cached_property
     def revision(self) -> str:
-        """The hub commit that it was downloaded from, else the first 12 digits of the weights' SHA-256."""
+        """The hub commit that it was downloaded from, else the first 12 digits of the weights' SHA-256: of the files,
+        or of the weights in memory where none were read."""
         if re.fullmatch(r"[0-9a-f]{40}", self.folder.name):
             return self.folder.name
         digest = sha256()
+        if self.folder == Path():
+            for tensor in nn.ModuleDict({"encoder": self.encoder, **self.heads}).state_dict().values():
+                digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().data)
+            return f"sha256:{digest.hexdigest()[:12]}"
         for file in weight_files(self.folder):
             with file.open("rb") as opened:
                 while block := opened.read(1 << 20):
@@ -126,7 +159,7 @@ def translate(family: ModuleType, hf: dict[str, Any]) -> EncoderConfig:
         raise ExplorerError(f"config.json lacks {error.args[0]!r}. Download it again.") from error
     except (TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         raise ExplorerError(f"config.json cannot be used: {error}") from error
-    for activation in (config.activation, config.head_activation):
+    for activation in (config.activation, config.head_activation, config.pooled_activation):
         if not isinstance(activation, str) or activation not in ACTIVATIONS:
             raise ExplorerError(f"config.json gives activation {activation!r}; wanted one of {', '.join(ACTIVATIONS)}.")
     for odd in ("is_decoder", "rope_scaling"):  # transformers would compute other numbers

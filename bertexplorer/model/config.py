@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import inf
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,15 @@ class EncoderConfig:
     rope_theta: tuple[float, float] | None = None  # (global, local) base of the rotary angles; None: learned positions
     window: int = 0  # tokens on each side that a local layer sees; 0: every layer sees all
     global_layers: tuple[int, ...] = ()  # 0-based layers that see all, where window > 0
+    # the fine-tuned heads
+    num_labels: int = 2
+    pooling: Literal["cls", "mean"] = "cls"  # what a sentence's label is told from
+    pooled_activation: str = "tanh"  # after the dense layer of the sequence classifier
+    pooled_twice: bool = False  # RoBERTa, ELECTRA: dropout before that dense layer too
+    shared_transform: bool = False  # ModernBERT: each fine-tuned head begins with the MLM head's dense layer and norm
+    sequence_dropout: float = 0.1
+    token_dropout: float = 0.1
+    span_dropout: float = 0.0
 
     @property
     def head_size(self) -> int:
@@ -49,7 +58,20 @@ class EncoderConfig:
         return self.window > 0 and layer not in self.global_layers
 
 
-HEAD_WORDS = {"masked_lm": "fill-mask", "next_sentence": "next-sentence", "replaced_token": "replaced-token"}
+def label_count(hf: dict[str, Any]) -> int:
+    """How many labels a config.json has: of id2label, else num_labels, else 2, as transformers counts.
+
+    Raises ValueError if id2label is no object."""
+    labels = hf.get("id2label")
+    if labels is not None and not isinstance(labels, dict):
+        raise ValueError(f"config.json gives id2label = {labels!r:.40}; wanted an object from numbers to labels.")
+    stated: int | None = hf.get("num_labels")
+    return len(labels) if labels else (2 if stated is None else stated)
+
+
+PRETRAINING_WORDS = {"masked_lm": "fill-mask", "next_sentence": "next-sentence", "replaced_token": "replaced-token"}
+TASK_WORDS = {"sequence_classifier": "sentence-label", "token_classifier": "token-label", "span": "answer-span"}
+HEAD_WORDS = PRETRAINING_WORDS | TASK_WORDS
 BOUNDS = {  # refused before anything is allocated
     "vocab_size": (1, 1_000_000),
     "hidden_size": (1, 4096),
@@ -62,8 +84,10 @@ BOUNDS = {  # refused before anything is allocated
     "window": (0, 8192),
     "pad_id": (0, 1_000_000),
     "first_position": (0, 8192),
+    "num_labels": (1, 100_000),
 }
-REALS = {"norm_eps": (1e-30, 1.0), "dropout": (0.0, 1.0), "attention_dropout": (0.0, 1.0)}
+DROPOUTS = ("dropout", "attention_dropout", "sequence_dropout", "token_dropout", "span_dropout")
+REALS = {"norm_eps": (1e-30, 1.0)} | dict.fromkeys(DROPOUTS, (0.0, 1.0))
 FLAGS = ("tied", "bias", "norm_bias", "head_bias")
 
 
@@ -80,6 +104,8 @@ def check_bounds(config: EncoderConfig) -> None:
     for field in FLAGS:
         if not isinstance(getattr(config, field), bool):
             raise ValueError(f"config.json gives {field} = {getattr(config, field)!r}; wanted true or false.")
+    if config.pooling not in ("cls", "mean"):
+        raise ValueError(f"config.json gives classifier_pooling = {config.pooling!r}; wanted 'cls' or 'mean'.")
     check_agreement(config)
 
 

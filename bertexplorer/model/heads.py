@@ -1,6 +1,8 @@
-"""The pretraining heads: each turns the encoder's vectors into the logits of one task."""
+"""The heads: each turns the encoder's vectors into the logits of one task, of pretraining or of fine-tuning."""
 
-from jaxtyping import Float
+from dataclasses import replace
+
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from bertexplorer.model.config import EncoderConfig
@@ -61,4 +63,72 @@ class ReplacedToken(nn.Module):
         return self.output(self.activation(self.dense(vectors))).squeeze(-1)
 
 
-HEADS = {"masked_lm": MaskedLM, "pooler": Pooler, "next_sentence": NextSentence, "replaced_token": ReplacedToken}
+class Transform(nn.Module):
+    """What a fine-tuned head may have before its output: a dense layer, an activation and, in ModernBERT, a norm."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        size = config.hidden_size
+        self.dense = nn.Linear(size, size, bias=config.head_bias)
+        self.activation = ACTIVATIONS[config.pooled_activation]
+        norm = nn.LayerNorm(size, eps=config.norm_eps, bias=config.norm_bias) if config.shared_transform else None
+        self.norm = norm or nn.Identity()
+
+    def forward(self, vectors: Float[Tensor, "*n d"]) -> Float[Tensor, "*n d"]:
+        return self.norm(self.activation(self.dense(vectors)))
+
+
+class SequenceClassifier(nn.Module):
+    """Which label has this text? A logit for each label, from the [CLS] vector or the mean over the tokens.
+
+    In BERT the dense layer is that of the pooler, in ModernBERT that of the MLM head: files name it once."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.mean, self.twice = config.pooling == "mean", config.pooled_twice
+        self.transform = Transform(config)
+        self.dropout = nn.Dropout(config.sequence_dropout)
+        self.output = nn.Linear(config.hidden_size, config.num_labels)
+
+    def forward(self, last: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None = None) -> Float[Tensor, "b n"]:
+        """*mask*: True for a token, False for padding; None: there is no padding."""
+        pooled = self.pool(last, mask)
+        return self.output(self.dropout(self.transform(self.dropout(pooled) if self.twice else pooled)))
+
+    def pool(self, last: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None) -> Float[Tensor, "b d"]:
+        if not self.mean:
+            return last[:, 0]
+        if mask is None:
+            return last.mean(dim=1)
+        return (last * mask.unsqueeze(-1)).sum(dim=1) / mask.sum(dim=1, keepdim=True)
+
+
+class TokenClassifier(nn.Module):
+    """Which label has this token? A logit for each label."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.transform = Transform(config) if config.shared_transform else nn.Identity()
+        self.dropout = nn.Dropout(config.token_dropout)
+        self.output = nn.Linear(config.hidden_size, config.num_labels)
+
+    def forward(self, vectors: Float[Tensor, "*n d"]) -> Float[Tensor, "*n l"]:
+        return self.output(self.dropout(self.transform(vectors)))
+
+
+class SpanScorer(TokenClassifier):
+    """Does the answer start here, does it end here? Two logits a token, in this order (Devlin et al., 2019, 4.2)."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__(replace(config, num_labels=2, token_dropout=config.span_dropout))
+
+
+HEADS: dict[str, type[nn.Module]] = {
+    "masked_lm": MaskedLM,
+    "pooler": Pooler,
+    "next_sentence": NextSentence,
+    "replaced_token": ReplacedToken,
+    "sequence_classifier": SequenceClassifier,
+    "token_classifier": TokenClassifier,
+    "span": SpanScorer,
+}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -14,8 +14,10 @@ from bertexplorer.model.config import HEAD_WORDS
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.heads import HEADS, MaskedLM
-from bertexplorer.model.names import published
+from bertexplorer.model.names import ARCHITECTURES, published, share
 from bertexplorer.model.text import Tokenizer
+
+Problem = Literal["single_label_classification", "multi_label_classification", "regression"]
 
 
 def initialise(module: nn.Module, seed: int, std: float = 0.02) -> None:
@@ -73,12 +75,34 @@ def fresh(
     return with_heads(bare, heads, seed=seed + 1)
 
 
-def with_heads(checkpoint: Checkpoint, heads: Sequence[str], *, seed: int) -> Checkpoint:
+def with_heads(
+    checkpoint: Checkpoint,
+    heads: Sequence[str],
+    *,
+    seed: int,
+    labels: Sequence[str] = (),
+    problem: Problem | None = None,
+) -> Checkpoint:
     """The same with those of *heads* (names of HEADS) that it lacks, drawn at random; the encoder is shared.
 
-    Raises ExplorerError for a head that the family has no place for, since it could not be saved."""
+    *labels*: of the classifier, in the order of its logits; none: those that config.json has. *problem*: what
+    config.json says of a sequence classifier's loss; None: what it said for these labels, else regression for one label
+    and single_label_classification for more.
+    A fine-tuned head is drawn anew unless it is there for just these labels, and takes the place of any other one.
+    Layers that a file has once are shared with the heads that are there: BERT's pooler, ModernBERT's head.*.
+    Raises ExplorerError for a head that the family has no place for, since it could not be saved, for two fine-tuned
+    heads at once, and for labels that are no set of names."""
     std = checkpoint.hf_config.get("initializer_range", 0.02)
     family = BY_MODEL_TYPE[checkpoint.family]
+    tasks = [name for name in heads if name in ARCHITECTURES]
+    if len(tasks) > 1:
+        raise ExplorerError(f"A checkpoint holds one fine-tuned head, not {' and '.join(tasks)}. Choose one.")
+    if tasks:
+        checkpoint = for_task(checkpoint, tasks[0], labels, problem)
+    if "sequence_classifier" in tasks and published(family, "pooler.dense.weight") == published(
+        family, "sequence_classifier.transform.dense.weight"
+    ):
+        heads = [*heads, "pooler"]  # so that it is the checkpoint which is loaded once this one is saved
     added: dict[str, nn.Module] = {}
     for offset, name in enumerate(heads):
         if name not in checkpoint.heads:
@@ -91,5 +115,35 @@ def with_heads(checkpoint: Checkpoint, heads: Sequence[str], *, seed: int) -> Ch
             initialise(head, seed + offset, std)
             if isinstance(head, MaskedLM) and checkpoint.config.tied:
                 head.output.weight = checkpoint.encoder.embeddings.words.weight
-            added[name] = head.to(checkpoint.device)
-    return replace(checkpoint, heads={**checkpoint.heads, **added})
+            added[name] = head.to(checkpoint.device).eval()
+    every = nn.ModuleDict({**checkpoint.heads, **added})
+    share(family, every)
+    return replace(checkpoint, heads=dict(every.items()))
+
+
+def for_task(checkpoint: Checkpoint, head: str, labels: Sequence[str], problem: Problem | None) -> Checkpoint:
+    """The same, its config for *head* over *labels*, without a fine-tuned head for anything else."""
+    if len(set(labels)) < len(labels) or not all(isinstance(label, str) for label in labels):
+        raise ExplorerError(f"The labels are {', '.join(map(str, labels)):.200}; wanted names that all differ.")
+    if head == "span":
+        named: tuple[str, ...] = ("LABEL_0", "LABEL_1")  # start and end, which transformers does not name
+    else:
+        named = tuple(labels) or checkpoint.labels
+    same = named == checkpoint.labels
+    kept = {name: h for name, h in checkpoint.heads.items() if name not in ARCHITECTURES or (name == head and same)}
+    described = {k: v for k, v in checkpoint.hf_config.items() if k not in ("num_labels", "problem_type")}
+    class_name = family_class(checkpoint.family) + ARCHITECTURES[head]
+    described |= {"architectures": [class_name], "id2label": {str(i): label for i, label in enumerate(named)}}
+    described["label2id"] = {label: i for i, label in enumerate(named)}
+    if head == "sequence_classifier":
+        usual = "regression" if len(named) == 1 else "single_label_classification"
+        described["problem_type"] = problem or (same and checkpoint.hf_config.get("problem_type")) or usual
+    return replace(
+        checkpoint, heads=kept, config=replace(checkpoint.config, num_labels=len(named)), hf_config=described
+    )
+
+
+def family_class(model_type: str) -> str:
+    """What the names of the classes in transformers begin with: XLMRoberta for xlm-roberta."""
+    family = BY_MODEL_TYPE[model_type]
+    return str(family.CLASSES[family.MODEL_TYPES.index(model_type)])

@@ -1,5 +1,6 @@
 """A folder of config.json, safetensors and a tokenizer -> a Checkpoint, strictly."""
 
+from collections.abc import Collection
 from functools import reduce
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +16,7 @@ from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.heads import HEADS, MaskedLM
-from bertexplorer.model.names import canonical, is_task_head, published, tied_name
+from bertexplorer.model.names import ARCHITECTURES, canonical, is_task_head, published, share, tied_name
 from bertexplorer.model.packed import pack
 from bertexplorer.model.tensors import DTYPES, Stored, stored_tensors
 from bertexplorer.model.text import Tokenizer
@@ -37,7 +38,7 @@ def load(
     config = translate(family, hf)
     stored = stored_tensors(folder)
     names = canonical(family, stored)
-    modules = build(family, config, names)
+    modules = build(family, config, names, hf.get("architectures"))
     sources = match(family, config, modules, names, stored)
     device = torch.device(device) if device else precisions.best_device()
     dtype = precisions.resolve(precision, device)
@@ -48,6 +49,7 @@ def load(
     modules.requires_grad_(False).eval()
     pack(modules, shared=True)
     encoder = cast(Encoder, modules.pop("encoder"))
+    share(family, modules)
     tokenizer = Tokenizer.from_folder(folder, max_tokens=config.max_positions, pad_id=config.pad_id)
     if tokenizer.vocab_size > config.vocab_size:
         raise ExplorerError(
@@ -71,19 +73,47 @@ def load(
     )
 
 
-def build(family: ModuleType, config: EncoderConfig, names: dict[str, str]) -> nn.ModuleDict:
-    """The encoder and the heads that *names* has tensors for, on the meta device: shapes, no memory."""
+def build(
+    family: ModuleType, config: EncoderConfig, names: dict[str, str], architectures: object = None
+) -> nn.ModuleDict:
+    """The encoder and the heads that *names* has tensors for, on the meta device: shapes, no memory.
+
+    *architectures*: what config.json says under that name, as `task_head` reads it."""
     with torch.device("meta"):
         modules = nn.ModuleDict({"encoder": Encoder(config)})
-        for head, kind in HEADS.items():
-            module = kind(config)
-            wanted = {source.name for key in module.state_dict() if (source := published(family, f"{head}.{key}"))}
-            wanted.discard(tied_name(family, config))
-            if any(name in names and not is_task_head(name) for name in wanted):
-                modules[head] = module
-        if "next_sentence" in modules and "pooler" not in modules:
-            modules["pooler"] = HEADS["pooler"](config)  # so that match says that it is missing
+        possible = {head: kind(config) for head, kind in HEADS.items()}
+    wanted = {head: wanted_names(family, config, head, module) for head, module in possible.items()}
+    task = task_head(wanted, names, architectures)
+    for head, module in possible.items():
+        held = any(name in names and not is_task_head(name) for name in wanted[head])
+        if head == task or (held and head not in ARCHITECTURES):
+            modules[head] = module
+    if "next_sentence" in modules and "pooler" not in modules:
+        modules["pooler"] = possible["pooler"]  # so that match says that it is missing
     return modules
+
+
+def wanted_names(family: ModuleType, config: EncoderConfig, head: str, module: nn.Module) -> set[str]:
+    """The published names of *head*, less that of a matrix that is the word embeddings'."""
+    sources = [published(family, f"{head}.{key}") for key in module.state_dict()]
+    return {source.name for source in sources if source} - {tied_name(family, config)}
+
+
+def task_head(wanted: dict[str, set[str]], names: Collection[str], architectures: object) -> str:
+    """The fine-tuned head that a file holds, of ARCHITECTURES; '' if it has none of ours or it cannot be told which.
+
+    One name, classifier, stands for several heads. *architectures* tells which; where it is silent the names do: a
+    classifier with a dense layer before it (BERT's pooler, too) is one of sequences."""
+    if isinstance(architectures, list) and architectures:
+        meant = [head for head, end in ARCHITECTURES.items() if any(str(a).endswith(end) for a in architectures)]
+        return next((head for head in meant if any(is_output(name) and name in names for name in wanted[head])), "")
+    whole = [head for head in ARCHITECTURES if wanted[head] <= set(names)]
+    return whole[0] if whole and all(wanted[head] != wanted[whole[0]] for head in whole[1:]) else ""
+
+
+def is_output(name: str) -> bool:
+    """Whether a published name is a fine-tuned head's alone: ModernBERT's head.* is the MLM head's too."""
+    return is_task_head(name) and not name.startswith("head.")
 
 
 def match(

@@ -5,10 +5,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 
+from torch import nn
+
 from bertexplorer.model.config import EncoderConfig
 
 OLD_SPELLING = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 STRAYS = (r"position_ids$", r"rotary_emb\.", r"token_type_ids$")  # buffers that some versions wrote
+ARCHITECTURES = {  # the fine-tuned heads, and how the names of the classes in transformers that have them end
+    "sequence_classifier": "ForSequenceClassification",
+    "token_classifier": "ForTokenClassification",
+    "span": "ForQuestionAnswering",
+}
 TASK_HEADS = ("classifier.", "pre_classifier.", "qa_outputs.", "score.", "head.", "sequence_summary.", "crf.")
 
 
@@ -67,16 +74,27 @@ def canonical(family: ModuleType, found: Iterable[str]) -> dict[str, str]:
 
 
 def is_task_head(name: str) -> bool:
-    """Whether a published name belongs to a fine-tuned head, which is left aside and announced."""
+    """Whether a published name belongs to a fine-tuned head: left aside and announced if it is none of HEADS."""
     return name.startswith(TASK_HEADS)
 
 
+def share(family: ModuleType, heads: nn.ModuleDict) -> None:
+    """Let heads whose file has one name for a layer of both hold one layer, that of the head that comes first: BERT's
+    pooler is its sequence classifier's too, ModernBERT's transform every head's."""
+    held: dict[str, nn.Module] = {}
+    for path, module in list(heads.named_modules()):
+        source = published(family, f"{path}.weight") if isinstance(module, nn.Linear | nn.LayerNorm) else None
+        first = held.setdefault(source.name, module) if source else module
+        if first is not module:
+            heads.set_submodule(path, first)
+
+
 def to_published(family: ModuleType, ours: Mapping[str, object]) -> dict[str, list[tuple[int, str]]]:
-    """Published name -> [(part, our name)], for writing."""
-    groups: dict[str, list[tuple[int, str]]] = {}
+    """Published name -> [(part, our name)], for writing; of names that share a layer only the first."""
+    groups: dict[str, dict[int, str]] = {}
     for name in ours:
         source = published(family, name)
         if source is None:
             raise ValueError(f"{family.MODEL_TYPES[0]} has no published name for {name}; it cannot be saved.")
-        groups.setdefault(source.name, []).append((source.part, name))
-    return {name: sorted(parts) for name, parts in groups.items()}
+        groups.setdefault(source.name, {}).setdefault(source.part, name)
+    return {name: sorted(parts.items()) for name, parts in groups.items()}

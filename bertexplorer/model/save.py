@@ -10,18 +10,22 @@ from torch import Tensor, nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.families import BY_MODEL_TYPE
-from bertexplorer.model.names import tied_name, to_published
+from bertexplorer.model.names import ARCHITECTURES, tied_name, to_published
 
 
 def save(checkpoint: Checkpoint, folder: str | Path) -> None:
     """Write config.json, model.safetensors and the tokenizer as transformers reads them, in the dtype that the
-    checkpoint was stored in. Raises ExplorerError if it runs in a lower precision than that."""
+    checkpoint was stored in. Raises ExplorerError if it runs in a lower precision than that, and for two fine-tuned
+    heads, which a file has one name for."""
     running = next(checkpoint.encoder.parameters()).dtype
     if torch.promote_types(running, checkpoint.stored_dtype) != running:
         raise ExplorerError(
             f"{checkpoint.name} was loaded in {checkpoint.precision} but is stored in {checkpoint.stored_dtype}: "
             'saving loses digits. Load it with precision="fp32" first.'
         )
+    tasks = [name for name in checkpoint.heads if name in ARCHITECTURES]
+    if len(tasks) > 1:
+        raise ExplorerError(f"{checkpoint.name} has {' and '.join(tasks)}; a file holds one fine-tuned head. Save one.")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     family = BY_MODEL_TYPE[checkpoint.family]

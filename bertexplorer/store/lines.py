@@ -111,6 +111,14 @@ def table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
         found = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     except csv.Error as error:
         raise ExplorerError(f"{name} cannot be read as a table: {error}. Save it as CSV again.") from error
+    full = [row for row in found if any(cell.strip() for cell in row)]
+    first = full[0] if full else []
+    odd = [row for row in full if len(row) > len(first)]
+    uneven = len({len(row) for row in full}) > 1
+    if uneven and (len(first) == 1 or (delimiter == "," and not known(first))):
+        found, odd = [[line] for line in text.splitlines()], []  # commas of sentences: each line is one text
+    elif known(first):
+        found = [row for row in found if len(row) <= len(first)]
     width = max(map(len, found), default=0)
     cells = [[cell.strip() for cell in row] + [""] * (width - len(row)) for row in found]
     filled = [row for row in cells if any(row)]
@@ -131,7 +139,12 @@ def table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
     how = f"{DELIMITERS[delimiter]}, text in {title}" if width > 1 else f"one column, text in {title}"
     if label is not None:
         how += f", labels in “{head[label][:30]}”"
-    return lines, how + (", with a header" if headed else ", no header")
+    ragged = (
+        f"; {len(odd):,} with more cells than the first row left out (“{' '.join(odd[0])[:40]}”)"
+        if odd and known(first)
+        else ""
+    )
+    return lines, how + (", with a header" if headed else ", no header") + ragged
 
 
 def separator(text: str) -> str:
@@ -144,9 +157,14 @@ def separator(text: str) -> str:
         return max(DELIMITERS, key=lambda sign: sum(sign in line for line in lines))
 
 
+def known(row: Sequence[str]) -> bool:
+    """Whether a cell of the row is the name of a column of texts or labels."""
+    return any(cell.strip().lower() in (*TEXT_NAMES, *LABEL_NAMES) for cell in row)
+
+
 def is_header(head: Sequence[str], cells: Sequence[Sequence[str]]) -> bool:
     """Whether the first row names the columns: it holds a known name, or no number where others have numbers."""
-    if any(cell in (*TEXT_NAMES, *LABEL_NAMES) for cell in head):
+    if known(head):
         return True
     below = cells[1:50]
     return any(

@@ -24,7 +24,7 @@ from bertexplorer.store.library import Library
 from bertexplorer.store.lines import LineStore
 from bertexplorer.ui import strip
 from bertexplorer.ui.state import State, follow, scrub, to_link
-from bertexplorer.ui.tabs import TABS, picks, slug
+from bertexplorer.ui.tabs import TABS, chips, slug
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -41,7 +41,7 @@ class Beside:
     """The same view of another checkpoint, or of another text."""
 
     name: str
-    figure: Figure | str
+    figure: Figure | None  # None: nothing that could stand beside the other one
     said: str
     difference: Figure | None
 
@@ -84,8 +84,8 @@ class Explore:
             if hasattr(tab.figure, "colours"):
                 drawn = self.strip(checkpoint, encoding, state, tab.figure.colours(result))
             figure = tab.figure.draw(result)
-            beside = self.beside(state, result) if state.against else None
-            if beside and isinstance(figure, Figure) and isinstance(beside.figure, Figure):
+            beside = self.beside(state, result) if state.compared else None
+            if beside and beside.figure and isinstance(figure, Figure):
                 difference.one_scale(figure, beside.figure)
             height = tab.figure.height(result) if isinstance(figure, str) else 0
             return Answer(state, drawn, figure, tab.figure.say(result), took, "", checkpoint, beside, height)
@@ -114,8 +114,15 @@ class Explore:
         return key, self.lines.load(key).told
 
     def beside(self, state: State, result: Any) -> Beside:
-        """What *state* is compared with. Raises ExplorerError as the other one alone would."""
+        """What *state* is compared with, or why the other one has no answer."""
         tab, other = VIEWS[state.view], self.counterpart(state)
+        try:
+            return self.compared(state, other, tab, result)
+        except ExplorerError as error:
+            name = state.other if state.other and state.against.startswith("another") else state.against
+            return Beside(name, None, str(error), None)
+
+    def compared(self, state: State, other: State, tab: ModuleType, result: Any) -> Beside:
         checkpoint = (
             self.library.control(state.checkpoint, state.precision)
             if state.against == "random weights"
@@ -124,7 +131,13 @@ class Explore:
         found = self.analyse(checkpoint, other)
         names = (state.text, other.text) if state.against == "another text" else (state.checkpoint, checkpoint.name)
         drawn = difference.draw(tab.analysis, result, found, names)
-        return Beside(names[1], tab.figure.draw(found), tab.figure.say(found), drawn)
+        figure = tab.figure.draw(found)
+        said = tab.figure.say(found)
+        if isinstance(figure, str):
+            return Beside(
+                names[1], None, f"{said} {tab.TITLE} draws one at a time; below, the numbers side by side.", drawn
+            )
+        return Beside(names[1], figure, said, drawn)
 
     def counterpart(self, state: State) -> State:
         """*state* with the other checkpoint or text in its place."""
@@ -141,7 +154,7 @@ class Explore:
         self, checkpoint: Checkpoint, encoding: Encoding, state: State, colours: Mapping[int, float] | None = None
     ) -> str:
         link = to_link(state, DEFAULTS[state.view])
-        return strip.draw(checkpoint, encoding, link, colours, picks=picks(VIEWS[state.view]))
+        return strip.draw(checkpoint, encoding, link, colours, press=chips(VIEWS[state.view]))
 
     def typed(self, before: State, text: str, pair: str) -> State:
         """The text was edited: hidden and picked words stay so where they still stand."""

@@ -13,7 +13,7 @@ from bertexplorer.ui import pieces
 from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
 from bertexplorer.ui.screen import Screen, Updates, remembered, shown_in
 from bertexplorer.ui.state import State, from_link, spans_of
-from bertexplorer.ui.tabs import picks
+from bertexplorer.ui.tabs import chips
 from bertexplorer.ui.turns import Turns
 
 EXAMPLES = {example.text for tab in VIEWS.values() for example in tab.EXAMPLES}
@@ -36,35 +36,55 @@ class Handlers:
         return self.screen.state(self.explore, self.turns.asked(tab), values, **changed)
 
     def newest(
-        self, tab: str, state: State, more: Callable[[State], Updates] | None = None, instead: State | None = None
+        self,
+        tab: str,
+        state: State,
+        more: Callable[[State], Updates] | None = None,
+        *,
+        filled: State | None = None,
+        instead: State | None = None,
     ) -> Updates:
         """The answer to *state* and what *more* adds; nothing if the same browser tab asked for another meanwhile.
-        *instead*: what to answer, boxes and all, if *state* has no answer."""
+        *filled*: what stood in the boxes that the answer is to fill, if it is. *instead*: what to answer, boxes and
+        all, if *state* has no answer."""
         turn = self.turns.take(tab, state)
         answer = self.explore.answer(state)
         if not self.turns.holds(tab, turn):
             return {self.screen.message: gr.skip()}
         if answer.error and instead is not None:
-            return self.newest(tab, instead, self.screen.boxes)
+            return self.newest(tab, instead, filled=state)
+        if filled:
+            more = more or self.screen.boxes
+            self.turns.fill(tab, filled)
         return {**self.screen.show(answer), **(more(answer.state) if more else {})}
 
+    def choose(self, request: gr.Request, *values: Any) -> Updates:
+        """A person chose another setting."""
+        tab = tab_of(request)
+        return self.newest(tab, self.state(tab, values))
+
     def edit(self, request: gr.Request, *values: Any) -> Updates:
-        """A box or a setting changed, by a person or by the answer to another event, which then is on the screen."""
+        """A box changed, by a person or by the answer to another event, which then is on the screen."""
         tab = tab_of(request)
         state = self.state(tab, values)
+        if self.turns.settling(tab, state):
+            return {self.screen.message: gr.skip()}
         opening = values[0] is None and (state.text, state.pair) == (self.opening.text, "")
         if opening or values[0] == remembered(state):
             return {self.screen.message: gr.skip()}
         return self.newest(tab, state)
 
-    def switch(self, request: gr.Request, event: gr.EventData, *values: Any) -> Updates:
-        """Another view. One that cannot answer an example of another view takes its own."""
+    def switch(self, request: gr.Request, event: gr.EventData, *values: Any) -> Iterator[Updates]:
+        """Another view: its question at once, its figure when it is there. One that cannot answer an example of another
+        view takes its own."""
         tab, view = tab_of(request), event._data.get("view")
         if view not in VIEWS:
-            return {self.screen.message: pieces.message(f"There is no view {view!r:.60}. Pick one of those shown.")}
+            yield {self.screen.message: pieces.message(f"There is no view {view!r:.60}. Pick one of those shown.")}
+            return
         state = self.state(tab, values, view=view)
         untouched = state.text in EXAMPLES and not state.hidden
-        return self.newest(tab, state, instead=shown_in(VIEWS[view].EXAMPLES[0], state) if untouched else None)
+        yield self.screen.view(state.view)
+        yield self.newest(tab, state, instead=shown_in(VIEWS[view].EXAMPLES[0], state) if untouched else None)
 
     def unhide(self, request: gr.Request, *values: Any) -> Updates:
         tab = tab_of(request)
@@ -79,7 +99,8 @@ class Handlers:
         changed = {kind: spans_of(str(data[kind])) for kind in ("hidden", "picked") if kind in data}
         state = self.state(tab, values, **changed)
         fill = spans_of(str(data.get("fill", "")))
-        if fill and not picks(VIEWS[state.view]):
+        known = state
+        if fill and chips(VIEWS[state.view]) == "hide":
             turn = self.turns.take(tab, state)
             try:
                 state = self.explore.filled(state, fill[0])
@@ -87,7 +108,7 @@ class Handlers:
                 return {self.screen.message: pieces.message(str(error))}
             if not self.turns.holds(tab, turn):
                 return {self.screen.message: gr.skip()}
-        out = self.newest(tab, state, self.screen.boxes if fill else None)
+        out = self.newest(tab, state, filled=known if fill else None)
         if isinstance(out.get(self.screen.strip), str):  # tells the browser which of its presses this answers
             out[self.screen.strip] = out[self.screen.strip].replace('data-press=""', f'data-press="{number}"', 1)
         return out
@@ -101,7 +122,8 @@ class Handlers:
         picked = spans_of(str(data.get("picked", ""))) or known.picked
         state = self.state(tab, values, view=view, picked=picked)
         options = {name: value for name, value in wanted.items() if name in DEFAULTS[view]}
-        return self.newest(tab, replace(state, options={**state.options, **options}), self.screen.boxes)
+        held = state.options if view == known.view else DEFAULTS[view]
+        return self.newest(tab, replace(state, options={**held, **options}), filled=state)
 
     def upload(self, request: gr.Request, file: str | None, *values: Any) -> Updates:
         """Lines were uploaded: they are kept, and the view is about them."""
@@ -111,7 +133,7 @@ class Handlers:
             key, told = self.explore.keep_lines(Path(file or ""))
         except (ExplorerError, OSError) as error:
             return {self.screen.message: pieces.message(str(error))}
-        out = self.newest(tab, replace(state, options={**state.options, "lines": key}), self.screen.boxes)
+        out = self.newest(tab, replace(state, options={**state.options, "lines": key}), filled=state)
         known = out.get(self.screen.message) == pieces.message("")
         return {**out, self.screen.message: pieces.message(told, error=False)} if known else out
 
@@ -132,7 +154,7 @@ class Handlers:
         number = event._data.get("example")
         if not isinstance(number, int) or not 0 <= number < len(examples):
             return {self.screen.message: pieces.message("There is no such example. Pick one of those shown.")}
-        return self.newest(tab, shown_in(examples[number], state), self.screen.boxes)
+        return self.newest(tab, shown_in(examples[number], state), filled=state)
 
     def open(self, request: gr.Request) -> Iterator[Updates]:
         """The page as its link asks for it, or with the opening example."""
@@ -156,7 +178,12 @@ class Handlers:
         if not self.turns.holds(tab, turn):  # typed while this was on its way
             yield {self.screen.message: pieces.message(error)} if error else {self.screen.message: gr.skip()}
             return
-        out = self.newest(tab, state, lambda state: {**self.screen.boxes(state), **self.chosen(state)})
+        out = self.newest(
+            tab,
+            state,
+            lambda state: {**self.screen.boxes(state), **self.chosen(state)},
+            filled=replace(self.opening, view=state.view, options=DEFAULTS[state.view]),
+        )
         yield {**out, self.screen.message: pieces.message(error)} if error else out
 
     def fetch(self, request: gr.Request, name: str | None, *values: Any) -> Iterator[Updates]:

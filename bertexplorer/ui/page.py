@@ -87,6 +87,7 @@ def figure(opening: State) -> tuple[dict[str, Component], dict[str, gr.Button]]:
     question = gr.HTML(pieces.question(VIEWS[opening.view]), elem_id="question", apply_default_css=False)
     with gr.Row(elem_id="stage"):
         with gr.Column(min_width=320):
+            ours = gr.HTML("", apply_default_css=False)
             plot = gr.Plot(show_label=False, container=False, elem_id="figure")
             frame = gr.HTML("", elem_id="frame", apply_default_css=False)
             caption = gr.HTML("", js_on_load=script("caption.js"), elem_id="caption", apply_default_css=False)
@@ -101,7 +102,13 @@ def figure(opening: State) -> tuple[dict[str, Component], dict[str, gr.Button]]:
         exports = {kind: gr.Button(kind, size="sm", elem_id=f"export-{kind.lower()}") for kind in kinds}
         receipt = gr.HTML("", elem_id="receipt", apply_default_css=False)
     found = {"question": question, "plot": plot, "frame": frame, "caption": caption, "receipt": receipt}
-    beside = {"aside": aside, "heading": heading, "other_plot": other_plot, "other_caption": other_caption}
+    beside = {
+        "ours": ours,
+        "aside": aside,
+        "heading": heading,
+        "other_plot": other_plot,
+        "other_caption": other_caption,
+    }
     return {**found, **beside, "difference": difference, "points": points}, exports
 
 
@@ -136,8 +143,11 @@ def wire(page: Handlers, screen: Screen, buttons: Buttons, blocks: gr.Blocks) ->
     # with always_last gradio would send the data of the first press again
     each = {**common, "trigger_mode": "multiple"}
     # gradio's `input` event hears key presses alone: no backspace, no paste, no phone keyboard
-    edits = [screen.text.change, screen.pair.change, *(c.change for _, _, c in screen.settings())]
-    gr.on([*edits, screen.precision.input], page.edit, screen.inputs, screen.shown, **latest)
+    boxes = [c for _, _, c in screen.settings() if isinstance(c, gr.Textbox)]
+    typed = [box.change for box in (screen.text, screen.pair, *boxes)]
+    gr.on(typed, page.edit, screen.inputs, screen.shown, **latest)
+    chosen = [c.input for _, _, c in screen.settings() if not isinstance(c, gr.Textbox)]
+    gr.on([*chosen, screen.precision.input], page.choose, screen.inputs, screen.shown, **latest)
     for pressed, handler in (
         (screen.strip, page.press),
         (screen.examples, page.pick),

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from bertexplorer.analysis.receipt import told, versions
-from bertexplorer.model.config import HEAD_WORDS
+from bertexplorer.model.config import HEAD_WORDS, PRETRAINING_WORDS
 from bertexplorer.store.catalogue import BY_NAME, CATALOGUE
 from bertexplorer.ui.tabs import TABS, slug
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 HEADER = """<header class="masthead"><h1>BERT Explorer</h1>
-<p>Click any word to hide it from BERT, and see what BERT would put there.</p></header>"""
+<p>Type a sentence. See how BERT reads it.</p></header>"""
 
 OTHER = {
     "another checkpoint": "Type the name of the other checkpoint, and press Enter.",
@@ -94,7 +94,7 @@ def facts(checkpoint: Checkpoint) -> str:
     """What is known of a loaded checkpoint, its absent heads included."""
     config = checkpoint.config
     held = [word for head, word in HEAD_WORDS.items() if head in checkpoint.heads]
-    absent = [word for head, word in HEAD_WORDS.items() if head not in checkpoint.heads]
+    absent = [word for head, word in PRETRAINING_WORDS.items() if head not in checkpoint.heads]
     items = {
         "Family": checkpoint.family,
         "Shape": f"{config.num_layers} layers of {config.num_heads} heads, {config.hidden_size:,} wide",

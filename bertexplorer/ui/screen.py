@@ -15,6 +15,7 @@ from bertexplorer.ui.forms import Form
 from bertexplorer.ui.state import COMPARED, State, spans_of, write_spans
 
 Updates = dict[Any, Any]
+COUNTED = {"layer": "num_layers", "head": "num_heads"}  # settings that end where the checkpoint does
 
 
 @dataclass(eq=False)
@@ -39,6 +40,7 @@ class Screen:
     plot: gr.Plot
     frame: gr.HTML
     caption: gr.HTML
+    ours: gr.HTML
     aside: gr.Column
     heading: gr.HTML
     other_plot: gr.Plot
@@ -68,8 +70,9 @@ class Screen:
         return [
             *(self.memory, self.strip, self.message, self.plot, self.frame, self.caption, self.receipt, self.nav),
             *(self.question, self.examples, self.drawer, self.facts, self.upload),
-            *(self.aside, self.heading, self.other_plot, self.other_caption, self.difference),
+            *(self.ours, self.aside, self.heading, self.other_plot, self.other_caption, self.difference),
             *(form.row for form in self.forms.values()),
+            *(component for _, name, component in self.settings() if name in COUNTED),
         ]
 
     @property
@@ -100,17 +103,16 @@ class Screen:
         out: Updates = {
             self.memory: remembered(state),
             self.message: pieces.message(answer.error),
-            self.question: pieces.question(tab),
-            self.examples: pieces.examples(tab),
-            self.nav: pieces.nav(state.view),
-            self.upload: gr.update(visible="lines" in getattr(tab.analysis, "NEEDS", ())),
-            **{form.row: gr.update(visible=view == state.view or "hidden") for view, form in self.forms.items()},
+            **self.view(state.view),
         }
         if answer.strip is not None:
             out[self.strip] = answer.strip
         if checkpoint is not None:
             label = f"{checkpoint.name} · {checkpoint.num_parameters / 1e6:,.1f} M parameters · {checkpoint.precision}"
             out |= {self.drawer: gr.update(label=label), self.facts: pieces.facts(checkpoint)}
+            own = self.forms[state.view].components
+            counts = {name: getattr(checkpoint.config, count) for name, count in COUNTED.items() if name in own}
+            out |= {own[name]: gr.update(maximum=most) for name, most in counts.items()}
         if answer.figure is not None and checkpoint is not None:
             framed = isinstance(answer.figure, str)
             out[self.frame] = pieces.framed(str(answer.figure), answer.height) if framed else ""
@@ -121,15 +123,28 @@ class Screen:
             out |= self.compared(answer)
         return out
 
+    def view(self, chosen: str) -> Updates:
+        """What belongs to a view before anything is computed: its question, examples and settings."""
+        tab = VIEWS[chosen]
+        return {
+            self.question: pieces.question(tab),
+            self.examples: pieces.examples(tab),
+            self.nav: pieces.nav(chosen),
+            self.upload: gr.update(visible="lines" in getattr(tab.analysis, "NEEDS", ())),
+            **{form.row: gr.update(visible=view == chosen or "hidden") for view, form in self.forms.items()},
+        }
+
     def compared(self, answer: Answer) -> Updates:
         """What stands beside an answer, or nothing."""
-        beside = answer.beside
+        beside, state = answer.beside, answer.state
+        ours = state.text if state.against == "another text" else state.checkpoint
         if beside is None:
-            return {self.aside: gr.update(visible=False), self.difference: gr.update(visible=False)}
+            return {self.aside: gr.update(visible=False), self.difference: gr.update(visible=False), self.ours: ""}
         return {
             self.aside: gr.update(visible=True),
+            self.ours: pieces.heading(ours),
             self.heading: pieces.heading(beside.name),
-            self.other_plot: beside.figure,
+            self.other_plot: gr.update(value=beside.figure, visible=beside.figure is not None),
             self.other_caption: pieces.caption(beside.said, ""),
             self.difference: gr.update(visible=beside.difference is not None, value=beside.difference),
         }

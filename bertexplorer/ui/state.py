@@ -28,6 +28,11 @@ class State:
     other: str = ""  # the other checkpoint or text
 
     @property
+    def compared(self) -> bool:
+        """Whether something stands beside the answer, and it is said what."""
+        return bool(self.against) and (not self.against.startswith("another") or bool(self.other.strip()))
+
+    @property
     def as_text(self) -> Text:
         return Text(scrub(self.text), scrub(self.pair), self.hidden, self.picked)
 

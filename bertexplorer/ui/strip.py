@@ -12,6 +12,12 @@ from bertexplorer.model.text import TOKENS, Encoding, Span
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
+PRESS = {  # what a press does: for those who listen, for those who see
+    "hide": ("Press one to hide it or to show it again.", "Click any word to hide it from BERT."),
+    "pick": ("Press one to pick it, with Shift to pick several.", "Click a word to look at it."),
+    "": ("", ""),
+}
+
 
 def draw(
     checkpoint: Checkpoint,
@@ -19,25 +25,26 @@ def draw(
     link: str,
     colours: Mapping[int, float] | None = None,
     *,
-    picks: bool = False,
+    press: str = "hide",
 ) -> str:
-    """HTML for the strip, everything a person typed escaped. *colours*: position -> 0 (pale) to 1 (dark). *picks*: a
-    press picks a token; else it hides it, or shows it again."""
+    """HTML for the strip, everything a person typed escaped. *colours*: position -> 0 (pale) to 1 (dark). *press*: what
+    a press on a chip does, "hide" or "pick" its token; "": chips are only read."""
     parts = []
     keys = [(side_of(encoding, i), encoding.words[i]) for i in range(len(encoding))]
     last = {span.side: i for i, span in enumerate(encoding.spans) if span}
     for (side, word), group in groupby(range(len(encoding)), key=lambda i: keys[i]):
         pieces = list(group)
-        chips = "".join(chip(checkpoint, encoding, i, (colours or {}).get(i), picks) for i in pieces)
+        chips = "".join(chip(checkpoint, encoding, i, (colours or {}).get(i), press) for i in pieces)
         joined = word is not None and len(pieces) > 1
         parts.append(f'<span class="word side-{side}">{chips}</span>' if joined else chips)
         if encoding.cut[side] and last[side] in pieces:
             parts.append(f'<span class="cut">cut here: {encoding.cut[side]:,} tokens left out</span>')
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in encoding.notes)
-    does = "pick it, with Shift to pick several" if picks else "hide it or to show it again"
+    does, hint = PRESS[press]
     return (
-        f'<div class="strip" role="group" aria-label="Tokens. Press one to {does}." dir="auto" '
-        f'data-picks="{int(picks)}" data-link="{escape(link, quote=True)}" data-press="">{"".join(parts)}</div>{notes}'
+        f'<div class="strip" role="group" aria-label="Tokens. {does}" dir="auto" data-picks="{int(press == "pick")}" '
+        f'data-link="{escape(link, quote=True)}" data-press="">{"".join(parts)}</div>'
+        f'<p class="hint">{hint}</p>{notes}'
     )
 
 
@@ -46,21 +53,22 @@ def side_of(encoding: Encoding, position: int) -> int:
     return span.side if span else encoding.segments[position]
 
 
-def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: float | None, picks: bool = False) -> str:
+def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: float | None, press: str) -> str:
+    picks = press == "pick"
     span = encoding.spans[position]
     side = side_of(encoding, position)
     label = label_of(checkpoint, encoding, position)
     title = f"token {position}, id {encoding.original_ids[position]}"
     unknown = encoding.tokens[position] == checkpoint.tokenizer.special.get("unk")
     special = span is None or span.start == span.end or (encoding.special[position] and not unknown)
-    if special and not picks:  # nothing to hide
-        return f'<span class="chip special side-{side}" title="{title}">{escape(label)}</span>'
     masked = encoding.ids[position] == encoding.mask_id
+    more = " more" * continues(checkpoint, encoding, position)
+    if not press or (special and not picks):  # nothing to hide
+        label = checkpoint.tokenizer.mask_token if masked else label
+        return f'<span class="chip{" special" * special}{more} side-{side}" title="{title}">{escape(label)}</span>'
     typed = encoding.original_ids[position] == encoding.mask_id
     picked = picks and position in encoding.picked
-    classes = (
-        f"chip side-{side}" + " masked" * (masked and not picks) + " more" * continues(checkpoint, encoding, position)
-    )
+    classes = f"chip side-{side}" + " masked" * (masked and not picks) + more
     classes += " special" * special + " picked" * picked
     style = f' style="--p:{colour:.3f}"' if colour is not None and (picks or not masked) else ""
     classes += " tinted" * bool(style) + " deep" * (bool(style) and (colour or 0) > 0.55)

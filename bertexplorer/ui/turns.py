@@ -1,11 +1,14 @@
 """Turns: of the answers to one browser tab only the newest is shown, however long an older one took."""
 
 import threading
+import time
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bertexplorer.ui.state import State
 
+SETTLING_S = 5.0  # in which the boxes of a page take on what an answer puts there
 TABS = 2000  # remembered; beyond that the one that asked longest ago is forgotten
 
 
@@ -16,6 +19,13 @@ class Asked:
     turn: int = 0
     state: State | None = None
     press: int = 0
+    before: State | None = None  # what the boxes held when an answer filled them, until the page has done so
+    filled: float = 0.0
+
+
+def boxes(state: State) -> tuple[Any, ...]:
+    """What of *state* stands in boxes that a person can fill."""
+    return state.text, state.pair, state.against, state.other, *(state.options[name] for name in sorted(state.options))
 
 
 class Turns:
@@ -38,6 +48,26 @@ class Turns:
             before = self.last.get(tab, Asked())
             self.keep(tab, replace(before, press=max(press, before.press)))
             return press < before.press
+
+    def fill(self, tab: str, before: State) -> None:
+        """The answer on its way to *tab* fills its boxes, which held *before*."""
+        with self.lock:
+            asked = self.last.get(tab, Asked())
+            if asked.state and boxes(before) != boxes(asked.state):
+                self.keep(tab, replace(asked, before=before, filled=time.monotonic()))
+
+    def settling(self, tab: str, state: State) -> bool:
+        """Whether *state* is no wish of a person, but boxes being filled one after the other: each holds what it held
+        before, or what the last answer put there."""
+        with self.lock:
+            asked = self.last.get(tab, Asked())
+            if asked.before is None or asked.state is None or time.monotonic() - asked.filled > SETTLING_S:
+                return False
+            was, is_now, will_be = boxes(asked.before), boxes(state), boxes(asked.state)
+            if is_now == will_be or len({len(was), len(is_now), len(will_be)}) > 1:
+                self.keep(tab, replace(asked, before=None))
+                return is_now == will_be
+            return all(now in (old, new) for old, now, new in zip(was, is_now, will_be, strict=True))
 
     def keep(self, tab: str, asked: Asked) -> Asked:
         self.last[tab] = asked

@@ -12,6 +12,7 @@ from bertexplorer.analysis import attention
 from bertexplorer.analysis.attention import Attention, Options
 from bertexplorer.analysis.heads import Head
 from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import attention as drawn
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
@@ -190,3 +191,13 @@ def test_bf16_is_near(mini: Checkpoint, bundled: Path) -> None:
     exact, near = (ask(c, "The cat sat on the mat.").every for c in (mini, half))
     assert np.abs(exact - near).max() < 0.1 and near.dtype == np.float32
     assert torch.from_numpy(near).sum(-1).sub(1).abs().max() < 1e-5
+
+
+def test_discounted_norms_are_shares_and_called_so(tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
+    whole = ask(checkpoint, "She is good.", measure="norm")
+    result = ask(checkpoint, "She is good.", measure="norm", special="discounted", show="head")
+    kept = whole.every[:, :, 1:-1, 1:-1]
+    np.testing.assert_allclose(result.every, kept / kept.sum(-1, keepdims=True), rtol=1e-5)
+    assert not result.norms and {row["measure"] for row in attention.rows(result)} == {"share of the norms"}
+    assert "% of what it takes over from" in drawn.say(result)

@@ -86,7 +86,7 @@ def test_each_head_alone_and_some_together_equal_a_hook_in_transformers(pair) ->
             after = probability(theirs.run(encoding.ids, put((Head(layer, head),), lambda _: 0.0)), encoding, token)
             assert bits == pytest.approx(np.log2(after / before), abs=2e-4), (layer, head)
     off = (Head(0, 1), Head(2, 3), Head(1, 0))
-    assert result.off == off and result.chosen
+    assert result.off == off
     wanted = probability(theirs.run(encoding.ids, put(off, lambda _: 0.0)), encoding, token)
     assert result.after.probability == pytest.approx(wanted, rel=1e-4)
 
@@ -145,12 +145,12 @@ def test_random_sets_are_as_large_and_leave_the_chosen_alone(tiny) -> None:
     assert (switchboard.random_sets(board, most, 3).sum(axis=(1, 2)) == 1).all()
 
 
-def test_without_a_choice_it_is_the_head_that_matters_most(tiny) -> None:
+def test_without_a_choice_no_head_is_off(tiny) -> None:
     ours = load(tiny("bert"), precision="fp32", device="cpu")
-    result = switchboard.run(ours, TEXT, options=Options(controls=0))
-    assert not result.chosen and result.change[result.off[0]] == result.change.min() and len(result.controls) == 0
+    result = switchboard.run(ours, TEXT)
+    assert result.off == () and result.after == result.before and len(result.controls) == 0 and not result.states.any()
     line = switchboard.rows(result)
-    assert len(line) == 12 and sum(bool(row["off"]) for row in line) == 1 and line[0]["random_sets_mean"] == ""
+    assert len(line) == 12 and not any(row["off"] for row in line) and line[0]["random_sets_mean"] == ""
 
 
 @pytest.mark.parametrize(

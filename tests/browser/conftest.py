@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 CUT_OFF = ("AbortError: signal is aborted", "Unexpected error Connection errored out")
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+expect.set_options(timeout=20_000)  # two browsers and an app share two cores
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

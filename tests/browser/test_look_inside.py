@@ -55,15 +55,18 @@ def test_a_second_pick_needs_shift_and_special_tokens_can_be_picked(page: Page) 
 
 def test_heads_are_switched_off_by_pressing_them(page: Page) -> None:
     choose_view(page, "Switchboard")
-    expect_said(page, "switched off, “paris” goes from")
+    expect_said(page, "With all heads on, “paris” has")
     off = page.locator("#options-switchboard textarea, #options-switchboard input[type=text]").first
     press_figure(page, 1.5 / 6, 3.5 / 12)
     expect(off).to_have_value("2·4")
-    expect_said(page, "With 2·4 switched off")
+    expect_said(page, "With 2·4 off, “paris” goes from")
     press_figure(page, 5.5 / 6, 0.5 / 12)
     expect(off).to_have_value("2·4, 6·1")
     press_figure(page, 1.5 / 6, 3.5 / 12)
     expect(off).to_have_value("6·1")
+    press_figure(page, 5.5 / 6, 0.5 / 12)
+    expect(off).to_have_value("")
+    expect_said(page, "With all heads on")
 
 
 def test_bertviz_is_drawn_inside_its_frame(page: Page) -> None:
@@ -87,6 +90,7 @@ def test_uploaded_lines_are_read_searched_and_remembered(page: Page, tmp_path: P
     chooser.value.set_files(file)
     expect_message(page, "3 lines from lines.csv: Latin-1, semicolons")
     write(page, "A deep stream.")
+    expect(page.locator(".strip")).to_contain_text("stream")
     expect_said(page, "“The river is deep.”")
     wait_until_idle(page)
     page.reload()
@@ -128,7 +132,21 @@ def test_another_text_and_another_checkpoint_stand_beside_the_answer(page: Page)
     expect(page.locator("#beside h3")).to_have_text("roberta")
     box.fill("nobody/has-this")
     box.press("Enter")
-    expect_message(page, "nobody/has-this is not on this disk")
+    expect(page.locator("#beside")).to_contain_text("nobody/has-this is not on this disk")
+    choose_view(page, "BertViz")
+    expect(page.frame_locator("#frame iframe").locator("svg").first).to_be_visible()
+
+
+def test_a_link_with_a_pair_and_settings_opens_as_it_was(page: Page) -> None:
+    """The boxes are filled one after the other; none of them may ask with the others as they were before."""
+    asked = "view=attention&text=The+man+went+to+the+store.&pair=He+bought+a+gallon+of+milk.&checkpoint=mini"
+    for _ in range(3):
+        page.goto(f"{page.url.partition('?')[0]}?{asked}&show=arcs&special=hidden&direction=B+to+A")
+        expect_said(page, "[CLS] and [SEP] are left out")
+        wait_until_idle(page)
+        page.wait_for_timeout(1000)
+        assert all(part in page.url for part in ("show=arcs", "special=hidden", "direction=B+to+A"))
+        expect_said(page, "[CLS] and [SEP] are left out")
 
 
 def test_topics_are_walked_with_the_keyboard(page: Page) -> None:

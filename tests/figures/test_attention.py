@@ -63,7 +63,7 @@ def test_every_head_has_its_tile() -> None:
     for (i, j), head in zip(np.ndindex(2, 3), result.every.reshape(6, 5, 5), strict=True):
         tile = shades[i * high : (i + 1) * high, j * wide : (j + 1) * wide]
         cells = tile[scale // 2 : 5 * scale : scale, scale // 2 : 5 * scale : scale]
-        np.testing.assert_array_equal(cells, 1 + np.rint(31 * np.sqrt(head / 0.9)))
+        np.testing.assert_array_equal(cells, 1 + np.rint(31 * np.sqrt(head)))
         assert tile[-1].max() == tile[:, -1].max() == 0
     spots = fig.data[0]
     assert spots.customdata[-1] == {"set": {"show": "head", "layer": 2, "head": 3, "heads": ""}}

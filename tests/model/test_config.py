@@ -17,7 +17,10 @@ from bertexplorer.model.load import build
 from tests.conftest import ROOT
 
 VALUES = [None, "x", -1, 0, 1, 2.5, 10**9, 10**400, math.nan, math.inf, True, [1]]
-READ_TOO = ("pad_token_id", "layer_norm_eps", "type_vocab_size", "tie_word_embeddings", "embedding_size")
+READ_TOO = (
+    *("pad_token_id", "layer_norm_eps", "type_vocab_size", "tie_word_embeddings", "embedding_size"),
+    *("id2label", "num_labels", "classifier_dropout", "classifier_pooling"),
+)
 NEW_SPELLING = ("layer_types", "rope_parameters")
 OF_MODERNBERT = ("norm_eps", "global_attn_every_n_layers", "local_attention", "global_rope_theta", "layer_types")
 

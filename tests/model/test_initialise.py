@@ -88,3 +88,9 @@ def test_what_cannot_be_made_is_told(tokenizer: Tokenizer, tiny) -> None:
         fresh(described(tokenizer, vocab_size=10), tokenizer, (), seed=0)
     with pytest.raises(ExplorerError, match="next-sentence"):
         with_heads(load(tiny("roberta"), precision="fp32"), ("next_sentence",), seed=0)
+
+
+def test_what_lies_in_no_file_has_a_revision_of_its_weights(tiny) -> None:
+    ours = load(tiny("bert"), precision="fp32", device="cpu")
+    made = [fresh(ours.hf_config, ours.tokenizer, ["masked_lm"], seed=seed).revision for seed in (1, 1, 2)]
+    assert made[0] == made[1] != made[2] and made[0].startswith("sha256:")

@@ -85,7 +85,7 @@ def test_heads_are_those_that_the_file_holds(tiny, name: str) -> None:
         "bert": pretraining,
         "bert-untied": pretraining,
         "bert-base": {"pooler"},
-        "bert-classifier": {"pooler"},
+        "bert-classifier": {"pooler", "sequence_classifier"},
         "electra-discriminator": {"replaced_token"},
         "electra-wide": {"replaced_token"},
     }
@@ -100,9 +100,12 @@ def test_an_absent_head_is_announced_and_not_made_up(tiny) -> None:
         _ = load(tiny("electra-wide"), precision="fp32").masked_lm
 
 
-def test_a_fine_tuned_head_is_left_aside_and_listed(tiny) -> None:
-    assert load(tiny("bert-classifier"), precision="fp32").unused == ("classifier.bias", "classifier.weight")
-    assert load(tiny("bert"), precision="fp32").unused == ()
+def test_a_fine_tuned_head_of_another_kind_is_left_aside_and_listed(tiny, tiny_copy) -> None:
+    folder = tiny_copy("bert-classifier")
+    reconfigure(folder, architectures=["BertForMultipleChoice"])
+    assert load(folder, precision="fp32").unused == ("classifier.bias", "classifier.weight")
+    for name in ("bert", "bert-classifier"):
+        assert load(tiny(name), precision="fp32").unused == ()
 
 
 def test_an_untied_decoder_is_its_own_matrix(tiny) -> None:

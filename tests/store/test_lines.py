@@ -122,3 +122,20 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ExplorerError, match="cannot be kept in .*Make room there"):
         LineStore(tmp_path / "file" / "lines").save(b"a", "a.txt")
+
+
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        (b"text\nHello, world is big and round\nNo comma\n", ["Hello, world is big and round", "No comma"]),
+        (b"Hello, world is big\nNo comma here\n", ["Hello, world is big", "No comma here"]),
+    ],
+)
+def test_commas_of_sentences_are_not_those_of_columns(content: bytes, texts: list[str]) -> None:
+    assert [line.text for line in parse(content, "a.csv").lines] == texts
+
+
+def test_rows_with_more_cells_than_the_first_are_left_out_and_said() -> None:
+    found = parse(b"text,label\nA b,x\nB, c,y\nD,z\n", "a.csv")
+    assert [(line.text, line.label) for line in found.lines] == [("A b", "x"), ("D", "z")]
+    assert "1 with more cells than the first row left out (“B  c y”)" in found.told

@@ -8,7 +8,7 @@ import pytest
 from bertexplorer.model.text import Span
 from bertexplorer.settings import Settings
 from bertexplorer.store.library import Library
-from bertexplorer.ui import page
+from bertexplorer.ui import page, pieces
 from bertexplorer.ui.handlers import Handlers
 from bertexplorer.ui.screen import remembered
 
@@ -106,5 +106,46 @@ def test_a_point_of_the_figure_leads_where_it_says_and_nowhere_else(handlers: Ha
 
 
 def test_switching_to_no_view_says_so(handlers: Handlers) -> None:
-    shown = handlers.switch(asking("s"), SimpleNamespace(_data={"view": "<b>"}), *values(handlers, "A [MASK]."))
+    event = SimpleNamespace(_data={"view": "<b>"})
+    (shown,) = handlers.switch(asking("s"), event, *values(handlers, "A [MASK]."))
     assert "There is no view" in shown[handlers.screen.message]
+
+
+def test_another_view_asks_its_question_before_it_is_answered(handlers: Handlers) -> None:
+    event = SimpleNamespace(_data={"view": "layers"})
+    around, answer = handlers.switch(asking("q"), event, *values(handlers, "A robin is a [MASK]."))
+    assert "make up its mind" in around[handlers.screen.question] and handlers.screen.plot not in around
+    assert answer[handlers.screen.plot] is not None
+
+
+def test_boxes_that_an_example_fills_one_after_the_other_ask_nothing(handlers: Handlers) -> None:
+    """The browser tells each change of a box, and while the first is told the others may still be as before."""
+    screen, tab = handlers.screen, asking("fill")
+    list(handlers.switch(tab, SimpleNamespace(_data={"view": "saliency"}), *values(handlers, "A [MASK] sings.")))
+    examples = page.VIEWS["saliency"].EXAMPLES
+    number = next(i for i, example in enumerate(examples) if example.pair and example.options)
+    before = values(handlers, "A [MASK] sings.")
+    shown = handlers.pick(tab, SimpleNamespace(_data={"example": number}), *before)
+    assert shown[screen.text] == examples[number].text
+    halfway = [shown[screen.memory], examples[number].text, examples[number].pair, *before[3:]]
+    assert handlers.edit(tab, *halfway) == {screen.message: gr.skip()}
+    own = {id(c): value for c, value in shown.items() if c in screen.forms["saliency"].components.values()}
+    done = [*halfway[:6], *(own.get(id(c), v) for (_, _, c), v in zip(screen.settings(), halfway[6:], strict=True))]
+    assert handlers.edit(tab, *done) == {screen.message: gr.skip()}
+    typed = handlers.edit(tab, *halfway)  # now it is a person who sets the old settings again
+    assert screen.memory in typed
+
+
+def test_a_press_that_leads_to_another_view_leaves_its_old_settings_behind(handlers: Handlers) -> None:
+    held = {"view": "attention", "set": {"direction": "B to A"}}
+    handlers.edit(asking("lead"), *values(handlers, "A robin is a [MASK]."))
+    handlers.jump(asking("lead"), SimpleNamespace(_data=held), *values(handlers, "A robin is a [MASK]."))
+    handlers.jump(asking("lead"), SimpleNamespace(_data={"view": "layers"}), *values(handlers, "A robin is a [MASK]."))
+    seen = values(handlers, "A robin is a [MASK].")
+    seen = [
+        "B to A" if name == "direction" else v
+        for (_, name, _), v in zip([("", "", "")] * 6 + handlers.screen.settings(), seen, strict=True)
+    ]
+    back = handlers.jump(asking("lead"), SimpleNamespace(_data={"view": "attention", "set": {"heads": "5·1"}}), *seen)
+    assert handlers.turns.asked("lead").options["direction"] == page.VIEWS["attention"].analysis.Options().direction
+    assert back[handlers.screen.message] == pieces.message("")

@@ -2,14 +2,18 @@
 
 from typing import Any
 
-from bertexplorer.model.config import EncoderConfig
+from bertexplorer.model.config import EncoderConfig, label_count
 
 MODEL_TYPES = ("bert",)
+CLASSES = ("Bert",)  # as transformers spells them in architectures, one for each of MODEL_TYPES
 PREFIX = "bert."
 
 
 def config(hf: dict[str, Any]) -> EncoderConfig:
     """Translate a config.json. Raises KeyError naming what it lacks."""
+    dropout = hf.get("hidden_dropout_prob", 0.1)
+    stated = hf.get("classifier_dropout")
+    head_dropout = dropout if stated is None else stated
     return EncoderConfig(
         vocab_size=hf["vocab_size"],
         hidden_size=hf["hidden_size"],
@@ -21,10 +25,13 @@ def config(hf: dict[str, Any]) -> EncoderConfig:
         head_activation=hf.get("hidden_act", "gelu"),
         norm_eps=hf.get("layer_norm_eps", 1e-12),
         pad_id=hf.get("pad_token_id") or 0,
-        dropout=hf.get("hidden_dropout_prob", 0.1),
+        dropout=dropout,
         attention_dropout=hf.get("attention_probs_dropout_prob", 0.1),
         num_segments=hf.get("type_vocab_size", 2),
         tied=hf.get("tie_word_embeddings", True),
+        num_labels=label_count(hf),
+        sequence_dropout=head_dropout,
+        token_dropout=head_dropout,
     )
 
 
@@ -54,5 +61,9 @@ NAMES = encoder_names(PREFIX) | {
     "masked_lm.output.weight": "cls.predictions.decoder.weight",
     "masked_lm.output.bias": "cls.predictions.bias",
     "next_sentence.output": "cls.seq_relationship",
+    "sequence_classifier.transform.dense": "bert.pooler.dense",
+    "sequence_classifier.output": "classifier",
+    "token_classifier.output": "classifier",
+    "span.output": "qa_outputs",
 }
 COPIES = {"cls.predictions.decoder.bias": "cls.predictions.bias"}  # written twice by some versions

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from bertexplorer.model.config import EncoderConfig
+from bertexplorer.model.config import EncoderConfig, label_count
 
 MODEL_TYPES = ("distilbert",)
+CLASSES = ("DistilBert",)
 PREFIX = "distilbert."
 
 
@@ -23,6 +24,11 @@ def config(hf: dict[str, Any]) -> EncoderConfig:
         attention_dropout=hf.get("attention_dropout", 0.1),
         num_segments=0,
         tied=hf.get("tie_word_embeddings", True),
+        num_labels=label_count(hf),
+        pooled_activation="relu",
+        sequence_dropout=hf.get("seq_classif_dropout", 0.2),
+        token_dropout=hf.get("dropout", 0.1),
+        span_dropout=hf.get("qa_dropout", 0.1),
     )
 
 
@@ -42,5 +48,9 @@ NAMES = {
     "masked_lm.dense": "vocab_transform",
     "masked_lm.norm": "vocab_layer_norm",
     "masked_lm.output": "vocab_projector",
+    "sequence_classifier.transform.dense": "pre_classifier",
+    "sequence_classifier.output": "classifier",
+    "token_classifier.output": "classifier",
+    "span.output": "qa_outputs",
 }
 COPIES: dict[str, str] = {}

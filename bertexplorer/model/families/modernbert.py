@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from bertexplorer.model.config import EncoderConfig
+from bertexplorer.model.config import EncoderConfig, label_count
 
 MODEL_TYPES = ("modernbert",)
+CLASSES = ("ModernBert",)
 PREFIX = "model."
 
 
@@ -27,6 +28,7 @@ def config(hf: dict[str, Any]) -> EncoderConfig:
     layers = hf["num_hidden_layers"]
     every = hf.get("global_attn_every_n_layers", 3)
     kinds = hf.get("layer_types")
+    head_dropout = hf.get("classifier_dropout", 0.0)
     return EncoderConfig(
         vocab_size=hf["vocab_size"],
         hidden_size=hf["hidden_size"],
@@ -52,6 +54,13 @@ def config(hf: dict[str, Any]) -> EncoderConfig:
         global_layers=tuple(
             i for i in range(min(layers, 48)) if (kinds[i] == "full_attention" if kinds else i % every == 0)
         ),
+        num_labels=label_count(hf),
+        pooling=hf.get("classifier_pooling", "cls"),
+        pooled_activation=hf.get("classifier_activation", "gelu"),
+        shared_transform=True,
+        sequence_dropout=head_dropout,
+        token_dropout=head_dropout,
+        span_dropout=head_dropout,
     )
 
 
@@ -73,5 +82,14 @@ NAMES: dict[str | tuple[str, ...], str] = {
     "masked_lm.dense": "head.dense",
     "masked_lm.norm": "head.norm",
     "masked_lm.output": "decoder",
+    "sequence_classifier.transform.dense": "head.dense",
+    "sequence_classifier.transform.norm": "head.norm",
+    "sequence_classifier.output": "classifier",
+    "token_classifier.transform.dense": "head.dense",
+    "token_classifier.transform.norm": "head.norm",
+    "token_classifier.output": "classifier",
+    "span.transform.dense": "head.dense",
+    "span.transform.norm": "head.norm",
+    "span.output": "classifier",
 }
 COPIES: dict[str, str] = {}

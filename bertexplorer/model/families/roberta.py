@@ -7,6 +7,7 @@ from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.families import bert
 
 MODEL_TYPES = ("roberta", "xlm-roberta", "camembert")
+CLASSES = ("Roberta", "XLMRoberta", "Camembert")
 PREFIX = "roberta."
 
 
@@ -21,6 +22,7 @@ def config(hf: dict[str, Any]) -> EncoderConfig:
         max_positions=plain.max_positions - pad_id - 1,
         norm_eps=hf.get("layer_norm_eps", 1e-12),
         head_activation="gelu",
+        pooled_twice=True,
     )
 
 
@@ -29,5 +31,9 @@ NAMES = bert.encoder_names(PREFIX) | {
     "masked_lm.norm": "lm_head.layer_norm",
     "masked_lm.output.weight": "lm_head.decoder.weight",
     "masked_lm.output.bias": "lm_head.bias",
+    "sequence_classifier.transform.dense": "classifier.dense",
+    "sequence_classifier.output": "classifier.out_proj",
+    "token_classifier.output": "classifier",
+    "span.output": "qa_outputs",
 }
 COPIES = {"lm_head.decoder.bias": "lm_head.bias"}

@@ -1,5 +1,6 @@
 """The views, left to right: each has GROUP (its topic), TITLE, QUESTION, NOTE, EXAMPLES, an analysis and its figure.
-CHIPS = "pick": a press on a chip picks the token that the view is about, instead of hiding it."""
+CHIPS: what a press on a chip does: "hide" its token (the same without it), "pick" it for the view to be about, or "".
+"""
 
 from types import ModuleType
 
@@ -56,9 +57,9 @@ TABS: tuple[ModuleType, ...] = (
 )
 
 
-def picks(tab: ModuleType) -> bool:
-    """Whether a press on a chip picks it; else it hides it."""
-    return getattr(tab, "CHIPS", "hide") == "pick"
+def chips(tab: ModuleType) -> str:
+    """What a press on a chip does: "hide", "pick" or ""."""
+    return str(getattr(tab, "CHIPS", "hide"))
 
 
 def slug(tab: ModuleType) -> str:

@@ -6,7 +6,7 @@ from bertexplorer.ui.example import Example
 
 TITLE = "Head roles"
 GROUP = "Attention"
-CHIPS = "pick"
+CHIPS = ""
 QUESTION = "What does each head do?"
 NOTE = (
     "A head is named after where most of its attention goes on these sentences. It may do something else on others, "

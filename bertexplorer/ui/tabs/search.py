@@ -6,7 +6,7 @@ from bertexplorer.ui.example import Example
 
 TITLE = "Search"
 GROUP = "Embeddings"
-CHIPS = "pick"
+CHIPS = ""
 QUESTION = "Which lines mean something like this?"
 NOTE = (
     "BERT was trained to fill masks, not to compare sentences, so all cosines are high and a difference of a few "

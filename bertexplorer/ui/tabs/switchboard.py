@@ -9,10 +9,11 @@ TITLE = "Switchboard"
 QUESTION = "Which heads does the answer need?"
 NOTE = (
     "A network without a head is one that was never trained: zeros are a stranger to the layers above, so compare with "
-    "the random sets, and with the mean. Heads stand in for each other, so a head that can be missed may still be used."
+    "the random sets, and with the mean. A head picked because it changes most beats random ones by that alone. Heads "
+    "stand in for each other, so a head that can be missed may still be used."
 )
 EXAMPLES = (
-    Example("The capital of France", "The capital of France is [MASK]."),
+    Example("The capital of France", "The capital of France is [MASK].", options={"off": "6·6"}),
     Example("The keys to the cabinet", "The keys to the cabinet [MASK] on the table.", options={"word": "are"}),
     Example(
         "A patch",

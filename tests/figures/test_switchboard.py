@@ -1,0 +1,71 @@
+"""The switchboard drawn: what a press of a cell switches, what is said of it, and odd tokens."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bertexplorer.analysis.fill_mask import Candidate
+from bertexplorer.analysis.heads import Head
+from bertexplorer.analysis.switchboard import Outcome, Switchboard
+from bertexplorer.figures import switchboard
+from tests.figures.conftest import EVIL
+
+CHANGE = np.array([[-0.1, 0.2], [-2.5, 0.05], [0.0, 1.5]])
+CANDIDATES = (Candidate("a", 0, 0.5, 1), Candidate("b", 1, 0.25, 2))
+
+
+def board(off: tuple[Head, ...] = (Head(1, 0),), how: str = "zero", **more: object) -> Switchboard:
+    states = np.zeros((3, 2), bool)
+    for head in off:
+        states[head] = True
+    held = {
+        "target": "paris",
+        "off": off,
+        "how": how,
+        "before": Outcome(CANDIDATES, 0.6, None),
+        "after": Outcome(CANDIDATES, 0.1 if off else 0.6, None),
+        "controls": np.array([0.5, 0.55]) if off else np.zeros(0),
+        "change": CHANGE,
+        "states": states,
+        "other_masks": 0,
+    }
+    return Switchboard(**{**held, **more})
+
+
+def leads(result: Switchboard) -> list[list[str]]:
+    """What each cell would set "off" to."""
+    cells = switchboard.draw(result).data[0].customdata
+    return [
+        [cell[0]["set"]["off"] if isinstance(cell, list) else cell["set"]["off"] for cell in line] for line in cells
+    ]
+
+
+def test_a_press_switches_one_head_and_leaves_the_others() -> None:
+    assert leads(board(())) == [["1·1", "1·2"], ["2·1", "2·2"], ["3·1", "3·2"]]
+    off = leads(board((Head(1, 0), Head(0, 1))))
+    assert off[1][0] == "1·2" and off[0][1] == "2·1" and off[2][1] == "1·2, 2·1, 3·2"
+
+
+def test_what_is_said_is_what_was_measured() -> None:
+    said = switchboard.say(board())
+    assert "With 2·1 off, “paris” goes from 60 % to 10 %" in said and "between 50 % and 55 %" in said
+    assert "2·1 without it takes most from it (−2.50 bits) and 3·2 without it adds most to it (+1.50 bits)" in said
+    assert "3·2 patched adds most" in switchboard.say(board(how="patch"))
+    none = switchboard.say(board(()))
+    assert none.startswith("With all heads on, “paris” has 60 %.") and "random" not in none
+
+
+@pytest.mark.parametrize("how", ["zero", "mean", "patch"])
+def test_no_head_off_draws_one_bar_and_one_list(how: str) -> None:
+    assert len(switchboard.bars_of(board((), how))) == 1 and len(switchboard.bars_of(board(how=how))) == 3
+    assert written(board((), how)).count("a  50 %") == 1 and written(board(how=how)).count("a  50 %") == 2
+
+
+def written(result: Switchboard) -> list[str]:
+    return [text for part in switchboard.draw(result).data if part.type == "scatter" for text in part.text or ()]
+
+
+def test_odd_tokens_are_shown_as_they_are() -> None:
+    drawn = switchboard.draw(board(target=EVIL, before=Outcome((Candidate(EVIL, 3, 0.5, 1),), 0.6, 0.7)))
+    assert "<img" not in json.dumps(drawn.to_plotly_json(), default=str)
