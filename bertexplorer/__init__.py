@@ -2,6 +2,7 @@
 
 errors.py                     the one error that a person is meant to read
 knobs.py                      a setting declared once -> a form on the page, a flag, a field in a file
+cells.py                      a text as a spreadsheet may be given it: shown, never run
 settings.py                   folders, host, port and limits, read once from the environment
 
 model/config.py               the numbers that make an encoder, in one vocabulary for every family
@@ -67,13 +68,39 @@ analysis/layers.py            when the answer forms: every layer through the MLM
 analysis/words.py             words that a person names, scored in a blank
 analysis/receipt.py           a result as CSV, JSON and the Python that repeats it, and what exactly made it
 
+training/task.py              what a fine-tuning task is, and the learner that it makes
+training/texts.py             texts -> ids -> padded tensors, and the pass over them while learning
 training/objective.py         what the loop trains: an objective over batches, the losses of its tasks
 training/loop.py              a generator of what happened, step by step; saving and stopping are up to who iterates
 training/workers.py           a step's batches shared out among threads, each with gradients of its own
 training/optimiser.py         AdamW in groups, and the learning rate along the budget
+training/placement.py         this process alone, or several that add up their gradients
 training/padding.py           like lengths together, so that next to nothing is padded
+training/folder.py            a run's folder while one process works in it; stopped by a file or a signal
+training/weights.py           weights and moments, for an exact resume
 training/commit.py            checkpoints that survive a crash, read only if whole
 training/events.py            what a run tells while it goes on, for programs and for people
+
+training/data/read.py         an uploaded file -> a table, or a sentence that says what is wrong
+training/data/rows.py         rows, problems with their line, columns under a task's names
+training/data/decode.py       bytes -> text, and in which encoding they were
+training/data/delimited.py    CSV and TSV, strictly: a row of another width is named, never shifted
+training/data/jsonl.py        an object a line, or the list of one JSON file
+training/data/squad.py        questions on passages, with answers and where they start
+training/data/conll.py        a token and its tag a line, a blank line between sentences
+training/data/guess.py        which column is which that a task wants, by name, else by content
+training/data/checks.py       labels, repetitions and empty cells, seen before a run
+training/data/split.py        rows to learn from and to try on, no text on both sides
+
+training/finetuning/run.py     a run is a folder: begun, gone on with, finished, told as events
+training/finetuning/spec.py    every setting of a run, as spec.json holds it
+training/finetuning/learns.py  all weights, the head alone, the last layers, or small matrices
+training/finetuning/lora.py    small matrices beside queries and values
+training/finetuning/order.py   the order of the rows, the same for the same seed and epoch
+training/finetuning/kept.py    the best checkpoint with its task and card; snapshots along the way
+
+training/tasks/classification.py       one label for a text, or several
+training/tasks/pair_classification.py  one label for two texts
 
 training/pretraining/command.py     begin, resume or lengthen a run; a signal ends it after a commit
 training/pretraining/run.py         a run is a folder: begun, gone on with, finished, told as events

@@ -11,13 +11,13 @@ from importlib.metadata import version
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from bertexplorer.cells import safe_cell
 from bertexplorer.model.text import Text
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 LIBRARIES = ("torch", "tokenizers", "safetensors", "numpy")
-FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # a spreadsheet would run a cell that starts with one of these
 
 
 def provenance(checkpoint: Checkpoint) -> dict[str, str]:
@@ -46,15 +46,9 @@ def as_csv(rows: list[dict[str, object]]) -> str:
     """Rows as CSV (RFC 4180); a text cell that a spreadsheet would take for a formula starts with an apostrophe."""
     out = io.StringIO()
     writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows({key: plain(value) for key, value in row.items()} for row in rows)
+    writer.writerow({key: safe_cell(key) for key in writer.fieldnames})
+    writer.writerows({key: safe_cell(value) for key, value in row.items()} for row in rows)
     return out.getvalue()
-
-
-def plain(value: object) -> object:
-    if isinstance(value, str) and value.lstrip(" ").startswith(FORMULA):
-        return "'" + value
-    return value
 
 
 def as_json(

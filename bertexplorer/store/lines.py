@@ -13,12 +13,12 @@ from pathlib import Path
 
 from bertexplorer.analysis.vectors import Line
 from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data.decode import decode, shown
+from bertexplorer.training.data.delimited import DELIMITERS, is_header, separator
 
-MAX_BYTES = 25_000_000
 MAX_LINES = 10_000
 KEPT = 32  # uploads; the oldest go
 SUFFIXES = (".csv", ".tsv", ".txt")
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # the first that is there
 LABEL_NAMES = ("label", "class", "category", "topic")
 KEY = re.compile(r"[0-9a-f]{24}")
@@ -69,11 +69,9 @@ def parse(content: bytes, filename: str) -> Lines:
     """The lines of a CSV or TSV (a row each, one column is the text) or TXT (a line each). Raises ExplorerError for a
     file that is empty, too large, no text, of another kind, or of more than 10,000 lines."""
     suffix = Path(filename).suffix.lower()
-    name = Path(filename).name[:60] or "The file"
+    name = shown(filename)
     if suffix not in SUFFIXES:
         raise ExplorerError(f"{name} is no {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file. Save it as one of these.")
-    if len(content) > MAX_BYTES:
-        raise ExplorerError(f"{name} has {len(content) / 1e6:.1f} MB; the limit is {MAX_BYTES / 1e6:.0f}. Shorten it.")
     text, encoding = decode(content, name)
     if suffix == ".txt":
         lines, how = [Line(line.strip()) for line in re.split(r"\r\n|\n|\r", text)], "a line each"
@@ -87,21 +85,6 @@ def parse(content: bytes, filename: str) -> Lines:
     dropped = len(lines) - len(kept) - (suffix == ".txt" and text.endswith(("\n", "\r")))
     empty = f"; {dropped:,} empty {'lines' if dropped > 1 else 'line'} dropped" if dropped else ""
     return Lines(kept, f"{len(kept):,} line{'s' * (len(kept) > 1)} from {name}: {encoding}, {how}{empty}.")
-
-
-def decode(content: bytes, name: str) -> tuple[str, str]:
-    """(text, name of its encoding): UTF-16 with a byte order mark, UTF-8, else Latin-1 as Windows writes it."""
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        text, encoding = content.decode("utf-16", errors="replace"), "UTF-16"
-    else:
-        try:
-            text, encoding = content.decode("utf-8-sig"), "UTF-8"
-        except UnicodeDecodeError:
-            text, encoding = content.decode("cp1252", errors="replace"), "Latin-1"
-    odd = sum(c < " " and c not in "\t\n\r\f\v" for c in text[:100_000])
-    if "\0" in text or odd > len(text[:100_000]) / 100:
-        raise ExplorerError(f"{name} is no text: it holds bytes that no text has. Save it as CSV or TXT in UTF-8.")
-    return text, encoding
 
 
 def table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
@@ -125,7 +108,7 @@ def table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
     if not filled:
         return [], ""
     head = [cell.lower() for cell in filled[0]]
-    headed = is_header(head, filled)
+    headed = is_header(filled)
     body = filled[1:] if headed else filled
     column = named(head, TEXT_NAMES) if headed else None
     if column is None:
@@ -136,7 +119,8 @@ def table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
     lines = [Line(row[column], "" if label is None else row[label]) for row in body]
     lines += [Line("")] * (len(cells) - len(filled))
     title = f"“{head[column][:30]}”" if headed else f"column {column + 1} of {width}"
-    how = f"{DELIMITERS[delimiter]}, text in {title}" if width > 1 else f"one column, text in {title}"
+    signs = DELIMITERS.get(delimiter, "no signs")
+    how = f"{signs}, text in {title}" if width > 1 else f"one column, text in {title}"
     if label is not None:
         how += f", labels in “{head[label][:30]}”"
     ragged = (
@@ -147,33 +131,9 @@ def table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
     return lines, how + (", with a header" if headed else ", no header") + ragged
 
 
-def separator(text: str) -> str:
-    """The delimiter of a CSV: what Python's sniffer finds, else the one that stands in the most lines."""
-    start = text[:50_000]
-    try:
-        return csv.Sniffer().sniff(start, delimiters="".join(DELIMITERS)).delimiter
-    except csv.Error:
-        lines = start.splitlines()
-        return max(DELIMITERS, key=lambda sign: sum(sign in line for line in lines))
-
-
 def known(row: Sequence[str]) -> bool:
     """Whether a cell of the row is the name of a column of texts or labels."""
     return any(cell.strip().lower() in (*TEXT_NAMES, *LABEL_NAMES) for cell in row)
-
-
-def is_header(head: Sequence[str], cells: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row names the columns: it holds a known name, or no number where others have numbers."""
-    if known(head):
-        return True
-    below = cells[1:50]
-    return any(
-        cell and not number(cell) and below and all(number(row[i]) for row in below) for i, cell in enumerate(head)
-    )
-
-
-def number(cell: str) -> bool:
-    return bool(re.fullmatch(r"[-+]?\d+([.,]\d+)?", cell))
 
 
 def named(head: Sequence[str], names: Sequence[str]) -> int | None:

@@ -116,7 +116,7 @@ def train(
         now = rate(share, learning)
         if fine:
             for group in optimiser.param_groups:
-                group["lr"] = now
+                group["lr"] = now * group.get("scale", 1.0)
             optimiser.step()
         optimiser.zero_grad(set_to_none=True)
         failed = 0 if fine else failed + 1

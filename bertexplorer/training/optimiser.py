@@ -1,8 +1,9 @@
 """AdamW in groups, and the learning rate along the budget."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import cos, pi
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import nn
@@ -34,11 +35,16 @@ def rate(share: float, learning: Learning) -> float:
     return learning.peak * (learning.final + (1 - learning.final) * left)
 
 
-def adamw(modules: nn.Module, learning: Learning) -> torch.optim.AdamW:
-    """AdamW (Loshchilov & Hutter, 2019) over every parameter, those of one dimension without weight decay."""
-    parameters = [p for p in modules.parameters() if p.requires_grad]
-    groups = [
-        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": learning.weight_decay},
-        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=learning.peak, betas=(0.9, learning.beta2), eps=1e-6, fused=True)
+def adamw(
+    modules: nn.Module, learning: Learning, scale: Callable[[str], float] = lambda name: 1.0
+) -> torch.optim.AdamW:
+    """AdamW (Loshchilov & Hutter, 2019) over every parameter that learns, those of one dimension without weight decay.
+    *scale*: name of a parameter -> its rate as a share of the others'."""
+    groups: dict[tuple[float, bool], dict[str, Any]] = {}
+    for name, parameter in modules.named_parameters():
+        if parameter.requires_grad:
+            key = (scale(name), parameter.ndim > 1)
+            decay = learning.weight_decay if key[1] else 0.0
+            groups.setdefault(key, {"params": [], "weight_decay": decay, "scale": key[0]})["params"].append(parameter)
+    ordered = [groups[key] for key in sorted(groups, reverse=True)]
+    return torch.optim.AdamW(ordered, lr=learning.peak, betas=(0.9, learning.beta2), eps=1e-6, fused=True)

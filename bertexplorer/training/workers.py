@@ -7,19 +7,30 @@ repeatable bit for bit with the same number of threads."""
 import copy
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from bertexplorer.training.objective import Batch, Loss, Objective
 from bertexplorer.training.padding import OVERHEAD
 
+if TYPE_CHECKING:
+    from bertexplorer.training.placement import Placement
+
 
 class Workers:
     """*count* copies of an objective that share its weights but not their gradients."""
 
-    def __init__(self, objective: Objective[Any], count: int, device: torch.device, *, bf16: bool) -> None:
-        self.objective, self.device, self.bf16 = objective, device, bf16
+    def __init__(
+        self,
+        objective: Objective[Any],
+        count: int,
+        device: torch.device,
+        *,
+        bf16: bool,
+        placement: "Placement | None" = None,
+    ) -> None:
+        self.objective, self.device, self.bf16, self.placement = objective, device, bf16, placement
         self.copies = [objective, *(twin(objective) for _ in range(count - 1))]
         self.pool = ThreadPoolExecutor(count) if count > 1 else None
 
@@ -30,10 +41,14 @@ class Workers:
         for batch in batches:
             for task, count in self.objective.counts(batch).items():
                 counts[task] = counts.get(task, 0) + count
+        if self.placement:  # each process computes its share of the step; counts are those of all
+            batches = self.placement.share(batches)
         parts = [(one, part, counts) for one, part in zip(self.copies, share(batches, len(self.copies)), strict=True)]
         found = list(self.pool.map(self.work, parts)) if self.pool else [self.work(part) for part in parts]
         for other in self.copies[1:]:
             add(self.objective, other)
+        if self.placement:
+            self.placement.add(p for p in self.objective.modules.parameters() if p.requires_grad)
         return counts, [losses for part in found for losses in part]
 
     def work(self, given: tuple[Objective[Any], Sequence[Batch], dict[str, int]]) -> list[dict[str, Loss]]:

@@ -18,13 +18,12 @@ import transformers
 
 from bertexplorer.model import precision
 from bertexplorer.model.load import load
+from bertexplorer.training.folder import cores, keep_memory
 from bertexplorer.training.optimiser import Learning, adamw
 from bertexplorer.training.pretraining.batches import Collator
-from bertexplorer.training.pretraining.command import keep_memory
 from bertexplorer.training.pretraining.examples import Example
 from bertexplorer.training.pretraining.masking import Masking
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
-from bertexplorer.training.pretraining.run import cores
 from bertexplorer.training.workers import Workers
 
 LENGTH, BATCH = 128, 64

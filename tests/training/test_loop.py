@@ -18,7 +18,7 @@ from bertexplorer.training.pretraining.examples import Example, Pool, buckets
 from bertexplorer.training.pretraining.masking import Masking
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
 from bertexplorer.training.pretraining.run import Run
-from bertexplorer.training.pretraining.start import set_dropout
+from bertexplorer.training.weights import set_dropout
 from bertexplorer.training.workers import Workers
 
 CPU = torch.device("cpu")

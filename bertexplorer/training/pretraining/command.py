@@ -1,9 +1,7 @@
 """The command line of a pretraining run: begin, resume or lengthen it; a signal ends it after a commit."""
 
 import argparse
-import ctypes
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import settings
-from bertexplorer.training.events import say
+from bertexplorer.training.folder import asked_to_stop, keep_memory, show
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.run import pretrain
 
@@ -29,19 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser().parse_args(arguments)
     os.environ["TOKENIZERS_PARALLELISM"] = "true"  # this process has no one to share with
     keep_memory()
-    asked: list[int] = []
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda number, _: asked.append(number))
     try:
         folder = Path(given.run)
         prepare_folder(folder, given)
-        for event in pretrain(folder, lambda: bool(asked)):
-            sys.stdout.write(say(event) + "\n")
-            sys.stdout.flush()
     except ExplorerError as error:
         sys.stderr.write(f"bertexplorer: {error}\n")
         return 2
-    return 0
+    return show(pretrain(folder, asked_to_stop()))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -86,19 +78,6 @@ def prepare_folder(folder: Path, given: argparse.Namespace) -> None:
             f"{folder} holds a run: it goes on with its own settings. To change {', '.join([*plain, *values])} from "
             "here on, add --stretch; to begin anew, name another folder."
         )
-
-
-def keep_memory() -> None:
-    """Have glibc keep freed memory: a step frees and takes the same 47 MB matrices a hundred times, and getting fresh
-    pages for them takes a sixth of its time."""
-    try:
-        tune = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):  # another C library
-        return
-    mmap_max, trim_threshold, top_pad = -4, -1, -2
-    tune(mmap_max, 0)
-    tune(trim_threshold, 2**31 - 1)
-    tune(top_pad, 64 << 20)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.forward import NO_CHANGE, Intervention
 from bertexplorer.model.heads import MaskedLM, NextSentence, Pooler, ReplacedToken
+from bertexplorer.training import texts
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.pretraining.batches import Batch
 
@@ -18,9 +18,7 @@ CAUSAL = Intervention(causal=True)
 
 
 def run(encoder: nn.Module, batch: Batch, ids: Tensor, change: Intervention = NO_CHANGE) -> Float[Tensor, "b t d"]:
-    segments = batch.segments if cast(Encoder, encoder).config.num_segments > 1 else None
-    slow = ids.device.type == "cpu" and torch.is_autocast_enabled("cpu")  # the fused kernel in bf16, backwards
-    return encoder(ids, segments, batch.mask, intervention=change, attention=slow and torch.is_grad_enabled()).last
+    return texts.run(encoder, ids, batch.segments, batch.mask, change)
 
 
 class MaskedLanguage:

@@ -9,11 +9,8 @@ RUN/snapshots/NAME/    weights kept for good, where asked for
 RUN/stop               put there by anyone, it ends the run after the step it is at, as SIGTERM and SIGINT do
 """
 
-import fcntl
-import os
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +23,8 @@ from bertexplorer.model import precision as precisions
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.settings import ROOT
 from bertexplorer.training.commit import commit, newest
-from bertexplorer.training.events import Event, Log
+from bertexplorer.training.events import Event
+from bertexplorer.training.folder import cores, work
 from bertexplorer.training.loop import Budget, State, Window, train
 from bertexplorer.training.optimiser import adamw
 from bertexplorer.training.pretraining import heldout
@@ -36,8 +34,9 @@ from bertexplorer.training.pretraining.corpus import Progress, Shard, prepare
 from bertexplorer.training.pretraining.examples import Bucket, Pool, buckets, examples
 from bertexplorer.training.pretraining.sentences import text_files
 from bertexplorer.training.pretraining.spec import Spec
-from bertexplorer.training.pretraining.start import Trained, again, begin, capture, export, restore, set_dropout
+from bertexplorer.training.pretraining.start import Trained, again, begin, capture, export, restore
 from bertexplorer.training.pretraining.vocabulary import train_wordpiece
+from bertexplorer.training.weights import set_dropout
 from bertexplorer.training.workers import Workers
 
 CACHE = ROOT / "data" / "corpora"
@@ -45,46 +44,12 @@ TELL = 15.0  # seconds between two lines about steps
 TEXT, MASKS = 1, 2  # streams of random numbers
 
 
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Hold the run's lock. Raises ExplorerError if another process has it; a crash lets go of it."""
-    with (folder / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise ExplorerError(f"The run in {folder} is going on in another process. Stop that one first.") from error
-        yield
-
-
 def pretrain(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
     """Go on with the run in *folder*, whose spec.json is written, until its last stretch is done or *stop* says so.
 
     Every event is appended to events.jsonl and log.txt, then given. Raises ExplorerError; commits stay whole."""
     stretches = specs.read(folder / "spec.json")
-    threads = torch.get_num_threads()
-    with alone(folder):
-        (folder / "stop").unlink(missing_ok=True)
-        log = Log(folder)
-        run = Run(folder, stretches, lambda: stop() or (folder / "stop").exists())
-        try:
-            for event in run.events():
-                whole = {"event": event.pop("event"), "time": time.time()} | run.where() | event
-                log.write(whole)
-                yield whole
-        except Exception as error:
-            with suppress(OSError):  # of a full disk
-                log.write({"event": "failed", "time": time.time()} | run.where() | {"error": str(error)})
-            if isinstance(error, OSError):
-                raise ExplorerError(f"{folder}: {error}. Make room and resume; its commits are whole.") from error
-            raise
-        finally:
-            log.close()
-            torch.set_num_threads(threads)
-
-
-def cores() -> int:
-    """That this process may use, whatever OMP_NUM_THREADS says."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    yield from work(folder, lambda ending: Run(folder, stretches, ending), stop)
 
 
 class Run:

@@ -1,14 +1,12 @@
 """What a run trains: made at its start, written into its commits, read from them again."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import nn
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -16,6 +14,7 @@ from bertexplorer.model.initialise import fresh, with_heads
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.model.text import Tokenizer
+from bertexplorer.training import weights
 from bertexplorer.training.loop import State
 from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.objectives import CausalLanguage, MaskedLanguage, ReplacedTokens
@@ -28,7 +27,6 @@ HEADS = {
     "causal": ("masked_lm",),
     "replaced": ("replaced_token",),
 }
-MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 GENERATOR = 4  # the generator is so many times narrower than the discriminator
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
@@ -111,33 +109,12 @@ def config(spec: Spec, tokenizer: Tokenizer, narrower: int) -> dict[str, Any]:
     }
 
 
-def set_dropout(modules: nn.Module, share: float) -> None:
-    """Dropout of *share* everywhere, attention weights included."""
-    for module in modules.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = share
-        elif isinstance(getattr(module, "dropout", None), float):
-            module.__dict__["dropout"] = share  # of Attention: a number
-
-
 def capture(
     trained: Trained, optimiser: torch.optim.Optimizer, state: State, threads: int, folder: Path, dtype: str
 ) -> None:
     """Write what an exact resume needs (training.safetensors, state.json), and the checkpoints as anyone loads them."""
-    tensors: dict[str, Tensor] = {}
-    for name, parameter in trained.objective.modules.named_parameters():
-        tensors[f"weight.{name}"] = parameter.detach()
-        for moment in MOMENTS:
-            if moment in optimiser.state.get(parameter, {}):
-                tensors[f"{moment}.{name}"] = optimiser.state[parameter][moment]
-    save_file({k: v.cpu().contiguous() for k, v in tensors.items()}, folder / "training.safetensors")
-    (folder / "state.json").write_text(json.dumps(asdict(state) | machine(threads)), "utf-8")
+    weights.write(trained.objective.modules, optimiser, state, threads, folder)
     export(trained, folder, dtype)
-
-
-def machine(threads: int) -> dict[str, Any]:
-    """What must be the same for a resume to be exact."""
-    return {"torch": torch.__version__, "threads": threads}
 
 
 def export(trained: Trained, folder: Path, dtype: str) -> None:
@@ -149,17 +126,5 @@ def export(trained: Trained, folder: Path, dtype: str) -> None:
 
 def restore(trained: Trained, optimiser: torch.optim.Optimizer, threads: int, folder: Path) -> tuple[State, list[str]]:
     """Put weights and moments back as `capture` found them. The State, and what may make the resume inexact."""
-    tensors = load_file(folder / "training.safetensors")
-    with torch.no_grad():
-        for name, parameter in trained.objective.modules.named_parameters():
-            if f"weight.{name}" not in tensors:
-                continue  # a head that this stretch adds
-            parameter.copy_(tensors[f"weight.{name}"])
-            if f"exp_avg.{name}" in tensors:
-                moments = {m: tensors[f"{m}.{name}"].to(parameter.device) for m in MOMENTS}
-                optimiser.state[parameter] = moments
-    held = json.loads((folder / "state.json").read_text("utf-8"))
-    now = machine(threads)
-    before = {key: held.pop(key) for key in now}
-    changed = [f"{key} was {before[key]}, is {now[key]}" for key in now if before[key] != now[key]]
-    return State(**held), changed
+    state, _, changed = weights.read(trained.objective.modules, optimiser, threads, folder)
+    return state, changed

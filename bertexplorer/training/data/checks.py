@@ -1,0 +1,128 @@
+"""Checks: what is seen of rows before a run, so that it is not learnt from one class, or tried on what it has read."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bertexplorer.training.data.rows import Problem, Row, written
+
+MAX_CLASSES = 1_000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something a person should know before Start: a sentence, the lines it is about, whether the run cannot begin."""
+
+    what: str
+    lines: tuple[int, ...] = ()
+    stops: bool = False
+
+
+def label_counts(rows: Sequence[Row], key: str) -> dict[str, int]:
+    """How many rows bear each label, the most frequent first; rows without a label do not count."""
+    counts = Counter(label for row in rows if (label := written(row.cells.get(key, ""))).strip())
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def empty(rows: Sequence[Row], keys: Sequence[str]) -> list[Problem]:
+    """The rows that have nothing under one of *keys*."""
+    found = []
+    for row in rows:
+        bare = [
+            key for key in keys if row.cells.get(key, "") in ([], {}) or not written(row.cells.get(key, "")).strip()
+        ]
+        if bare:
+            found.append(Problem(row.line, f"has nothing under {', '.join(bare)}"))
+    return found
+
+
+def same(row: Row, keys: Sequence[str]) -> tuple[str, ...]:
+    """What two rows that say the same have in common: their cells under *keys*, case and spaces aside."""
+    return tuple(" ".join(written(row.cells.get(key, "")).casefold().split()) for key in keys)
+
+
+def duplicates(rows: Sequence[Row], keys: Sequence[str]) -> list[tuple[int, int]]:
+    """(line, line of the first that says the same), for every row that repeats one before it."""
+    first: dict[tuple[str, ...], int] = {}
+    before = [(row.line, first.setdefault(same(row, keys), row.line)) for row in rows]
+    return [(line, earlier) for line, earlier in before if earlier != line]
+
+
+def overlap(train: Sequence[Row], dev: Sequence[Row], keys: Sequence[str]) -> list[tuple[int, int]]:
+    """(line in dev, line of the first in train that says the same)."""
+    first: dict[tuple[str, ...], int] = {}
+    for row in train:
+        first.setdefault(same(row, keys), row.line)
+    return [(row.line, first[said]) for row in dev if (said := same(row, keys)) in first]
+
+
+def cut_share(lengths: Sequence[int], limit: int) -> float:
+    """The share of texts, 0 to 1, that are longer than *limit* tokens; 0 where there are none."""
+    return sum(length > limit for length in lengths) / len(lengths) if lengths else 0.0
+
+
+def similar(labels: Sequence[str]) -> list[tuple[str, ...]]:
+    """Groups of labels that differ by case or spaces only."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for label in dict.fromkeys(labels):
+        groups["".join(label.casefold().split())].append(label)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def contradictions(rows: Sequence[Row], keys: Sequence[str], label: str) -> list[tuple[int, int]]:
+    """(line, line of the first that says the same and bears another label)."""
+    labels = {row.line: written(row.cells.get(label, "")) for row in rows}
+    return [(line, before) for line, before in duplicates(rows, keys) if labels[line] != labels[before]]
+
+
+def preflight(train: Sequence[Row], dev: Sequence[Row], keys: Sequence[str], label: str | None = None) -> list[Finding]:
+    """All that is to be said of the rows of a run, worst first: *keys* are the cells that a person would call the
+    text, *label* the one that is learnt where that is a class. *dev* may be empty: not chosen yet."""
+    found = labels(train, dev, label) if label is not None else []
+    pairs = contradictions(train, keys, label) if label is not None else []
+    told = set(pairs)
+    if pairs:
+        found.append(counted(pairs, "repeat an earlier text under another label"))
+    if again := [pair for pair in duplicates(train, keys) if pair not in told]:
+        found.append(counted(again, "say the same as an earlier row"))
+    if both := overlap(train, dev, keys):
+        found.append(counted(both, f"of the {len(dev):,} to try on stand among those to learn from too"))
+    if bare := empty([*train, *dev], [*keys, label] if label is not None else keys):
+        found.append(counted([(p.line, 0) for p in bare], "lack a text or a label"))
+    return sorted(found, key=lambda finding: not finding.stops)
+
+
+def counted(pairs: Sequence[tuple[int, int]], what: str) -> Finding:
+    """“3 rows …: line 7 (as line 2), …”; the first three are named."""
+    first = ", ".join(f"line {line}" + (f" (as line {before})" if before else "") for line, before in pairs[:3])
+    more = ", …" if len(pairs) > 3 else ""
+    rows = "1 row: it is one of those that" if len(pairs) == 1 else f"{len(pairs):,} rows"
+    return Finding(f"{rows} {what}: {first}{more}.", tuple(line for line, _ in pairs))
+
+
+def labels(train: Sequence[Row], dev: Sequence[Row], label: str) -> list[Finding]:
+    """What is to be said of the classes."""
+    counts, tried = label_counts(train, label), label_counts(dev, label)
+    found = []
+    if len(counts) < 2:
+        only = f"Every row bears the label “{next(iter(counts))[:40]}”" if counts else "No row bears a label"
+        found.append(Finding(f"{only}; wanted two different ones at least. Choose another column.", stops=True))
+    if len(counts) > MAX_CLASSES:
+        what = f"{len(counts):,} different labels; the limit is {MAX_CLASSES:,}. Is this column the label?"
+        found.append(Finding(what, stops=True))
+    elif once := [name for name, count in counts.items() if count == 1]:
+        alone = set(once)
+        lines = tuple(row.line for row in train if written(row.cells.get(label, "")) in alone)
+        found.append(Finding(f"{listed(once)} {'have' if len(once) > 1 else 'has'} one example only.", lines))
+    if unseen := {name: count for name, count in tried.items() if name not in counts}:
+        lines = tuple(row.line for row in dev if written(row.cells.get(label, "")) in unseen)
+        found.append(Finding(f"{listed(list(unseen))}: to be tried, but nowhere to be learnt.", lines))
+    for group in similar([*counts, *tried]):
+        found.append(Finding(f"{listed(group)} differ by case or spaces only: one class, or several?"))
+    return found
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first three of *names* in quotation marks."""
+    parts = [f"“{name[:40]}”" for name in names[:3]]
+    return ", ".join(parts) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")

@@ -1,0 +1,69 @@
+"""CoNLL: a token and its tag a line, a blank line between sentences (Tjong Kim Sang and De Meulder, 2003)."""
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data.rows import Entry, Parsed
+
+COLUMNS = ("tokens", "tags")
+TAG = re.compile(r"O|[BIESLUM][-_]\S+")
+Line = tuple[int, list[str]]  # its number and its fields
+
+
+def sentences(text: str, name: str) -> Parsed:
+    """A row for each sentence, at its first line: "tokens" from the first field, "tags" from the last. A sentence with
+    a line of another number of fields is named. Raises ExplorerError where the lines have one field."""
+    width = usual(text)
+    if width == 1:
+        raise ExplorerError(f"{name} has one field a line; wanted a token and its tag, with a tab or a space between.")
+    return Parsed(entries(text, width), f"CoNLL, {width} fields a line, the last is the tag", COLUMNS)
+
+
+def entries(text: str, width: int) -> Iterator[Entry]:
+    sentence: list[Line] = []
+    for number, line in enumerate(io.StringIO(text + "\n\n", newline=""), 1):
+        fields = split(line)
+        if fields and fields[0] == "-DOCSTART-":
+            continue
+        if fields and not (line.startswith("#") and not sentence and len(fields) != width):  # a comment
+            sentence.append((number, fields))
+        elif not fields and sentence:
+            yield sentence[0][0], one(sentence, width)
+            sentence = []
+
+
+def one(sentence: list[Line], width: int) -> dict[str, list[str]] | str:
+    """The cells of a sentence, or the reason why there are none."""
+    for number, fields in sentence:
+        if len(fields) != width:
+            several = "s" * (len(fields) > 1)
+            return f"line {number} of this sentence has {len(fields)} field{several}, expected {width}"
+        if not fields[0].strip() or not fields[-1].strip():
+            return f"line {number} of this sentence has no {'tag' if fields[0].strip() else 'token'}"
+    return {"tokens": [fields[0] for _, fields in sentence], "tags": [fields[-1].strip() for _, fields in sentence]}
+
+
+def split(line: str) -> list[str]:
+    """The fields of a line, at tabs if it holds one; none for a blank line."""
+    line = line.rstrip("\r\n")
+    if not line.strip():
+        return []
+    return line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
+
+
+def usual(text: str) -> int:
+    """The number of fields that the most of the first lines have."""
+    rows = filter(None, map(split, islice(io.StringIO(text, newline=""), 5_000)))
+    return max(Counter(map(len, rows)).items(), key=lambda item: item[1], default=(2, 0))[0]
+
+
+def is_conll(text: str) -> bool:
+    """Whether the lines look like tokens with tags: nearly all end in O or B-…, and blank lines stand between."""
+    rows = [split(line) for line in islice(io.StringIO(text, newline=""), 2_000)]
+    filled = [row for row in rows if row]
+    tagged = sum(len(row) > 1 and bool(TAG.fullmatch(row[-1].strip())) for row in filled)
+    return len(filled) > 3 and len(filled) < len(rows) and tagged > 0.95 * len(filled)

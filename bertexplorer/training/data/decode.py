@@ -1,0 +1,65 @@
+"""Decode: the bytes of an uploaded file as text, and in which encoding it was."""
+
+from pathlib import Path
+
+from bertexplorer.errors import ExplorerError
+
+MAX_BYTES = 25_000_000
+PACKED = {  # first bytes -> what such a file is
+    b"PK": "a zip archive, as .xlsx and .docx files are",
+    b"\x1f\x8b": "packed with gzip",
+    b"BZh": "packed with bzip2",
+    b"\xfd7zXZ": "packed with xz",
+    b"\x28\xb5\x2f\xfd": "packed with zstd",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"PAR1": "a Parquet file",
+    b"%PDF-": "a PDF",
+    b"\xd0\xcf\x11\xe0": "an old Office file",
+}
+MARKED = ("<!doctype", "<html", "<?xml")
+
+
+def shown(filename: str) -> str:
+    """A file's own name, short and free of characters that cannot be seen."""
+    name = Path(filename.replace("\\", "/")).name
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in name[:60]) or "The file"
+
+
+def decode(content: bytes, name: str) -> tuple[str, str]:
+    """(text, what its encoding is called): UTF-16 with a byte order mark, UTF-8, else Latin-1 or what Windows calls so.
+    UTF-8 in which single bytes are broken stays UTF-8, and is said to be. Raises ExplorerError for what is no text, an
+    archive (never unpacked), a web page, or larger than 25 MB; *name* stands in the message."""
+    if len(content) > MAX_BYTES:
+        raise ExplorerError(f"{name} has {len(content) / 1e6:.1f} MB; the limit is {MAX_BYTES / 1e6:.0f}. Shorten it.")
+    for start, what in PACKED.items():
+        if content.startswith(start) and (b"\0" in content or not content.isascii()):
+            raise ExplorerError(f"{name} is {what}; such files are not opened. Save the table itself as CSV in UTF-8.")
+    text, encoding = unicode(content, name)
+    head = text[:100_000]
+    odd = sum(sign < " " and sign not in "\t\n\r\f\v" for sign in head)
+    if "\0" in text or odd > len(head) / 100:
+        raise ExplorerError(f"{name} is no text: it holds bytes that no text has. Save it as CSV or TXT in UTF-8.")
+    if head.lstrip()[:20].lower().startswith(MARKED):
+        raise ExplorerError(f"{name} is a web page or XML, no table. Download the data itself, as CSV, JSONL or TXT.")
+    return text.lstrip("\ufeff"), encoding
+
+
+def unicode(content: bytes, name: str) -> tuple[str, str]:
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        try:
+            return content.decode("utf-16"), "UTF-16"
+        except UnicodeDecodeError as error:
+            raise ExplorerError(f"{name} is UTF-16 and damaged at byte {error.start:,}. Save it as UTF-8.") from error
+    try:
+        marked = content.startswith(b"\xef\xbb\xbf")
+        return content.decode("utf-8-sig"), "UTF-8 with a byte order mark" if marked else "UTF-8"
+    except UnicodeDecodeError:
+        text = content.decode("utf-8-sig", errors="replace")
+    broken = text.count("\ufffd") - content.count("\ufffd".encode())
+    if broken < len(text) - len(text.encode("ascii", "ignore")) - broken:
+        return text, f"UTF-8 ({broken:,} broken character{'s' * (broken > 1)} shown as \ufffd)"
+    try:
+        text = content.decode("cp1252")
+    except UnicodeDecodeError:  # the five bytes that Windows leaves free
+        return content.decode("latin-1"), "Latin-1"
+    return text, "Latin-1" if text == content.decode("latin-1") else "Windows Latin-1"

@@ -1,0 +1,184 @@
+"""Delimited: CSV and TSV, strictly. A row of another width than the others is named, never shifted into place."""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain, islice
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data.guess import KNOWN, plain
+from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, Parsed
+
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+NONE = "\x1f"  # what stands for a delimiter where there is one column
+MAX_BROKEN = 200  # rows over which a quote runs away; each costs a second look at what it ran over
+QUOTED = re.compile(r'"(?:[^"]|"")*"')
+NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
+Record = tuple[int, int, list[str] | str]  # first line, last line, its fields or why there are none
+REASONS = {
+    "unexpected end": "a quote opens here and is never closed",
+    "field larger": "a cell of more than 131,072 characters, or a quote that is never closed",
+    "expected after": "text stands after a closing quote; a quote within a quoted cell is written twice",
+}
+
+
+def table(text: str, name: str, *, delimiter: str = "", header: bool | None = None, most: int = 50_000) -> Parsed:
+    """A row for each record of *text*, all of one width. *delimiter* "" and *header* None are found out; without a
+    header columns are called "column 1" and so on. Raises ExplorerError for more than 50 columns, for a delimiter that
+    is not one character, and for more than 200 quotes that are never closed."""
+    if delimiter != "\t" and (not delimiter.isprintable() or delimiter in ('"', " ") or len(delimiter) > 1):
+        raise ExplorerError(f"The delimiter is {delimiter!r:.20}; wanted one sign: comma, semicolon, tab or bar.")
+    sign = delimiter or separator(text)
+    found, later, literal = variant(text, sign, most + 2)
+    fields = [row for _, _, row in found if isinstance(row, list) and any(row)]
+    if not fields:
+        return Parsed([(line, row) for line, _, row in found if isinstance(row, str)], "no row that can be read")
+    headed = is_header(fields) if header is None else header
+    width = len(fields[0]) if headed else usual(fields)
+    if width > MAX_COLUMNS:
+        raise ExplorerError(f"{name} has {width:,} columns; the limit is {MAX_COLUMNS}. Leave out those not needed.")
+    columns = titles(fields[0] if headed else [""] * width)
+    how = (f"{DELIMITERS.get(sign, repr(sign))} between columns" if width > 1 else "one column") + literal
+    how += ", with a header" if headed else ", no header"
+    empty = sum(isinstance(row, list) and bool(row) and not any(row) for _, _, row in found)
+    how += f", {empty:,} empty row{'s' * (empty > 1)} passed over" if empty else ""
+    return Parsed(entries(chain(found, later), columns, headed), how, columns)
+
+
+def entries(found: Iterator[Record], columns: Sequence[str], headed: bool) -> Iterator[Entry]:
+    """What each record holds; the header and empty records are passed over."""
+    for line, last, row in found:
+        if isinstance(row, str):
+            yield line, row
+        elif headed and any(row):
+            headed = False
+        elif len(row) == len(columns):
+            if any(row):
+                yield line, dict(zip(columns, row, strict=True))
+        elif any(row):
+            far = f" (it goes on to line {last}: is a quote left open?)" if last > line else ""
+            yield line, f"has {len(row)} field{'s' * (len(row) > 1)}, expected {len(columns)}{far}"
+
+
+def variant(text: str, sign: str, most: int) -> tuple[list[Record], Iterator[Record], str]:
+    """The reading of *text* under which the fewest rows are of an odd width: (the first records, the others, a word on
+    its quotes). Quotes of a tab-separated file are often no quotes but text, as in the GLUE files."""
+    quoted = partial(records, text, delimiter=sign, strict=True)
+    if sign != "\t":
+        ways = (quoted, partial(quoted, skipinitialspace=True))
+    else:
+        ways = (partial(records, text, delimiter=sign, quoting=csv.QUOTE_NONE), quoted)
+    least, chosen = -1, 0
+    for i, way in enumerate(ways):
+        rest = way()
+        found = list(islice(rest, most))
+        rows = [row for _, _, row in found if isinstance(row, list) and any(row)]
+        width = usual(rows)
+        odd = len([row for _, _, row in found if isinstance(row, str)]) + sum(len(row) != width for row in rows)
+        if least < 0 or odd < least or (odd == least and sign == "\t"):
+            least, chosen, kept, later = odd, i, found, rest
+        if not least:
+            break
+    if sign != "\t" or chosen == 1:
+        return kept, later, ""
+    cells = [cell for _, _, row in kept if isinstance(row, list) for cell in row if cell.startswith('"')]
+    if not all(map(QUOTED.fullmatch, cells)):
+        return kept, later, ", quotes are part of the text"
+    return list(map(unquoted, kept)), map(unquoted, later), ""
+
+
+def records(text: str, **dialect: object) -> Iterator[Record]:
+    """The records of *text*, blank lines as empty lists. After one that is broken, reading goes on at its second line,
+    so that a quote which is never closed takes no other row with it."""
+    lines: Iterator[str] = io.StringIO(text, newline="")
+    start, failed, read = 1, 0, list[str]()
+
+    def watched(lines: Iterator[str]) -> Iterator[str]:
+        for line in lines:
+            read.append(line)
+            yield line
+
+    reader = csv.reader(watched(lines), **dialect)  # type: ignore[arg-type]
+    while True:
+        try:
+            row: list[str] | str = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            failed += len(read) > 1
+            if failed > MAX_BROKEN:
+                raise ExplorerError(
+                    f"More than {MAX_BROKEN} rows have quotes that are not closed, the last in line {start:,}. "
+                    "Save the file as CSV again, or choose another delimiter."
+                ) from error
+            row = next((words for part, words in REASONS.items() if part in str(error)), str(error))
+            lines = chain(read[1:], lines)
+            del read[1:]
+            reader = csv.reader(watched(lines), **dialect)  # type: ignore[arg-type]
+        yield start, start + len(read) - 1, row
+        start += len(read)
+        read.clear()
+
+
+def separator(text: str) -> str:
+    """The delimiter under which the most records are as wide as the first, and that width is above 1; where there is
+    none, a sign that no text has."""
+    start = "".join(islice(io.StringIO(text[:50_000], newline=""), 200))
+
+    def score(sign: str) -> tuple[float, float]:
+        quoting = csv.QUOTE_NONE if sign == "\t" else csv.QUOTE_MINIMAL
+        rows = [row for _, _, row in records(start, delimiter=sign, quoting=quoting) if isinstance(row, list) and row]
+        if not rows or len(rows[0]) < 2:
+            return 0.0, 0.0
+        widths = Counter(map(len, rows))
+        return widths[len(rows[0])] / len(rows), 1 - widths[1] / len(rows)
+
+    best = max(DELIMITERS, key=score)
+    return best if score(best) > (0, 0) else NONE
+
+
+def is_tabbed(text: str) -> bool:
+    """Whether a text is a table though its name does not say so: all lines hold tabs within, and as many of them."""
+    lines = [line.strip() for line in islice(io.StringIO(text, newline=""), 200) if line.strip()]
+    return len(lines) > 1 and lines[0].count("\t") > 0 and len({line.count("\t") for line in lines}) == 1
+
+
+def is_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first of *rows* names the columns: it holds a known name, or a word where all others have a number,
+    or one that does not come again in a column of few values."""
+    head, below = rows[0], rows[1:200]
+    names = len(head) > 1 and len(set(head)) == len(head) and max(map(len, head)) <= 60
+    for i, cell in enumerate(head):
+        values = [row[i] for row in below if i < len(row)]
+        if not cell.strip() or cell in values or NUMBER.fullmatch(cell.strip()):
+            continue
+        if plain(cell) in KNOWN or (values and all(NUMBER.fullmatch(value.strip()) for value in values)):
+            return True
+        if names and len(values) >= 4 and len(set(values)) <= len(values) / 2 and all(values):
+            return True
+    return False
+
+
+def titles(head: Sequence[str]) -> tuple[str, ...]:
+    """The names of columns: without spaces around, "column 2" for an empty one, "text (2)" for one that comes again."""
+    names: list[str] = []
+    for i, cell in enumerate(head):
+        name = cell.strip().strip("\ufeff").strip() or f"column {i + 1}"
+        again = (other for n in range(2, len(head) + 2) if (other := f"{name} ({n})") not in names)
+        names.append(next(again) if name in names else name)
+    return tuple(names)
+
+
+def usual(rows: Sequence[Sequence[str]]) -> int:
+    """The width that the most rows have."""
+    return Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+
+
+def unquoted(record: Record) -> Record:
+    line, last, row = record
+    if isinstance(row, str):
+        return record
+    return line, last, [c[1:-1].replace('""', '"') if QUOTED.fullmatch(c) else c for c in row]

@@ -1,0 +1,150 @@
+"""Guess: which column of a file is which that a task wants, by name, and by content where no name fits."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from bertexplorer.training.data.rows import Row, Table, Wanted, written
+
+FIRST = ("texta", "text1", "sentence1", "sentencea", "premise", "question1", "anchor", "question", "query", "first")
+SECOND = (
+    "textb",
+    "text2",
+    "sentence2",
+    "sentenceb",
+    "hypothesis",
+    "question2",
+    "positive",
+    "answer",
+    "passage",
+    "sentence",
+    "context",
+    "second",
+)
+LABEL = (
+    "label",
+    "labels",
+    "class",
+    "category",
+    "topic",
+    "sentiment",
+    "target",
+    "gold",
+    "tag",
+    "intent",
+    "stars",
+    "rating",
+    "fine",
+    "relation",
+    "polarity",
+    "emotion",
+    "type",
+    "acceptability",
+)
+PASSAGE = ("passage", "document", "positive", "context", "paragraph", "answer", "text")
+TEXT = (
+    "text",
+    "sentence",
+    "review",
+    "content",
+    "comment",
+    "tweet",
+    "message",
+    "body",
+    "line",
+    "utterance",
+    "title",
+    "document",
+    "question",
+    "headline",
+    "abstract",
+    "description",
+)
+NAMES = {  # wanted name -> the names that files give it, the likeliest first
+    "text": TEXT,
+    "text_a": FIRST,
+    "text_b": SECOND,
+    "label": LABEL,
+    "labels": ("labels", "tags", "categories", "topics", *LABEL),
+    "score": ("score", "similarity", "similarityscore", "rating", "label", "gold", "relatedness"),
+    "question": ("question", "query"),
+    "context": ("context", "passage", "paragraph", "document", "text"),
+    "answers": ("answers", "answer", "answertext"),
+    "query": ("query", "question", "anchor", "search", "texta", "sentence1"),
+    "passage": PASSAGE,
+    "negatives": ("negatives", "negative", "hardnegatives"),
+    "relevance": ("relevance", "label", "score", "relevant", "grade"),
+    "document": ("document", "article", "text", "source", "body", "content"),
+    "summary": ("summary", "highlights", "abstract", "headline", "title", "target"),
+    "source": ("source", "src", "input", "document", "article", "question", "text"),
+    "target": ("target", "tgt", "output", "summary", "translation", "answer", "highlights"),
+    "tokens": ("tokens", "words"),
+    "tags": ("tags", "nertags", "labels", "ner", "postags"),
+    "title": ("title", "heading"),
+    "id": ("id", "qid", "index", "guid"),
+    "impossible": ("impossible", "isimpossible"),
+}
+KINDS = {"text": TEXT, "label": LABEL, "labels": NAMES["labels"], "number": NAMES["score"], "answers": NAMES["answers"]}
+KINDS |= {"tokens": NAMES["tokens"], "tags": NAMES["tags"]}
+KNOWN = frozenset(name for names in NAMES.values() for name in names)
+NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
+SEEN = 500  # rows that are looked at
+
+
+def guess(table: Table, columns: Sequence[Wanted]) -> dict[str, str]:
+    """{wanted name: column of the table}, each column at most once; what nothing fits is left out. An optional column
+    is found by its name alone."""
+    found: dict[str, str] = {}
+    for wanted in columns:
+        spare = {plain(name): name for name in reversed(table.columns) if name not in found.values()}
+        own = (plain(wanted.name), plain(wanted.label), *NAMES.get(wanted.name, KINDS.get(wanted.kind, ())))
+        if (column := next((spare[name] for name in own if name in spare), None)) is not None:
+            found[wanted.name] = column
+    rows = table.rows[:SEEN]
+    for wanted in sorted(columns, key=lambda wanted: wanted.kind == "text"):
+        if wanted.name in found or wanted.optional or wanted.kind not in FITS:
+            continue
+        cells = {name: [row.cells[name] for row in rows] for name in table.columns if name not in found.values()}
+        scores = {name: FITS[wanted.kind](column) for name, column in cells.items()}
+        best = max(scores, key=lambda name: scores[name], default="")
+        if best and scores[best] > 0:
+            found[wanted.name] = best
+    return in_order(found, table.columns, [w.name for w in columns if w.kind == "text"], rows)
+
+
+def in_order(found: dict[str, str], there: Sequence[str], texts: list[str], rows: Sequence[Row]) -> dict[str, str]:
+    """Texts that were told by their length only stand in the order of the file: the first is the first."""
+    named = {w: c for w, c in found.items() if plain(c) in NAMES.get(w, TEXT) or plain(c) == plain(w)}
+    free = [w for w in texts if w in found and w not in named]
+    return found | dict(zip(free, sorted((found[w] for w in free), key=there.index), strict=True))
+
+
+def plain(name: str) -> str:
+    """A name in small letters, letters and digits only."""
+    return re.sub(r"[\W_]", "", name.strip().lower())
+
+
+def few(cells: list[object]) -> float:
+    """Above 0 for 2 or more values, each about twice or more often; the fewer values, the more."""
+    values = {written(cell).strip() for cell in cells}
+    empty = sum(not written(cell).strip() for cell in cells)
+    return 1 / len(values) if 2 <= len(values) <= max(2, len(cells) / 2) and empty < 0.05 * len(cells) else 0.0
+
+
+def numbers(cells: list[object]) -> float:
+    """Above 0 for a column of numbers that does not count the rows; the more of them are broken, the more."""
+    texts = [written(cell).strip() for cell in cells]
+    if not all(map(NUMBER.fullmatch, texts)):
+        return 0.0
+    values = [float(text.replace(",", ".")) for text in texts]
+    if len(values) > 2 and all(after - before == 1 for before, after in zip(values, values[1:], strict=False)):
+        return 0.0
+    return 1.0 + sum(value % 1 != 0 for value in values) / len(values)
+
+
+def length(cells: list[object]) -> float:
+    """Mean characters of a column of texts."""
+    texts = [cell for cell in cells if isinstance(cell, str) and not NUMBER.fullmatch(cell.strip())]
+    return sum(map(len, texts)) / len(cells) if len(texts) > len(cells) / 2 else 0.0
+
+
+FITS: dict[str, Callable[[list[object]], float]] = {"text": length, "label": few, "labels": few, "number": numbers}

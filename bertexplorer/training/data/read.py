@@ -1,0 +1,134 @@
+"""Read: the bytes of an uploaded file -> a Table, or a sentence that says what is wrong and what was wanted."""
+
+import io
+from itertools import islice
+from pathlib import Path
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data import conll, delimited, jsonl
+from bertexplorer.training.data.decode import decode, shown
+from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, Parsed, Problem, Row, Table, too_long
+
+MAX_ROWS = 50_000
+MAX_LINES = 2_000_000
+FEWEST = 2  # rows: one to learn from, one to try on
+SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".label": "label"}
+SUFFIXES |= dict.fromkeys((".conll", ".iob", ".iob2", ".bio", ".conll03", ".conllu"), "conll")
+SMALLEST = {  # the smallest file that can be learnt from; ⏎ ends a line
+    "csv": "text,label⏎I liked it,positive⏎I did not,negative",
+    "jsonl": '{"text": "I liked it", "label": "positive"}⏎{"text": "I did not", "label": "negative"}',
+    "json": '[{"text": "I liked it", "label": "positive"}, {"text": "I did not", "label": "negative"}]',
+    "conll": "Ada B-person⏎writes O⏎⏎Bonn B-place⏎sleeps O",
+    "squad": '{"data": [{"paragraphs": [{"context": "Ada writes.", "qas": [{"id": "1", "question": "Who?", '
+    '"answers": [{"text": "Ada", "answer_start": 0}]}, …]}]}]}',
+    "label": "HUM:ind Who writes ?⏎LOC:city Where is that ?",
+    "text": "I liked it.⏎I did not.",
+}
+
+
+def read(
+    content: bytes, filename: str, *, delimiter: str = "", header: bool | None = None, most: int = MAX_ROWS
+) -> Table:
+    """The rows of a file, by its name and its content: CSV, TSV, JSONL, JSON (a list, or SQuAD), CoNLL, TREC's .label,
+    or plain text, a paragraph a line. A *delimiter* makes it a CSV; *header* says whether one has names above its
+    columns, None leaves it to be found out. Rows that cannot be used are problems with their line; the first *most*
+    are looked at. Raises ExplorerError where nothing can be used: an empty file, a header only, less than two rows, no
+    text, an archive, a web page, 25 MB, 2,000,000 lines, 50 columns."""
+    name = shown(filename)
+    text, encoding = decode(content, name)
+    kind = "csv" if delimiter else kind_of(text, Path(filename).suffix.lower())
+    if not text.strip():
+        raise ExplorerError(f"{name} is empty. {smallest(kind)}")
+    if (lines := text.count("\n") + text.count("\r")) > MAX_LINES * (1 + ("\r\n" in text[:10_000])):
+        raise ExplorerError(f"{name} has {lines:,} lines; the limit is {MAX_LINES:,}. Upload a part of it.")
+    if kind == "csv":
+        parsed = delimited.table(text, name, delimiter=delimiter, header=header, most=most)
+    elif kind == "conll":
+        parsed = conll.sentences(text, name)
+    elif kind == "json":
+        parsed = jsonl.document(text, name)
+        kind = "squad" if parsed.unit == "question" else kind
+    elif kind == "jsonl":
+        parsed = jsonl.lines(text, most)
+    else:
+        parsed = labelled(text) if kind == "label" else paragraphs(text)
+    return collected(parsed, name, kind, encoding, most)
+
+
+def kind_of(text: str, suffix: str) -> str:
+    """csv, jsonl, json, conll, label or text. Names that say it decide, but for JSON, which its first sign tells."""
+    first = text.lstrip()[:1]
+    if suffix in SUFFIXES:
+        return SUFFIXES[suffix]
+    if suffix == ".json" or (not suffix and first in ("[", "{")):
+        return "jsonl" if first == "{" and not is_one(text) else "json"
+    if conll.is_conll(text):
+        return "conll"
+    return "csv" if suffix == ".tsv" or delimited.is_tabbed(text) else "text"
+
+
+def is_one(text: str) -> bool:
+    """Whether a text that opens with a brace is one object over several lines or in one, not an object a line."""
+    start = next(line for line in io.StringIO(text, newline="") if line.strip())
+    try:
+        found = jsonl.load(start)
+    except ValueError:
+        return not start.rstrip().endswith("}")
+    return not text[text.index(start) + len(start) :].strip() and isinstance(found, dict) and "data" in found
+
+
+def collected(parsed: Parsed, name: str, kind: str, encoding: str, most: int) -> Table:
+    """The entries held to the limits, and told."""
+    rows: list[Row] = []
+    problems: list[Problem] = []
+    columns = dict.fromkeys(parsed.columns)
+    entries = iter(parsed.entries)
+    for line, found in islice(entries, most):
+        if isinstance(found, str) or (found := too_long(found) or found) and isinstance(found, str):
+            problems.append(Problem(line, found))
+            continue
+        columns |= dict.fromkeys(found)
+        if len(columns) > MAX_COLUMNS:
+            raise ExplorerError(f"{name} has more than {MAX_COLUMNS} columns by {parsed.unit} {line:,}. Drop some.")
+        rows.append(Row(line, found))
+    beyond = next(entries, None)
+    left_out = 0 if beyond is None else 1 + sum(1 for _ in entries)
+    if len(rows) < FEWEST:
+        first = f": {parsed.unit} {problems[0].line} {problems[0].what}" if problems else ""
+        here = f"{len(rows) or 'no'} row{'s' * (len(rows) != 1)} that can be used"
+        named = f" below its header ({', '.join(columns)[:100]})" if "with a header" in parsed.how else ""
+        raise ExplorerError(f"{name} holds {here}{named}; wanted {FEWEST} at least{first}. {smallest(kind)}")
+    told = f"{len(rows):,} rows from {name}: {encoding}, {parsed.how}"
+    if problems:
+        told += f"; {len(problems):,} more row{'s' * (len(problems) > 1)} cannot be used"
+    if beyond is not None:
+        what = f"{left_out:,} row{'s' * (left_out > 1)} from here on left out; the limit is {most:,}"
+        problems.append(Problem(beyond[0], what))
+        told += f"; {left_out:,} row{'s' * (left_out > 1)} beyond the first {most:,} left out"
+    filled = tuple(Row(row.line, {column: row.cells.get(column, "") for column in columns}) for row in rows)
+    return Table(tuple(columns), filled, tuple(problems), f"{told}.", kind, left_out, parsed.unit)
+
+
+def paragraphs(text: str) -> Parsed:
+    """Plain text: a row for each line that is not blank."""
+    lines = enumerate(io.StringIO(text, newline=""), 1)
+    return Parsed(((n, {"text": line.strip()}) for n, line in lines if line.strip()), "a paragraph a line", ("text",))
+
+
+def labelled(text: str) -> Parsed:
+    """TREC's question types (Li and Roth, 2002), `DESC:manner How did …`: a row for each line."""
+
+    def one(line: str) -> Entry | dict[str, str] | str:
+        label, _, rest = line.strip().partition(" ")
+        coarse, colon, _ = label.partition(":")
+        if not colon or not rest.strip():
+            return "is no COARSE:fine label with a text after it"
+        return {"label": coarse, "fine": label, "text": rest.strip()}
+
+    lines = enumerate(io.StringIO(text, newline=""), 1)
+    found = ((n, one(line)) for n, line in lines if line.strip())
+    return Parsed(found, "a label and a text on each line", ("label", "fine", "text"))  # type: ignore[arg-type]
+
+
+def smallest(kind: str) -> str:
+    return f"The smallest file that would do (⏎ ends a line): {SMALLEST[kind]}"

@@ -1,0 +1,52 @@
+"""Split: rows to learn from and rows to try on, the same for the same seed, with no text on both sides."""
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data.checks import same
+from bertexplorer.training.data.rows import Row, written
+
+
+def split(
+    rows: Sequence[Row], share: float, seed: int, label: str | None = None, keys: Sequence[str] = ()
+) -> tuple[list[Row], list[Row]]:
+    """(train, dev) in the order of *rows*; dev holds about *share* of them, drawn by *seed*. Rows that agree under
+    *keys* (all cells but the label where none are given), case and spaces aside, stay on one side: give "context" to
+    keep a passage's questions together. With a *label* each class is divided by itself, and stands on both sides if it
+    has two texts that differ; a class with one is learnt only. Raises ExplorerError for a share that is not between 0
+    and 1, and where no two texts differ."""
+    if not 0 < share < 1:
+        raise ExplorerError(f"The share to try on is {share}; wanted a number between 0 and 1, such as 0.1.")
+    groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for i, row in enumerate(rows):
+        groups[same(row, keys or [key for key in row.cells if key != label])].append(i)
+    if len(groups) < 2:
+        raise ExplorerError(
+            f"There are {len(rows)} rows with {len(groups)} different texts; wanted 2 at least, one to learn from "
+            "and one to try on. Add rows, or give a file to try on."
+        )
+    classes: dict[str, list[list[int]]] = defaultdict(list)
+    for group in groups.values():
+        classes[written(rows[group[0]].cells.get(label, "")) if label is not None else ""].append(group)
+    draw = random.Random(seed)
+    dev: set[int] = set()
+    for name in sorted(classes):
+        dev.update(drawn(classes[name], share, draw))
+    if not dev:  # every class has one text
+        dev.update(draw.choice(list(groups.values())))
+    return [row for i, row in enumerate(rows) if i not in dev], [row for i, row in enumerate(rows) if i in dev]
+
+
+def drawn(groups: list[list[int]], share: float, draw: random.Random) -> list[int]:
+    """Members of some of *groups*, about *share* of all; of one group none, of several one at least on either side."""
+    if len(groups) < 2:
+        return []
+    order = draw.sample(groups, len(groups))
+    wanted = max(1, round(share * sum(map(len, groups))))
+    taken: list[list[int]] = []
+    for group in order[:-1]:
+        if sum(map(len, taken)) + len(group) <= wanted:
+            taken.append(group)
+    return [i for group in taken or [min(order, key=len)] for i in group]

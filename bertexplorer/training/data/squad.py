@@ -1,0 +1,73 @@
+"""SQuAD: questions on passages, with the answers and where they start (Rajpurkar et al., 2016 and 2018)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from bertexplorer.training.data.rows import Cells, Entry
+
+COLUMNS = ("id", "title", "question", "context", "answers", "impossible")
+
+
+def is_squad(data: list[Any]) -> bool:
+    """Whether the "data" of a JSON file is a list of articles."""
+    return any(isinstance(article, dict) and "paragraphs" in article for article in data)
+
+
+def entries(data: list[Any]) -> Iterator[Entry]:
+    """A row for each question, counted from 1 through the whole file: the texts "id", "title", "question" and
+    "context", "answers" as [{"text", "start"}] with start in characters of the context, and "impossible", a bool."""
+    number = 0
+    for article in data:
+        title = article.get("title", "") if isinstance(article, dict) else ""
+        for paragraph in listed(article, "paragraphs"):
+            context = paragraph.get("context") if isinstance(paragraph, dict) else None
+            for question in listed(paragraph, "qas"):
+                number += 1
+                yield number, one(title, context, question)
+
+
+def listed(parent: Any, name: str) -> list[Any]:
+    """The list of that name, [None] where it is missing or none: one question that cannot be read."""
+    found = parent.get(name) if isinstance(parent, dict) else None
+    return found if isinstance(found, list) else [None]
+
+
+def one(title: Any, context: Any, question: Any) -> Cells | str:
+    """The cells of a question, or the reason why there are none."""
+    if not isinstance(question, dict):
+        return "stands in an article or a passage that is not laid out as in SQuAD"
+    number = str(question.get("id", ""))
+    asked = question.get("question")
+    if not isinstance(context, str) or not isinstance(asked, str):
+        return f"has no {'question' if isinstance(context, str) else 'passage'} (id {number[:40]!r})"
+    answers, impossible = flat(question.get("answers", [])), question.get("is_impossible", False)
+    if not isinstance(impossible, bool):
+        return f"is_impossible is {impossible!r:.40}; wanted true or false"
+    if not is_answers(answers):
+        return f"has answers without a text or a start (id {number[:40]!r})"
+    if not answers and not impossible:
+        return f"has no answer and is not marked as impossible (id {number[:40]!r})"
+    texts = (number, str(title), asked, context)
+    try:
+        "".join((*texts, *(answer["text"] for answer in answers))).encode()
+    except UnicodeEncodeError:
+        return "holds half a character (a lone surrogate)"
+    return dict(zip(COLUMNS, (*texts, answers, impossible), strict=True))
+
+
+def flat(answers: Any) -> Any:
+    """Answers as [{"text", "start"}] from both published layouts: a list of {"text", "answer_start"}, and an object of
+    two lists. Anything else stays as it is."""
+    if isinstance(answers, dict):
+        texts, starts = answers.get("text"), answers.get("answer_start")
+        if isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts):
+            return [{"text": text, "start": start} for text, start in zip(texts, starts, strict=True)]
+    if isinstance(answers, list) and all(isinstance(a, dict) and {"text", "answer_start"} <= set(a) for a in answers):
+        return [{"text": answer["text"], "start": answer["answer_start"]} for answer in answers]
+    return answers
+
+
+def is_answers(answers: Any) -> bool:
+    return isinstance(answers, list) and all(
+        isinstance(a, dict) and isinstance(a.get("text"), str) and type(a.get("start")) is int for a in answers
+    )

@@ -1,0 +1,1 @@
+"""Fine-tuning: rows -> a task's learner -> a run in a folder."""

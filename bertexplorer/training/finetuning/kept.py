@@ -1,0 +1,93 @@
+"""What a run leaves for others: the best checkpoint with its task, metrics and predictions; snapshots; a model card."""
+
+import json
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.save import save
+from bertexplorer.training.commit import commit
+from bertexplorer.training.events import Event
+from bertexplorer.training.finetuning import lora
+from bertexplorer.training.finetuning.spec import Spec, task_of
+from bertexplorer.training.task import Evaluation, Learner
+
+LIBRARIES = ("torch", "transformers", "tokenizers", "accelerate", "numpy")
+WORST = 50
+
+
+def keep(learner: Learner, folder: Path, spec: Spec, step: int, found: Evaluation) -> None:
+    """Commit the learner as it is to *folder*/step-N, in fp32 and whole; the one before goes."""
+
+    def write(into: Path) -> None:
+        save(exported(learner.checkpoint, torch.float32), into)
+        extra = {name: tensor.detach().cpu().contiguous() for name, tensor in learner.extra.state_dict().items()}
+        if extra:
+            save_file(extra, into / "task.safetensors")
+        about = {"task": spec.task, "described": learner.described(), "metrics": found.metrics, "step": step}
+        about |= {"tables": found.tables, "confusion": asdict(found.confusion) if found.confusion else None}
+        (into / "task.json").write_text(json.dumps(about, indent=1), "utf-8")
+        lines = "".join(json.dumps(row) + "\n" for row in found.rows)
+        (into / "predictions.jsonl").write_text(lines, "utf-8")
+        (into / "README.md").write_text(card(learner, spec, step, found), "utf-8")
+
+    commit(folder, f"step-{step:09d}", write, keep=1)
+
+
+def snapshot(checkpoint: Checkpoint, folder: Path, step: int) -> Event:
+    """The checkpoint as it is, with all its heads, in bf16: to look into."""
+    name = f"step-{step:09d}"
+    commit(folder, name, lambda into: save(exported(checkpoint, torch.bfloat16), into), keep=10**6)
+    return {"event": "snapshot", "name": name}
+
+
+def exported(checkpoint: Checkpoint, dtype: torch.dtype) -> Checkpoint:
+    """As it is to be saved: whole weights, and the dtype in its config."""
+    described = {**checkpoint.hf_config, "dtype": str(dtype).removeprefix("torch.")}
+    return replace(lora.merged(checkpoint), stored_dtype=dtype, hf_config=described)
+
+
+def opened(folder: Path) -> Learner:
+    """The learner that was kept in *folder*, ready to answer. Raises ExplorerError if there is none."""
+    try:
+        about = json.loads((folder / "task.json").read_text("utf-8"))
+        path = folder / "task.safetensors"
+        tensors = load_file(path) if path.is_file() else {}
+        checkpoint = load(folder, precision="fp32")
+        learner: Learner = task_of(about["task"]).again(checkpoint, about["described"], tensors)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, ExplorerError):
+            raise
+        raise ExplorerError(f"{folder} holds no fine-tuned model ({error}).") from error
+    return learner
+
+
+def card(learner: Learner, spec: Spec, step: int, found: Evaluation) -> str:
+    """A model card: what it is, what from, on what, how, how good, with which versions."""
+    task, start = spec.module, learner.checkpoint
+    licence = f"license: {start.licence}\n" if start.licence else ""
+    words = {key: task.METRICS.get(key, key) for key in found.metrics}
+    metrics = "".join(f"| {words[key]} | {value:.4f} |\n" for key, value in found.metrics.items())
+    changed = "".join(f"| {name} | {value} |\n" for name, value in {**asdict(spec.tuning), **spec.options}.items())
+    sample = "".join(f"- {plain(row)}\n" for row in found.rows[:3])
+    versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    return (
+        f"---\n{licence}base_model: {spec.checkpoint}\ntags:\n- {spec.task}\n---\n\n# {spec.name or task.TITLE}\n\n"
+        f"{task.TITLE}, fine-tuned from {spec.checkpoint} ({start.family}, {start.num_parameters / 1e6:,.1f} M "
+        f"parameters), kept at step {step:,}.\n\n## Data\n\n{plain(dict(spec.data))}\n\nRows to try on:\n\n{sample}"
+        f"\n## On the rows to try on\n\n| metric | value |\n|---|---|\n{metrics}\n"
+        f"## Settings\n\n| setting | value |\n|---|---|\n{changed}\n{versions}\n"
+    )
+
+
+def plain(held: dict[str, Any]) -> str:
+    """On one line, without signs that Markdown would read."""
+    told = ", ".join(f"{key}: {value}" for key, value in held.items() if value not in ("", None))
+    return " ".join(told.split())[:500].replace("<", "‹").replace("|", "/").replace("`", "'")

@@ -1,0 +1,85 @@
+"""What of a learner learns, and how fast: all of it, its head alone, or small matrices beside the weights."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.config import EncoderConfig
+from bertexplorer.training.finetuning import lora
+from bertexplorer.training.finetuning.spec import Tuning, rate_of
+from bertexplorer.training.optimiser import Learning
+from bertexplorer.training.task import Learner, resting
+from bertexplorer.training.texts import Item, by_length, run
+
+
+def prepare(learner: Learner, tuning: Tuning) -> None:
+    """Say of each parameter whether it learns. Raises ExplorerError if nothing would be left to learn."""
+    encoder, layers = learner.checkpoint.encoder, learner.checkpoint.config.num_layers
+    learner.modules.requires_grad_(True)
+    if tuning.method == "lora":
+        encoder.requires_grad_(False)
+        lora.add(encoder, tuning.rank)
+    elif tuning.method == "frozen":
+        encoder.requires_grad_(False)
+    elif tuning.frozen_layers:
+        if tuning.frozen_layers > layers:
+            raise ExplorerError(f"{tuning.frozen_layers} layers were to be frozen; the checkpoint has {layers}.")
+        encoder.embeddings.requires_grad_(False)
+        for layer in encoder.layers[: tuning.frozen_layers]:
+            layer.requires_grad_(False)
+    if not any(parameter.requires_grad for parameter in learner.modules.parameters()):
+        raise ExplorerError("With a frozen encoder nothing is left to learn here. Let all weights learn, or use LoRA.")
+
+
+def learning_of(tuning: Tuning, config: EncoderConfig) -> Learning:
+    """The rate along the steps: up in the warm-up, then down to 0."""
+    return Learning(
+        peak=rate_of(tuning, config),
+        warmup=tuning.warmup,
+        decay=tuning.decay,
+        final=0.0,
+        weight_decay=tuning.weight_decay,
+        beta2=0.999,
+        clip=tuning.clip,
+    )
+
+
+def scale_of(tuning: Tuning, config: EncoderConfig) -> Callable[[str], float]:
+    """A parameter's rate as a share of the head's: layer_decay once for each layer above it (Clark et al., 2020)."""
+
+    def scale(name: str) -> float:
+        if name.startswith("encoder.embeddings."):
+            return tuning.layer_decay ** (config.num_layers + 1)
+        if name.startswith("encoder.layers."):
+            return tuning.layer_decay ** (config.num_layers - int(name.split(".")[2]))
+        return 1.0
+
+    return scale
+
+
+def frozen_vectors(learner: Learner, items: Sequence[Item], folder: Path) -> list[Item]:
+    """The items with what the frozen encoder makes of them, computed once and kept in *folder*: of the first token
+    where the head reads no other."""
+    size = learner.checkpoint.config.hidden_size
+    rows = [1 if learner.first_only else len(item.ids) for item in items]
+    starts = np.concatenate([[0], np.cumsum(rows)])
+    folder.mkdir(exist_ok=True)
+    path, shape = folder / "vectors.npy", (int(starts[-1]), size)
+    whole = np.load(path, mmap_mode="r") if path.is_file() else None
+    if whole is None or whole.shape != shape:
+        aside = folder / "partial.npy"
+        made = np.lib.format.open_memmap(aside, mode="w+", dtype=np.float32, shape=shape)
+        device = learner.checkpoint.device
+        with resting(learner):
+            for part in by_length(items):
+                batch = learner.collate([items[i] for i in part]).to(device)
+                last = run(learner.checkpoint.encoder, batch.ids, batch.segments, batch.mask).float().cpu().numpy()
+                for row, i in enumerate(part):
+                    made[starts[i] : starts[i + 1]] = last[row, : rows[i]]
+        made.flush()
+        aside.replace(path)
+        whole = np.load(path, mmap_mode="r")
+    return [replace(item, vectors=whole[starts[i] : starts[i + 1]]) for i, item in enumerate(items)]

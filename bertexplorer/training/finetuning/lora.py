@@ -1,0 +1,34 @@
+"""LoRA (Hu et al., 2021) by peft: small matrices beside queries and values learn, the weights stay."""
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+from torch import nn
+
+from bertexplorer.model.checkpoint import Checkpoint
+
+
+def add(encoder: nn.Module, rank: int) -> None:
+    """Put the matrices into *encoder*, which is frozen but for them."""
+    from peft import LoraConfig, inject_adapter_in_model
+
+    config: Any = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=["query", "value"])
+    inject_adapter_in_model(config, encoder)
+
+
+def merged(checkpoint: Checkpoint) -> Checkpoint:
+    """A copy with the matrices added into the weights, as any program loads it."""
+    from peft.tuners.lora import LoraLayer
+
+    whole = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
+    if not any(isinstance(module, LoraLayer) for module in whole.modules()):
+        return checkpoint
+    whole = copy.deepcopy(whole)  # one copy, so that what is shared stays shared
+    for module in list(whole.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, LoraLayer):
+                child.merge()
+                setattr(module, name, child.get_base_layer())
+    encoder: Any = whole.pop("encoder")
+    return replace(checkpoint, encoder=encoder, heads=dict(whole.items()))

@@ -1,0 +1,272 @@
+"""A fine-tuning run is a folder; it is begun, gone on with and finished here, and tells what happens as events.
+
+RUN/spec.json, data/       what was asked, and the rows
+RUN/events.jsonl, log.txt  what happened, a JSON object a line; the same in words
+RUN/commits/STEP/          weights, moments, state.json: the exact resume
+RUN/best/STEP/             the checkpoint that is kept, as transformers loads it, with its task, metrics and predictions
+RUN/snapshots/STEP/        checkpoints along the way, to look into
+RUN/stop                   put there by anyone, it ends the run after a commit, as SIGTERM and SIGINT do
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model import precision as precisions
+from bertexplorer.model.load import load
+from bertexplorer.training import weights
+from bertexplorer.training.commit import commit, newest
+from bertexplorer.training.data.rows import Row
+from bertexplorer.training.events import Event
+from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning.kept import keep, snapshot
+from bertexplorer.training.finetuning.learns import frozen_vectors, learning_of, prepare, scale_of
+from bertexplorer.training.finetuning.order import steps_of
+from bertexplorer.training.finetuning.spec import Spec
+from bertexplorer.training.folder import cores, work
+from bertexplorer.training.loop import Budget, State, Window, train
+from bertexplorer.training.optimiser import adamw
+from bertexplorer.training.placement import Placement
+from bertexplorer.training.task import Evaluation, Learner
+from bertexplorer.training.texts import Item, TextBatch
+from bertexplorer.training.workers import Workers
+
+TELL = 2.0  # seconds between two lines about steps
+COMMIT = 60.0  # seconds between two commits, at least
+SPENT = 0.05  # share of the time that commits may take
+
+
+def finetune(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
+    """Go on with the run in *folder* until it is done or *stop* says so. Every event is written down, then given.
+
+    Raises ExplorerError; commits stay whole."""
+    spec, train_rows, dev_rows = specs.read(folder)
+    yield from work(folder, lambda ending: Run(folder, spec, train_rows, dev_rows, ending), stop)
+
+
+@dataclass
+class Best:
+    """The best evaluation so far."""
+
+    value: float = float("nan")
+    step: int = -1
+    waited: int = 0  # evaluations since
+
+
+class Run:
+    """A run while it is computed."""
+
+    def __init__(
+        self,
+        folder: Path,
+        spec: Spec,
+        train_rows: Sequence[Row],
+        dev_rows: Sequence[Row],
+        stop: Callable[[], bool],
+    ) -> None:
+        self.folder, self.spec, self.stop = folder, spec, stop
+        self.task, self.tuning = spec.module, spec.tuning
+        self.rows = train_rows, dev_rows
+        self.state, self.best = State(), Best()
+        self.threads = self.tuning.threads or cores()
+        torch.set_num_threads(self.threads)
+        self.placement = Placement()
+        self.device = self.placement.device
+        self.bf16 = precisions.resolve(self.tuning.precision, self.device) == torch.bfloat16
+
+    def where(self) -> Event:
+        return {"stretch": 0, "step": self.state.step}
+
+    def events(self) -> Iterator[Event]:
+        learner, train_items, dev = self.learner()
+        tuning = self.tuning
+        self.learning = learning_of(tuning, learner.checkpoint.config)
+        optimiser = adamw(learner.modules, self.learning, scale_of(tuning, learner.checkpoint.config))
+        yield from self.resumed(learner, optimiser)
+        if tuning.method == "frozen":
+            yield {"event": "reading", "text": "The frozen encoder reads every row once."}
+            train_items = frozen_vectors(learner, train_items, self.folder / "vectors")
+        lengths = [len(item.ids) for item in train_items]
+        self.per_epoch, rows_of = steps_of(lengths, tuning.batch, tuning.accumulate, tuning.seed)
+        self.steps = max(1, round(tuning.epochs * self.per_epoch))
+        yield {
+            "event": "ready",
+            "rows": len(train_items),
+            "dev_rows": len(dev),
+            "cut": sum(item.left_out > 0 for item in train_items),
+            "steps": self.steps,
+            "rate": self.learning.peak,
+            "learning": sum(p.numel() for p in learner.modules.parameters() if p.requires_grad),
+            "precision": "bf16" if self.bf16 else "fp32",
+            "device": str(self.device),
+            "processes": self.placement.count,
+            "floors": self.floors,
+        }
+        yield from self.learn(learner, optimiser, self.batches(learner, train_items, rows_of), dev)
+
+    def learner(self) -> tuple[Learner, list[Item], list[Any]]:
+        """The start: the checkpoint with the task's head, the rows as ids, and the examples to try on."""
+        options, tuning = self.spec.task_options, self.tuning
+        checkpoint = load(self.spec.folder, name=self.spec.checkpoint, precision="fp32", device=self.device)
+        train_examples, _ = self.task.examples(self.rows[0], options)
+        dev, _ = self.task.examples(self.rows[1], options)
+        if not train_examples or not dev:
+            empty = "to learn from" if not train_examples else "to try on"
+            raise ExplorerError(f"No row {empty} can be used. Check which columns hold what.")
+        learner: Learner = self.task.learner(checkpoint, train_examples, options, seed=tuning.seed)
+        learner.limit(tuning.max_tokens)
+        learner.bf16 = self.bf16
+        prepare(learner, tuning)
+        weights.set_dropout(learner.modules, tuning.dropout)
+        floors = self.task.floors(train_examples, dev, options)
+        self.floors = {metric: {"name": name, "value": value} for metric, (name, value) in floors.items()}
+        return learner, learner.read(train_examples), dev
+
+    def resumed(self, learner: Learner, optimiser: torch.optim.Optimizer) -> Iterator[Event]:
+        """Weights, moments, State and Best of the newest whole commit, if there is one."""
+        source = None
+        for path, wrong in newest(self.folder / "commits"):
+            if not wrong:
+                source = path
+            else:
+                yield {"event": "warning", "text": f"commit {path.name} is not whole ({wrong}) and is left aside"}
+        if source is None:
+            yield {"event": "begun"}
+            return
+        self.state, more, changed = weights.read(learner.modules, optimiser, self.threads, source)
+        self.best = Best(**more["best"])
+        yield {"event": "resumed", "commit": source.name}
+        if changed:
+            yield {"event": "warning", "text": f"the resume may not be exact: {'; '.join(changed)}"}
+
+    def batches(
+        self, learner: Learner, items: Sequence[Item], rows_of: Callable[[int], list[list[int]]]
+    ) -> Callable[[int], list[TextBatch]]:
+        """A step's number -> its batches; each is shared out where several processes compute."""
+        count = self.placement.count
+
+        def drawn(step: int) -> list[TextBatch]:
+            parts = [rows[i::count] for rows in rows_of(step) for i in range(count) if rows[i::count]]
+            return [learner.collate([items[row] for row in part]) for part in parts]
+
+        return drawn
+
+    def learn(
+        self,
+        learner: Learner,
+        optimiser: torch.optim.Optimizer,
+        batches: Callable[[int], list[TextBatch]],
+        dev: Sequence[Any],
+    ) -> Iterator[Event]:
+        """Steps, with evaluations, commits and snapshots between them."""
+        tuning, state = self.tuning, self.state
+        count = 1 if tuning.dropout or self.device.type != "cpu" else self.threads
+        torch.set_num_threads(max(1, self.threads // count))
+        workers = Workers(learner, count, self.device, bf16=self.bf16, placement=self.placement)
+        every = max(1, self.per_epoch // tuning.evaluations)
+        parts = tuning.snapshots + 1
+        looks = {round(self.steps * i / parts) for i in range(1, parts)} - {0, self.steps}
+        if state.step == 0:
+            yield from self.evaluated(learner, dev)
+        budget = Budget(steps=self.steps)
+        window, ended = Window(), False
+        committed, spent = time.monotonic(), 0.0
+        for step in train(workers, optimiser, batches, state, learning=self.learning, budget=budget, seed=tuning.seed):
+            window.steps.append(step)
+            last = state.step >= self.steps
+            if time.monotonic() - window.since >= TELL or last:
+                yield {"event": "steps"} | self.so_far() | window.tell() | {"memory_mb": memory_mb()}
+                window = Window()
+            if state.step in looks and self.placement.main:
+                yield snapshot(learner.checkpoint, self.folder / "snapshots", state.step)
+            if state.step % every == 0 or last:
+                yield from self.evaluated(learner, dev)
+                ended = bool(tuning.patience) and self.best.waited >= tuning.patience
+            stopped = self.placement.any(self.stop())
+            since = time.monotonic() - committed
+            if last or ended or stopped or since >= max(COMMIT, spent / SPENT):
+                if window.steps and (stopped or ended):
+                    yield {"event": "steps"} | self.so_far() | window.tell()
+                event = self.commit(learner, optimiser)
+                committed, spent = time.monotonic(), event["seconds"]
+                yield event
+            if stopped and not last:
+                yield {"event": "stopped"} | self.so_far()
+                return
+            if ended:
+                break
+        yield from self.finished()
+
+    def so_far(self) -> Event:
+        share = self.state.step / self.steps
+        left = self.state.seconds / self.state.step * (self.steps - self.state.step) if self.state.step else None
+        return {"share": share, "epoch": self.state.step / self.per_epoch, "seconds_left": left}
+
+    def evaluated(self, learner: Learner, dev: Sequence[Any]) -> Iterator[Event]:
+        """The rows to try on, tried; what is best so far is kept."""
+        began = time.monotonic()
+        found = learner.evaluate(dev)
+        value = found.metrics[self.task.METRIC]
+        yield {"event": "evaluated"} | self.so_far() | {"metrics": found.metrics, "seconds": time.monotonic() - began}
+        yield from alarms(found)
+        if self.state.step == 0:
+            return
+        gain = value - self.best.value if self.task.HIGHER else self.best.value - value
+        if gain > 0 or self.best.step < 0:
+            self.best = Best(value, self.state.step)
+            if self.placement.main:
+                keep(learner, self.folder / "best", self.spec, self.state.step, found)
+            yield {"event": "best", "metric": self.task.METRIC, "value": value}
+        else:
+            self.best = replace(self.best, waited=self.best.waited + 1)
+
+    def commit(self, learner: Learner, optimiser: torch.optim.Optimizer) -> Event:
+        began = time.monotonic()
+        name = f"step-{self.state.step:09d}"
+        if self.placement.main:
+            more = {"best": asdict(self.best)}
+            commit(
+                self.folder / "commits",
+                name,
+                lambda into: weights.write(learner.modules, optimiser, self.state, self.threads, into, **more),
+            )
+        self.placement.wait()
+        return {"event": "committed", "commit": name, "seconds": time.monotonic() - began}
+
+    def finished(self) -> Iterator[Event]:
+        yield (
+            {"event": "finished"}
+            | self.so_far()
+            | {
+                "metric": self.task.METRIC,
+                "value": self.best.value,
+                "best_step": self.best.step,
+                "seconds": self.state.seconds,
+            }
+        )
+
+
+def alarms(found: Evaluation) -> Iterator[Event]:
+    """What an evaluation shows to be wrong, in words."""
+    if not isfinite(found.metrics.get("loss", 0.0)):
+        yield {"event": "warning", "text": "the loss is no number: lower the learning rate"}
+    if found.confusion:
+        said = [sum(column) for column in zip(*found.confusion.counts, strict=True)]
+        if sum(n > 0 for n in said) == 1 and sum(sum(line) > 0 for line in found.confusion.counts) > 1:
+            only = found.confusion.labels[max(range(len(said)), key=said.__getitem__)]
+            yield {"event": "warning", "text": f"every answer is “{only}”: nothing is told apart yet"}
+
+
+def memory_mb() -> float:
+    """The most that this process has held."""
+    import resource
+    import sys
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1e6 if sys.platform == "darwin" else 1e3)

@@ -1,0 +1,130 @@
+"""What a fine-tuning run is told: its task, its start, where its rows came from and every setting, as in spec.json."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any, Literal
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob, build
+from bertexplorer.model.config import EncoderConfig
+from bertexplorer.training.commit import flush
+from bertexplorer.training.data.rows import Row
+from bertexplorer.training.tasks import BY_NAME
+
+FORMAT = 1
+RATES = ((128, 3e-4), (512, 1e-4), (768, 5e-5))  # up to this hidden size, this rate
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How a run learns. A rate of 0 is chosen by `rate_of`."""
+
+    method: Annotated[
+        Literal["full", "frozen", "lora"],
+        Knob("What learns", info="full: all weights; frozen: the head alone; lora: small matrices beside the weights"),
+    ] = "full"
+    epochs: Annotated[float, Knob("Epochs", 0.01, 1000.0, "times that every row is seen")] = 3.0
+    rate: Annotated[float, Knob("Learning rate", 0.0, 1.0, "at its highest; 0: by the size of the checkpoint")] = 0.0
+    batch: Annotated[int, Knob("Batch", 1, 1024, "rows a step")] = 32
+    max_tokens: Annotated[int, Knob("Longest text", 8, 8192, "tokens; what is beyond is cut and counted")] = 128
+    seed: Annotated[int, Knob("Seed", 0, 2**31 - 1, "of the new head, the order of the rows and dropout")] = 0
+    accumulate: Annotated[int, Knob("Accumulate", 1, 1024, "batches whose gradients are added up for a step")] = 1
+    warmup: Annotated[float, Knob("Warm-up", 0.0, 1.0, "share of the steps in which the rate rises")] = 0.1
+    decay: Annotated[Literal["linear", "cosine"], Knob("Decay", info="of the rate, to 0 at the end")] = "linear"
+    weight_decay: Annotated[float, Knob("Weight decay", 0.0, 1.0, "not on biases and norms")] = 0.01
+    clip: Annotated[float, Knob("Clip", 0.0, 1e6, "largest norm of the gradient; 0: no limit")] = 1.0
+    dropout: Annotated[float, Knob("Dropout", 0.0, 0.9)] = 0.1
+    frozen_layers: Annotated[int, Knob("Frozen layers", 0, 48, "embeddings and so many first layers stay")] = 0
+    layer_decay: Annotated[float, Knob("Layer decay", 0.1, 1.0, "the rate of a layer as a share of the next")] = 1.0
+    rank: Annotated[int, Knob("LoRA rank", 1, 256, "columns of the small matrices")] = 8
+    evaluations: Annotated[int, Knob("Evaluations", 1, 1000, "an epoch, on the rows to try on")] = 1
+    patience: Annotated[int, Knob("Patience", 0, 1000, "evaluations without a better one before it ends; 0: none")] = 0
+    snapshots: Annotated[int, Knob("Snapshots", 0, 50, "kept along the way, to look into")] = 4
+    precision: Annotated[Literal["auto", "fp32", "bf16"], Knob("Precision")] = "auto"
+    threads: Annotated[int, Knob("Threads", 0, 1024, "1 leaves the page quick; 0: all cores")] = 1
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A run, but for its rows."""
+
+    task: str  # of BY_NAME
+    checkpoint: str  # as a person names it
+    folder: str  # where it lies
+    name: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the task
+    tuning: Tuning = field(default_factory=Tuning)
+    data: Mapping[str, Any] = field(default_factory=dict)  # file, how it was read, mapping, counts
+
+    @property
+    def module(self) -> ModuleType:
+        return task_of(self.task)
+
+    @property
+    def task_options(self) -> Any:
+        return build(self.module.Options, dict(self.options))
+
+
+def task_of(name: str) -> ModuleType:
+    """The module of a task. Raises ExplorerError if there is none of that name."""
+    if name not in BY_NAME:
+        raise ExplorerError(f"There is no task {name!r:.60}; wanted one of {', '.join(BY_NAME)}.")
+    return BY_NAME[name]
+
+
+def rate_of(tuning: Tuning, config: EncoderConfig) -> float:
+    """The rate that was set, else one that works for such a size (Turc et al., 2019, for the small ones): a new head
+    alone and LoRA bear more."""
+    if tuning.rate:
+        return tuning.rate
+    by_size = next((rate for size, rate in RATES if config.hidden_size <= size), 2e-5)
+    return {"full": by_size, "frozen": 1e-3, "lora": 5 * by_size}[tuning.method]
+
+
+def make(task: str, checkpoint: str, folder: str, values: Mapping[str, Any], **more: Any) -> Spec:
+    """A Spec from flat *values* of Tuning's and the task's settings, each checked; what is not given is the task's
+    default. Raises ExplorerError for an unknown or unfit one."""
+    module = task_of(task)
+    own = {name: values[name] for name in values if name in module.Options.__dataclass_fields__}
+    rest = {**module.DEFAULTS, **{name: value for name, value in values.items() if name not in own}}
+    options = asdict(build(module.Options, own))
+    return Spec(task, checkpoint, folder, options=options, tuning=build(Tuning, rest), **more)
+
+
+def begin(folder: Path, spec: Spec, train: Sequence[Row], dev: Sequence[Row]) -> None:
+    """Make the folder of a run: its rows and spec.json, on the disk for good when this returns."""
+    try:
+        (folder / "data").mkdir(parents=True)
+        for name, rows in (("train", train), ("dev", dev)):
+            lines = "".join(json.dumps({"line": row.line, "cells": row.cells}) + "\n" for row in rows)
+            (folder / "data" / f"{name}.jsonl").write_text(lines, "utf-8")
+        aside = folder / ".spec.partial"
+        aside.write_text(json.dumps({"format": FORMAT, "kind": "finetuning", **asdict(spec)}, indent=1), "utf-8")
+        for path in (folder / "data" / "train.jsonl", folder / "data" / "dev.jsonl", aside):
+            flush(path)
+        os.replace(aside, folder / "spec.json")
+        flush(folder)
+    except OSError as error:
+        raise ExplorerError(f"The run cannot be written to {folder} ({error.strerror or error}). Make room.") from error
+
+
+def read(folder: Path) -> tuple[Spec, list[Row], list[Row]]:
+    """(spec, rows to learn from, rows to try on). Raises ExplorerError if *folder* holds no such run."""
+    try:
+        held = json.loads((folder / "spec.json").read_text("utf-8"))
+        if (held.pop("format"), held.pop("kind")) != (FORMAT, "finetuning"):
+            raise ValueError("another kind of run")
+        spec = Spec(**{**held, "tuning": build(Tuning, held["tuning"])})
+        train, dev = (
+            [Row(**json.loads(line)) for line in (folder / "data" / f"{name}.jsonl").read_text("utf-8").splitlines()]
+            for name in ("train", "dev")
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, ExplorerError):
+            raise
+        raise ExplorerError(f"{folder} holds no fine-tuning run ({error}). Name another folder.") from error
+    return spec, train, dev

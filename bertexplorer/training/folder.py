@@ -1,0 +1,112 @@
+"""A run's folder while a process works in it: held by one alone, told of in files, stopped by a file or a signal."""
+
+import ctypes
+import fcntl
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.events import Event, Log, say
+
+
+class Working(Protocol):
+    """A run while it is computed."""
+
+    def where(self) -> dict[str, Any]:
+        """Stretch and step."""
+        ...
+
+    def events(self) -> Iterable[Event]: ...
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold the run's lock. Raises ExplorerError if another process has it; a crash lets go of it."""
+    with (folder / "lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ExplorerError(f"The run in {folder} is going on in another process. Stop that one first.") from error
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        yield
+
+
+def work(folder: Path, begin: Callable[[Callable[[], bool]], Working], stop: Callable[[], bool]) -> Iterator[Event]:
+    """The events of the run that *begin* makes (it is given what asks whether to stop), each written down, then given.
+
+    Raises ExplorerError; what was committed stays whole."""
+    threads = torch.get_num_threads()
+    with alone(folder):
+        (folder / "stop").unlink(missing_ok=True)
+        log = Log(folder)
+        here: dict[str, Any] = {"stretch": 0, "step": 0}
+        try:
+            run = begin(lambda: stop() or (folder / "stop").exists())
+            for event in run.events():
+                here = run.where()
+                whole = {"event": event.pop("event"), "time": time.time()} | here | event
+                log.write(whole)
+                yield whole
+        except Exception as error:
+            with suppress(OSError):  # of a full disk
+                log.write({"event": "failed", "time": time.time()} | here | {"error": told(error)})
+            if isinstance(error, OSError):
+                raise ExplorerError(f"{folder}: {error}. Make room and resume; its commits are whole.") from error
+            raise
+        finally:
+            log.close()
+            torch.set_num_threads(threads)
+
+
+def told(error: Exception) -> str:
+    if isinstance(error, MemoryError) or "not enough memory" in str(error) or "out of memory" in str(error):
+        return "Out of memory. Try a smaller batch or shorter texts."
+    return str(error) or type(error).__name__
+
+
+def asked_to_stop() -> Callable[[], bool]:
+    """Whether SIGTERM or SIGINT has come since this was called; neither ends the process any more."""
+    asked: list[int] = []
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda number, _: asked.append(number))
+    return lambda: bool(asked)
+
+
+def show(events: Iterable[Event]) -> int:
+    """Write the events to stdout as they come. Returns 0, or 2 after an error told on stderr."""
+    try:
+        for event in events:
+            sys.stdout.write(say(event) + "\n")
+            sys.stdout.flush()
+    except ExplorerError as error:
+        sys.stderr.write(f"bertexplorer: {error}\n")
+        return 2
+    return 0
+
+
+def cores() -> int:
+    """That this process may use, whatever OMP_NUM_THREADS says."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def keep_memory() -> None:
+    """Have glibc keep freed memory: a step frees and takes the same 47 MB matrices a hundred times, and getting fresh
+    pages for them takes a sixth of its time."""
+    try:
+        tune = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):  # another C library
+        return
+    mmap_max, trim_threshold, top_pad = -4, -1, -2
+    tune(mmap_max, 0)
+    tune(trim_threshold, 2**31 - 1)
+    tune(top_pad, 64 << 20)

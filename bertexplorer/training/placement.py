@@ -1,0 +1,42 @@
+"""Where a run is computed: this process alone, or several on GPUs and machines that add up their gradients."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+T = TypeVar("T")
+
+
+class Placement:
+    """What `accelerate launch` says of this process; without it, the one process on the best device."""
+
+    def __init__(self, device: torch.device | None = None) -> None:
+        self.accelerator = Accelerator(cpu=device is not None and device.type == "cpu", mixed_precision="no")
+        self.device: torch.device = self.accelerator.device
+        self.count: int = self.accelerator.num_processes
+        self.main: bool = self.accelerator.is_main_process
+
+    def share(self, parts: Sequence[T]) -> list[T]:
+        """Those of *parts* that this process computes."""
+        return list(parts[self.accelerator.process_index :: self.count])
+
+    def add(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Each gradient becomes the sum over all processes; one that a process lacks is zero there."""
+        if self.count == 1:
+            return
+        for parameter in parameters:
+            here = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
+            parameter.grad = self.accelerator.reduce(here, "sum")
+
+    def any(self, asked: bool) -> bool:
+        """Whether any process asks."""
+        if self.count == 1:
+            return asked
+        told: Tensor = self.accelerator.reduce(torch.tensor(float(asked), device=self.device), "sum")
+        return bool(told.item())
+
+    def wait(self) -> None:
+        self.accelerator.wait_for_everyone()

@@ -1,0 +1,24 @@
+"""Pair classification: one label for two texts, such as paraphrase or entailment."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from bertexplorer.training.data.rows import Row
+from bertexplorer.training.task import Column
+from bertexplorer.training.tasks import classification
+from bertexplorer.training.tasks.classification import METRICS, Options, again, floors, learner  # noqa: F401
+
+TITLE = "Pair classification"
+ABOUT = "One label for two texts: does the second follow from the first, do both mean the same, is it an answer?"
+COLUMNS = (
+    Column("text_a", "First text", "text"),
+    Column("text_b", "Second text", "text"),
+    Column("label", "Label", "labels"),
+)
+METRIC, HIGHER = "accuracy", True
+DEFAULTS: dict[str, Any] = {}
+
+
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Any], list[Any]]:
+    """As of single texts, with two of them."""
+    return classification.examples(rows, options, ("text_a", "text_b"))

@@ -1,0 +1,124 @@
+"""Texts -> token ids -> padded tensors, and the encoder's pass over them while it learns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import tokenizers
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from bertexplorer.model.encoder import Encoder
+from bertexplorer.model.forward import NO_CHANGE, Intervention
+from bertexplorer.model.text import Tokenizer
+from bertexplorer.training.padding import cuts
+
+AT_ONCE = 4096  # padded tokens of a batch that nothing is learnt from
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """One input as ids, and what is wanted of it. *vectors*: what a frozen encoder makes of it, 1 x d or t x d."""
+
+    ids: Sequence[int]
+    segments: Sequence[int]
+    target: Any = None
+    left_out: int = 0  # tokens beyond the limit
+    vectors: NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TextBatch:
+    """Items as the encoder takes them."""
+
+    ids: Int[Tensor, "b t"]
+    segments: Int[Tensor, "b t"]
+    mask: Bool[Tensor, "b t"] | None  # False at padding; None: no padding
+    targets: Tensor
+    tokens: int  # without padding
+    vectors: Float[Tensor, "b s d"] | None = None  # instead of a pass; s is t, or 1 where the first is enough
+
+    def to(self, device: torch.device) -> "TextBatch":
+        moved: dict[str, Any] = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
+        return replace(self, **moved)
+
+
+class Reader:
+    """A checkpoint's tokenizer with a limit of its own, for many texts at once."""
+
+    def __init__(self, tokenizer: Tokenizer, max_tokens: int) -> None:
+        self.pad_id = tokenizer.pad_id
+        self.most = min(max_tokens, tokenizer.max_tokens)
+        self.cut = tokenizers.Tokenizer.from_str(tokenizer.whole.to_str())
+        self.cut.enable_truncation(self.most)
+        self.prepare = tokenizer.prepare
+
+    def encode(self, texts: Sequence[tuple[str, ...]]) -> list[tokenizers.Encoding]:
+        """Each of *texts*, one or two of them together, as the page reads it: odd characters and spellings of the
+        mask as in Tokenizer.prepare."""
+        clean = [tuple(self.prepare(part)[0] for part in text) for text in texts]
+        return self.cut.encode_batch([text if len(text) > 1 else text[0] for text in clean])
+
+    def items(self, texts: Sequence[tuple[str, ...]], targets: Sequence[Any] | None = None) -> list[Item]:
+        """The same as Items."""
+        wanted = targets if targets is not None else [None] * len(texts)
+        return [
+            Item(found.ids, found.type_ids, target, sum(len(part.ids) - 2 for part in found.overflowing))
+            for found, target in zip(self.encode(texts), wanted, strict=True)
+        ]
+
+
+def pad(items: Sequence[Item], pad_id: int, targets: Tensor) -> TextBatch:
+    """One batch, padded on the right to the longest."""
+    lengths = np.array([len(item.ids) for item in items])
+    shape = (len(items), int(lengths.max()))
+    ids, segments = np.full(shape, pad_id, np.int64), np.zeros(shape, np.int64)
+    for row, item in enumerate(items):
+        ids[row, : len(item.ids)], segments[row, : len(item.ids)] = item.ids, item.segments
+    real = np.arange(shape[1]) < lengths[:, None]
+    return TextBatch(
+        ids=torch.from_numpy(ids),
+        segments=torch.from_numpy(segments),
+        mask=None if real.all() else torch.from_numpy(real),
+        targets=targets,
+        tokens=int(lengths.sum()),
+        vectors=stacked(items),
+    )
+
+
+def stacked(items: Sequence[Item]) -> Float[Tensor, "b s d"] | None:
+    """Their vectors, padded with zeros."""
+    held = [item.vectors for item in items if item.vectors is not None]
+    if len(held) < len(items):
+        return None
+    out = np.zeros((len(held), max(map(len, held)), held[0].shape[1]), np.float32)
+    for row, vectors in enumerate(held):
+        out[row, : len(vectors)] = vectors
+    return torch.from_numpy(out)
+
+
+def encode(encoder: nn.Module, batch: TextBatch, change: Intervention = NO_CHANGE) -> Float[Tensor, "b s d"]:
+    """The last hidden state, from a pass or from what a frozen encoder made before."""
+    return batch.vectors if batch.vectors is not None else run(encoder, batch.ids, batch.segments, batch.mask, change)
+
+
+def run(
+    encoder: nn.Module,
+    ids: Int[Tensor, "b t"],
+    segments: Int[Tensor, "b t"],
+    mask: Bool[Tensor, "b t"] | None,
+    change: Intervention = NO_CHANGE,
+) -> Float[Tensor, "b t d"]:
+    """A pass that can be learnt from."""
+    given = segments if cast(Encoder, encoder).config.num_segments > 1 else None
+    slow = ids.device.type == "cpu" and torch.is_autocast_enabled("cpu")  # the fused kernel in bf16, backwards
+    return encoder(ids, given, mask, intervention=change, attention=slow and torch.is_grad_enabled()).last
+
+
+def by_length(items: Sequence[Item], most: int = AT_ONCE) -> list[list[int]]:
+    """Numbers of *items* in batches of like lengths, *most* padded tokens each."""
+    order = sorted(range(len(items)), key=lambda i: len(items[i].ids))
+    return [order[start:end] for start, end in cuts([len(items[i].ids) for i in order], most)]

@@ -1,0 +1,88 @@
+"""Whatever bytes are uploaded under whatever name: a table whose lines ascend, or a sentence; never another error."""
+
+import csv
+import io
+import json
+from dataclasses import dataclass
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data.checks import preflight
+from bertexplorer.training.data.guess import guess
+from bertexplorer.training.data.read import read
+
+SIGNS = st.sampled_from(
+    list('ab7é日 ,;\t|"\n\r\\{}[]:.=#OB-\x1f\ufeff') + ["\r\n", "\n\n", '""', "text", "label", "null", "NaN"]
+)
+TEXTS = st.lists(SIGNS, max_size=60).map("".join)
+CONTENT = st.one_of(
+    st.binary(max_size=200),
+    st.builds(
+        lambda text, codec: text.encode(codec, "replace"), TEXTS, st.sampled_from(["utf-8", "utf-16", "latin-1"])
+    ),
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | TEXTS,
+        lambda inside: st.lists(inside, max_size=4) | st.dictionaries(TEXTS, inside, max_size=4),
+        max_leaves=20,
+    ).map(lambda value: json.dumps(value).encode()),
+)
+SUFFIXES = ["csv", "tsv", "txt", "json", "jsonl", "conll", "label", "dat", ""]
+NAMES = st.sampled_from([f"a.{suffix}" for suffix in SUFFIXES] + ["", "\0", "\ud800.csv", "a"])
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    label: str
+    kind: str
+    optional: bool = False
+
+
+WANTED = [Column("text", "Text", "text"), Column("label", "Label", "label"), Column("score", "Score", "number")]
+
+
+@settings(max_examples=500, deadline=None)
+@given(CONTENT, NAMES, st.sampled_from(["", ",", "\t", "a", "\n"]), st.sampled_from([None, True, False]))
+@example(b'"a\n"', "a.csv", "", None)
+@example(b"\xff\xfe", "a.csv", "", None)
+@example(b"[{},{}]", "a.json", "", None)
+def test_any_bytes(content: bytes, name: str, delimiter: str, header: bool | None) -> None:
+    try:
+        table = read(content, name, delimiter=delimiter, header=header)
+    except ExplorerError as error:
+        assert 10 < len(str(error)) < 700 and "\0" not in str(error)
+        str(error).encode()
+        return
+    lines = [row.line for row in table.rows]
+    assert len(lines) >= 2 and lines == sorted(set(lines)) and lines[0] >= 1
+    assert all(set(row.cells) == set(table.columns) for row in table.rows)
+    assert not {problem.line for problem in table.problems} & set(lines)
+    json.dumps([row.cells for row in table.rows], ensure_ascii=False, allow_nan=False).encode()
+    found = guess(table, WANTED)
+    assert set(found.values()) <= set(table.columns) and len(set(found.values())) == len(found)
+    preflight(table.rows, [], table.columns, table.columns[0])
+
+
+CELLS = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufeff") | st.just("\n"), max_size=20
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=2, max_size=8), st.sampled_from(",;\t|"))
+def test_what_was_written_is_read(rows: list[tuple[str, ...]], sign: str) -> None:
+    """Against the csv module's writer, every cell in quotes, with the delimiter given."""
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=sign, quoting=csv.QUOTE_ALL)
+    writer.writerows([("one", "two", "three"), *rows])
+    kept = [row for row in rows if any(row)]
+    try:
+        table = read(out.getvalue().encode(), "a.csv", delimiter=sign, header=True)
+    except ExplorerError:
+        assert len(kept) < 2
+        return
+    assert [tuple(row.cells.values()) for row in table.rows] == kept and not table.problems
+    starts = [2 + sum(sum(cell.count("\n") for cell in r) + 1 for r in rows[:i]) for i in range(len(rows))]
+    assert [row.line for row in table.rows] == [n for n, row in zip(starts, rows, strict=True) if any(row)]

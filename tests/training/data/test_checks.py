@@ -1,0 +1,136 @@
+"""What is seen of rows before a run: labels, repetitions, empty cells, and their division into train and dev."""
+
+import random
+from collections import Counter
+
+import pytest
+
+from bertexplorer.cells import safe_cell
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data import checks
+from bertexplorer.training.data.rows import Row
+from bertexplorer.training.data.split import split
+
+
+def rows(*pairs: tuple[object, object], start: int = 2) -> list[Row]:
+    return [Row(line, {"text": text, "label": label}) for line, (text, label) in enumerate(pairs, start)]
+
+
+def test_label_counts() -> None:
+    found = checks.label_counts(rows(("a", "y"), ("b", "x"), ("c", "x"), ("d", " "), ("e", ["x", "y"])), "label")
+    assert list(found.items()) == [("x", 2), ('["x", "y"]', 1), ("y", 1)]
+
+
+def test_duplicates_are_named_with_the_first() -> None:
+    given = rows(("a cat", 1), ("b", 1), ("A  Cat ", 2), ("a cat", 1), (["a"], 1), (["a"], 2))
+    assert checks.duplicates(given, ["text"]) == [(4, 2), (5, 2), (7, 6)]
+    assert checks.duplicates(given, ["text", "label"]) == [(5, 2)]
+    assert checks.contradictions(given, ["text"], "label") == [(4, 2), (7, 6)]
+    assert checks.overlap(given, rows(("x", 1), ("A CAT", 1)), ["text"]) == [(3, 2)]
+
+
+def test_duplicates_by_brute_force() -> None:
+    draw = random.Random(0)
+    given = rows(*((draw.choice("abcdefgh"), "") for _ in range(60)))
+    brute = [
+        (row.line, next(other.line for other in given if other.cells["text"] == row.cells["text"]))
+        for i, row in enumerate(given)
+        if any(other.cells["text"] == row.cells["text"] for other in given[:i])
+    ]
+    assert checks.duplicates(given, ["text"]) == brute
+
+
+def test_cut_share() -> None:
+    assert checks.cut_share([1, 128, 129, 500], 128) == 0.5 and checks.cut_share([], 128) == 0
+
+
+def test_empty_cells() -> None:
+    found = checks.empty(rows(("", "x"), ("a", " \t"), ([], "y"), ("b", 0)), ["text", "label"])
+    assert [(p.line, p.what) for p in found] == [
+        (2, "has nothing under text"), (3, "has nothing under label"), (4, "has nothing under text"),
+    ]  # fmt: skip
+
+
+def test_labels_that_are_alike() -> None:
+    assert checks.similar(["Pos", "neg", "pos ", "Neg ", "x", "p os"]) == [("Pos", "pos ", "p os"), ("neg", "Neg ")]
+
+
+def test_preflight() -> None:
+    train = rows(("a", "x"), ("A", "y"), ("b", "x"), ("b", "x"), ("c", "X"), ("", "y"), ("d", ""))
+    dev = rows(("b", "x"), ("q", "z"))
+    found = checks.preflight(train, dev, ["text"], "label")
+    told = " ".join(finding.what for finding in found)
+    assert "“X” has one example only." in told and "“z”: to be tried, but nowhere to be learnt." in told
+    assert "“x”, “X” differ by case or spaces only" in told
+    assert "under another label: line 3 (as line 2)." in told and "an earlier row: line 5 (as line 4)." in told
+    assert "of the 2 to try on stand among those to learn from too: line 2 (as line 4)." in told
+    assert "lack a text or a label: line 7, line 8." in told and not any(finding.stops for finding in found)
+    assert checks.preflight(rows(("a", "x"), ("b", "y"), ("c", "x"), ("d", "y")), [], ["text"], "label") == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (["x"] * 4, "Every row bears the label “x”; wanted two"),
+        ([""] * 4, "No row bears a label"),
+        ([str(i) for i in range(10_000)], "10,000 different labels; the limit is 1,000"),
+    ],
+)
+def test_labels_that_stop_a_run(labels: list[str], said: str) -> None:
+    first = checks.preflight(rows(*((f"t{i}", label) for i, label in enumerate(labels))), [], ["text"], "label")[0]
+    assert first.stops and said in first.what
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.5])
+def test_split(share: float) -> None:
+    given = rows(*((f"text {i}", "xyz"[min(i % 10, 2)]) for i in range(200)))
+    train, dev = split(given, share, 7, "label")
+    assert sorted([*train, *dev], key=lambda row: row.line) == given and abs(len(dev) - share * 200) <= 2
+    for name, count in Counter(row.cells["label"] for row in given).items():
+        assert abs(sum(row.cells["label"] == name for row in dev) - share * count) <= 0.5
+    assert (train, dev) == split(given, share, 7, "label") != split(given, share, 8, "label")
+
+
+def test_texts_that_repeat_stay_on_one_side() -> None:
+    draw = random.Random(1)
+    given = rows(*((draw.choice(["a", "A ", "b", "c", "D", "d", "e"]), draw.choice("xy")) for _ in range(80)))
+    for seed in range(20):
+        for label in (None, "label"):
+            train, dev = split(given, 0.3, seed, label, keys=["text"])
+            assert train and dev and not checks.overlap(train, dev, ["text"])
+
+
+def test_each_class_stands_on_both_sides() -> None:
+    given = rows(("a", "x"), ("b", "x"), ("c", "y"), ("d", "y"), ("e", "once"))
+    for seed in range(20):
+        train, dev = split(given, 0.1, seed, "label")
+        assert {row.cells["label"] for row in dev} == {"x", "y"}
+        assert {row.cells["label"] for row in train} == {"x", "y", "once"}
+    train, dev = split(rows(("a", "x"), ("b", "y")), 0.1, 0, "label")
+    assert len(train) == len(dev) == 1
+    assert all(split(rows(("a", "x"), ("b", "x"), ("c", "x")), 0.99, 0))
+    assert [len(side) for side in split(rows(*[("a", "x")] * 9, ("b", "x")), 0.1, 0)] == [9, 1]
+
+
+@pytest.mark.parametrize("given", [rows(), rows(("a", "x")), rows(("a", "x"), ("A ", "y"))])
+def test_too_few_to_split(given: list[Row]) -> None:
+    with pytest.raises(ExplorerError, match="different texts; wanted 2 at least"):
+        split(given, 0.2, 0, "label")
+
+
+@pytest.mark.parametrize("share", [0, 1, -1, 2, float("nan")])
+def test_a_share_that_is_none(share: float) -> None:
+    with pytest.raises(ExplorerError, match="between 0 and 1"):
+        split(rows(("a", "x"), ("b", "y")), share, 0)
+
+
+@pytest.mark.parametrize(
+    "cell", ["=1", "+1", "-2", "@S(A1)", "\t=1", "\r=1", "\n", "  =1", "＝1", "＠x", "\u3000=1", "\xa0+1"]
+)
+def test_a_formula_is_disarmed(cell: str) -> None:
+    assert safe_cell(cell) == "'" + cell
+
+
+@pytest.mark.parametrize("cell", ["a=b", "1-2", "", " a", "<b>", -2, -0.5, None, True])
+def test_any_other_cell_stays(cell: object) -> None:
+    assert safe_cell(cell) is cell

@@ -1,0 +1,180 @@
+"""JSONL, JSON, SQuAD, CoNLL and TREC: the layouts that are published, and the broken ones that people upload."""
+
+import json
+from typing import Any
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data.read import read
+from bertexplorer.training.data.rows import Problem
+
+GOOD = b'{"text": "a", "label": 1}\n{"label": true, "text": "NA"}\n'
+
+
+def test_jsonl() -> None:
+    found = read(GOOD + b'\n{"text": "c", "more": [1, 2.5], "label": null}\n', "a.jsonl")
+    assert found.columns == ("text", "label", "more") and found.kind == "jsonl"
+    assert [row.line for row in found.rows] == [1, 2, 4]
+    assert [row.cells for row in found.rows] == [
+        {"text": "a", "label": "1", "more": ""},
+        {"text": "NA", "label": "true", "more": ""},
+        {"text": "c", "label": "", "more": [1, 2.5]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ('{"text": ' + "[" * 100_000 + "]" * 100_000 + "}", "is nested too deep"),
+        ('{"text": ' + "[" * 9 + "]" * 9 + "}", "is nested too deep"),
+        ('{"text": NaN}', "holds NaN, which is no JSON"),
+        ('{"text": -Infinity}', "holds -Infinity"),
+        ('{"text": 1e999}', "a number beyond all bounds, 1e999"),
+        ('{"text": ' + "1" * 5_000 + "}", "holds a number of 5,000 digits"),
+        ('{"text": "a", "text": "b"}', "names 'text' twice"),
+        ('{"text": "a", "text ": "b"}', "two names that differ by spaces"),
+        ('["a", "b"]', "is a list, no object in {braces}"),
+        ("7", "is a number"),
+        ("{}", "is an object with nothing in it"),
+        ("null", "is null"),
+        ('{"text": "\\ud800"}', "holds half a character"),
+        ('{"\\udc00": "a"}', "holds half a character"),
+        ('{"text": "a"', "is no JSON: Expecting ',' delimiter at character 13"),
+        ("text,label", "is no JSON"),
+        ('{"text": "' + "a" * 10_001 + '"}', "“text” has 10,001 characters"),
+        (json.dumps({"text": ["ab"] * 2_000}), "“text” has 12,000 characters"),
+        (json.dumps({"n" * 201: "a"}), "name is 201 characters long"),
+        (json.dumps({str(i): "a" for i in range(51)}), "has 51 columns; the limit is 50"),
+    ],
+)
+def test_a_line_that_cannot_be_used_is_named(line: str, what: str) -> None:
+    found = read(GOOD + line.encode() + b"\n" + GOOD, "a.jsonl")
+    assert len(found.rows) == 4 and [problem.line for problem in found.problems] == [3]
+    assert what in found.problems[0].what and len(found.problems[0].what) < 200
+    first = read(line.encode() + b"\n" + GOOD, "a.jsonl")
+    assert first.problems[0].line == 1 and len(first.rows) == 2
+
+
+def test_lines_beyond_the_limit() -> None:
+    found = read(GOOD * 3 + b"no JSON\n", "a.jsonl", most=4)
+    assert found.left_out == 3 and found.problems == (Problem(5, "3 rows from here on left out; the limit is 4"),)
+
+
+def test_two_byte_order_marks() -> None:
+    assert not read(b"\xef\xbb\xbf" * 2 + GOOD, "a.jsonl").problems
+
+
+def test_fifty_columns_in_all() -> None:
+    with pytest.raises(ExplorerError, match="more than 50 columns by line 51"):
+        read("".join(f'{{"c{i}": "a"}}\n' for i in range(60)).encode(), "a.jsonl")
+
+
+def test_a_json_list() -> None:
+    items: list[Any] = [{"text": "a", "label": "x"}, 7, {"text": "b", "label": "y"}]
+    for written in (json.dumps(items), json.dumps(items, indent=1), json.dumps({"data": items})):
+        found = read(written.encode(), "a.json")
+        assert [row.line for row in found.rows] == [1, 3] and found.unit == "item" and found.kind == "json"
+        assert found.problems == (Problem(2, "is a number, no object in {braces}"),)
+    assert len(read(GOOD, "a.json").rows) == len(read(GOOD, "a").rows) == 2  # an object a line all the same
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ('{\n"text": "a",\n"label"\n}', "cannot be read in line 4: it is no JSON"),
+        ('[{"text": NaN}]', "holds NaN"),
+        ('{\n"text": ["a", "b"]\n}', "holds an object; wanted a list of objects"),
+        ("[" * 100_000, "nested too deep"),
+        ('"text"', "holds a text; wanted a list"),
+        ("[]", "holds no rows"),
+    ],
+)
+def test_json_that_is_refused(written: str, said: str) -> None:
+    with pytest.raises(ExplorerError, match=said):
+        read(written.encode(), "a.json")
+
+
+def squad(*questions: Any, context: Any = "Ada writes.") -> bytes:
+    paragraph = {"context": context, "qas": list(questions)}
+    return json.dumps({"version": "v2.0", "data": [{"title": "T", "paragraphs": [paragraph]}]}).encode()
+
+
+ASKED = {"id": "1", "question": "Who?", "answers": [{"text": "Ada", "answer_start": 0}]}
+NOWHERE = {"id": 2, "question": "When?", "answers": [], "is_impossible": True, "plausible_answers": []}
+
+
+def test_squad() -> None:
+    found = read(squad(ASKED, NOWHERE), "a.json")
+    assert found.kind == "squad" and found.unit == "question" and [row.line for row in found.rows] == [1, 2]
+    assert found.rows[0].cells == {
+        "id": "1", "title": "T", "question": "Who?", "context": "Ada writes.",
+        "answers": [{"text": "Ada", "start": 0}], "impossible": False,
+    }  # fmt: skip
+    assert found.rows[1].cells["answers"] == [] and found.rows[1].cells["impossible"] is True
+
+
+@pytest.mark.parametrize(
+    ("question", "what"),
+    [
+        (7, "is not laid out as in SQuAD|that is not laid out"),
+        ({"id": "3", "answers": []}, "has no question"),
+        ({"id": "3", "question": "Q?", "answers": []}, "no answer and is not marked as impossible"),
+        ({**ASKED, "answers": [{"text": "Ada"}]}, "without a text or a start"),
+        ({**ASKED, "answers": [{"text": "Ada", "answer_start": "0"}]}, "without a text or a start"),
+        ({**ASKED, "answers": [{"text": "Ada", "answer_start": True}]}, "without a text or a start"),
+        ({**ASKED, "is_impossible": "no"}, "is_impossible is 'no'"),
+        ({**ASKED, "question": "\ud800"}, "half a character"),
+    ],
+)  # fmt: skip
+def test_a_question_that_cannot_be_used(question: Any, what: str) -> None:
+    found = read(squad(ASKED, question, NOWHERE), "a.json")
+    assert [row.line for row in found.rows] == [1, 3] and found.problems[0].line == 2
+    assert any(part in found.problems[0].what for part in what.split("|"))
+
+
+def test_squad_that_is_broken_higher_up() -> None:
+    with pytest.raises(ExplorerError, match="question 1 has no passage"):
+        read(squad(ASKED, NOWHERE, context=None), "a.json")
+    whole = json.loads(squad(ASKED, NOWHERE))
+    whole["data"][1:] = [{"paragraphs": "none"}, 7, {"paragraphs": [{"context": "c", "qas": None}]}]
+    found = read(json.dumps(whole).encode(), "a.json")
+    assert len(found.rows) == 2 and [problem.line for problem in found.problems] == [3, 4, 5]
+
+
+def test_the_flat_layout_of_squad() -> None:
+    line = {"question": "Who?", "context": "Ada writes.", "answers": {"text": ["Ada"], "answer_start": [0]}}
+    found = read((json.dumps(line) + "\n").encode() * 2, "a.jsonl")
+    assert found.rows[1].cells["answers"] == [{"text": "Ada", "start": 0}]
+
+
+def test_conll() -> None:
+    text = "-DOCSTART- -X- O O\n\n# id 1\nEU NNP I-NP B-ORG\nrejects VBZ I-VP O\n\n\t\nPeter NNP I-NP B-PER\n"
+    found = read(text.encode(), "a.conll")
+    assert found.kind == "conll" and [row.line for row in found.rows] == [4, 8] and "4 fields a line" in found.told
+    assert found.rows[0].cells == {"tokens": ["EU", "rejects"], "tags": ["B-ORG", "O"]}
+
+
+@pytest.mark.parametrize("name", ["a.conll", "a.tsv", "a.txt"])
+def test_conll_with_tabs_is_seen_under_any_name(name: str) -> None:
+    found = read('a b\tO\n#\tB-x\r\n\u200d\tI-x\n\n"\tO\n.\tO\n'.encode(), name)
+    assert [row.cells["tokens"] for row in found.rows] == [["a b", "#", "\u200d"], ['"', "."]]
+    assert found.rows[0].cells["tags"] == ["O", "B-x", "I-x"]
+
+
+def test_a_sentence_with_an_odd_line_is_named() -> None:
+    found = read(b"a O\nb B-x\n\nc O\nd\n\ne O\nf O\n\ng  O\n h O\n", "a.conll")
+    assert found.problems == (Problem(4, "line 5 of this sentence has 1 field, expected 2"),)
+    assert [row.line for row in found.rows] == [1, 7, 10]
+    more = read(b"a O\nb O\n\nc O\nd x O\n\ne O\n", "a.conll")
+    assert more.problems == (Problem(4, "line 5 of this sentence has 3 fields, expected 2"),)
+    found = read(b"a\tO\n\nb\tO\n\tO\n\nc\tO\nd\t\n\ne\tO\n", "a.conll")
+    assert [problem.what[-8:] for problem in found.problems] == ["no token", "s no tag"]
+    with pytest.raises(ExplorerError, match="one field a line; wanted a token and its tag"):
+        read(b"a\nb\n\nc\nd\n", "a.conll")
+
+
+def test_trec() -> None:
+    found = read("ENTY:animal What is a « chien » ?\nno label here\nHUM:ind Who ?\n".encode("latin-1"), "t.label")
+    assert found.rows[0].cells == {"label": "ENTY", "fine": "ENTY:animal", "text": "What is a « chien » ?"}
+    assert found.problems[0].line == 2 and "Latin-1" in found.told

@@ -1,0 +1,76 @@
+"""Columns are found by name, then by content, and a choice that is none is refused in words."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data.guess import guess
+from bertexplorer.training.data.read import read
+from bertexplorer.training.data.rows import Row, mapped
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    label: str
+    kind: str
+    optional: bool = False
+
+
+TEXT, LABEL = Column("text", "Text", "text"), Column("label", "Label", "label")
+PAIR = (Column("text_a", "First text", "text"), Column("text_b", "Second text", "text"))
+SCORE = Column("score", "Score", "number")
+QA = (
+    Column("question", "Question", "text"),
+    Column("context", "Passage", "text"),
+    Column("answers", "Answers", "answers"),
+    Column("title", "Title", "text", optional=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "columns", "expected"),
+    [
+        ("text,label", (TEXT, LABEL), "text,label"),
+        ("Label,Review Text,Review", (TEXT, LABEL), "Review,Label"),
+        ("id,SENTENCE,Class", (TEXT, LABEL), "SENTENCE,Class"),
+        ("index,question,sentence,label", (*PAIR, LABEL), "question,sentence,label"),
+        ("gold,sentence_2,Sentence 1", (*PAIR, LABEL), "Sentence 1,sentence_2,gold"),
+        ("premise,hypothesis,label", (*PAIR, LABEL), "premise,hypothesis,label"),
+        ("sentence1,sentence2,similarity", (*PAIR, SCORE), "sentence1,sentence2,similarity"),
+        ("context,question,answer", QA, "question,context,answer"),
+    ],
+)  # fmt: skip
+def test_by_name(head: str, columns: tuple[Column, ...], expected: str) -> None:
+    width = head.count(",") + 1
+    table = read("\n".join([head, *(",".join([f"v{i}"] * width) for i in range(4))]).encode(), "a.csv", header=True)
+    names = [column.name for column in columns if not column.optional]
+    assert guess(table, columns) == dict(zip(names, expected.split(","), strict=True))
+
+
+def test_by_content() -> None:
+    rows = [f"{i},{'xy'[i % 2]},{i % 5}.5,a longer text no {i},short {i}" for i in range(12)]
+    table = read("\n".join(rows).encode(), "a.csv", header=False)
+    for label in (LABEL, Column("label", "Label", "labels")):
+        assert guess(table, (TEXT, label)) == {"text": "column 4", "label": "column 2"}
+    assert guess(table, (*PAIR, SCORE)) == {"text_a": "column 4", "text_b": "column 5", "score": "column 3"}
+    turned = read("\n".join(f"short {i},a longer text no {i},0.{i}" for i in range(12)).encode(), "a.csv", header=False)
+    assert guess(turned, (*PAIR, SCORE)) == {"text_a": "column 1", "text_b": "column 2", "score": "column 3"}
+
+
+def test_nothing_is_found_where_nothing_fits() -> None:
+    table = read("\n".join(f"a text no {i}" for i in range(9)).encode(), "a.txt")
+    assert guess(table, (LABEL, TEXT, SCORE)) == {"text": "text"}
+    assert guess(table, (Column("title", "Title", "text", optional=True),)) == {}
+
+
+def test_mapped() -> None:
+    table = read(b"Review,Mood\na,x\nb,y\n", "a.csv", header=True)
+    assert mapped(table, {"text": "Review", "label": "Mood", "title": ""}, (TEXT, LABEL)) == [
+        Row(2, {"text": "a", "label": "x"}), Row(3, {"text": "b", "label": "y"}),
+    ]  # fmt: skip
+    with pytest.raises(ExplorerError, match="No column was chosen for Label; the file has “Review”, “Mood”"):
+        mapped(table, {"text": "Review", "label": ""}, (TEXT, LABEL))
+    with pytest.raises(ExplorerError, match="no column “Stars” for label; the file has “Review”, “Mood”"):
+        mapped(table, {"text": "Review", "label": "Stars"})

@@ -1,0 +1,243 @@
+"""Files are read as they were meant, how is told, and every row that cannot be used is named with its line."""
+
+import gzip
+import io
+import zipfile
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data import delimited
+from bertexplorer.training.data.read import MAX_ROWS, SMALLEST, read
+from bertexplorer.training.data.rows import Problem, Table
+
+EVIL = "</script><img src=x onerror=1>"
+
+
+def cells(table: Table) -> list[tuple[object, ...]]:
+    return [tuple(row.cells.values()) for row in table.rows]
+
+
+def lines(table: Table) -> list[int]:
+    return [row.line for row in table.rows]
+
+
+def test_a_plain_csv() -> None:
+    found = read(b'text,label\na cat,x\n\n"b, c",y\n', "a.csv")
+    assert found.columns == ("text", "label") and cells(found) == [("a cat", "x"), ("b, c", "y")]
+    assert lines(found) == [2, 4] and found.kind == "csv" and not found.problems and not found.left_out
+    assert found.told == "2 rows from a.csv: UTF-8, commas between columns, with a header."
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_the_delimiter_is_found_and_told(sign: str, name: str) -> None:
+    found = read(f"text{sign}label\nwell, a cat{sign}x\nb; c{sign}y\nd{sign}x\n".encode(), name)
+    if sign in ",;":  # the unquoted one is an odd row, never a shift
+        assert [problem.line for problem in found.problems] == [2 if sign == "," else 3]
+    else:
+        assert cells(found)[0] == ("well, a cat", "x")
+    assert delimited.DELIMITERS[sign] in found.told
+
+
+def test_the_delimiter_can_be_given() -> None:
+    content = b"1;a, b\n2;c, d\n3;e, f\n"
+    assert cells(read(content, "a.csv", delimiter=",", header=False))[0] == ("1;a", " b")
+    assert cells(read(content, "a.txt", delimiter=";", header=False))[0] == ("1", "a, b")
+    for wrong in ("\n", '"', " ", ",,", "\0"):
+        with pytest.raises(ExplorerError, match="wanted one sign"):
+            read(content, "a.csv", delimiter=wrong)
+
+
+def test_an_odd_row_is_named_and_shifts_nothing() -> None:
+    rows = ["text,label", *(f"row {i},x" for i in range(2, 17)), "a, b, c,x", "good,y", "short"]
+    found = read("\n".join(rows).encode(), "a.csv")
+    assert found.problems == (
+        Problem(17, "has 4 fields, expected 2"),
+        Problem(19, "has 1 field, expected 2"),
+    )
+    assert found.rows[-1].line == 18 and found.rows[-1].cells == {"text": "good", "label": "y"}
+    assert "2 more rows cannot be used" in found.told
+
+
+def test_rows_longer_than_the_header_shift_nothing() -> None:
+    with pytest.raises(ExplorerError, match="line 2 has 3 fields, expected 2"):
+        read(b"text,label\n0,a,x\n1,b,y\n2,c,x\n", "a.csv")
+
+
+@pytest.mark.parametrize(
+    "value", ["NA", "None", "null", "NaN", "007", "1e5", "True", " x ", "", "1,5", "-", "=1+1", EVIL]
+)
+def test_values_stay_as_written(value: str) -> None:
+    found = read(f"text\tlabel\na\t{value}\nb\tx\n".encode(), "a.tsv")
+    assert found.rows[0].cells == {"text": "a", "label": value}
+
+
+def test_a_quote_that_is_never_closed_takes_no_other_row() -> None:
+    found = read(b'text,label\na,x\n"b,y\nc,x\n"d",y\n', "a.csv")
+    assert cells(found) == [("a", "x"), ("c", "x"), ("d", "y")] and lines(found) == [2, 4, 5]
+    assert found.problems[0].line == 3 and "quote" in found.problems[0].what
+    found = read(b'text,label\na,x\nc,x\n"b,y\n', "a.csv")
+    assert found.problems == (Problem(4, "a quote opens here and is never closed"),)
+    long = b'text,label\na,x\n"b,y\n' + b"c,x\n" * 60_000
+    found = read(long, "a.csv")
+    assert found.problems[0].line == 3 and "never closed" in found.problems[0].what
+    assert len(found.rows) == MAX_ROWS - 1 and found.rows[1].line == 4
+
+
+def test_quotes_without_end_are_refused() -> None:
+    with pytest.raises(ExplorerError, match="More than 200 rows have quotes that are not closed"):
+        read(b"text,label\na,x\n" + b'"b,y\n' * 1_000, "a.csv")
+
+
+def test_quoted_newlines_keep_the_line_numbers() -> None:
+    found = read(b'text,label\r\n"two\r\nlines",x\r\nb,y\r\n"c\n\nd",x\r\ne,y,z\r\n', "a.csv")
+    assert lines(found) == [2, 4, 5] and found.problems == (Problem(8, "has 3 fields, expected 2"),)
+    assert found.rows[0].cells["text"] == "two\r\nlines"
+
+
+def test_quotes_in_tab_separated_files() -> None:
+    raw = read(b'text\tlabel\n"a" cat\tx\nhe said "b\ty\n"\tx\n', "a.tsv")
+    assert cells(raw) == [('"a" cat', "x"), ('he said "b', "y"), ('"', "x")] and "quotes are part" in raw.told
+    quoted = read(b'text\tlabel\n"a ""cat"""\tx\n"b, c"\ty\n', "a.tsv")
+    assert cells(quoted) == [('a "cat"', "x"), ("b, c", "y")] and "quotes" not in quoted.told
+    several = read(b'text\tlabel\n"two\nlines"\tx\n"a\ttab"\ty\n', "a.tsv")
+    assert cells(several) == [("two\nlines", "x"), ("a\ttab", "y")] and lines(several) == [2, 4]
+
+
+def test_a_space_after_the_delimiter() -> None:
+    assert cells(read(b'text, label\n"a, b", "x"\n"c, d", "y, z"\n', "a.csv")) == [("a, b", "x"), ("c, d", "y, z")]
+
+
+def test_names_of_columns() -> None:
+    assert read(b'\xef\xbb\xbf text ,"\xef\xbb\xbflabel\r\n"\r\na,x\r\nb,y', "a.csv").columns == ("text", "label")
+    assert read(b",text,text,text (2)\n0,a,b,c\n1,d,e,f\n", "a.csv").columns == (
+        "column 1", "text", "text (2)", "text (2) (2)",
+    )  # fmt: skip
+    assert read(b"a,b\nc,d\n", "a.csv", header=False).columns == ("column 1", "column 2")
+    assert read(b"a,b\nc,d\ne,f\n", "a.csv", header=True).columns == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("head", "headed"),
+    [
+        ("text,label", True),
+        ("Sentence 1,Sentence 2", True),
+        ("tweet words,mood", True),  # mood does not come again
+        ("a plane is taking off.,x", False),
+        ("some words,5.0", False),
+    ],
+)
+def test_whether_there_is_a_header(head: str, headed: bool) -> None:
+    rows = [f"row {i},{'xy'[i % 2]}" for i in range(8)]
+    found = read("\n".join([head, *rows]).encode(), "a.csv")
+    assert (found.columns == tuple(head.split(","))) == headed and len(found.rows) == 8 + (not headed)
+    assert ("with a header" in found.told) == headed
+
+
+def test_a_word_above_numbers_is_a_header() -> None:
+    assert read(b"tweet,mood\na b,1\nb c,2\n", "a.csv").columns == ("tweet", "mood")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("text,label\nnaïve café,x\nb,y\n".encode("latin-1"), "Latin-1, commas"),
+        ("text,label\nl’été “là”,x\nb,y\n".encode("cp1252"), "Windows Latin-1"),
+        ("text,label\né日,x\nb,y\n".encode("utf-16"), "UTF-16"),
+        ("text,label\né日,x\nb,y\n".encode("utf-8-sig"), "UTF-8 with a byte order mark"),
+        ("text,label\néé日日,x\nb".encode() + b"\xff,y\n", "UTF-8 (1 broken character shown as \ufffd)"),
+    ],
+)
+def test_the_encoding_is_found_and_told(content: bytes, told: str) -> None:
+    found = read(content, "a.csv")
+    assert found.columns == ("text", "label") and told in found.told
+    assert found.rows[0].cells["text"] in ("naïve café", "l’été “là”", "é日", "éé日日")
+
+
+def packed() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a.csv", "text,label\na,x\nb,y\n")
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "said"),
+    [
+        (b"", "a.csv", "a.csv is empty. The smallest file .* text,label⏎"),
+        (b" \n\t\n", "a.txt", "is empty.*I liked it"),
+        (b"\xef\xbb\xbf", "a.jsonl", "is empty.*{"),
+        (b",,\n,,\n", "a.csv", "holds no rows that can be used; wanted 2"),
+        (b"text,label\n", "a.csv", r"no rows that can be used below its header \(text, label\); wanted 2"),
+        (b"text,label\na,x\n", "a.csv", "1 row that can be used below its header.*smallest"),
+        (b"a\n", "a.txt", "1 row that can be used; wanted 2"),
+        (b"<!DOCTYPE html><html>" + b"<p>a,b</p>\n" * 9, "a.csv", "is a web page or XML"),
+        (b"\n <html>", "a.csv", "is a web page"),
+        (packed(), "a.csv", "a zip archive.*not opened. Save"),
+        (packed(), "a.xlsx", "a zip archive"),
+        (gzip.compress(b"text,label\na,x\n" * 99), "a.csv.gz", "packed with gzip"),
+        (b"a\0b", "a.csv", "is no text"),
+        (bytes(range(256)) * 20, "a.csv", "is no text"),
+        (b"\xff\xfea", "a.csv", "UTF-16 and damaged at byte"),
+        (b"a" * 25_000_001, "a.csv", "25.0 MB; the limit is 25"),
+        (b"\n" * 2_000_001 + b"a", "a.csv", "2,000,001 lines; the limit is 2,000,000"),
+        (",".join(f"c{i}" for i in range(100_000)).encode() + b"\n", "a.csv", "100,000 columns; the limit is 50"),
+        (b"text,label\n" + b"a,b,c\n" * 9, "a.csv", "line 2 has 3 fields, expected 2"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(content: bytes, name: str, said: str) -> None:
+    with pytest.raises(ExplorerError, match=said) as caught:
+        read(content, name)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(("kind", "smallest"), SMALLEST.items())
+def test_the_smallest_files_are_read(kind: str, smallest: str) -> None:
+    suffix = {"text": "txt", "squad": "json"}.get(kind, kind)
+    other = '{"id": "2", "question": "What?", "answers": [{"text": "writes", "answer_start": 4}]}'
+    found = read(smallest.replace("⏎", "\n").replace("…", other).encode(), f"a.{suffix}")
+    assert found.kind == kind and len(found.rows) == 2 and not found.problems
+
+
+def test_a_cell_beyond_the_limit() -> None:
+    found = read(b"text,label\na,x\n" + b"b" * 10_001 + b",y\n" + b"c" * 10_000 + b",x\n", "a.csv")
+    assert found.problems == (Problem(3, "“text” has 10,001 characters; the limit is 10,000"),)
+    assert lines(found) == [2, 4]
+    huge = read(b"text,label\na,x\n" + b"b" * 200_000 + b",y\nc,x\n", "a.csv")
+    assert huge.problems[0].line == 3 and "131,072" in huge.problems[0].what and lines(huge) == [2, 4]
+
+
+def test_sixty_thousand_rows() -> None:
+    found = read(b"text,label\n" + b"a cat,x\n" * 60_000, "a.csv")
+    assert len(found.rows) == 50_000 and found.left_out == 10_000 and lines(found)[-1] == 50_001
+    assert found.problems == (Problem(50_002, "10,000 rows from here on left out; the limit is 50,000"),)
+    assert found.told.startswith("50,000 rows from") and "10,000 rows beyond the first 50,000 left out" in found.told
+    assert [read(b"text,label\n" + b"a cat,x\n" * 6, "a.csv", most=most).left_out for most in (5, 6)] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("../../x.csv", "x.csv"),
+        ("c:\\y\\x.csv", "x.csv"),
+        ("<img src=x onerror=1>.csv", "<img src=x onerror=1>.csv"),
+        ("a\0\u202egpj.csv", "a\ufffd\ufffdgpj.csv"),
+        ("\ud800.csv", "\ufffd.csv"),
+        ("a" * 300 + ".csv", "a" * 60),
+        ("CON", "CON"),
+        ("", "The file"),
+    ],
+)
+def test_names_of_files(name: str, told: str) -> None:
+    assert f"from {told}: " in read(b"text\tlabel\na\tx\nb\ty\n", name).told
+
+
+def test_a_long_name_keeps_its_kind() -> None:
+    assert read(b"text,label\na,x\nb,y\n", "a" * 300 + ".CSV").kind == "csv"
+
+
+def test_text_files() -> None:
+    assert cells(read(b"one, two\n\n three \r\nfour\tfive\n", "a.txt")) == [("one, two",), ("three",), ("four\tfive",)]
+    assert cells(read(b"good one\t1\nbad one\t0\n", "a.txt")) == [("good one", "1"), ("bad one", "0")]
+    assert lines(read("a\u2028b\x85c\nd".encode(), "a.txt")) == [1, 2]
