@@ -43,11 +43,12 @@ class Handlers:
         *,
         filled: State | None = None,
         instead: State | None = None,
+        turn: int = 0,
     ) -> Updates:
         """The answer to *state* and what *more* adds; nothing if the same browser tab asked for another meanwhile.
         *filled*: what stood in the boxes that the answer is to fill, if it is. *instead*: what to answer, boxes and
-        all, if *state* has no answer."""
-        turn = self.turns.take(tab, state)
+        all, if *state* has no answer. *turn*: what was taken for it already, 0 if nothing was."""
+        turn = turn or self.turns.take(tab, state)
         answer = self.explore.answer(state)
         if not self.turns.holds(tab, turn):
             return {self.screen.message: gr.skip()}
@@ -83,8 +84,10 @@ class Handlers:
             return
         state = self.state(tab, values, view=view)
         untouched = state.text in EXAMPLES and not state.hidden
+        turn = self.turns.take(tab, state)  # before the first yield: what a person does meanwhile is newer
         yield self.screen.view(state.view)
-        yield self.newest(tab, state, instead=shown_in(VIEWS[view].EXAMPLES[0], state) if untouched else None)
+        instead = shown_in(VIEWS[view].EXAMPLES[0], state) if untouched else None
+        yield self.newest(tab, state, instead=instead, turn=turn)
 
     def unhide(self, request: gr.Request, *values: Any) -> Updates:
         tab = tab_of(request)

@@ -149,3 +149,12 @@ def test_a_press_that_leads_to_another_view_leaves_its_old_settings_behind(handl
     back = handlers.jump(asking("lead"), SimpleNamespace(_data={"view": "attention", "set": {"heads": "5·1"}}), *seen)
     assert handlers.turns.asked("lead").options["direction"] == page.VIEWS["attention"].analysis.Options().direction
     assert back[handlers.screen.message] == pieces.message("")
+
+
+def test_what_is_typed_while_a_view_opens_is_newer_than_the_view(handlers: Handlers) -> None:
+    event = SimpleNamespace(_data={"view": "layers"})
+    opening = handlers.switch(asking("typing"), event, *values(handlers, "A robin is a [MASK]."))
+    next(opening)
+    typed = handlers.edit(asking("typing"), *values(handlers, "A crow is a [MASK]."))
+    assert typed[handlers.screen.memory]["view"] == "layers" and "crow" in typed[handlers.screen.strip]
+    assert next(opening) == {handlers.screen.message: gr.skip()}
