@@ -94,6 +94,8 @@ training/data/split.py        rows to learn from and to try on, no text on both 
 
 training/finetuning/run.py     a run is a folder: begun, gone on with, finished, told as events
 training/finetuning/spec.py    every setting of a run, as spec.json holds it
+training/finetuning/preflight.py  the rows as understood, what is wrong with them, before a run begins
+training/finetuning/command.py  begin a run from a file, or go on with one
 training/finetuning/learns.py  all weights, the head alone, the last layers, or small matrices
 training/finetuning/lora.py    small matrices beside queries and values
 training/finetuning/order.py   the order of the rows, the same for the same seed and epoch
@@ -185,6 +187,6 @@ ui/tabs/search.py             view: which lines mean something like this?
 ui/tabs/saliency.py           view: which words mattered?
 ui/tabs/referee.py            view: which explanation holds?
 ui/tabs/layers.py             view: when does BERT make up its mind?
-cli.py                        every analysis as a command, its Options as flags, and the list of checkpoints
+cli/main.py                   every analysis as a command, its Options as flags; checkpoints; runs that learn
 __main__.py                   python -m bertexplorer
 """

@@ -1,4 +1,4 @@
-"""The command line: every analysis with its Options as flags, and the list of checkpoints."""
+"""Every analysis as a command, with its Options as flags; the list of checkpoints; runs that learn."""
 
 from __future__ import annotations
 
@@ -25,10 +25,14 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Returns 0, or 2 after an error that is told on stderr in one sentence."""
     os.environ.update(QUIET)  # before huggingface_hub is imported
-    parser = make_parser()
-    given = parser.parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
         library = Library(Settings.from_env(os.environ), anywhere=True)
+        if arguments[:1] == ["train"]:
+            return train(library, arguments[1:])
+        if arguments[:1] == ["pretrain"]:
+            return import_module("bertexplorer.training.pretraining.command").main(arguments[1:])
+        given = make_parser().parse_args(arguments)
         if given.command == "checkpoints":
             return list_checkpoints(library)
         return analyse(library, given)
@@ -45,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m bertexplorer", description="See how BERT works.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    commands.add_parser("train", help="fine-tune a checkpoint: train --task … --data …, or train RUN to go on with it")
+    commands.add_parser("pretrain", help="pretrain an encoder on plain text: pretrain RUN --text …")
     commands.add_parser("checkpoints", help="list the checkpoints: size, heads, licence, on this disk or not")
     for module in import_module("bertexplorer.analysis").ANALYSES:
         name = module.__name__.rpartition(".")[2].replace("_", "-")
@@ -66,6 +72,24 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def train(library: Library, arguments: Sequence[str]) -> int:
+    """A fine-tuning run, its checkpoint fetched first."""
+    from bertexplorer.training.finetuning import command
+
+    def find(name: str) -> Path:
+        fetch(library, name)
+        return library.find(name) or Path(name)
+
+    return command.main(arguments, find, library.settings.data_dir / "runs")
+
+
+def fetch(library: Library, name: str) -> None:
+    """Bring a checkpoint to this disk; progress goes to stderr."""
+    for progress in library.fetch(name):
+        end = "\n" if progress.done >= progress.total else ""
+        print(f"\r{name}: {progress.done:.0f} of {progress.total:.0f} MB", end=end, file=sys.stderr)
+
+
 def analyse(library: Library, given: argparse.Namespace) -> int:
     from bertexplorer.analysis import receipt
     from bertexplorer.model.text import Text
@@ -76,9 +100,7 @@ def analyse(library: Library, given: argparse.Namespace) -> int:
     if values.get("lines"):
         more["lines"], values["lines"] = read_lines(Path(values["lines"])), ""
     options = build(module.Options, values)
-    for progress in library.fetch(given.checkpoint):
-        end = "\n" if progress.done >= progress.total else ""
-        print(f"\r{given.checkpoint}: {progress.done:.0f} of {progress.total:.0f} MB", end=end, file=sys.stderr)
+    fetch(library, given.checkpoint)
     checkpoint = library.get(given.checkpoint, given.precision)
     text = Text(given.text, given.pair, picked=spots(given.text, given.pair, given.pick))
     for note in checkpoint.tokenizer.encode(text).notes:

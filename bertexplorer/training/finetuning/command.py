@@ -1,0 +1,103 @@
+"""The command line of a fine-tuning run: begin one from a file, or go on with one; a signal ends it after a commit."""
+
+import argparse
+import secrets
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import settings
+from bertexplorer.training.data.read import read
+from bertexplorer.training.data.rows import Table
+from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning.preflight import preflight
+from bertexplorer.training.finetuning.run import finetune
+from bertexplorer.training.folder import asked_to_stop, show
+from bertexplorer.training.tasks import BY_NAME
+
+MOST = 1_000_000  # rows; the page takes fewer
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser("python -m bertexplorer train", description=__doc__)
+    made.add_argument("run", nargs="?", help="a run's folder, to go on with; a new one goes where --out says")
+    made.add_argument("--task", choices=sorted(BY_NAME))
+    made.add_argument("--data", help="file to learn from: CSV, TSV, JSONL, JSON, CoNLL, TXT")
+    made.add_argument("--dev", help="file to try on; left out: a tenth of --data")
+    made.add_argument("--checkpoint", default="mini", help="a name from the list, a hub name or a folder")
+    made.add_argument("--out", help="folder of the new run")
+    made.add_argument("--name", default="", help="what the run is called")
+    made.add_argument("--map", nargs="*", default=[], metavar="COLUMN=FILE_COLUMN", help="which column is which")
+    made.add_argument(
+        "--strict", action="store_true", help="stop at rows that cannot be used, instead of skipping them"
+    )
+    made.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of the task")
+    for setting in settings(specs.Tuning):
+        note = f"{setting.knob.label} ({setting.default!r}) {setting.knob.info}".replace("%", "%%")
+        made.add_argument("--" + setting.name.replace("_", "-"), help=note, choices=setting.choices or None)
+    return made
+
+
+def main(arguments: Sequence[str] | None, find: Callable[[str], Path], runs: Path) -> int:
+    """Run one command. *find*: a checkpoint's name -> its folder; *runs*: where new runs go. Returns 0 (also after a
+    stop by a signal), or 2 after an error told on stderr."""
+    given = parser().parse_args(arguments)
+    try:
+        folder = Path(given.run) if given.run else begin(given, find, runs)
+        return show(finetune(folder, asked_to_stop()))
+    except ExplorerError as error:
+        sys.stderr.write(f"bertexplorer: {error}\n")
+        return 2
+
+
+def begin(given: argparse.Namespace, find: Callable[[str], Path], runs: Path) -> Path:
+    """Make the folder of a new run. What is wrong with rows goes to stderr."""
+    if not given.task or not given.data:
+        raise ExplorerError("Name a run's folder to go on with, or --task and --data to begin one.")
+    values = {s.name: value for s in settings(specs.Tuning) if (value := getattr(given, s.name)) is not None}
+    values |= pairs(given.set, "--set")
+    table, dev = opened(given.data), opened(given.dev) if given.dev else None
+    start = find(given.checkpoint)
+    spec = specs.make(given.task, given.checkpoint, str(start), values, name=given.name)
+    looked = preflight(
+        spec.module,
+        table,
+        dev,
+        mapping=pairs(given.map, "--map") or None,
+        options=spec.task_options,
+        seed=spec.tuning.seed,
+    )
+    sys.stderr.write(f"note: {looked.told}\n")
+    for problem in looked.problems[:20]:
+        sys.stderr.write(f"{'error' if given.strict else 'skipped'}: {table.unit} {problem.line} {problem.what}\n")
+    for finding in looked.findings:
+        sys.stderr.write(f"note: {finding.what}\n")
+    if looked.stops:
+        raise ExplorerError(" ".join(looked.stops))
+    if looked.problems and given.strict:
+        raise ExplorerError(f"{len(looked.problems):,} rows cannot be used. Mend them, or leave --strict out.")
+    folder = Path(given.out) if given.out else runs / secrets.token_hex(16)
+    data: dict[str, Any] = {"file": Path(given.data).name, "told": looked.told, "mapping": looked.mapping}
+    data |= {"skipped": len(looked.problems), "train": len(looked.train), "dev": len(looked.dev)}
+    made = specs.make(given.task, given.checkpoint, str(start), values, name=given.name, data=data)
+    specs.begin(folder, made, looked.train, looked.dev)
+    sys.stderr.write(f"note: the run is in {folder}\n")
+    return folder
+
+
+def opened(name: str) -> Table:
+    path = Path(name)
+    try:
+        return read(path.read_bytes(), path.name, most=MOST)
+    except OSError as error:
+        raise ExplorerError(f"{path} cannot be read: {error.strerror}. Name a CSV, TSV, JSONL or TXT file.") from error
+
+
+def pairs(given: Sequence[str], flag: str) -> dict[str, Any]:
+    """NAME=VALUE, each."""
+    found = [part.partition("=") for part in given]
+    if odd := [name for name, sign, _ in found if not sign]:
+        raise ExplorerError(f"{flag} got {odd[0]!r:.60}; wanted NAME=VALUE.")
+    return {name: value for name, _, value in found}

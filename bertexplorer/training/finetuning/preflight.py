@@ -1,0 +1,94 @@
+"""Preflight: before a run begins, its rows as they were understood, and what a person should know of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Tokenizer
+from bertexplorer.training.data import checks
+from bertexplorer.training.data.guess import guess
+from bertexplorer.training.data.rows import Problem, Row, Table, mapped
+from bertexplorer.training.data.split import split
+from bertexplorer.training.texts import Reader
+
+SHARE = 0.1  # of the rows are tried on where no file of their own is given
+LABELS = ("label", "labels")
+READ = 2000  # texts that are measured
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """Rows that can be used, on two sides, and what is to be said before Start. *problems*: rows that cannot be used,
+    with their line; *findings*: what holds for the rest."""
+
+    mapping: dict[str, str]
+    train: list[Row]
+    dev: list[Row]
+    problems: list[Problem]
+    findings: list[checks.Finding]
+    labels: dict[str, int]  # label -> rows to learn from
+    told: str
+
+    @property
+    def stops(self) -> list[str]:
+        """Why the run cannot begin."""
+        return [finding.what for finding in self.findings if finding.stops]
+
+
+def preflight(
+    task: ModuleType,
+    table: Table,
+    dev_table: Table | None = None,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    options: Any = None,
+    share: float = SHARE,
+    seed: int = 0,
+    tokenizer: Tokenizer | None = None,
+    max_tokens: int = 128,
+) -> Preflight:
+    """Look at what a run would learn from. *mapping*: {column of the task: column of the file}; None: guessed.
+
+    Raises ExplorerError if a column is lacking or no row can be used."""
+    options = options or task.Options()
+    chosen = dict(mapping) if mapping is not None else guess(table, task.COLUMNS)
+    rows, problems = usable(task, table, chosen, options)
+    label = next((c.name for c in task.COLUMNS if c.kind in LABELS), None)
+    texts = [column.name for column in task.COLUMNS if column.kind in ("text", "tokens")]
+    if dev_table is not None:
+        dev, more = usable(task, dev_table, chosen, options)
+        train, problems = rows, [*problems, *(Problem(p.line, f"(to try on) {p.what}") for p in more)]
+    else:
+        train, dev = split(rows, share, seed, label=label, keys=getattr(task, "TOGETHER", ()))
+    findings = checks.preflight(train, dev, texts, label)
+    if tokenizer is not None:
+        findings += cut(train, texts, tokenizer, max_tokens)
+    counts = checks.label_counts(train, label) if label else {}
+    told = table.told if dev_table is None else f"{table.told} To try on: {dev_table.told}"
+    return Preflight(chosen, train, dev, problems, findings, counts, told)
+
+
+def usable(task: ModuleType, table: Table, mapping: Mapping[str, str], options: Any) -> tuple[list[Row], list[Problem]]:
+    """The rows that the task can read, and what is wrong with the others."""
+    rows = mapped(table, mapping, task.COLUMNS)
+    examples, wrong = task.examples(rows, options)
+    problems = sorted([*table.problems, *wrong], key=lambda problem: problem.line)
+    if not examples:
+        first = f" The first: {table.unit} {problems[0].line} {problems[0].what}." if problems else ""
+        raise ExplorerError(f"No row can be used.{first} Check which columns hold what.")
+    good = {example.line for example in examples}
+    return [row for row in rows if row.line in good], problems
+
+
+def cut(rows: list[Row], texts: list[str], tokenizer: Tokenizer, max_tokens: int) -> list[checks.Finding]:
+    """How many of the first texts are longer than the limit."""
+    given = [
+        tuple(str(row.cells[name]) for name in texts if isinstance(row.cells.get(name), str)) for row in rows[:READ]
+    ]
+    items = Reader(tokenizer, max_tokens).items([text for text in given if text])
+    share = sum(item.left_out > 0 for item in items) / max(1, len(items))
+    if not share:
+        return []
+    return [checks.Finding(f"{share:.0%} of the texts are longer than {max_tokens} tokens and are cut there.")]

@@ -1,0 +1,143 @@
+"""A run learns, stops and goes on bit for bit, and what it keeps is what transformers loads."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training import events
+from bertexplorer.training.finetuning import run as runs
+from bertexplorer.training.finetuning.kept import opened
+from bertexplorer.training.finetuning.run import finetune
+
+Begin = Callable[..., Path]
+
+
+def of(folder: Path, kind: str) -> list[dict]:
+    return [event for event in events.read(folder) if event["event"] == kind]
+
+
+def kept(folder: Path) -> Path:
+    (found,) = (folder / "best").glob("step-*")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("family", "more"),
+    [
+        ("bert", {}),
+        ("roberta", {}),
+        ("distilbert", {"layer_decay": 0.8}),
+        ("modernbert", {"accumulate": 2}),
+        ("electra-discriminator", {"frozen_layers": 1}),
+        ("bert", {"method": "lora", "rate": 2e-2, "epochs": 10}),
+        ("bert", {"method": "frozen", "rate": 2e-2, "epochs": 20}),
+    ],
+)
+def test_it_learns_and_transformers_answers_as_we_do(family: str, more: dict, begin: Begin) -> None:
+    folder = begin(family=family, dropout=0.0, **more)
+    *_, last = finetune(folder)
+    first = of(folder, "evaluated")[0]
+    assert last["event"] == "finished" and first["step"] == 0
+    assert last["value"] > first["metrics"]["accuracy"] + 0.15 and last["value"] > 0.6
+    learner = opened(kept(folder))
+    texts = ["the great film was in the city", "the terrible film"]
+    ours = learner.predict([{"text": text} for text in texts])
+    theirs = transformers.AutoModelForSequenceClassification.from_pretrained(kept(folder)).eval()
+    for text, answer in zip(texts, ours, strict=True):
+        found = learner.checkpoint.tokenizer.whole.encode(text)
+        logits = theirs(torch.tensor([found.ids]), attention_mask=torch.ones(1, len(found.ids), dtype=torch.long)).logits
+        shares = logits.softmax(-1)[0]
+        for said in answer["labels"]:
+            assert shares[theirs.config.label2id[said["label"]]].item() == pytest.approx(said["probability"], abs=1e-5)
+    about = json.loads((kept(folder) / "task.json").read_text())
+    assert about["metrics"]["accuracy"] == last["value"] and about["confusion"]["labels"] == ["neg", "pos"]
+    assert len((kept(folder) / "predictions.jsonl").read_text().splitlines()) == 60
+    assert "base_model: tiny" in (kept(folder) / "README.md").read_text()
+
+
+@pytest.mark.parametrize("more", [{}, {"dropout": 0.3}, {"method": "lora"}, {"method": "frozen"}, {"accumulate": 2}])
+def test_stopped_and_resumed_is_uninterrupted_bit_for_bit(more: dict, begin: Begin) -> None:
+    whole, parts = begin("whole", epochs=2, **more), begin("parts", epochs=2, **more)
+    list(finetune(whole))
+    for stop_at in (3, 9):
+        seen = []
+        for event in finetune(parts, lambda: bool(seen) and seen[-1]["step"] >= stop_at):
+            seen.append(event)
+        assert seen[-1]["event"] in ("stopped", "finished")
+    list(finetune(parts))
+    for name in ("best", "commits"):
+        one, other = (sorted((folder / name).glob("step-*"))[-1] for folder in (whole, parts))
+        assert one.name == other.name
+        for file in one.glob("*.safetensors"):
+            theirs = load_file(other / file.name)
+            assert all(torch.equal(tensor, theirs[key]) for key, tensor in load_file(file).items())
+    scores = [[e["metrics"] for e in of(folder, "evaluated")] for folder in (whole, parts)]
+    assert scores[0] == scores[1]
+
+
+def test_a_finished_run_says_so_again(begin: Begin) -> None:
+    folder = begin(epochs=1)
+    list(finetune(folder))
+    again = list(finetune(folder))
+    assert [event["event"] for event in again] == ["resumed", "ready", "finished"]
+
+
+def test_it_ends_early_when_nothing_gets_better(begin: Begin) -> None:
+    folder = begin(rate=1e-9, epochs=30, patience=2, weight_decay=0.0)
+    *_, last = finetune(folder)
+    assert last["event"] == "finished" and len(of(folder, "evaluated")) == 4 and last["best_step"] == 8
+
+
+def test_one_answer_for_all_is_called_so(begin: Begin) -> None:
+    folder = begin(rate=0.9, epochs=1, clip=0.0, warmup=0.0)
+    list(finetune(folder))
+    told = " ".join(event["text"] for event in of(folder, "warning"))
+    assert "every answer is" in told or "no number" in told
+
+
+def test_a_full_disk_leaves_what_was_committed(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = begin(epochs=4)
+    monkeypatch.setattr(runs, "COMMIT", 0.0)
+    monkeypatch.setattr(runs, "SPENT", 1e9)
+    write = runs.weights.write
+
+    def full(modules, optimiser, state, *rest, **more):
+        if state.step >= 5:
+            raise OSError(28, "No space left on device")
+        write(modules, optimiser, state, *rest, **more)
+
+    monkeypatch.setattr(runs.weights, "write", full)
+    with pytest.raises(ExplorerError, match="No space left"):
+        list(finetune(folder))
+    assert of(folder, "failed") and sorted(p.name for p in (folder / "commits").iterdir())[-1] == "step-000000004"
+    monkeypatch.undo()
+    assert [e["event"] for e in finetune(folder)][-1] == "finished"
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"frozen_layers": 7}, "7 layers were to be frozen; the checkpoint has 3"),
+        ({"epochs": "many"}, "Epochs"),
+        ({"evil": 1}, "Unknown setting evil"),
+        ({"task": "nonsense"}, "no task"),
+    ],
+)
+def test_settings_that_cannot_be_are_named(values: dict, told: str, begin: Begin) -> None:
+    with pytest.raises(ExplorerError, match=told):
+        list(finetune(begin(**values)))
+
+
+def test_two_processes_cannot_work_in_one_folder(begin: Begin) -> None:
+    folder = begin()
+    first = finetune(folder)
+    next(first)
+    with pytest.raises(ExplorerError, match="another process"):
+        next(finetune(folder))
+    first.close()
