@@ -21,7 +21,7 @@ def prepare(learner: Learner, tuning: Tuning) -> None:
     learner.modules.requires_grad_(True)
     if tuning.method == "lora":
         encoder.requires_grad_(False)
-        lora.add(encoder, tuning.rank)
+        lora.add(encoder, tuning.rank, tuning.seed)
     elif tuning.method == "frozen":
         encoder.requires_grad_(False)
     elif tuning.frozen_layers:

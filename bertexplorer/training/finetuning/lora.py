@@ -4,17 +4,20 @@ import copy
 from dataclasses import replace
 from typing import Any
 
+import torch
 from torch import nn
 
 from bertexplorer.model.checkpoint import Checkpoint
 
 
-def add(encoder: nn.Module, rank: int) -> None:
-    """Put the matrices into *encoder*, which is frozen but for them."""
+def add(encoder: nn.Module, rank: int, seed: int) -> None:
+    """Put the matrices, drawn by *seed*, into *encoder*, which is frozen but for them."""
     from peft import LoraConfig, inject_adapter_in_model
 
     config: Any = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=["query", "value"])
-    inject_adapter_in_model(config, encoder)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        inject_adapter_in_model(config, encoder)
 
 
 def merged(checkpoint: Checkpoint) -> Checkpoint:
