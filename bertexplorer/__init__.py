@@ -99,6 +99,8 @@ training/finetuning/command.py  begin a run from a file, or go on with one
 training/finetuning/learns.py  all weights, the head alone, the last layers, or small matrices
 training/finetuning/lora.py    small matrices beside queries and values
 training/finetuning/order.py   the order of the rows, the same for the same seed and epoch
+training/finetuning/alarms.py  what goes wrong while it learns, in words
+training/finetuning/trial.py   a few real steps, timed, before a run begins
 training/finetuning/kept.py    the best checkpoint with its task and card; snapshots along the way
 
 training/tasks/classification.py       one label for a text, or several
@@ -145,10 +147,18 @@ figures/embedding_map.py      points in a plane or in space, and the neighbours 
 figures/search.py             the lines found, beside what two random sentences score
 figures/saliency.py           a bar for each token for or against the answer; several methods as columns
 figures/referee.py            deletion and insertion curves, random orders as a band
+figures/learning.py           how a run learns, by epoch, from before the first step
+figures/confusion.py          what was taken for what
 figures/layers.py             a row for each layer, and the rank of words through them
 store/catalogue.py            the checkpoints that the picker offers, and what is known of each
 store/hub.py                  a checkpoint fetched by name, or a quick and plain answer why not
 store/library.py              a checkpoint by name: found, loaded once, shared, dropped when memory is short
+store/locks.py                which process is at a file; the system lets go when it dies
+store/runs.py                 runs as their folders show them: state, events as they grow, checkpoints
+store/table.py                the rows of the jobs in SQLite, for one server at a time
+store/trash.py                deleted runs, moved aside and kept for a week
+store/jobs.py                 runs accepted for good, in line, renamed, resumed, deleted
+store/trainer.py              starts queued runs as processes, takes over those that live, tells how they died
 store/lines.py                an uploaded CSV, TSV or TXT as lines, kept under a hash of its content
 store/index.py                vectors in a Qdrant database, in a folder or on a server
 
@@ -187,6 +197,10 @@ ui/tabs/search.py             view: which lines mean something like this?
 ui/tabs/saliency.py           view: which words mattered?
 ui/tabs/referee.py            view: which explanation holds?
 ui/tabs/layers.py             view: when does BERT make up its mind?
+ui/training/page.py           the training page: what to learn and from what, the runs, one watched and tried
+ui/training/handlers.py       what happens at each event of it
+ui/training/desk.py           rows looked at, runs started and read; knows no gradio
+ui/training/pieces.py         its HTML
 cli/main.py                   every analysis as a command, its Options as flags; checkpoints; runs that learn
 __main__.py                   python -m bertexplorer
 """

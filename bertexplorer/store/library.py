@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
-from bertexplorer.store import hub
+from bertexplorer.store import hub, runs
 from bertexplorer.store.catalogue import BUNDLED, CATALOGUE
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ class Library:
         if not name.isprintable() or len(name) > MAX_NAME:
             told = "holds a character that cannot be seen" if len(name) <= MAX_NAME else f"has {len(name):,} characters"
             raise ExplorerError(f"The checkpoint name {told}. Type a hub name, at most {MAX_NAME} characters long.")
+        if name.startswith("run:"):
+            return runs.find(self.settings.data_dir / "runs", name)
         if any(entry.name == name for entry in CATALOGUE) and (BUNDLED / name / "config.json").is_file():
             return BUNDLED / name
         try:

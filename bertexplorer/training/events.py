@@ -12,6 +12,8 @@ class Log:
     """The files events.jsonl and log.txt of a run's folder, appended to line by line."""
 
     def __init__(self, folder: Path) -> None:
+        for path in (folder / "events.jsonl", folder / "log.txt"):
+            mend(path)
         self.events = (folder / "events.jsonl").open("a", encoding="utf-8")
         self.words = (folder / "log.txt").open("a", encoding="utf-8")
 
@@ -27,6 +29,15 @@ class Log:
     def close(self) -> None:
         self.events.close()
         self.words.close()
+
+
+def mend(path: Path) -> None:
+    """End a last line that a crash tore, so that the next one does not hang on to it."""
+    with path.open("ab+") as opened:
+        if opened.tell():
+            opened.seek(-1, 2)
+            if opened.read(1) != b"\n":
+                opened.write(b"\n")
 
 
 def say(event: Event) -> str:

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import gradio as gr
 
+from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store.library import Library
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.page import build, page_opening
+from bertexplorer.ui.training.desk import Desk
 
 
 def theme() -> gr.themes.Base:
@@ -32,7 +34,12 @@ def early() -> str:
 
 def launch(library: Library, settings: Settings, *, block: bool = True) -> int:
     """Serve until interrupted. Returns 0, or 2 after saying on stderr why the port cannot be used."""
-    page = build(library, settings)
+    try:
+        desk = Desk(library, settings)
+    except ExplorerError as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return 2
+    page = build(library, settings, desk)
     page.queue(api_open=False, default_concurrency_limit=16, max_size=256)
     try:
         page.launch(

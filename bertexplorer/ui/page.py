@@ -15,6 +15,9 @@ from bertexplorer.ui.forms import form
 from bertexplorer.ui.handlers import Handlers
 from bertexplorer.ui.screen import Screen
 from bertexplorer.ui.state import COMPARED, State
+from bertexplorer.ui.training import handlers as training_handlers
+from bertexplorer.ui.training import page as training
+from bertexplorer.ui.training.desk import Desk
 
 OPENING = State(VIEWS["fill-mask"].EXAMPLES[0].text)
 LIMIT = 16  # handlers of one kind at a time
@@ -32,10 +35,12 @@ class Buttons:
     payload: gr.Textbox  # a file on its way to the browser
 
 
-def build(library: Library, settings: Settings) -> gr.Blocks:
-    """The whole page, ready to launch."""
+def build(library: Library, settings: Settings, desk: Desk | None = None) -> gr.Blocks:
+    """The whole page, ready to launch; with a *desk* there is a second one, on which checkpoints learn."""
     opening = page_opening(settings)
     with gr.Blocks(title="BERT Explorer", analytics_enabled=False) as blocks:
+        if desk:
+            gr.Navbar(main_page_name="Explore")
         with gr.Row(elem_id="top"):
             gr.HTML(pieces.HEADER, apply_default_css=False, min_width=240)
             chooser = picker(library, opening)
@@ -47,6 +52,9 @@ def build(library: Library, settings: Settings) -> gr.Blocks:
         screen = Screen(opening, **bench, **stage, **chooser, nav=nav, forms=forms)
         buttons = Buttons(**pressed, exports=exports, payload=gr.Textbox(visible=False))
         wire(Handlers(Explore(library), screen), screen, buttons, blocks)
+    if desk:
+        with blocks.route("Train", "train"):
+            training_handlers.wire(training_handlers.Handlers(desk, training.build(library)), blocks)
     return blocks
 
 

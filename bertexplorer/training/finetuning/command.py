@@ -1,6 +1,7 @@
 """The command line of a fine-tuning run: begin one from a file, or go on with one; a signal ends it after a commit."""
 
 import argparse
+import json
 import secrets
 import sys
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from bertexplorer.training.data.rows import Table
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.preflight import preflight
 from bertexplorer.training.finetuning.run import finetune
+from bertexplorer.training.finetuning.trial import trial
 from bertexplorer.training.folder import asked_to_stop, show
 from bertexplorer.training.tasks import BY_NAME
 
@@ -30,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--out", help="folder of the new run")
     made.add_argument("--name", default="", help="what the run is called")
     made.add_argument("--map", nargs="*", default=[], metavar="COLUMN=FILE_COLUMN", help="which column is which")
+    made.add_argument("--trial", action="store_true", help="time three steps of the run in the folder, change nothing")
     made.add_argument(
         "--strict", action="store_true", help="stop at rows that cannot be used, instead of skipping them"
     )
@@ -46,6 +49,9 @@ def main(arguments: Sequence[str] | None, find: Callable[[str], Path], runs: Pat
     given = parser().parse_args(arguments)
     try:
         folder = Path(given.run) if given.run else begin(given, find, runs)
+        if given.trial:
+            sys.stdout.write(json.dumps(trial(folder)) + "\n")
+            return 0
         return show(finetune(folder, asked_to_stop()))
     except ExplorerError as error:
         sys.stderr.write(f"bertexplorer: {error}\n")

@@ -11,7 +11,6 @@ RUN/stop                   put there by anyone, it ends the run after a commit, 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from bertexplorer.training.commit import commit, newest
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.events import Event
 from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning.alarms import alarms, memory_mb
 from bertexplorer.training.finetuning.kept import keep, snapshot
 from bertexplorer.training.finetuning.learns import frozen_vectors, learning_of, prepare, scale_of
 from bertexplorer.training.finetuning.order import steps_of
@@ -33,7 +33,7 @@ from bertexplorer.training.folder import cores, work
 from bertexplorer.training.loop import Budget, State, Window, train
 from bertexplorer.training.optimiser import adamw
 from bertexplorer.training.placement import Placement
-from bertexplorer.training.task import Evaluation, Learner
+from bertexplorer.training.task import Learner
 from bertexplorer.training.texts import Item, TextBatch
 from bertexplorer.training.workers import Workers
 
@@ -250,23 +250,3 @@ class Run:
                 "seconds": self.state.seconds,
             }
         )
-
-
-def alarms(found: Evaluation) -> Iterator[Event]:
-    """What an evaluation shows to be wrong, in words."""
-    if not isfinite(found.metrics.get("loss", 0.0)):
-        yield {"event": "warning", "text": "the loss is no number: lower the learning rate"}
-    if found.confusion:
-        said = [sum(column) for column in zip(*found.confusion.counts, strict=True)]
-        if sum(n > 0 for n in said) == 1 and sum(sum(line) > 0 for line in found.confusion.counts) > 1:
-            only = found.confusion.labels[max(range(len(said)), key=said.__getitem__)]
-            yield {"event": "warning", "text": f"every answer is “{only}”: nothing is told apart yet"}
-
-
-def memory_mb() -> float:
-    """The most that this process has held."""
-    import resource
-    import sys
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1e6 if sys.platform == "darwin" else 1e3)

@@ -1,0 +1,131 @@
+"""How a run learns: its metric and its losses by epoch, from before the first step; several runs over each other."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from bertexplorer.figures.style import ACCENT, GREY, ORANGE, TEXT, clip, finish, safe
+
+COLOURS = (ACCENT, ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#e69f00")  # Okabe and Ito after the first
+LIKE_SHARES = ("accuracy", "f1", "em", "mrr", "ndcg", "recall", "precision", "mcc", "spearman", "pearson", "rouge")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One run as its events tell it."""
+
+    name: str
+    metric: str  # the headline's key
+    words: str  # the headline as a person reads it
+    events: Sequence[Mapping[str, Any]]
+
+    @property
+    def tried(self) -> list[tuple[float, float]]:
+        """(epoch, value) of every evaluation."""
+        return [(e["epoch"], e["metrics"][self.metric]) for e in self.events if e["event"] == "evaluated"]
+
+    @property
+    def floor(self) -> tuple[str, float] | None:
+        """What is reached without learning."""
+        for event in self.events:
+            if event["event"] == "ready" and self.metric in event.get("floors", {}):
+                found = event["floors"][self.metric]
+                return found["name"], found["value"]
+        return None
+
+
+def draw(curves: Sequence[Curve]) -> go.Figure:
+    """The metric above, losses below: a line for the rows learnt from, points for those tried on."""
+    fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.16, row_heights=[0.55, 0.45])
+    for curve, colour in zip(curves, COLOURS, strict=False):
+        metric(fig, curve, colour)
+        losses(fig, curve, colour)
+    words = curves[0].words if curves else ""
+    names = "   ".join(
+        f'<span style="color:{colour}">●</span> {safe(clip(curve.name, 28))}'
+        for curve, colour in zip(curves, COLOURS, strict=False)
+    )
+    for row, text in (
+        (1, f"{safe(words)}, on the rows to try on"),
+        (2, "Loss: line, rows learnt from; points, tried on"),
+    ):
+        axis = "" if row == 1 else str(row)
+        place = {"xref": "paper", "yref": f"y{axis} domain", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
+        fig.add_annotation(text=text, showarrow=False, yshift=8, font={"size": 14, "color": TEXT}, **place)
+    if len(curves) > 1:
+        place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1.16, "xanchor": "left", "yanchor": "bottom"}
+        fig.add_annotation(text=names, showarrow=False, align="left", font={"size": 13}, **place)
+    fig.update_xaxes(rangemode="tozero", fixedrange=True)
+    fig.update_xaxes(title={"text": "epoch", "standoff": 4}, row=2, col=1)
+    fig.update_yaxes(fixedrange=True)
+    return finish(fig, 460, margin={"l": 52, "r": 16, "t": 62 if len(curves) > 1 else 40, "b": 44})
+
+
+def metric(fig: go.Figure, curve: Curve, colour: str) -> None:
+    epochs, values = zip(*curve.tried, strict=True) if curve.tried else ((), ())
+    fig.add_scatter(
+        x=epochs,
+        y=values,
+        mode="lines+markers",
+        line={"color": colour, "width": 2},
+        marker={"size": 8},
+        hovertemplate=f"{safe(clip(curve.name, 28))}, epoch %{{x:.2f}}: %{{y:.4f}}<extra></extra>",
+        row=1,
+        col=1,
+    )
+    if curve.floor:
+        name, value = curve.floor
+        fig.add_hline(y=value, line={"color": GREY, "dash": "dot", "width": 1.5}, row=1, col=1)
+        place = {"xref": "x domain", "x": 1, "y": value, "xanchor": "right", "yanchor": "bottom"}
+        fig.add_annotation(text=f"{safe(clip(name, 30))}: {shown(curve.metric, value)}", showarrow=False,
+                           font={"size": 12, "color": TEXT}, row=1, col=1, **place)  # fmt: skip
+
+
+def losses(fig: go.Figure, curve: Curve, colour: str) -> None:
+    steps = [e for e in curve.events if e["event"] == "steps"]
+    learnt = [(e["epoch"], sum(e["loss"].values()) / max(1, len(e["loss"]))) for e in steps]
+    tried = [
+        (e["epoch"], e["metrics"]["loss"]) for e in curve.events if e["event"] == "evaluated" and "loss" in e["metrics"]
+    ]
+    for found, mode, width in ((learnt, "lines", 1.5), (tried, "markers", 0)):
+        fig.add_scatter(
+            x=[x for x, _ in found],
+            y=[y for _, y in found],
+            mode=mode,
+            line={"color": colour, "width": width},
+            marker={"color": colour, "size": 9},
+            opacity=0.55 if mode == "lines" else 1,
+            hovertemplate="epoch %{x:.2f}: %{y:.3f}<extra></extra>",
+            row=2,
+            col=1,
+        )
+
+
+def shown(metric: str, value: float) -> str:
+    """A metric's value as a person reads it."""
+    if any(part in metric for part in LIKE_SHARES):
+        return f"{100 * value:.1f} %".replace("-", "−")
+    return f"{value:.3g}".replace("-", "−")
+
+
+def say(curves: Sequence[Curve], *, higher: bool = True) -> str:
+    """Where each run began, what it reached at its best, and whether that is more than without learning."""
+    told = []
+    for curve in curves:
+        values = [value for _, value in curve.tried]
+        if not values:
+            told.append(f"{curve.name} has not been tried yet")
+            continue
+        best = max(values) if higher else min(values)
+        name = f"{curve.name}: " if len(curves) > 1 else ""
+        start = f"{name}{curve.words} began at {shown(curve.metric, values[0])}"
+        told.append(start + (f" and is {shown(curve.metric, best)} at its best" if len(values) > 1 else ""))
+        if curve.floor and len(values) > 1:
+            floor = curve.floor[1]
+            better = best > floor if higher else best < floor
+            told[-1] += f"; without learning ({curve.floor[0]}) it is {shown(curve.metric, floor)}"
+            told[-1] += "" if better else ", so nothing was learnt that counts"
+    return ". ".join(told) + "." if told else ""

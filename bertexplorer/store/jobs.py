@@ -1,0 +1,267 @@
+"""Jobs: which runs were asked for, by whom and in which order. What is accepted is on the disk for good.
+
+FOLDER/jobs.sqlite   a row for each run, written by the one server that holds
+FOLDER/server.lock   (not for network file systems)
+FOLDER/ID/           the run's folder; the ID is drawn here, a name is only ever data
+FOLDER/.trash/ID/    a deleted run, for a week
+"""
+
+import json
+import secrets
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store import runs
+from bertexplorer.store.runs import Job, Run
+from bertexplorer.store.table import Table
+from bertexplorer.store.trash import Trash
+from bertexplorer.training.commit import flush
+
+RESERVE = 1_000_000_000  # bytes of the disk that stay free
+OWN = "(? IS NULL OR owner = ?)"
+
+
+def nothing(folder: Path) -> None:
+    """A run without data of its own."""
+
+
+class Jobs:
+    """All jobs of one data folder. Safe to call from many threads.
+
+    *owner*: who asks; None is the operator, who may see and do all. Another's run is not there, as far as one is told.
+    Every method raises ExplorerError for a run that is not there, and for a disk that is full or cannot be read."""
+
+    def __init__(self, folder: Path, *, reserve: int = RESERVE) -> None:
+        """Raises ExplorerError if another server uses *folder*, or it cannot be written."""
+        self.folder = folder.resolve()
+        self.reserve = reserve
+        self.slots = 1  # runs at a time; the trainer sets it
+        self.table = Table(self.folder)
+        self.trash = Trash(self.table)
+        self.lock = self.table.lock
+        self.accepting = threading.Lock()
+        try:
+            self.trash.take_unaccepted()
+            self.trash.tidy()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let another server have the folder. Runs go on."""
+        self.table.close()
+
+    # What a person does
+
+    def accept(
+        self,
+        owner: str,
+        name: str,
+        spec: dict[str, Any],
+        *,
+        fill: Callable[[Path], None] = nothing,
+        key: str = "",
+        group: str = "",
+        seconds: float = 0.0,
+    ) -> Run:
+        """A new run, queued: its folder, *spec* and what *fill* puts there (its data) are on the disk, then its row,
+        then this returns. The same *key* of the same owner (the button pressed five times) gives the same run.
+
+        *seconds*: how long it is estimated to take, 0 if that is not known. Raises ExplorerError below 1 GB free."""
+        owner, key = held(owner), held(key) or secrets.token_hex(16)
+        with self.accepting:
+            if there := self.table.jobs("WHERE owner = ? AND key = ?", owner, key):
+                return self.run(there[0].id, owner)
+            self.room()
+            id = secrets.token_hex(16)
+            self.write(self.folder / id, spec, fill)
+            try:
+                self.table.ask(
+                    'INSERT INTO jobs (id, owner, key, name, "group", created, seconds, place)'
+                    " SELECT ?, ?, ?, ?, ?, ?, ?, coalesce(max(place), 0) + 1 FROM jobs",
+                    *(id, owner, key, runs.scrub(name) or f"Run {id[:8]}", held(group), time.time(), seconds),
+                )
+            except ExplorerError:
+                shutil.rmtree(self.folder / id, ignore_errors=True)
+                raise
+        return self.run(id, owner)
+
+    def write(self, folder: Path, spec: dict[str, Any], fill: Callable[[Path], None]) -> None:
+        """A run's folder, all of it on the disk when this returns, or nothing."""
+        try:
+            with self.table.told():
+                folder.mkdir()
+                fill(folder)
+                (folder / "spec.json").write_text(json.dumps(spec, indent=1), "utf-8")
+                for path in [*folder.rglob("*"), folder, self.folder]:
+                    flush(path)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+    def retry(self, id: str, owner: str | None, *, key: str = "") -> Run:
+        """The same again from the start, as a new run."""
+        run = self.run(id, owner)
+        if run.spec is None:
+            raise ExplorerError(f"The settings of {run.name} cannot be read. Set up a new run.")
+
+        def copy(folder: Path) -> None:
+            if (run.folder / "data").is_dir():
+                shutil.copytree(run.folder / "data", folder / "data")
+
+        name = run.name.removesuffix(" (again)")[: runs.MAX_NAME - 8] + " (again)"
+        return self.accept(run.owner, name, run.spec, fill=copy, key=key, seconds=run.seconds)
+
+    def resume(self, id: str, owner: str | None) -> Run:
+        """Queue a stopped, failed or interrupted run, to go on from its last commit; one that waits or works already
+        goes on doing so."""
+        with self.lock:
+            run = self.run(id, owner)
+            if run.state in ("finished", "deleted"):
+                raise ExplorerError(f"{run.name} is {run.state}; there is nothing to go on with. Retry begins it anew.")
+            if run.state == "stopping":
+                raise ExplorerError(f"{run.name} is just being stopped. Resume it when it has.")
+            if run.state not in ("queued", "starting", "running"):
+                self.room()
+                log = run.folder / "events.jsonl"
+                self.table.ask(
+                    "UPDATE jobs SET wanted = 'queued', cause = '', since = ?,"
+                    " place = (SELECT max(place) + 1 FROM jobs) WHERE id = ?",
+                    *(log.stat().st_size if log.is_file() else 0, run.id),
+                )
+            return self.run(id, owner)
+
+    def stop(self, id: str, owner: str | None) -> Run:
+        """Ask a run to end after a commit; a queued one leaves the line. One that has ended stays as it is."""
+        with self.lock:
+            run = self.run(id, owner)
+            if run.state == "queued":
+                self.table.ask("UPDATE jobs SET wanted = 'stopped' WHERE id = ?", run.id)
+            elif run.state in runs.ACTIVE:
+                self.table.ask("UPDATE jobs SET wanted = 'stop' WHERE id = ?", run.id)
+                with self.table.told():
+                    (run.folder / "stop").touch()
+            return self.run(id, owner)
+
+    def rename(self, id: str, owner: str | None, name: str, version: int) -> Run:
+        """Give a run another name. *version*: of the name that was seen; ExplorerError if it was changed since."""
+        with self.lock:
+            job = self.job(id, owner)
+            if not (title := runs.scrub(name)):
+                raise ExplorerError(f"The name is empty; wanted 1 to {runs.MAX_NAME} characters. Type one.")
+            if job.version != version:
+                raise ExplorerError(f"The run was renamed to “{job.name}” meanwhile. Look, and rename it again.")
+            self.table.ask("UPDATE jobs SET name = ?, version = version + 1 WHERE id = ?", title, job.id)
+            return self.run(id, owner)
+
+    def delete(self, id: str, owner: str | None) -> None:
+        """Move a run aside; `restore` has it back for a week. Raises ExplorerError while a process works on it."""
+        with self.lock:
+            run = self.run(id, owner)
+            if run.state in runs.ACTIVE:
+                raise ExplorerError(f"{run.name} is {run.state}. Stop it first, then delete it.")
+            if run.state != "deleted":
+                sql = "UPDATE jobs SET wanted = 'deleted', key = id, deleted = ? WHERE id = ?"
+                self.table.ask(sql, self.table.now(), run.id)
+            self.trash.tidy()
+
+    def restore(self, id: str, owner: str | None) -> Run:
+        """Have a deleted run back, stopped or as it ended."""
+        with self.lock:
+            run = self.run(id, owner)
+            if run.state == "deleted":
+                self.trash.move(run.folder, self.folder / run.id)
+                self.table.ask("UPDATE jobs SET wanted = 'stopped' WHERE id = ?", run.id)
+            return self.run(id, owner)
+
+    def erase(self, id: str, owner: str | None) -> None:
+        """Remove a deleted run now and for good, to make room. Raises ExplorerError if it is not deleted."""
+        with self.lock:
+            run = self.run(id, owner)
+            if run.state != "deleted":
+                raise ExplorerError(f"{run.name} is {run.state}. Delete it first.")
+            self.trash.remove(run.folder)
+
+    # What is seen
+
+    def job(self, id: str, owner: str | None) -> Job:
+        """One row."""
+        owner = owner if owner is None else held(owner)
+        found = self.table.jobs(f"WHERE id = ? AND {OWN}", held(id), owner, owner)
+        if not found:
+            raise ExplorerError(f"There is no run {runs.scrub(id, 40)!r} here (any more). Choose one from the list.")
+        return found[0]
+
+    def run(self, id: str, owner: str | None) -> Run:
+        """One run as it stands now."""
+        return self.seen([self.job(id, owner)])[0]
+
+    def runs(self, owner: str | None = None, *, deleted: bool = False) -> list[Run]:
+        """The runs of one owner, or of all (None), newest first; the deleted ones instead if asked for."""
+        owner = owner if owner is None else held(owner)
+        which = "=" if deleted else "<>"
+        rest = f"WHERE {OWN} AND wanted {which} 'deleted' ORDER BY number DESC"
+        return self.seen(self.table.jobs(rest, owner, owner))
+
+    def seen(self, jobs: list[Job]) -> list[Run]:
+        waits = self.line() if any(job.wanted == "queued" for job in jobs) else {}
+        found = [runs.read(self.place(job), job) for job in jobs]
+        return [replace(run, message=waits.get(run.id, "")) if run.state == "queued" else run for run in found]
+
+    def place(self, job: Job) -> Path:
+        """Its folder."""
+        return (self.trash.folder if job.wanted == "deleted" else self.folder) / job.id
+
+    def line(self) -> dict[str, str]:
+        """What to tell those who wait: id -> "2nd in line, about 4 min"."""
+        going = [runs.read(self.place(job), job) for job in self.going()]
+        ahead = [runs.left(run) for run in going if run.state in runs.ACTIVE]
+        told = {}
+        for n, job in enumerate(self.queued(), 1):
+            known = len(ahead) >= self.slots and all(ahead)  # one of unknown length makes the wait unknown
+            about = f", {runs.duration(sum(ahead) / self.slots)}" if known else ""
+            told[job.id] = f"{runs.ordinal(n)} in line{about}"
+            ahead.append(job.seconds)
+        return told
+
+    # For the trainer
+
+    def queued(self) -> list[Job]:
+        """Those who wait, the next first."""
+        return self.table.jobs("WHERE wanted = 'queued' ORDER BY place")
+
+    def going(self) -> list[Job]:
+        """Those that were started and whose end was not noticed yet."""
+        return self.table.jobs("WHERE wanted IN ('going', 'stop') ORDER BY place")
+
+    def begun(self, id: str) -> None:
+        """A queued run has its process."""
+        sql = "UPDATE jobs SET wanted = 'going', attempts = attempts + 1 WHERE id = ? AND wanted = 'queued'"
+        self.table.ask(sql, id)
+
+    def ended(self, id: str, cause: str) -> None:
+        """The process of a run is gone; *cause* for a person, "" if there is nothing to say."""
+        wanted = "CASE wanted WHEN 'stop' THEN 'stopped' ELSE 'ended' END"
+        sql = f"UPDATE jobs SET wanted = {wanted}, cause = ? WHERE id = ? AND wanted IN ('going', 'stop')"
+        self.table.ask(sql, cause, id)
+
+    def room(self) -> None:
+        """Raise ExplorerError if the disk is too full for a run."""
+        with self.table.told():
+            free = shutil.disk_usage(self.folder).free
+        if free < self.reserve:
+            raise ExplorerError(
+                f"{free / 1e9:,.2f} GB are free on this disk; a run wants {self.reserve / 1e9:,.2f} GB. "
+                "Make room (deleted runs can be erased), then start it again."
+            )
+
+
+def held(text: str) -> str:
+    """As the table can hold it: without lone surrogates, and no longer than a key can be."""
+    return text[:200].encode("utf-8", "replace").decode()

@@ -1,0 +1,95 @@
+"""Locks: whether a process is at a file; the system lets go of a lock when its process dies, however it dies."""
+
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+try:
+    import fcntl
+except ImportError:  # a system without flock: the process that the file names is looked for
+    fcntl = None  # type: ignore[assignment]
+
+
+def hold(path: Path, wait_s: float = 1.0) -> IO[str] | None:
+    """The file at *path*, made if need be, locked until it is closed, also by a child that inherits it; have it `name`
+    its process. None if another process has held it for *wait_s*: `held` has it for a moment too."""
+    until = time.monotonic() + wait_s
+    opened = path.open("a+", encoding="utf-8")
+    while not take(opened):
+        if time.monotonic() > until:
+            opened.close()
+            return None
+        time.sleep(0.01)
+    return opened
+
+
+def take(opened: IO[str]) -> bool:
+    if fcntl is None:
+        return not alive(*named(opened))
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def held(path: Path) -> bool:
+    """Whether a process holds the lock of the file at *path*. It is tried and let go of at once."""
+    try:
+        with path.open(encoding="utf-8") as opened:
+            return not take(opened)
+    except FileNotFoundError:
+        return False
+
+
+def name(opened: IO[str], pid: int) -> None:
+    """Have the locked file name the process *pid*."""
+    opened.seek(0)
+    opened.truncate()
+    opened.write(f"{pid} {born(pid)}")
+    opened.flush()
+
+
+def holder(path: Path) -> int:
+    """The pid of the process that the file names, 0 if that process is not there any more."""
+    try:
+        with path.open(encoding="utf-8") as opened:
+            pid, when = named(opened)
+    except FileNotFoundError:
+        return 0
+    return pid if alive(pid, when) else 0
+
+
+def named(opened: IO[str]) -> tuple[int, str]:
+    """(pid, when it began) as a file says, (0, "") if it does not."""
+    opened.seek(0)
+    pid, _, when = opened.read(200).partition(" ")
+    return (int(pid), when) if pid.isdecimal() else (0, "")
+
+
+def alive(pid: int, when: str) -> bool:
+    """Whether the process *pid* is the one that began then: pids are used again."""
+    return pid > 0 and bool(when) and born(pid) == when
+
+
+def born(pid: int) -> str:
+    """When the process began, as its system says it; "" if there is none, or only its remains."""
+    try:
+        state, *rest = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except OSError:
+        return "" if Path("/proc/self/stat").exists() else listed(pid)
+    boot = ""
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("utf-8").strip()
+    return "" if state in "ZX" else f"{boot}/{rest[18]}"
+
+
+def listed(pid: int) -> str:
+    """The same where there is no /proc."""
+    try:
+        found = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, timeout=5)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return found.stdout.strip()

@@ -1,0 +1,230 @@
+"""Runs as their folders show them: what was asked, how far it is, whether a process is at it. Nothing is written."""
+
+import json
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bertexplorer.store import locks
+from bertexplorer.training.commit import committed
+from bertexplorer.training.events import Event
+
+LAST = ("finished", "stopped", "failed")  # last words of a run
+ACTIVE = ("starting", "running", "stopping")
+TAIL = 16_384  # bytes at the end of a growing file that are looked at
+MAX_NAME = 80
+SAVED = re.compile(r"run:([0-9a-f]{32})(?:@(\d{1,12}))?")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a person wants of a run: a row of the table of jobs."""
+
+    id: str
+    name: str = ""
+    owner: str = ""
+    created: float = 0.0  # unix seconds
+    wanted: str = ""  # queued, going, stop, ended, stopped, deleted; "": a run that was never queued
+    version: int = 1  # of the name
+    group: str = ""  # shared by the seeds of one run
+    seconds: float = 0.0  # that it was estimated to take; 0: not known
+    attempts: int = 0  # times it was started
+    since: int = 0  # bytes of events.jsonl that are from before it was queued last
+    cause: str = ""  # why its process ended, where the run itself could not say
+
+
+@dataclass(frozen=True)
+class Run(Job):
+    """A job, and how its folder stands. *state*: queued, starting, running, stopping, stopped, finished, failed,
+    interrupted (its process is gone without a last word) or deleted."""
+
+    folder: Path = Path()
+    spec: dict[str, Any] | None = None  # None: spec.json cannot be read
+    state: str = ""
+    progress: float = 0.0  # 0 to 1
+    step: int = 0
+    seconds_left: float | None = None
+    message: str = ""  # for people
+
+    @property
+    def task(self) -> str:
+        return str((self.spec or {}).get("task", ""))
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A checkpoint of a run for the picker: run:ID is the best one, run:ID@STEP a snapshot along the way."""
+
+    name: str
+    label: str
+    folder: Path
+
+
+def alive(folder: Path) -> bool:
+    """Whether a process trains the run, or has just been started to. It is looked for at RUN/process first, which only
+    the server takes, so that no trainer finds its RUN/lock taken by this question."""
+    return locks.held(folder / "process") or locks.held(folder / "lock")
+
+
+def events(folder: Path, since: int = 0) -> tuple[list[Event], int]:
+    """The events written from byte *since* on, and where the next call is to begin. A last line that is still being
+    written is left for then; a torn one is passed over. Lay them onto those had before with `joined`."""
+    try:
+        with (folder / "events.jsonl").open("rb") as opened:
+            opened.seek(since)
+            block = opened.read()
+    except FileNotFoundError:
+        return [], since
+    whole = block[: block.rfind(b"\n") + 1]
+    return [event for line in whole.splitlines() if (event := parsed(line))], since + len(whole)
+
+
+def joined(before: Sequence[Event], new: Sequence[Event]) -> list[Event]:
+    """Events as if the run had never been cut off: of steps that were done twice the second stand
+    (training.events.read says the same of a whole file)."""
+    found = list(before)
+    for event in new:
+        if event["event"] == "resumed":
+            found = [e for e in found if e["step"] <= event["step"]]
+        found.append(event)
+    return found
+
+
+def parsed(line: bytes) -> Event | None:
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    whole = isinstance(event, dict) and isinstance(event.get("event"), str) and isinstance(event.get("step"), int)
+    return event if whole else None
+
+
+def read(folder: Path, job: Job | None = None) -> Run:
+    """How the run in *folder* stands now."""
+    job = job or Job(folder.name)
+    live = alive(folder)  # asked first: a process says its last word before it lets go of its lock
+    found = recent(folder, 0)
+    fresh = recent(folder, job.since) if job.since else found
+    progress, left = pace(found)
+    state = state_of(folder, job, live, fresh)
+    return Run(
+        **asdict(job),
+        folder=folder,
+        spec=spec(folder),
+        state=state,
+        progress=1.0 if state == "finished" else progress,
+        step=found[-1]["step"] if found else 0,
+        seconds_left=left if state == "running" else None,
+        message=message(job, state, fresh),
+    )
+
+
+def recent(folder: Path, since: int) -> list[Event]:
+    """The events at the end of the file that are not older than byte *since*."""
+    path = folder / "events.jsonl"
+    size = path.stat().st_size if path.is_file() else 0
+    begin = max(since, size - TAIL)
+    found = events(folder, begin)[0]  # half a line at the start is passed over
+    return joined([], found if found or begin <= since else events(folder, since)[0])
+
+
+def state_of(folder: Path, job: Job, live: bool, found: Sequence[Event]) -> str:
+    if job.wanted == "deleted":
+        return "deleted"
+    word = found[-1]["event"] if found else ""
+    if live:
+        if job.wanted == "stop" or (folder / "stop").exists():
+            return "stopping"
+        return "running" if word and word not in LAST else "starting"
+    if job.wanted == "queued":
+        return "queued"
+    if word in LAST:
+        return word
+    if job.wanted in ("stop", "stopped"):
+        return "stopped"
+    return "interrupted" if job.wanted or word else "queued"
+
+
+def pace(found: Sequence[Event]) -> tuple[float, float | None]:
+    """(share that is done, seconds left at the pace of late), from events that tell their share."""
+    begun = max((i for i, e in enumerate(found) if e["event"] in ("begun", "resumed")), default=0)
+    told = [(e["time"], e["share"]) for e in found if number(e.get("share")) and number(e.get("time"))]
+    fresh = [(e["time"], e["share"]) for e in found[begun:] if number(e.get("share")) and number(e.get("time"))]
+    share = min(1.0, max(0.0, told[-1][1])) if told else 0.0
+    if len(fresh) < 2 or (won := fresh[-1][1] - fresh[0][1]) <= 0 or (spent := fresh[-1][0] - fresh[0][0]) <= 0:
+        return share, None
+    return share, spent / won * (1 - share)
+
+
+def number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+
+
+def message(job: Job, state: str, found: Sequence[Event]) -> str:
+    if state == "failed":
+        return scrub(str(found[-1].get("error", "")), 500) or "It ended with an error that it did not name."
+    if state == "interrupted":
+        return (job.cause or "Its process is gone without a last word.") + " Resume goes on from its last commit."
+    return job.cause if state in ("stopped", "queued") else ""
+
+
+def spec(folder: Path) -> dict[str, Any] | None:
+    with suppress(OSError, ValueError, RecursionError):
+        found = json.loads((folder / "spec.json").read_text("utf-8"))
+        return found if isinstance(found, dict) else None
+    return None
+
+
+def last_words(folder: Path) -> str:
+    """The end of what the process said on stdout and stderr: three lines at most, those of a traceback left out."""
+    try:
+        with (folder / "output.txt").open("rb") as opened:
+            size = opened.seek(0, 2)
+            opened.seek(max(0, size - TAIL))
+            lines = opened.read().decode("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        return ""
+    said = [line for line in lines if line.strip() and line[0] not in " \t" and not line.startswith("Traceback (")]
+    return scrub(" / ".join(line[-300:] for line in said[-3:]), 600)
+
+
+def scrub(text: str, most: int = MAX_NAME) -> str:
+    """One line of at most *most* characters, all of which can be seen."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text[: 10 * most]).split())[:most]
+
+
+def left(run: Run) -> float:
+    """Seconds that a run will take yet, 0 if no one knows."""
+    return run.seconds_left if run.seconds_left is not None else run.seconds * (1 - run.progress)
+
+
+def ordinal(n: int) -> str:
+    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n:,}{ending}"
+
+
+def duration(seconds: float) -> str:
+    """As one says it: about 4 min."""
+    if seconds < 60:
+        return "less than a minute"
+    return f"about {seconds / 60:.0f} min" if seconds < 5_400 else f"about {seconds / 3600:.0f} h"
+
+
+def checkpoints(run: Run) -> list[Saved]:
+    """What can be looked into: the best checkpoint first, then the snapshots by their step."""
+    title = run.name or f"run {run.id[:8]}"
+    found = [Saved(f"run:{run.id}", f"{title}, best", best) for best in committed(run.folder / "best")[-1:]]
+    along = {int(p.name[5:]): p for p in committed(run.folder / "snapshots") if re.fullmatch(r"step-\d{1,12}", p.name)}
+    return found + [Saved(f"run:{run.id}@{n}", f"{title}, step {n:,}", along[n]) for n in sorted(along)]
+
+
+def find(root: Path, name: str) -> Path | None:
+    """The folder of the checkpoint run:ID or run:ID@STEP among the runs in *root*; None if it is no such name, or not
+    there."""
+    if not (asked := SAVED.fullmatch(name)):
+        return None
+    held = checkpoints(Run(asked[1], folder=root / asked[1]))
+    return next((saved.folder for saved in held if saved.name == name), None)

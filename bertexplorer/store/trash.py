@@ -1,0 +1,55 @@
+"""Trash: deleted runs are moved aside and kept for a week, whatever the clock is set to."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from bertexplorer.store.table import Table
+from bertexplorer.training.commit import flush
+
+KEPT_S = 7 * 86_400 + 7_200  # two hours more than a week, for a clock that is set
+ID = re.compile(r"[0-9a-f]{32}")
+
+
+class Trash:
+    """FOLDER/.trash beside the runs of a table."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.folder = table.folder / ".trash"
+
+    def take_unaccepted(self) -> None:
+        """Folders that a crash left before they had a row; not those that were trained, should the table be lost."""
+        known = {id for (id,) in self.table.ask("SELECT id FROM jobs")}
+        for path in [path for path in self.table.folder.iterdir() if ID.fullmatch(path.name)]:
+            if path.name not in known and not (path / "events.jsonl").exists():
+                self.move(path, self.folder / path.name)
+
+    def tidy(self) -> None:
+        """Move deleted runs aside, and remove for good those deleted over a week ago by their row and their folder."""
+        now = self.table.now()
+        deleted = dict(self.table.ask("SELECT id, deleted FROM jobs WHERE wanted = 'deleted'"))
+        for id in deleted:
+            if (self.table.folder / id).is_dir():
+                self.move(self.table.folder / id, self.folder / id)
+        with self.table.told():
+            for path in list(self.folder.iterdir()) if self.folder.is_dir() else []:
+                if now - max(deleted.get(path.name, 0.0), path.stat().st_mtime) > KEPT_S:
+                    self.remove(path)
+
+    def remove(self, folder: Path) -> None:
+        """A run of the trash and its row, the folder first."""
+        with self.table.told():
+            if folder.exists():
+                shutil.rmtree(folder)
+        self.table.ask("DELETE FROM jobs WHERE id = ? AND wanted = 'deleted'", folder.name)
+
+    def move(self, source: Path, target: Path) -> None:
+        """Into the trash or out of it; the folder counts as changed now."""
+        with self.table.told():
+            target.parent.mkdir(exist_ok=True)
+            source.replace(target)
+            os.utime(target)
+            for folder in (source.parent, target.parent):
+                flush(folder)

@@ -1,0 +1,26 @@
+"""What goes wrong while a run learns, in words; and how much memory it holds."""
+
+import resource
+import sys
+from collections.abc import Iterator
+from math import isfinite
+
+from bertexplorer.training.events import Event
+from bertexplorer.training.task import Evaluation
+
+
+def alarms(found: Evaluation) -> Iterator[Event]:
+    """What an evaluation shows to be wrong, in words."""
+    if not isfinite(found.metrics.get("loss", 0.0)):
+        yield {"event": "warning", "text": "the loss is no number: lower the learning rate"}
+    if found.confusion:
+        said = [sum(column) for column in zip(*found.confusion.counts, strict=True)]
+        if sum(n > 0 for n in said) == 1 and sum(sum(line) > 0 for line in found.confusion.counts) > 1:
+            only = found.confusion.labels[max(range(len(said)), key=said.__getitem__)]
+            yield {"event": "warning", "text": f"every answer is “{only}”: nothing is told apart yet"}
+
+
+def memory_mb() -> float:
+    """The most that this process has held."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1e6 if sys.platform == "darwin" else 1e3)

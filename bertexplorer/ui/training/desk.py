@@ -1,0 +1,181 @@
+"""Desk: what happens when a person brings rows, looks at them, starts a run and watches it. Knows no gradio."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import ASSETS, Settings
+from bertexplorer.store import runs
+from bertexplorer.store.jobs import Jobs
+from bertexplorer.store.library import Library
+from bertexplorer.store.runs import Run
+from bertexplorer.store.trainer import Trainer
+from bertexplorer.training.commit import committed
+from bertexplorer.training.data.read import read
+from bertexplorer.training.data.rows import Table
+from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning.preflight import Preflight, preflight
+from bertexplorer.training.finetuning.spec import Spec
+
+BUILT_IN = ASSETS / "data"
+TRIAL_S = 180.0  # after which a trial is given up
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a person has set up. *file* "": the built-in rows of the task."""
+
+    task: str
+    checkpoint: str
+    file: str = ""
+    dev: str = ""
+    name: str = ""
+    mapping: Mapping[str, str] = field(default_factory=dict)  # empty: guessed
+    values: Mapping[str, Any] = field(default_factory=dict)  # settings of the task and of Tuning
+    skip: bool = True  # rows that cannot be used; else they stop the run
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What would be learnt, before Start."""
+
+    spec: Spec
+    table: Table
+    found: Preflight
+    seconds: float = 0.0  # that it would take; 0: not measured
+    memory_mb: float = 0.0
+    steps: int = 0
+
+
+@dataclass(frozen=True)
+class Detail:
+    """One run as it stands."""
+
+    run: Run
+    events: list[dict[str, Any]]
+    about: dict[str, Any] | None  # task.json of the best checkpoint
+    best: Path | None
+
+
+class Desk:
+    """Holds the jobs of this server. *owner*: whose runs they are."""
+
+    def __init__(self, library: Library, settings: Settings) -> None:
+        self.library, self.settings = library, settings
+        self.jobs = Jobs(settings.data_dir / "runs")
+        self.trainer = Trainer(self.jobs)
+
+    def close(self) -> None:
+        self.trainer.close()
+        self.jobs.close()
+
+    def look(self, wish: Wish) -> Looked:
+        """The rows as they are understood. Raises ExplorerError as reading them and checking the settings do."""
+        start = self.library.find(wish.checkpoint)
+        if start is None:
+            raise ExplorerError(f"{wish.checkpoint} is not on this disk. Open it on the page “Explore” first.")
+        spec = specs.make(wish.task, wish.checkpoint, str(start), wish.values, name=wish.name)
+        table, dev = self.rows(wish.task, wish.file), self.rows(wish.task, wish.dev) if wish.dev else None
+        mapping = {name: column for name, column in wish.mapping.items() if column} or None
+        tokenizer = self.library.get(wish.checkpoint).tokenizer
+        found = preflight(
+            spec.module,
+            table,
+            dev,
+            mapping=mapping,
+            options=spec.task_options,
+            seed=spec.tuning.seed,
+            tokenizer=tokenizer,
+            max_tokens=spec.tuning.max_tokens,
+        )
+        data: dict[str, Any] = {
+            "file": Path(wish.file).name or "built-in rows",
+            "told": found.told,
+            "mapping": found.mapping,
+        }
+        data |= {"skipped": len(found.problems), "train": len(found.train), "dev": len(found.dev)}
+        whole = specs.make(wish.task, wish.checkpoint, str(start), wish.values, name=wish.name, data=data)
+        return Looked(whole, table, found)
+
+    def rows(self, task: str, file: str) -> Table:
+        """The table of an uploaded *file*, or of the task's built-in rows."""
+        if file:
+            path = Path(file)
+        else:
+            held = sorted(BUILT_IN.glob(f"{task}.*"))
+            if not held:
+                raise ExplorerError("There are no built-in rows for this task. Upload a file.")
+            path = held[0]
+        try:
+            return read(path.read_bytes(), path.name)
+        except OSError as error:
+            raise ExplorerError(f"{path.name} cannot be read: {error.strerror}. Upload it again.") from error
+
+    def timed(self, looked: Looked) -> Looked:
+        """The same after three real steps, in a process of their own."""
+        with tempfile.TemporaryDirectory(dir=self.jobs.folder) as place:
+            folder = Path(place) / "trial"
+            specs.begin(folder, looked.spec, looked.found.train, looked.found.dev)
+            command = [sys.executable, "-m", "bertexplorer", "train", str(folder), "--trial"]
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=TRIAL_S, check=False)
+            except subprocess.TimeoutExpired as error:
+                raise ExplorerError(
+                    f"Three steps took longer than {TRIAL_S:.0f} s. Choose a smaller checkpoint or shorter texts."
+                ) from error
+        if done.returncode:
+            words = done.stderr.strip().splitlines()[-1:] or ["it ended without a word"]
+            raise ExplorerError(f"The first steps failed: {words[0].removeprefix('bertexplorer: ')}")
+        told = json.loads(done.stdout.strip().splitlines()[-1])
+        return Looked(looked.spec, looked.table, looked.found, told["seconds"], told["memory_mb"], int(told["steps"]))
+
+    def start(self, wish: Wish, owner: str, key: str = "", seconds: float = 0.0) -> Run:
+        """Queue the run. The same *key* gives the same run, however often the button is pressed."""
+        looked = self.look(wish)
+        if looked.found.stops:
+            raise ExplorerError(" ".join(looked.found.stops))
+        if looked.found.problems and not wish.skip:
+            raise ExplorerError(
+                f"{len(looked.found.problems):,} rows cannot be used. Mend them, or choose to skip them."
+            )
+
+        def fill(folder: Path) -> None:
+            specs.begin(folder / "made", looked.spec, looked.found.train, looked.found.dev)
+            (folder / "made" / "data").rename(folder / "data")
+            (folder / "made" / "spec.json").unlink()
+            (folder / "made").rmdir()
+
+        plain = {"format": specs.FORMAT, "kind": "finetuning", **asdict(looked.spec)}
+        title = wish.name or f"{looked.spec.module.TITLE}, {wish.checkpoint}"
+        return self.jobs.accept(owner, title, plain, fill=fill, key=key or secrets.token_hex(16), seconds=seconds)
+
+    def detail(self, id: str, owner: str) -> Detail:
+        run = self.jobs.run(id, owner)
+        found, _ = runs.events(run.folder)
+        kept = committed(run.folder / "best")
+        about = json.loads((kept[-1] / "task.json").read_text("utf-8")) if kept else None
+        return Detail(run, runs.joined([], found), about, kept[-1] if kept else None)
+
+    def predictions(self, detail: Detail) -> list[dict[str, Any]]:
+        """The rows tried on, as the best checkpoint answered them."""
+        if detail.best is None:
+            return []
+        lines = (detail.best / "predictions.jsonl").read_text("utf-8").splitlines()
+        return [json.loads(line) for line in lines]
+
+    def answer(self, detail: Detail, given: Mapping[str, str]) -> dict[str, Any]:
+        """The playground: what the best checkpoint says of a new row."""
+        from bertexplorer.training.finetuning.kept import opened
+
+        if detail.best is None:
+            raise ExplorerError("This run has kept no checkpoint yet. Wait until it was tried once.")
+        return opened(detail.best).predict([dict(given)])[0]

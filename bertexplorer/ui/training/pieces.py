@@ -1,0 +1,149 @@
+"""The HTML of the training page; everything from outside is escaped here."""
+
+import time
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from bertexplorer.store.runs import ACTIVE, Run, duration
+from bertexplorer.training.task import Column
+from bertexplorer.ui.training.desk import Detail, Looked
+
+HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
+<p>Let a checkpoint learn from your rows. Watch it, try it, look inside it.</p></header>"""
+SHOWN = 5  # rows of the preview
+NAMED = 5  # rows that cannot be used, by line
+WORST = 50
+
+
+def looked(found: Looked) -> str:
+    """What a run would learn from: rows as understood, labels, what is wrong."""
+    preflight = found.found
+    rows = [{"line": row.line, **row.cells} for row in preflight.train[:SHOWN]]
+    parts = [f'<p class="told">{escape(preflight.told)}</p>', table(rows)]
+    counts = f"{len(preflight.train):,} rows to learn from, {len(preflight.dev):,} to try on"
+    if preflight.labels:
+        names = list(preflight.labels.items())
+        counts += ": " + ", ".join(f"{name} {count:,}" for name, count in names[:12]) + (", …" if names[12:] else "")
+    parts.append(f"<p>{escape(counts)}.</p>")
+    if preflight.problems:
+        named = "".join(
+            f"<li>{escape(found.table.unit)} {p.line:,}: {escape(p.what)}</li>" for p in preflight.problems[:NAMED]
+        )
+        more = len(preflight.problems) - NAMED
+        named += f"<li>and {more:,} more</li>" if more > 0 else ""
+        parts.append(
+            f'<div class="problems"><p>{len(preflight.problems):,} rows cannot be used:</p><ul>{named}</ul></div>'
+        )
+    for finding in preflight.findings:
+        kind = "error" if finding.stops else "busy"
+        parts.append(f'<p class="message {kind}">{escape(finding.what)}</p>')
+    if found.seconds:
+        took = f"{found.steps:,} steps take {duration(found.seconds)} and {found.memory_mb:,.0f} MB"
+        told = f"Three steps were timed: {took}."
+        parts.append(f'<p class="estimate" role="status">{escape(told)}</p>')
+    return "".join(parts)
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as a table that scrolls by itself."""
+    if not rows:
+        return ""
+    head = "".join(f"<th>{escape(str(key).replace('_', ' '))}</th>" for key in rows[0])
+    body = "".join(
+        "<tr>" + "".join(f'<td dir="auto">{escape(brief(value))}</td>' for value in row.values()) + "</tr>"
+        for row in rows
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def brief(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}".replace("-", "−")
+    text = value if isinstance(value, str) else str(value)
+    return text if len(text) <= 240 else text[:239] + "…"
+
+
+def listed(runs: Sequence[Run], chosen: str) -> str:
+    """Every run, the newest first, each to press."""
+    if not runs:
+        return '<p class="note">No run yet. Press Start, and it appears here.</p>'
+    lines = []
+    for run in runs:
+        bar = f'<span class="bar" style="--done:{100 * run.progress:.0f}%"></span>' if run.state in ACTIVE else ""
+        when = time.strftime("%d %b %H:%M", time.localtime(run.created))
+        mark = " chosen" * (run.id == chosen)
+        lines.append(
+            f'<li><button type="button" class="run{mark}" data-run="{escape(run.id, quote=True)}">'
+            f'<b dir="auto">{escape(run.name)}</b><span class="state {run.state}">{escape(state(run))}</span>'
+            f"<time>{when}</time>{bar}</button></li>"
+        )
+    return f'<ul class="runs">{"".join(lines)}</ul>'
+
+
+def state(run: Run) -> str:
+    """How a run stands, and what there is to say of it."""
+    left = f", {duration(run.seconds_left)} left" if run.state == "running" and run.seconds_left else ""
+    share = f" {100 * run.progress:.0f} %" if run.state == "running" else ""
+    return f"{run.state}{share}{left}" + (f": {run.message}" if run.message and run.message != run.state else "")
+
+
+def headline(detail: Detail) -> str:
+    """The name of the chosen run, how it stands, what was warned of."""
+    run = detail.run
+    warned = list(dict.fromkeys(e["text"] for e in detail.events if e["event"] == "warning"))
+    notes = "".join(f'<p class="message busy">{escape(text)}</p>' for text in warned[-3:])
+    opens = ""
+    if detail.best is not None:
+        link = f"./?text=The+film+was+a+joy.&amp;view=attention&amp;checkpoint=run:{run.id}"
+        opens = f'<p><a class="open" href="{link}">Open in Explore</a></p>'
+    stands = f'<p class="state {run.state}" role="status">{escape(state(run))}</p>'
+    return f'<h2 dir="auto">{escape(run.name)}</h2>{stands}{notes}{opens}'
+
+
+def results(detail: Detail, words: Mapping[str, str]) -> str:
+    """The metrics of the best checkpoint and its tables."""
+    if detail.about is None:
+        return ""
+    metrics = [{"metric": words.get(key, key), "value": value} for key, value in detail.about["metrics"].items()]
+    parts = [f"<h3>Best, at step {detail.about['step']:,}</h3>", table(metrics)]
+    for title, rows in detail.about["tables"].items():
+        parts.append(f"<details><summary>{escape(title)}</summary>{table(rows[:200])}</details>")
+    spec = detail.run.spec or {}
+    parts.append(f"<details><summary>The same as a command</summary><pre>{escape(command(spec))}</pre></details>")
+    return "".join(parts)
+
+
+def command(spec: Mapping[str, Any]) -> str:
+    """What starts such a run without the page."""
+    tuning = " ".join(f"--{key.replace('_', '-')} {value}" for key, value in spec.get("tuning", {}).items())
+    options = " ".join(f"{key}={value}" for key, value in spec.get("options", {}).items())
+    mapping = " ".join(f"{key}={value!r}" for key, value in spec.get("data", {}).get("mapping", {}).items())
+    return (
+        f"python -m bertexplorer train --task {spec.get('task')} --checkpoint {spec.get('checkpoint')} "
+        f"--data FILE --map {mapping} --set {options} {tuning}"
+    )
+
+
+def rows(predictions: Sequence[Mapping[str, Any]], title: str) -> str:
+    """Rows tried on, those first that were most wrong."""
+    worst = sorted(predictions, key=lambda row: -(row.get("loss") or 0.0))[:WORST]
+    return f"<h3>{escape(title)}</h3>{table(worst)}" if worst else ""
+
+
+def answered(answer: Mapping[str, Any]) -> str:
+    """What the playground says."""
+    lines = answer.get("labels")
+    if not isinstance(lines, list):
+        return table([{key: value for key, value in answer.items()}])
+    bars = ""
+    for line in lines[:10]:
+        share = f"{100 * line['probability']:.1f}"
+        name = f'<b dir="auto">{escape(str(line["label"]))}</b>'
+        bars += f'<li><span class="share" style="--p:{share}%"></span>{name}<span>{share} %</span></li>'
+    return f'<ul class="shares">{bars}</ul>'
+
+
+def inputs(columns: Sequence[Column]) -> list[Column]:
+    """The columns that a person types in the playground."""
+    return [column for column in columns if column.kind == "text"]

@@ -1,0 +1,29 @@
+"""What the tests of runs share: waiting with an end, and processes that are cleared away."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from bertexplorer.store import locks
+
+COMMAND = (sys.executable, "-m", "tests.store.fake_trainer")
+
+
+def until(true: Callable[[], object], seconds: float = 15.0) -> None:
+    """Wait for it, at most so long."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.02)
+
+
+def clear(folder: Path) -> None:
+    """End what still works below *folder*."""
+    for path in folder.rglob("process"):
+        if (pid := locks.holder(path)) and pid != os.getpid():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,272 @@
+"""The table of jobs: what is accepted stays, whoever clicks, however often, whatever the clock says."""
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store import jobs as jobs_module
+from bertexplorer.store import locks
+from bertexplorer.store import table as table_module
+from bertexplorer.store import trash as trash_module
+from bertexplorer.store.jobs import Jobs
+from bertexplorer.store.runs import duration, ordinal
+from tests.store.test_runs import tell
+
+SPEC = {"task": "fake", "steps": 3}
+EVIL = "../../x</script><img src=x onerror=1>'; DROP TABLE jobs; --\ud800\0"
+DAY = 86_400
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Iterator[Jobs]:
+    made = Jobs(tmp_path / "runs", reserve=0)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Sets the clock of the table, and of folders, so many seconds ahead."""
+    real = time.time
+
+    def ahead(seconds: float) -> None:
+        now = lambda: real() + seconds  # noqa: E731
+        monkeypatch.setattr(table_module.time, "time", now)
+        monkeypatch.setattr(trash_module.os, "utime", lambda path: utime(path, (now(), now())))
+
+    utime = trash_module.os.utime
+    return ahead
+
+
+def states(jobs: Jobs, owner: str | None = None) -> dict[str, str]:
+    return {run.name: run.state for run in jobs.runs(owner)}
+
+
+def test_what_is_accepted_is_on_the_disk(jobs: Jobs) -> None:
+    def fill(folder: Path) -> None:
+        (folder / "data").mkdir()
+        (folder / "data" / "train.jsonl").write_text("{}")
+
+    run = jobs.accept("ann", "Reviews", SPEC, fill=fill, seconds=90, group="g")
+    assert (run.name, run.owner, run.state, run.task, run.group) == ("Reviews", "ann", "queued", "fake", "g")
+    assert run.spec == SPEC and run.folder.parent == jobs.folder and run.message == "1st in line"
+    assert (run.folder / "data" / "train.jsonl").read_text() == "{}"
+    jobs.close()
+    again = Jobs(jobs.folder, reserve=0)
+    assert [r.id for r in again.runs("ann")] == [run.id]
+    assert again.table.ask("PRAGMA journal_mode") == [("delete",)] and again.table.ask("PRAGMA synchronous") == [(2,)]
+    again.close()
+
+
+def test_the_folder_is_flushed_before_the_row_is_written(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    ask = jobs.table.ask
+
+    def asked(sql: str, *values: object) -> list[object]:
+        order.extend(["row"] if sql.startswith("INSERT") else [])
+        return ask(sql, *values)
+
+    monkeypatch.setattr(jobs_module, "flush", lambda path: order.append(path.name))
+    monkeypatch.setattr(jobs.table, "ask", asked)
+    run = jobs.accept("ann", "a", SPEC)
+    assert order == ["spec.json", run.id, "runs", "row"]
+
+
+def test_five_clicks_are_one_run(jobs: Jobs) -> None:
+    gate = threading.Barrier(5)
+
+    def click(_: int) -> str:
+        gate.wait()
+        return jobs.accept("ann", "Reviews", SPEC, key="one form").id
+
+    with ThreadPoolExecutor(5) as pool:
+        assert len(set(pool.map(click, range(5)))) == 1
+    assert len(jobs.runs()) == len(list(jobs.folder.glob("?" * 32))) == 1
+    assert jobs.accept("ben", "Reviews", SPEC, key="one form").id != jobs.runs("ann")[0].id
+    assert jobs.accept("ann", "Reviews", SPEC).id != jobs.accept("ann", "Reviews", SPEC).id, "no key: no limit"
+
+
+def test_two_at_once_stand_in_line_in_turn(jobs: Jobs) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda who: jobs.accept(who, who, SPEC, seconds=240), ("ann", "ben")))
+    first, second = sorted((jobs.run(run.id, None) for run in both), key=lambda run: run.message)
+    assert (first.message, second.message) == ("1st in line", "2nd in line, about 4 min")
+    third = jobs.accept("ann", "third", SPEC)
+    assert third.message == "3rd in line, about 8 min"
+    assert jobs.accept("ann", "fourth", SPEC).message == "4th in line", "one of unknown length is ahead"
+    jobs.stop(first.id, None)
+    assert jobs.run(second.id, None).message == "1st in line"
+    assert jobs.resume(first.id, None).message == "4th in line", "at the end of the line, as it left it"
+    jobs.begun(second.id)
+    held = locks.hold(second.folder / "process")
+    tell(second.folder, {"event": "steps", "time": 1.0, "step": 1, "share": 0.75})
+    assert held and jobs.run(third.id, None).message == "1st in line, about 1 min"
+    held.close()
+
+
+def test_words_for_places_and_times() -> None:
+    assert " ".join(map(ordinal, (1, 2, 3, 4, 11, 12, 13, 21, 1112))) == "1st 2nd 3rd 4th 11th 12th 13th 21st 1,112th"
+    told = ["less than a minute", "about 1 min", "about 60 min", "about 2 h"]
+    assert [duration(seconds) for seconds in (5, 60, 3600, 9000)] == told
+
+
+def test_names_are_data(jobs: Jobs) -> None:
+    run = jobs.accept(EVIL, EVIL, SPEC, key=EVIL, group=EVIL)
+    assert run.folder.parent == jobs.folder and run.name.startswith("../../x</script>") and run.name.isprintable()
+    assert [r.id for r in jobs.runs(EVIL)] == [run.id] and jobs.runs("*") == [] == jobs.runs("")
+    assert len(jobs.accept("ann", "x" * 999, SPEC).name) == 80
+    assert jobs.accept("ann", " \n\u200b", SPEC).name.startswith("Run ")
+    for id in (EVIL, "", "*", run.id.upper(), "x" * 10**6, "../" + run.id):
+        with pytest.raises(ExplorerError, match="There is no run"):
+            jobs.run(id, None)
+
+
+def test_of_anothers_run_nothing_is_seen_or_done(jobs: Jobs) -> None:
+    run = jobs.accept("ann", "Reviews", SPEC)
+    assert jobs.runs("ben") == []
+    for act in (jobs.run, jobs.stop, jobs.resume, jobs.delete, jobs.restore, jobs.erase, jobs.retry):
+        with pytest.raises(ExplorerError, match="There is no run"):
+            act(run.id, "ben")
+    with pytest.raises(ExplorerError, match="There is no run"):
+        jobs.rename(run.id, "ben", "mine", 1)
+    assert jobs.run(run.id, "ann").state == "queued"
+
+
+def test_of_two_who_rename_at_once_the_later_is_told(jobs: Jobs) -> None:
+    run = jobs.accept("ann", "Reviews", SPEC)
+    gate = threading.Barrier(6)
+
+    def rename(n: int) -> bool:
+        gate.wait()
+        try:
+            jobs.rename(run.id, "ann", f"name {n}", run.version)
+        except ExplorerError as error:
+            assert "was renamed to “name" in str(error)
+            return False
+        return True
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sum(pool.map(rename, range(6))) == 1
+    assert jobs.rename(run.id, "ann", "mine", jobs.run(run.id, "ann").version).name == "mine"
+    with pytest.raises(ExplorerError, match="name is empty"):
+        jobs.rename(run.id, "ann", " \x00 ", 3)
+
+
+def test_delete_rename_and_stop_at_once_leave_no_half(jobs: Jobs) -> None:
+    made = [jobs.accept("ann", f"{n}", SPEC) for n in range(4)]
+
+    def act(n: int) -> None:
+        run = made[n % 4]
+        try:
+            (jobs.delete if n % 3 else jobs.stop)(run.id, "ann")
+            jobs.rename(run.id, "ann", "new", jobs.run(run.id, "ann").version)
+        except ExplorerError as error:
+            assert "renamed" in str(error)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(act, range(24)))
+    there = {path.name for path in jobs.folder.glob("?" * 32)}
+    gone = {path.name for path in (jobs.folder / ".trash").iterdir()}
+    assert {run.id for run in jobs.runs()} == there and {run.id for run in jobs.runs(deleted=True)} == gone
+    assert len(there | gone) == 4 and not there & gone
+
+
+def test_deleted_runs_come_back_for_a_week(jobs: Jobs, clock: Callable[[float], None]) -> None:
+    kept, run = jobs.accept("ann", "kept", SPEC), jobs.accept("ann", "gone", SPEC, key="k")
+    tell(run.folder, {"event": "finished", "time": 1.0, "step": 3})
+    jobs.delete(run.id, "ann")
+    assert not run.folder.exists() and states(jobs) == {"kept": "queued"}
+    assert [(r.state, r.spec) for r in jobs.runs("ann", deleted=True)] == [("deleted", SPEC)]
+    assert jobs.accept("ann", "new", SPEC, key="k").id != run.id, "its key is free again"
+    assert jobs.restore(run.id, "ann").state == "finished"
+    jobs.delete(run.id, "ann")
+    clock(7 * DAY)
+    jobs.trash.tidy()
+    assert jobs.run(run.id, "ann").folder.is_dir()
+    clock(7 * DAY + 7_300)
+    jobs.trash.tidy()
+    assert jobs.runs(deleted=True) == [] and list((jobs.folder / ".trash").iterdir()) == []
+    assert jobs.run(kept.id, "ann").folder.is_dir()
+
+
+def test_a_clock_that_is_set_deletes_nothing_too_early(jobs: Jobs, clock: Callable[[float], None]) -> None:
+    clock(30 * DAY)
+    jobs.trash.tidy()
+    clock(0)
+    run = jobs.accept("ann", "a", SPEC)
+    jobs.delete(run.id, "ann")  # counted from the latest that was ever seen
+    for ahead in (-9 * DAY, 3600, 8 * DAY, 30 * DAY, 36 * DAY):
+        clock(ahead)
+        jobs.trash.tidy()
+        assert jobs.run(run.id, "ann").state == "deleted"
+    young = jobs.accept("ann", "b", SPEC)
+    clock(40 * DAY)
+    jobs.delete(young.id, "ann")
+    jobs.table.ask("UPDATE jobs SET deleted = 1")  # old by the row alone is not enough
+    jobs.trash.tidy()
+    assert {r.id for r in jobs.runs(deleted=True)} == {young.id}
+
+
+def test_erasing_makes_room_at_once(jobs: Jobs) -> None:
+    run = jobs.accept("ann", "a", SPEC)
+    with pytest.raises(ExplorerError, match="Delete it first"):
+        jobs.erase(run.id, "ann")
+    jobs.delete(run.id, "ann")
+    jobs.erase(run.id, "ann")
+    assert jobs.runs(deleted=True) == [] and not list((jobs.folder / ".trash").iterdir())
+
+
+def test_while_a_process_works_it_is_neither_deleted_nor_queued_twice(jobs: Jobs) -> None:
+    run = jobs.accept("ann", "a", SPEC)
+    held = locks.hold(run.folder / "process")
+    jobs.begun(run.id)
+    with pytest.raises(ExplorerError, match="a is starting. Stop it first"):
+        jobs.delete(run.id, "ann")
+    assert jobs.resume(run.id, "ann").state == "starting" and jobs.queued() == []
+    assert jobs.stop(run.id, "ann").state == "stopping" and (run.folder / "stop").exists()
+    with pytest.raises(ExplorerError, match="just being stopped"):
+        jobs.resume(run.id, "ann")
+    assert held
+    held.close()
+    jobs.ended(run.id, "")
+    assert jobs.run(run.id, "ann").state == "stopped" and jobs.resume(run.id, "ann").state == "queued"
+    tell(run.folder, {"event": "finished", "time": 1.0, "step": 3})
+    jobs.begun(run.id)
+    with pytest.raises(ExplorerError, match="is finished; there is nothing"):
+        jobs.resume(run.id, "ann")
+    again = jobs.retry(run.id, "ann", key="twice")
+    assert (again.id, again.name, again.spec) == (jobs.retry(run.id, "ann", key="twice").id, "a (again)", SPEC)
+    assert jobs.retry(again.id, "ann").name == "a (again)"
+
+
+def test_below_the_reserve_nothing_is_accepted(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = jobs.accept("ann", "a", SPEC)
+    jobs.stop(run.id, "ann")
+    jobs.reserve = 1_000_000_000
+    monkeypatch.setattr(jobs_module.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(9, 9, 400_000_000))
+    for act in (lambda: jobs.accept("ann", "b", SPEC), lambda: jobs.resume(run.id, "ann")):
+        with pytest.raises(ExplorerError, match=r"0\.40 GB are free on this disk; a run wants 1\.00 GB"):
+            act()
+    assert states(jobs) == {"a": "stopped"} and len(list(jobs.folder.glob("?" * 32))) == 1
+
+
+def test_what_cannot_be_written_is_not_accepted(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(folder: Path) -> None:
+        (folder / "part").write_text("x")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(ExplorerError, match="No space left on device"):
+        jobs.accept("ann", "a", SPEC, fill=full)
+    with pytest.raises(TypeError):
+        jobs.accept("ann", "a", {"odd": object()})
+    jobs.table.ask("PRAGMA max_page_count = 1")
+    with pytest.raises(ExplorerError, match="full"):
+        for n in range(99):
+            jobs.accept("ann", "x" * 80, SPEC, group="y" * 200, key=f"{n}" + "z" * 190)
+    assert {run.id for run in jobs.runs()} == {path.name for path in jobs.folder.glob("?" * 32)}
