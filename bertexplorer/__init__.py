@@ -68,7 +68,8 @@ analysis/layers.py            when the answer forms: every layer through the MLM
 analysis/words.py             words that a person names, scored in a blank
 analysis/receipt.py           a result as CSV, JSON and the Python that repeats it, and what exactly made it
 
-training/task.py              what a fine-tuning task is, and the learner that it makes
+training/task.py              what a fine-tuning task is; torch is not imported for it
+training/learner.py           a checkpoint with a task's head: trained by the loop, answers afterwards
 training/texts.py             texts -> ids -> padded tensors, and the pass over them while learning
 training/objective.py         what the loop trains: an objective over batches, the losses of its tasks
 training/loop.py              a generator of what happened, step by step; saving and stopping are up to who iterates
@@ -105,6 +106,8 @@ training/finetuning/kept.py    the best checkpoint with its task and card; snaps
 
 training/tasks/classification.py       one label for a text, or several
 training/tasks/pair_classification.py  one label for two texts
+
+training/learners/classification.py    the encoder with a classification head
 
 training/pretraining/command.py     begin, resume or lengthen a run; a signal ends it after a commit
 training/pretraining/run.py         a run is a folder: begun, gone on with, finished, told as events

@@ -81,6 +81,10 @@ class Library:
         while len(self.loaded) > 1 and sum(c.num_bytes for c in self.loaded.values()) > self.settings.memory_mb * 1e6:
             self.loaded.popitem(last=False)
 
+    def series(self, name: str) -> list[runs.Saved]:
+        """The checkpoints along the training that *name* is of, in its order; none where it is of no training."""
+        return runs.series(self.settings.data_dir / "runs", name)
+
     def find(self, name: str) -> Path | None:
         """The folder of *name*: bundled, in the models folder, or downloaded before; None if it must be fetched.
 

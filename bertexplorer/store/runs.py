@@ -214,17 +214,23 @@ def duration(seconds: float) -> str:
 
 
 def checkpoints(run: Run) -> list[Saved]:
-    """What can be looked into: the best checkpoint first, then the snapshots by their step."""
-    title = run.name or f"run {run.id[:8]}"
-    found = [Saved(f"run:{run.id}", f"{title}, best", best) for best in committed(run.folder / "best")[-1:]]
+    """What can be looked into: where the run started from (run:ID@0), the snapshots by their step, the best."""
+    title = (run.name or str((run.spec or {}).get("name", "")) or f"run {run.id[:8]}")[:40]
+    start = Path(str((run.spec or {}).get("folder", "")))
+    before = [Saved(f"run:{run.id}@0", f"{title}, before", start)] if (start / "config.json").is_file() else []
     along = {int(p.name[5:]): p for p in committed(run.folder / "snapshots") if re.fullmatch(r"step-\d{1,12}", p.name)}
-    return found + [Saved(f"run:{run.id}@{n}", f"{title}, step {n:,}", along[n]) for n in sorted(along)]
+    later = [Saved(f"run:{run.id}@{n}", f"{title}, step {n:,}", along[n]) for n in sorted(along)]
+    best = [Saved(f"run:{run.id}", f"{title}, best", best) for best in committed(run.folder / "best")[-1:]]
+    return before + later + best
+
+
+def series(root: Path, name: str) -> list[Saved]:
+    """The checkpoints of the run that *name* is of, in the order of training; none if it is no such name."""
+    asked = SAVED.fullmatch(name)
+    return checkpoints(Run(asked[1], folder=root / asked[1], spec=spec(root / asked[1]))) if asked else []
 
 
 def find(root: Path, name: str) -> Path | None:
     """The folder of the checkpoint run:ID or run:ID@STEP among the runs in *root*; None if it is no such name, or not
     there."""
-    if not (asked := SAVED.fullmatch(name)):
-        return None
-    held = checkpoints(Run(asked[1], folder=root / asked[1]))
-    return next((saved.folder for saved in held if saved.name == name), None)
+    return next((saved.folder for saved in series(root, name) if saved.name == name), None)

@@ -22,6 +22,7 @@ from bertexplorer.model.text import TOKENS, Encoding, Span
 from bertexplorer.store.index import Index
 from bertexplorer.store.library import Library
 from bertexplorer.store.lines import LineStore
+from bertexplorer.store.runs import Saved
 from bertexplorer.ui import strip
 from bertexplorer.ui.state import State, follow, scrub, to_link
 from bertexplorer.ui.tabs import TABS, chips, slug
@@ -59,6 +60,7 @@ class Answer:
     checkpoint: Checkpoint | None = None
     beside: Beside | None = None
     height: int = 0  # pixels of a figure that is a page of its own
+    series: tuple[Saved, ...] = ()  # the checkpoints of one training, where the one in use is of such
 
 
 class Explore:
@@ -88,7 +90,8 @@ class Explore:
             if beside and beside.figure and isinstance(figure, Figure):
                 difference.one_scale(figure, beside.figure)
             height = tab.figure.height(result) if isinstance(figure, str) else 0
-            return Answer(state, drawn, figure, tab.figure.say(result), took, "", checkpoint, beside, height)
+            series = tuple(self.library.series(state.checkpoint))
+            return Answer(state, drawn, figure, tab.figure.say(result), took, "", checkpoint, beside, height, series)
         except ExplorerError as error:
             return Answer(state, drawn or "", error=str(error), checkpoint=checkpoint)
         except Exception:

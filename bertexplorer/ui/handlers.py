@@ -140,6 +140,15 @@ class Handlers:
         known = out.get(self.screen.message) == pieces.message("")
         return {**out, self.screen.message: pieces.message(told, error=False)} if known else out
 
+    def move(self, request: gr.Request, at: float, *values: Any) -> Updates:
+        """The slider through a training was moved: the same with the checkpoint of that moment."""
+        tab = tab_of(request)
+        state = self.state(tab, values)
+        series = self.explore.library.series(state.checkpoint)
+        if not 0 <= int(at) < len(series):
+            return {self.screen.message: pieces.message("That moment of the training is no longer there.")}
+        return self.newest(tab, replace(state, checkpoint=series[int(at)].name), self.chosen)
+
     def compare(self, request: gr.Request, *values: Any) -> Updates:
         """Something else is asked for beside the answer, or nothing any more."""
         tab = tab_of(request)

@@ -84,9 +84,11 @@ def workbench(opening: State) -> tuple[dict[str, Any], dict[str, gr.Button]]:
             elem_id="examples",
             apply_default_css=False,
         )
+    moment = gr.Slider(0, 1, value=0, step=1, label="Training", visible=False, elem_id="moment")
     memory = gr.JSON(visible=False)
     message = gr.HTML("", elem_id="message", apply_default_css=False)
     found = {"text": text, "pair": pair, "strip": strip, "examples": examples, "memory": memory, "message": message}
+    found |= {"moment": moment}
     return {**found, "upload": upload, "comparing": comparing, "against": against, "other": other}, buttons
 
 
@@ -165,6 +167,7 @@ def wire(page: Handlers, screen: Screen, buttons: Buttons, blocks: gr.Blocks) ->
         pressed.click(handler, screen.inputs, screen.all, **each)
     buttons.unhide.click(page.unhide, screen.inputs, screen.shown, **latest)
     screen.upload.upload(page.upload, [screen.upload, *screen.inputs], screen.all, **latest)
+    screen.moment.input(page.move, [screen.moment, *screen.inputs], screen.all, **latest)
     compared = [screen.against.input, screen.other.submit, screen.other.blur]
     gr.on(compared, page.compare, screen.inputs, [*screen.shown, screen.other], **latest)
     box = screen.checkpoint

@@ -53,6 +53,7 @@ class Screen:
     precision: gr.Radio
     facts: gr.HTML
     ready: gr.Textbox
+    moment: gr.Slider
     forms: dict[str, Form]
 
     def settings(self) -> list[tuple[str, str, Component]]:
@@ -69,7 +70,7 @@ class Screen:
         """What every answer may change."""
         return [
             *(self.memory, self.strip, self.message, self.plot, self.frame, self.caption, self.receipt, self.nav),
-            *(self.question, self.examples, self.drawer, self.facts, self.upload),
+            *(self.question, self.examples, self.drawer, self.facts, self.upload, self.moment),
             *(self.ours, self.aside, self.heading, self.other_plot, self.other_caption, self.difference),
             *(form.row for form in self.forms.values()),
             *(component for _, name, component in self.settings() if name in COUNTED),
@@ -108,8 +109,10 @@ class Screen:
         if answer.strip is not None:
             out[self.strip] = answer.strip
         if checkpoint is not None:
-            label = f"{checkpoint.name} · {checkpoint.num_parameters / 1e6:,.1f} M parameters · {checkpoint.precision}"
+            title = next((s.label for s in answer.series if s.name == checkpoint.name), checkpoint.name)
+            label = f"{title} · {checkpoint.num_parameters / 1e6:,.1f} M parameters · {checkpoint.precision}"
             out |= {self.drawer: gr.update(label=label), self.facts: pieces.facts(checkpoint)}
+            out[self.moment] = at_moment(answer)
             own = self.forms[state.view].components
             counts = {name: getattr(checkpoint.config, count) for name, count in COUNTED.items() if name in own}
             out |= {own[name]: gr.update(maximum=most) for name, most in counts.items()}
@@ -161,6 +164,16 @@ class Screen:
             self.comparing: gr.update(visible=bool(state.against)) if state.against else gr.skip(),
             **settings,
         }
+
+
+def at_moment(answer: Answer) -> Any:
+    """The slider through a training, at the checkpoint in use; away where it is of no training."""
+    names = [saved.name for saved in answer.series]
+    if answer.state.checkpoint not in names or len(names) < 2:
+        return gr.update(visible=False)
+    at = names.index(answer.state.checkpoint)
+    label = f"Training: {answer.series[at].label.rpartition(', ')[2]}"
+    return gr.update(visible=True, maximum=len(names) - 1, value=at, label=label)
 
 
 def remembered(state: State) -> dict[str, Any]:

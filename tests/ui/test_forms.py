@@ -1,5 +1,8 @@
 """Forms, turns and tabs: every setting becomes a component with its own default and bounds."""
 
+import subprocess
+import sys
+
 import gradio as gr
 import pytest
 
@@ -10,6 +13,7 @@ from bertexplorer.ui.state import State
 from bertexplorer.ui.tabs import TABS
 from bertexplorer.ui.turns import TABS as REMEMBERED
 from bertexplorer.ui.turns import Turns
+from tests.conftest import ROOT
 
 
 @pytest.mark.parametrize("tab", TABS, ids=lambda tab: tab.TITLE)
@@ -54,3 +58,11 @@ def test_turns_forget_the_oldest_tabs() -> None:
     for number in range(REMEMBERED + 10):
         turns.take(str(number), None)
     assert len(turns.last) == REMEMBERED and "0" not in turns.last
+
+
+def test_the_page_is_built_before_torch_is_imported() -> None:
+    """So that it is served, and the browser busy with it, while torch is."""
+    heavy = "torch", "sklearn", "scipy", "captum", "accelerate", "transformers"
+    program = f"import sys; import bertexplorer.ui.launch; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"

@@ -17,7 +17,8 @@ from bertexplorer.training.commit import commit
 from bertexplorer.training.events import Event
 from bertexplorer.training.finetuning import lora
 from bertexplorer.training.finetuning.spec import Spec, task_of
-from bertexplorer.training.task import Evaluation, Learner
+from bertexplorer.training.learner import Learner
+from bertexplorer.training.task import Evaluation
 
 LIBRARIES = ("torch", "transformers", "tokenizers", "accelerate", "numpy")
 WORST = 50

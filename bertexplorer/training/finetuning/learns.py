@@ -10,8 +10,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.training.finetuning import lora
 from bertexplorer.training.finetuning.spec import Tuning, rate_of
+from bertexplorer.training.learner import Learner, resting
 from bertexplorer.training.optimiser import Learning
-from bertexplorer.training.task import Learner, resting
 from bertexplorer.training.texts import Item, by_length, run
 
 

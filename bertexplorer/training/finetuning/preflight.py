@@ -3,15 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.data import checks
 from bertexplorer.training.data.guess import guess
 from bertexplorer.training.data.rows import Problem, Row, Table, mapped
 from bertexplorer.training.data.split import split
-from bertexplorer.training.texts import Reader
+
+if TYPE_CHECKING:
+    from bertexplorer.model.text import Tokenizer
 
 SHARE = 0.1  # of the rows are tried on where no file of their own is given
 LABELS = ("label", "labels")
@@ -46,7 +47,7 @@ def preflight(
     options: Any = None,
     share: float = SHARE,
     seed: int = 0,
-    tokenizer: Tokenizer | None = None,
+    tokenizer: "Tokenizer | None" = None,
     max_tokens: int = 128,
 ) -> Preflight:
     """Look at what a run would learn from. *mapping*: {column of the task: column of the file}; None: guessed.
@@ -82,8 +83,10 @@ def usable(task: ModuleType, table: Table, mapping: Mapping[str, str], options: 
     return [row for row in rows if row.line in good], problems
 
 
-def cut(rows: list[Row], texts: list[str], tokenizer: Tokenizer, max_tokens: int) -> list[checks.Finding]:
+def cut(rows: list[Row], texts: list[str], tokenizer: "Tokenizer", max_tokens: int) -> list[checks.Finding]:
     """How many of the first texts are longer than the limit."""
+    from bertexplorer.training.texts import Reader
+
     given = [
         tuple(str(row.cells[name]) for name in texts if isinstance(row.cells.get(name), str)) for row in rows[:READ]
     ]

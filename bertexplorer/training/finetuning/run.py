@@ -30,10 +30,10 @@ from bertexplorer.training.finetuning.learns import frozen_vectors, learning_of,
 from bertexplorer.training.finetuning.order import steps_of
 from bertexplorer.training.finetuning.spec import Spec
 from bertexplorer.training.folder import cores, work
+from bertexplorer.training.learner import Learner
 from bertexplorer.training.loop import Budget, State, Window, train
 from bertexplorer.training.optimiser import adamw
 from bertexplorer.training.placement import Placement
-from bertexplorer.training.task import Learner
 from bertexplorer.training.texts import Item, TextBatch
 from bertexplorer.training.workers import Workers
 

@@ -1,5 +1,6 @@
 """Handlers of the training page: rows looked at, runs started, watched and tried."""
 
+import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -98,18 +99,18 @@ class Handlers:
                 out[box] = gr.update(visible=False)
         return out
 
-    def start(self, request: gr.Request, event: gr.EventData, chosen: str, *values: Any) -> Updates:
+    def start(self, key: str, *values: Any) -> Updates:
         bench = self.bench
         try:
-            run = self.desk.start(self.wish(values), OWNER, key=str((event._data or {}).get("key", "")))
+            run = self.desk.start(self.wish(values), OWNER, key=key)
         except ExplorerError as error:
             return {bench.message: message(str(error))}
-        return {bench.message: "", bench.chosen: run.id, **self.shown(run.id)}
+        return {bench.message: "", bench.chosen: run.id, bench.key: secrets.token_hex(8), **self.shown(run.id)}
 
     def open(self, task: str, chosen: str) -> Updates:
         """The page as it is met."""
         rows = {form.row: gr.update(visible=name == task or "hidden") for name, form in self.bench.options.items()}
-        return {**rows, **self.shown(chosen)}
+        return {**rows, self.bench.key: secrets.token_hex(8), **self.shown(chosen)}
 
     def choose(self, event: gr.EventData) -> Updates:
         id = str(event._data.get("run", ""))
@@ -219,11 +220,11 @@ def wire(page: Handlers, blocks: gr.Blocks) -> None:
     )
     bench.source.input(page.source, bench.source, [bench.files, bench.looked, *bench.columns], **common)
     bench.check.click(page.look, bench.wish, [bench.looked, bench.message, *bench.columns], **common)
-    bench.start.click(page.start, [bench.chosen, *bench.wish], seen, **common)
+    bench.start.click(page.start, [bench.key, *bench.wish], [*seen, bench.key], **common)
     bench.runs.click(page.choose, None, seen, **common)
     bench.timer.tick(page.tick, bench.chosen, bench.watched, **common)
     bench.points.click(page.cell, bench.chosen, [bench.rows, bench.message], **common)
     bench.ask.click(page.ask, [bench.chosen, *bench.play], [bench.answer, bench.message], **common)
     for word, button in bench.buttons.items():
         button.click(page.act(word), bench.chosen, seen, **common)
-    blocks.load(page.open, [bench.task, bench.chosen], [*bench.watched, *forms], **common)
+    blocks.load(page.open, [bench.task, bench.chosen], [*bench.watched, bench.key, *forms], **common)

@@ -37,6 +37,7 @@ class Bench:
     looked: gr.HTML
     check: gr.Button
     start: gr.Button
+    key: gr.Textbox  # new for each run, so that a button pressed five times starts one
     message: gr.HTML
     runs: gr.HTML
     chosen: gr.Textbox
@@ -110,9 +111,10 @@ def wish(library: Library) -> dict[str, Any]:
     with gr.Row(elem_id="actions"):
         check = gr.Button("Look at the rows", size="sm", elem_id="check")
         start = gr.Button("Start", size="sm", variant="primary", elem_id="start")
+    key = gr.Textbox("", visible=False)
     found = {"task": task, "about": about, "checkpoint": checkpoint, "source": source, "files": files, "file": file}
     found |= {"dev": dev, "columns": columns, "tuning": tuning, "options": options, "name": name, "skip": skip}
-    return {**found, "looked": looked, "check": check, "start": start}
+    return {**found, "looked": looked, "check": check, "start": start, "key": key}
 
 
 def watching() -> dict[str, Any]:

@@ -96,7 +96,9 @@ def headline(detail: Detail) -> str:
     opens = ""
     if detail.best is not None:
         link = f"./?text=The+film+was+a+joy.&amp;view=attention&amp;checkpoint=run:{run.id}"
-        opens = f'<p><a class="open" href="{link}">Open in Explore</a></p>'
+        before = f"{link}&amp;against=another+checkpoint&amp;versus=run:{run.id}@0"
+        opens = f'<p><a class="open" href="{link}">Open in Explore</a> · '
+        opens += f'<a class="open" href="{before}">After beside before</a></p>'
     stands = f'<p class="state {run.state}" role="status">{escape(state(run))}</p>'
     return f'<h2 dir="auto">{escape(run.name)}</h2>{stands}{notes}{opens}'
 

@@ -1,0 +1,53 @@
+"""How a run learns and what it confuses, drawn: from step 0, beside the floor, several over each other."""
+
+import json
+
+import pytest
+
+from bertexplorer.figures import confusion, learning
+from bertexplorer.figures.learning import Curve
+from tests.figures.conftest import EVIL
+
+
+def events(values: list[float], floor: float | None = 0.5) -> list[dict]:
+    found: list[dict] = [{"event": "ready", "floors": {"accuracy": {"name": EVIL, "value": floor}} if floor else {}}]
+    for epoch, value in enumerate(values):
+        found.append({"event": "evaluated", "epoch": float(epoch), "metrics": {"accuracy": value, "loss": 1 - value}})
+        found.append({"event": "steps", "epoch": epoch + 0.5, "loss": {"label": 0.9, "other": 0.5}})
+    return found
+
+
+def curve(*values: float, name: str = "run", floor: float | None = 0.5) -> Curve:
+    return Curve(name, "accuracy", "Accuracy", events(list(values), floor))
+
+
+def test_it_begins_before_the_first_step_and_losses_are_means() -> None:
+    fig = learning.draw([curve(0.4, 0.7, 0.6)])
+    assert list(fig.data[0].x) == [0, 1, 2] and list(fig.data[0].y) == [0.4, 0.7, 0.6]
+    assert list(fig.data[1].x) == [0.5, 1.5, 2.5] and fig.data[1].y[0] == pytest.approx(0.7)
+    assert [shape.y0 for shape in fig.layout.shapes] == [0.5]
+
+
+def test_what_is_said() -> None:
+    said = learning.say([curve(0.4, 0.7, 0.6)])
+    assert said == f"Accuracy began at 40.0 % and is 70.0 % at its best; without learning ({EVIL}) it is 50.0 %."
+    assert "so nothing was learnt that counts" in learning.say([curve(0.4, 0.45)])
+    assert learning.say([curve(0.9, 0.5, floor=None)], higher=False).endswith("50.0 % at its best.")
+    assert "has not been tried yet" in learning.say([curve()]) and learning.say([]) == ""
+
+
+def test_several_runs_and_evil_names() -> None:
+    fig = learning.draw([curve(0.1, 0.2, name=EVIL), curve(0.3, 0.4, name="b")])
+    assert len(fig.data) == 6 and "<img" not in json.dumps(fig.to_plotly_json(), default=str)
+
+
+def test_a_cell_leads_to_its_rows_and_the_commonest_mistake_is_said() -> None:
+    labels, counts = ("neg", EVIL, "x"), ((5, 1, 0), (3, 7, 0), (0, 0, 0))
+    fig = confusion.draw(labels, counts)
+    cell = fig.data[0].customdata[1][0]
+    assert (cell[0] if isinstance(cell, list) else cell) == {"set": {"gold": 1, "predicted": 0}}
+    assert fig.data[0].z[1][0] == pytest.approx(0.3) and "<img" not in json.dumps(fig.to_plotly_json(), default=str)
+    assert "12 of 16 are right" in confusion.say(labels, counts) and "taken for “neg”, 3 times" in confusion.say(
+        labels, counts
+    )
+    assert confusion.say(("a", "b"), ((1, 0), (0, 2))) == "All 3 are right."
