@@ -1,5 +1,6 @@
 """Where a run is computed: this process alone, or several on GPUs and machines that add up their gradients."""
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -7,14 +8,21 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
+from bertexplorer.model.precision import best_device
+
 T = TypeVar("T")
+
+
+def follows() -> bool:
+    """Whether this is one of several processes, and not the one that writes."""
+    return int(os.environ.get("RANK", "0")) > 0
 
 
 class Placement:
     """What `accelerate launch` says of this process; without it, the one process on the best device."""
 
-    def __init__(self, device: torch.device | None = None) -> None:
-        self.accelerator = Accelerator(cpu=device is not None and device.type == "cpu", mixed_precision="no")
+    def __init__(self) -> None:
+        self.accelerator = Accelerator(cpu=best_device().type == "cpu", mixed_precision="no")
         self.device: torch.device = self.accelerator.device
         self.count: int = self.accelerator.num_processes
         self.main: bool = self.accelerator.is_main_process

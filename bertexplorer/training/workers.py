@@ -36,20 +36,26 @@ class Workers:
 
     def gradients(self, batches: Sequence[Batch]) -> tuple[dict[str, int], list[dict[str, Loss]]]:
         """Add a step's gradient to that of the objective: each task's loss is the mean over all of *batches*. Returns
-        how many losses each task has, and the losses of each batch."""
-        counts: dict[str, int] = {}
-        for batch in batches:
-            for task, count in self.objective.counts(batch).items():
-                counts[task] = counts.get(task, 0) + count
-        if self.placement:  # each process computes its share of the step; counts are those of all
+        how many losses each task has here, and the losses of each batch."""
+        counts = own = self.counted(batches)
+        if self.placement and self.placement.count > 1:  # each process computes its share; the mean is over all
             batches = self.placement.share(batches)
+            own = self.counted(batches)
         parts = [(one, part, counts) for one, part in zip(self.copies, share(batches, len(self.copies)), strict=True)]
         found = list(self.pool.map(self.work, parts)) if self.pool else [self.work(part) for part in parts]
         for other in self.copies[1:]:
             add(self.objective, other)
         if self.placement:
             self.placement.add(p for p in self.objective.modules.parameters() if p.requires_grad)
-        return counts, [losses for part in found for losses in part]
+        return own, [losses for part in found for losses in part]
+
+    def counted(self, batches: Sequence[Batch]) -> dict[str, int]:
+        """How many losses each task has in *batches*."""
+        counts: dict[str, int] = {}
+        for batch in batches:
+            for task, count in self.objective.counts(batch).items():
+                counts[task] = counts.get(task, 0) + count
+        return counts
 
     def work(self, given: tuple[Objective[Any], Sequence[Batch], dict[str, int]]) -> list[dict[str, Loss]]:
         objective, batches, counts = given

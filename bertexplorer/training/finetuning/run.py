@@ -33,7 +33,7 @@ from bertexplorer.training.folder import cores, work
 from bertexplorer.training.learner import Learner
 from bertexplorer.training.loop import Budget, State, Window, train
 from bertexplorer.training.optimiser import adamw
-from bertexplorer.training.placement import Placement
+from bertexplorer.training.placement import Placement, follows
 from bertexplorer.training.texts import Item, TextBatch
 from bertexplorer.training.workers import Workers
 
@@ -47,6 +47,10 @@ def finetune(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator
 
     Raises ExplorerError; commits stay whole."""
     spec, train_rows, dev_rows = specs.read(folder)
+    if follows():
+        for _ in Run(folder, spec, train_rows, dev_rows, stop).events():
+            pass
+        return
     yield from work(folder, lambda ending: Run(folder, spec, train_rows, dev_rows, ending), stop)
 
 

@@ -1,0 +1,46 @@
+"""Two processes that share a run's batches learn what one alone learns; the command line begins a run and goes on."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+
+from bertexplorer.training import events
+from tests.conftest import ROOT
+
+Begin = Callable[..., Path]
+
+
+def start(*command: str) -> subprocess.CompletedProcess:
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+    return subprocess.run([sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True, timeout=200)
+
+
+def test_two_processes_learn_what_one_does(begin: Begin) -> None:
+    one, two = (begin(name, epochs=1, dropout=0.0, snapshots=0) for name in ("one", "two"))
+    assert start("-m", "bertexplorer", "train", str(one)).returncode == 0
+    command = ("torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "bertexplorer", "train")
+    done = start("-m", *command, str(two))
+    assert done.returncode == 0, done.stderr[-2000:]
+    ready = [[e for e in events.read(folder) if e["event"] == "ready"][0] for folder in (one, two)]
+    assert [r["processes"] for r in ready] == [1, 2]
+    weights = [load_file(next((folder / "best").glob("*/model.safetensors"))) for folder in (one, two)]
+    assert all(torch.allclose(weights[0][key], weights[1][key], atol=1e-3) for key in weights[0])
+    told = [[e["loss"]["label"] for e in events.read(folder) if e["event"] == "steps"] for folder in (one, two)]
+    assert 0.5 < sum(told[1]) / len(told[1]) / (sum(told[0]) / len(told[0])) < 2
+
+
+def test_a_run_from_a_file_on_the_command_line(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    file, out = tmp_path / "rows.csv", tmp_path / "out"
+    lines = [f"{'great' if i % 2 else 'bad'} film {i % 7};{'pos' if i % 2 else 'neg'}" for i in range(60)]
+    file.write_text("sentence;what\n" + "\n".join([*lines, "one;two;three"]) + "\n", "utf-8")
+    given = ("--task", "classification", "--data", str(file), "--checkpoint", str(tiny("bert")), "--out", str(out))
+    done = start("-m", "bertexplorer", "train", *given, "--epochs", "1", "--map", "text=sentence", "label=what")
+    assert done.returncode == 0, done.stderr
+    assert "skipped: line 62" in done.stderr and "finished" in done.stdout and list((out / "best").glob("step-*"))
+    bad = start("-m", "bertexplorer", "train", *given[:-1], str(tmp_path / "other"), "--strict")
+    assert bad.returncode == 2 and "Mend them" in bad.stderr and "Traceback" not in bad.stderr
