@@ -8,6 +8,7 @@ Layers and heads are counted from 0 in code and from 1 wherever a person reads t
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 import torch
@@ -265,7 +266,7 @@ class Encoder(nn.Module):
     ) -> Forward:
         """The same from vectors on, for what must start there (saliency, interpolation). *first_layer*: *x* is what
         enters this layer, and what stands below it does not run."""
-        surroundings = self.surroundings(x, mask, causal=intervention.causal)
+        surroundings = self.surroundings(x, mask, intervention)
         last = self.config.num_layers - 1
         hidden, weights, contexts = [x], [], []
         for index in range(first_layer, len(self.layers)):
@@ -286,13 +287,13 @@ class Encoder(nn.Module):
         return Forward(tuple(hidden), tuple(weights), tuple(contexts))
 
     def surroundings(
-        self, x: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None = None, *, causal: bool = False
+        self, x: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None = None, change: Intervention = NO_CHANGE
     ) -> list[tuple[Bool[Tensor, "#b 1 t t"] | None, tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None]]:
         """For each layer, who may look at whom, and the rotary angles of the positions where the family turns them."""
         config, tokens = self.config, x.shape[1]
         is_local = [config.is_local(index) for index in range(config.num_layers)]
-        wide = visible(tokens, mask, causal=causal, device=x.device)
-        near = visible(tokens, mask, causal=causal, window=config.window, device=x.device) if any(is_local) else wide
+        seen = partial(visible, tokens, mask, causal=change.causal, prefix=change.prefix, device=x.device)
+        wide, near = seen(), seen(window=config.window)
         angles = (
             [self.rotary(tokens, theta, x) for theta in config.rope_theta] if self.rotary and config.rope_theta else []
         )

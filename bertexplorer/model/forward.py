@@ -28,6 +28,7 @@ class Intervention:
     head_mask: Float[Tensor, "*b l h"] | None = None  # factor on each head's output; 0 turns the head off
     fill: Float[Tensor, "*f l h _ k"] | None = None  # what stands where the mask takes a head away: 1 or t rows
     causal: bool = False  # each token sees itself and what stands to its left
+    prefix: Int[Tensor, " b"] | None = None  # causal, but the first so many tokens of each row are seen by all of it
 
     def apply(
         self, layer: int, context: Float[Tensor, "b h q k"], positions: Int[Tensor, " q"] | None = None
