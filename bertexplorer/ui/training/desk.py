@@ -145,7 +145,7 @@ class Desk:
             raise ExplorerError(" ".join(looked.found.stops))
         if looked.found.problems and not wish.skip:
             raise ExplorerError(
-                f"{len(looked.found.problems):,} rows cannot be used. Mend them, or choose to skip them."
+                f"Rows that cannot be used: {len(looked.found.problems):,}. Mend them, or choose to skip them."
             )
 
         def fill(folder: Path) -> None:
