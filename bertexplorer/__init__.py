@@ -87,6 +87,8 @@ training/data/rows.py         rows, problems with their line, columns under a ta
 training/data/decode.py       bytes -> text, and in which encoding they were
 training/data/delimited.py    CSV and TSV, strictly: a row of another width is named, never shifted
 training/data/jsonl.py        an object a line, or the list of one JSON file
+training/data/numbers.py      a cell as a number or a relevance
+training/data/qrels.py        queries, passages and judgements in three files
 training/data/squad.py        questions on passages, with answers and where they start
 training/data/conll.py        a token and its tag a line, a blank line between sentences
 training/data/guess.py        which column is which that a task wants, by name, else by content
@@ -104,10 +106,47 @@ training/finetuning/alarms.py  what goes wrong while it learns, in words
 training/finetuning/trial.py   a few real steps, timed, before a run begins
 training/finetuning/kept.py    the best checkpoint with its task and card; snapshots along the way
 
-training/tasks/classification.py       one label for a text, or several
-training/tasks/pair_classification.py  one label for two texts
+training/tasks/classification.py         one label for a text, or several
+training/tasks/pair_classification.py    one label for two texts
+training/tasks/tagging.py                a tag for each word, each alone or all together by a CRF
+training/tasks/question_answering.py     where in a passage an answer starts and ends, or that there is none
+training/tasks/similarity.py             how alike two texts are, as the cosine of their vectors
+training/tasks/retrieval.py              passages found by the cosine of their vectors to a query's
+training/tasks/reranking.py              passages put in order, each read together with the query
+training/tasks/summary.py                the sentences of a document that make its summary
+training/tasks/adaptation.py             masked language modelling goes on, on texts of one's own
+training/tasks/next_word.py              left to right: what comes next, and a text continued
+training/tasks/sequence.py               a target written from a source
+training/tasks/distillation.py           a smaller student learns a classifier's answers
 
-training/learners/classification.py    the encoder with a classification head
+training/learners/classification.py      the encoder with a classification head
+training/learners/tagging.py             the encoder with a token classifier, and a CRF where it is wanted
+training/learners/question_answering.py  the encoder with two logits a token, over all windows of a passage
+training/learners/similarity.py          the encoder alone, whose cosines are to be the scores
+training/learners/retrieval.py           one encoder for queries and passages; the others of a batch are wrong ones
+training/learners/reranking.py           one logit over query and passage
+training/learners/summary.py             a score for each sentence's own [CLS]
+training/learners/adaptation.py          the MLM head, on masks drawn anew each time
+training/learners/next_word.py           the MLM head under a causal mask
+training/learners/sequence.py            the MLM head under a prefix mask, and beam search
+training/learners/distillation.py        a student beside its teacher
+
+training/embedding.py         one vector a text, and texts in groups
+training/ranking.py           BM25, and how good an order of passages is
+training/negatives.py         batches in which every other row's passage is a wrong one
+training/extract.py           which sentences make a summary, and how near one is to another by ROUGE
+training/language.py          what an MLM head makes of tokens: nats, perplexity, word counts alone
+training/generate.py          a text continued or written by beam search, with keys and values kept
+
+training/entities/tags.py    tags as entities and back, in every scheme; what may follow what
+training/entities/rows.py    rows with tags or with spans -> words with IOB2 tags
+training/entities/crf.py     scores for which tag follows which: log Z, best path, marginals
+training/entities/scores.py  entity F1 by several rules, per type; confusion word by word
+
+training/answers/rows.py     questions whose answers stand where they are said to, or are found again
+training/answers/windows.py  a question with as much of a passage as fits, again and again
+training/answers/spans.py    the best spans of a window, of all windows
+training/answers/scores.py   exact match and F1 by SQuAD's rules, thresholds for no answer
 
 training/pretraining/command.py     begin, resume or lengthen a run; a signal ends it after a commit
 training/pretraining/run.py         a run is a folder: begun, gone on with, finished, told as events

@@ -47,8 +47,8 @@ def say(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
     right, every = int(np.trace(table)), int(table.sum())
     if not wrong.any():
         return f"All {every:,} are right."
-    gold, said = np.unravel_index(int(wrong.argmax()), wrong.shape)
+    gold, said = (int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
     return (
-        f"{right:,} of {every:,} are right. The commonest mistake: “{labels[int(gold)]}” taken for “{labels[int(said)]}”, "
+        f"{right:,} of {every:,} are right. The commonest mistake: “{labels[gold]}” taken for “{labels[said]}”, "
         f"{int(wrong.max()):,} times."
     )

@@ -14,7 +14,8 @@ from bertexplorer.training.texts import Item
 
 
 class Learner(Objective[Any], Protocol):
-    """A checkpoint with a task's head: what the loop trains, what answers afterwards."""
+    """A checkpoint with a task's head: what the loop trains, what answers afterwards. One that minds which rows stand
+    together in a batch has the method order (finetuning/order.Order) too."""
 
     @property
     def checkpoint(self) -> Checkpoint:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-SOON = 60_000  # a trainer starts, reads a checkpoint and learns
+SOON = 150_000  # a trainer starts, reads a checkpoint and learns
 
 
 def open_page(page: Page) -> None:
@@ -45,7 +45,7 @@ def test_a_file_is_looked_at_learnt_from_and_tried(page: Page, tmp_path: Path) -
     page.locator("#ask").click()
     expect(page.locator(".shares li")).to_have_count(2, timeout=SOON)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.locator("a.open").click()
+    page.get_by_role("link", name="Open in Explore").click()
     expect(page.locator("#question h2")).to_have_text("Who looks at whom?")
     expect(page.locator("#receipt")).to_contain_text("run:", timeout=SOON)
     page.wait_for_load_state("networkidle")

@@ -5,6 +5,8 @@ from functools import lru_cache
 
 import numpy as np
 
+Order = Callable[[Sequence[int], int, int, int], list[list[int]]]  # lengths, batch, seed, epoch -> ⌈n / batch⌉ lists
+
 POOL = 50  # batches that are sorted by length together
 ORDER = 3  # stream of random numbers
 
@@ -23,12 +25,12 @@ def epoch_of(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[
 
 
 def steps_of(
-    lengths: Sequence[int], batch: int, accumulate: int, seed: int
+    lengths: Sequence[int], batch: int, accumulate: int, seed: int, order: Order = epoch_of
 ) -> tuple[int, Callable[[int], list[list[int]]]]:
     """(steps an epoch, a step's number -> the rows of its batches)."""
     batches = -(-len(lengths) // batch)
     per_epoch = -(-batches // accumulate)
-    epochs = lru_cache(maxsize=2)(lambda epoch: epoch_of(lengths, batch, seed, epoch))
+    epochs = lru_cache(maxsize=2)(lambda epoch: order(lengths, batch, seed, epoch))
 
     def step(number: int) -> list[list[int]]:
         epoch, at = divmod(number, per_epoch)

@@ -27,7 +27,7 @@ from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.alarms import alarms, memory_mb
 from bertexplorer.training.finetuning.kept import keep, snapshot
 from bertexplorer.training.finetuning.learns import frozen_vectors, learning_of, prepare, scale_of
-from bertexplorer.training.finetuning.order import steps_of
+from bertexplorer.training.finetuning.order import epoch_of, steps_of
 from bertexplorer.training.finetuning.spec import Spec
 from bertexplorer.training.folder import cores, work
 from bertexplorer.training.learner import Learner
@@ -97,7 +97,10 @@ class Run:
             yield {"event": "reading", "text": "The frozen encoder reads every row once."}
             train_items = frozen_vectors(learner, train_items, self.folder / "vectors")
         lengths = [len(item.ids) for item in train_items]
-        self.per_epoch, rows_of = steps_of(lengths, tuning.batch, tuning.accumulate, tuning.seed)
+        order = getattr(learner, "order", epoch_of)  # some choose which rows stand together
+        if self.placement.count > 1 and order is not epoch_of:
+            yield {"event": "warning", "text": "Each process sees a part of a batch, so rows have fewer others beside."}
+        self.per_epoch, rows_of = steps_of(lengths, tuning.batch, tuning.accumulate, tuning.seed, order)
         self.steps = max(1, round(tuning.epochs * self.per_epoch))
         yield {
             "event": "ready",

@@ -2,7 +2,33 @@
 
 from types import ModuleType
 
-from bertexplorer.training.tasks import classification, pair_classification
+from bertexplorer.training.tasks import (
+    adaptation,
+    classification,
+    distillation,
+    next_word,
+    pair_classification,
+    question_answering,
+    reranking,
+    retrieval,
+    sequence,
+    similarity,
+    summary,
+    tagging,
+)
 
-TASKS: tuple[ModuleType, ...] = (classification, pair_classification)
+TASKS: tuple[ModuleType, ...] = (
+    classification,
+    pair_classification,
+    tagging,
+    question_answering,
+    similarity,
+    retrieval,
+    reranking,
+    summary,
+    adaptation,
+    next_word,
+    sequence,
+    distillation,
+)
 BY_NAME: dict[str, ModuleType] = {module.__name__.rpartition(".")[2].replace("_", "-"): module for module in TASKS}

@@ -24,7 +24,7 @@ from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.preflight import Preflight, preflight
-from bertexplorer.training.finetuning.spec import Spec
+from bertexplorer.training.finetuning.spec import Spec, task_of
 
 BUILT_IN = ASSETS / "data"
 TRIAL_S = 180.0  # after which a trial is given up
@@ -111,7 +111,7 @@ class Desk:
         if file:
             path = Path(file)
         else:
-            held = sorted(BUILT_IN.glob(f"{task}.*"))
+            held = sorted(BUILT_IN.glob(f"{getattr(task_of(task), 'ROWS', task)}.*"))
             if not held:
                 raise ExplorerError("There are no built-in rows for this task. Upload a file.")
             path = held[0]

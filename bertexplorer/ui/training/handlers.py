@@ -9,7 +9,9 @@ import gradio as gr
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import confusion, learning
+from bertexplorer.knobs import settings
 from bertexplorer.store.runs import ACTIVE, Run
+from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.pieces import caption, message
 from bertexplorer.ui.training import pieces
@@ -36,11 +38,11 @@ class Handlers:
         bench, own = self.bench, source == "my file"
         if own and not file:
             raise ExplorerError("No file is there yet. Upload the rows to learn from, or use the built-in ones.")
-        columns, settings = rest[: len(bench.columns)], rest[len(bench.columns) :]
+        columns, chosen = rest[: len(bench.columns)], rest[len(bench.columns) :]
         mapping = {c.name: str(v or "") for c, v in zip(BY_NAME[task].COLUMNS, columns, strict=False)} if own else {}
         forms = [("", bench.tuning), *bench.options.items()]
         names = [(of, setting) for of, form in forms for setting in form.components]
-        held = {setting: v for (of, setting), v in zip(names, settings, strict=True) if of in ("", task)}
+        held = {setting: v for (of, setting), v in zip(names, chosen, strict=True) if of in ("", task)}
         return Wish(
             task,
             str(checkpoint or ""),
@@ -61,6 +63,8 @@ class Handlers:
             bench.message: "",
         }
         shown |= {form.row: gr.update(visible=name == task or "hidden") for name, form in bench.options.items()}
+        defaults = {setting.name: setting.default for setting in settings(Tuning)} | BY_NAME[task].DEFAULTS
+        shown |= {component: defaults[name] for name, component in bench.tuning.components.items()}
         return shown | {column: gr.update(visible=False, value=None, choices=[]) for column in bench.columns}
 
     def source(self, source: str) -> Updates:
@@ -215,9 +219,8 @@ def wire(page: Handlers, blocks: gr.Blocks) -> None:
     common: dict[str, Any] = {"concurrency_limit": LIMIT, "show_progress": "hidden", "api_visibility": "private"}
     forms = [form.row for form in bench.options.values()]
     seen = [*bench.watched, bench.message, bench.chosen, bench.answer]
-    bench.task.input(
-        page.task, bench.task, [bench.about, bench.looked, bench.message, *forms, *bench.columns], **common
-    )
+    told = [bench.about, bench.looked, bench.message, *forms, *bench.columns, *bench.tuning.components.values()]
+    bench.task.input(page.task, bench.task, told, **common)
     bench.source.input(page.source, bench.source, [bench.files, bench.looked, *bench.columns], **common)
     bench.check.click(page.look, bench.wish, [bench.looked, bench.message, *bench.columns], **common)
     bench.start.click(page.start, [bench.key, *bench.wish], [*seen, bench.key], **common)

@@ -137,7 +137,10 @@ def answered(answer: Mapping[str, Any]) -> str:
     """What the playground says."""
     lines = answer.get("labels")
     if not isinstance(lines, list):
-        return table([{key: value for key, value in answer.items()}])
+        lists = {key: value for key, value in answer.items() if value and isinstance(value, list)}
+        parts = [f"<h3>{escape(key.replace('_', ' '))}</h3>{table(listed_rows(value))}" for key, value in lists.items()]
+        rest = {key: value for key, value in answer.items() if not isinstance(value, list)}
+        return (table([rest]) if rest else "") + "".join(parts)
     bars = ""
     for line in lines[:10]:
         share = f"{100 * line['probability']:.1f}"
@@ -146,6 +149,10 @@ def answered(answer: Mapping[str, Any]) -> str:
     return f'<ul class="shares">{bars}</ul>'
 
 
+def listed_rows(values: Sequence[Any]) -> list[dict[str, Any]]:
+    return [value if isinstance(value, dict) else {"answer": value} for value in values[:WORST]]
+
+
 def inputs(columns: Sequence[Column]) -> list[Column]:
-    """The columns that a person types in the playground."""
-    return [column for column in columns if column.kind == "text"]
+    """The columns that a person types in the playground; a text where a row has none."""
+    return [column for column in columns if column.kind == "text"] or [Column("text", "Text", "text")]

@@ -1,0 +1,108 @@
+"""Test collections: queries, documents and judgements (qrels) -> rows of query, passage and relevance.
+
+Queries and documents: SMART's .I and .W, as in Cranfield; JSON lines with _id, title and text, as in BEIR; or an id, a
+tab and a text a line, as in MS MARCO. Judgements: TREC's “query 0 document grade”, higher is better; or Cranfield's
+“query document code” with 1 for the best, 4 for the least, and -1 or 5 for none. Where the .I of SMART's queries do not
+hold all that is judged, as in Cranfield, judgements count the queries."""
+
+import io
+import json
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data.numbers import number
+from bertexplorer.training.data.rows import MAX_CELL, Row
+from bertexplorer.training.data.split import split as split_rows
+from bertexplorer.training.ranking import BM25
+
+FIELD = re.compile(r"^\.([A-Z])\s*$", re.MULTILINE)
+Judged = tuple[int, str, str, float]  # line, query, document, relevance
+
+
+def texts(content: str, name: str) -> dict[str, str]:
+    """Id -> text, in the order of the file. Raises ExplorerError where a line holds none."""
+    start = content.lstrip()[:2]
+    if start == ".I":
+        return smart(content)
+    found = {}
+    for line, written in enumerate(io.StringIO(content), 1):
+        if not written.strip():
+            continue
+        try:
+            if start[:1] == "{":
+                held = json.loads(written)
+                key, text = str(held["_id"]), f"{held.get('title', '')} {held['text']}"
+            else:
+                key, text = written.split("\t", 1)
+        except (ValueError, KeyError, TypeError) as error:
+            wanted = "an object with _id and text" if start[:1] == "{" else "an id, a tab and a text"
+            raise ExplorerError(f"Line {line} of {name} is {written[:60]!r}; wanted {wanted}.") from error
+        found[key.strip()] = " ".join(text.split())[:MAX_CELL]
+    return found
+
+
+def smart(content: str) -> dict[str, str]:
+    """The text (.W) of each record, or its title (.T) where it has no text."""
+    found = {}
+    for record in re.split(r"^\.I ", content, flags=re.MULTILINE)[1:]:
+        key, _, rest = record.partition("\n")
+        parts = FIELD.split(rest)
+        fields = dict(zip(parts[1::2], parts[2::2], strict=False))
+        text = fields.get("W", "").strip() or fields.get("T", "")
+        found[key.strip().lstrip("0") or "0"] = " ".join(text.split())[:MAX_CELL]
+    return found
+
+
+def judgements(content: str, name: str) -> list[Judged]:
+    """Each line's query, document and relevance, 0 for none. Raises ExplorerError for a line of another form."""
+    found = []
+    for line, written in enumerate(io.StringIO(content), 1):
+        fields = written.split()
+        grade = number(fields[-1]) if len(fields) in (3, 4) else None
+        if grade is None and fields:
+            raise ExplorerError(
+                f"Line {line} of {name} is {written.strip()[:60]!r}; wanted a query, 0, a document and a grade."
+            )
+        if grade is not None:
+            relevance = grade if len(fields) == 4 else 5 - grade if 1 <= grade <= 4 else 0.0
+            found.append((line, fields[0], fields[-2], max(0.0, relevance)))
+    return found
+
+
+def rows(queries: str, documents: str, qrels: str, candidates: int = 0) -> list[Row]:
+    """The contents of the three files as rows, a line each of the judgements. With *candidates* each query gets so many
+    of the passages that BM25 ranks highest and nobody judged, as relevance 0 (to re-rank); without, every document that
+    no judgement names stands at the end with an empty query (to search). Those rows have line 0.
+
+    Raises ExplorerError where no judgement names a query and a document that are there."""
+    asked, told = texts(queries, "the queries"), texts(documents, "the documents")
+    found = judgements(qrels, "the judgements")
+    if queries.lstrip().startswith(".I") and not {query for _, query, _, _ in found} <= set(asked):  # as Cranfield does
+        asked = {str(i): text for i, text in enumerate(asked.values(), 1)}
+    known = [one for one in found if asked.get(one[1]) and told.get(one[2])]
+    if not known:
+        raise ExplorerError("No judgement names a query and a document of these files. See that they belong together.")
+    made = [row(line, asked[query], told[document], grade) for line, query, document, grade in known]
+    if not candidates:
+        named = {document for _, _, document, _ in known}
+        return made + [row(0, "", text, 0.0) for key, text in told.items() if text and key not in named]
+    keys, index = list(told), BM25(list(told.values()))
+    judged: dict[str, set[str]] = defaultdict(set)
+    for _, query, document, _ in known:
+        judged[query].add(document)
+    for query, named in judged.items():
+        others = [keys[i] for i in index.order(asked[query]) if keys[i] not in named and told[keys[i]]]
+        made += [row(0, asked[query], told[key], 0.0) for key in others[:candidates]]
+    return made
+
+
+def row(line: int, query: str, passage: str, grade: float) -> Row:
+    return Row(line, {"query": query, "passage": passage, "relevance": f"{grade:g}"})
+
+
+def split(rows: Sequence[Row], share: float, seed: int) -> tuple[list[Row], list[Row]]:
+    """(train, dev) with the rows of a query on one side, and those without a query in train."""
+    train, dev = split_rows([row for row in rows if row.cells["query"]], share, seed, keys=("query",))
+    return train + [row for row in rows if not row.cells["query"]], dev

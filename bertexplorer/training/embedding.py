@@ -1,0 +1,113 @@
+"""Embedding: one vector a text, pooled from those of its tokens (Reimers and Gurevych, 2019), and texts in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.training.learner import resting
+from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, pad, run
+
+Pooling = Literal["mean", "cls"]
+
+
+@dataclass(frozen=True, eq=False)
+class Group(Item):
+    """Texts that are read one by one and learnt from together. *ids*: of all of them, one after the other."""
+
+    parts: tuple[Item, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class GroupBatch:
+    """Groups as the encoder takes them, in parts that are padded each by itself."""
+
+    parts: tuple[TextBatch, ...]
+    targets: Tensor
+
+    @property
+    def ids(self) -> Int[Tensor, "1 t"]:
+        return torch.cat([part.ids.flatten() for part in self.parts])[None]
+
+    @property
+    def tokens(self) -> int:
+        return sum(part.tokens for part in self.parts)
+
+    def to(self, device: torch.device) -> GroupBatch:
+        return replace(self, parts=tuple(part.to(device) for part in self.parts), targets=self.targets.to(device))
+
+
+def together(parts: Sequence[Item], target: Any = None) -> Group:
+    ids = [token for part in parts for token in part.ids]
+    segments = [segment for part in parts for segment in part.segments]
+    return Group(ids, segments, target, sum(part.left_out for part in parts), parts=tuple(parts))
+
+
+def pool(
+    last: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None, pooling: Pooling = "mean"
+) -> Float[Tensor, "b d"]:
+    """The vector of the first token, or the mean over all tokens, special ones included."""
+    if pooling == "cls":
+        return last[:, 0]
+    if mask is None:
+        return last.mean(dim=1)
+    real = mask.unsqueeze(-1)
+    return (last * real).sum(dim=1) / real.sum(dim=1)
+
+
+class Embedder:
+    """A learner without a head: its vectors are what is learnt."""
+
+    def __init__(self, checkpoint: Checkpoint, pooling: Pooling, max_tokens: int = 128) -> None:
+        self.checkpoint, self.pooling = checkpoint, pooling
+        self.extra, self.bf16, self.first_only = nn.ModuleDict(), False, pooling == "cls"
+        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder})
+        self.limit(max_tokens)
+
+    def limit(self, max_tokens: int) -> None:
+        self.reader = Reader(self.checkpoint.tokenizer, max_tokens)
+
+    def pad(self, items: Sequence[Item]) -> TextBatch:
+        return pad(items, self.checkpoint.tokenizer.pad_id, torch.zeros(len(items)))
+
+    def embed(self, batch: TextBatch) -> Float[Tensor, "b d"]:
+        """Vectors of length 1, in fp32."""
+        last = run(self.modules["encoder"], batch.ids, batch.segments, batch.mask)
+        return F.normalize(pool(last.float(), batch.mask, self.pooling), dim=-1)
+
+    def vectors(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
+        """The vectors of *texts*, of length 1: their products are cosines."""
+        return self.vectors_of(self.reader.items([(text,) for text in texts]))
+
+    def vectors_of(self, items: Sequence[Item]) -> Float[np.ndarray, "n d"]:
+        found = np.zeros((len(items), self.checkpoint.config.hidden_size), np.float32)
+        with resting(cast(Any, self)):
+            for part in by_length(items):
+                batch = self.pad([items[i] for i in part]).to(self.checkpoint.device)
+                found[part] = self.embed(batch).cpu().numpy()
+        return found
+
+    def files(self) -> dict[str, Any]:
+        """What sentence-transformers wants beside the checkpoint: path -> JSON."""
+        kinds = (("", "Transformer"), ("1_Pooling", "Pooling"))
+        pooling = {
+            "word_embedding_dimension": self.checkpoint.config.hidden_size,
+            "pooling_mode_cls_token": self.pooling == "cls",
+            "pooling_mode_mean_tokens": self.pooling == "mean",
+        }
+        return {
+            "modules.json": [
+                {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+                for i, (path, kind) in enumerate(kinds)
+            ],
+            "1_Pooling/config.json": pooling,
+            "sentence_bert_config.json": {"max_seq_length": self.reader.most, "do_lower_case": False},
+        }

@@ -1,0 +1,76 @@
+"""Tags and entities: one as the other, in whatever scheme the tags are written."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+OUTSIDE = "O"
+TAG = re.compile(r"([BIESLUM])[-_](.+)")
+
+
+class Entity(NamedTuple):
+    """Words *start* up to, not including, *end*."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def parts(tag: str) -> tuple[str, str]:
+    """(B, I, E, S or O, kind): L is read as E, U as S, M as I; a tag without a mark as O."""
+    found = TAG.fullmatch(tag)
+    return (found[1].translate(str.maketrans("LUM", "ESI")), found[2]) if found else (OUTSIDE, "")
+
+
+def entities(tags: Sequence[str]) -> list[Entity]:
+    """As conlleval counts them (Tjong Kim Sang and Buchholz, 2000), in IOB1, IOB2 and IOBES alike: a tag inside an
+    entity goes on with the one before it if that is of its kind and still open, else it begins a new one."""
+    found: list[Entity] = []
+    going = ""  # the kind of the entity that is open
+    for i, (mark, kind) in enumerate(map(parts, tags)):
+        if mark == OUTSIDE:
+            going = ""
+            continue
+        if mark in "IE" and kind == going:
+            found[-1] = found[-1]._replace(end=i + 1)
+        else:
+            found.append(Entity(kind, i, i + 1))
+        going = "" if mark in "ES" else kind
+    return found
+
+
+def strict(tags: Sequence[str]) -> list[Entity]:
+    """Of IOB2 tags only those entities that begin with a B."""
+    return [entity for entity in entities(tags) if tags[entity.start].startswith("B")]
+
+
+def iob2(found: Iterable[Entity], count: int) -> list[str]:
+    """The tags of *count* words: B on the first of an entity, I on the others, O elsewhere."""
+    tags = [OUTSIDE] * count
+    for kind, start, end in found:
+        tags[start:end] = [f"B-{kind}", *[f"I-{kind}"] * (end - start - 1)]
+    return tags
+
+
+def words(tags: Sequence[str]) -> list[Entity]:
+    """Of plain tags each word that has one: F1 over these is the share of words that are right."""
+    return [Entity(tag, i, i + 1) for i, tag in enumerate(tags) if tag]
+
+
+def may_follow(before: str, tag: str) -> bool:
+    """Whether IOB2 allows *tag* after *before* ("" at the start of a sentence): I only goes on with its own kind."""
+    return not tag.startswith("I-") or before in (tag, f"B-{tag[2:]}")
+
+
+def illegal(tags: Sequence[str]) -> int:
+    """How many of *tags* IOB2 does not allow where they stand."""
+    return sum(not may_follow(before, tag) for before, tag in zip(["", *tags], tags, strict=False))
+
+
+def labels(sentences: Iterable[Sequence[str]], plain: bool) -> tuple[str, ...]:
+    """All tags a head must know: those there are, or O with the B and the I of every kind."""
+    seen = {tag for tags in sentences for tag in tags}
+    if plain:
+        return tuple(sorted(seen))
+    kinds = sorted({tag[2:] for tag in seen if tag != OUTSIDE})
+    return (OUTSIDE, *(f"{mark}-{kind}" for kind in kinds for mark in "BI"))

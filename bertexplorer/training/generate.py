@@ -1,0 +1,192 @@
+"""Text written token by token: what the layers keep of the past, one continuation, and beam search."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.encoder import Encoder, Layer
+from bertexplorer.model.forward import NO_CHANGE, Intervention
+from bertexplorer.training.pretraining.masking import Vocabulary
+from bertexplorer.training.texts import AT_ONCE
+
+CAUSAL = Intervention(causal=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """What was read so far, and the keys and values that each layer made of it (l of them, each b h t k)."""
+
+    ids: Int[Tensor, "b t"]
+    segments: Int[Tensor, "b t"]
+    keys: tuple[Tensor, ...] = ()
+    values: tuple[Tensor, ...] = ()
+
+    def rows(self, index: Int[Tensor, " r"]) -> "Memory":
+        """Of some rows, in the order of *index*; a row may stand there twice."""
+        keys, values = (tuple(kept[index] for kept in held) for held in (self.keys, self.values))
+        return Memory(self.ids[index], self.segments[index], keys, values)
+
+
+def read(
+    encoder: Encoder,
+    ids: Int[Tensor, "b n"],
+    segment: int,
+    change: Intervention = NO_CHANGE,
+    past: Memory | None = None,
+) -> tuple[Float[Tensor, "b n d"], Memory]:
+    """The last vectors of *ids*, which follow *past*, as a whole pass under *change* makes them if no token of the past
+    saw them. Only the new tokens run through the layers. The encoder must rest (no dropout); nothing is padded."""
+    segments = torch.full_like(ids, segment if encoder.config.num_segments > 1 else 0)
+    start = past.ids.shape[1] if past else 0
+    if past:
+        ids, segments = torch.cat([past.ids, ids], 1), torch.cat([past.segments, segments], 1)
+    whole = encoder.embeddings(ids, segments if encoder.config.num_segments > 1 else None)
+    x, keys, values = whole[:, start:], [], []
+    for index, (seen, angles) in enumerate(encoder.surroundings(whole, None, change)):
+        layer = cast(Layer, encoder.layers[index])
+        attention = layer.attention
+        entering = layer.attention_norm(x) if layer.pre else x
+        q, k = attention.queries_keys(entering, angles and (angles[0][start:], angles[1][start:]))
+        v = attention.split(attention.value(entering))
+        if past:
+            k, v = torch.cat([past.keys[index], k], 2), torch.cat([past.values[index], v], 2)
+        context = F.scaled_dot_product_attention(q, k, v, attn_mask=None if seen is None else seen[:, :, start:])
+        x = x + attention.output(context.transpose(1, 2).flatten(2))
+        if layer.pre:
+            x = x + layer.feed_forward(layer.output_norm(x))
+        else:
+            x = layer.attention_norm(x)
+            x = layer.output_norm(x + layer.feed_forward(x))
+        keys.append(k)
+        values.append(v)
+    return encoder.norm(x), Memory(ids, segments, tuple(keys), tuple(values))
+
+
+class Writer:
+    """A checkpoint that tells the next token by its MLM head. Special tokens are never written but [SEP], the end."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self.encoder, self.head, self.device = checkpoint.encoder, checkpoint.masked_lm, checkpoint.device
+        tokenizer = checkpoint.tokenizer
+        self.end: int = tokenizer.whole.get_vocab()[tokenizer.special["sep"]]
+        self.never = torch.ones(checkpoint.config.vocab_size, dtype=torch.bool, device=self.device)
+        self.never[Vocabulary.of(tokenizer).ordinary] = False
+        self.never[self.end] = False
+
+    def following(self, vectors: Float[Tensor, "b d"]) -> Float[Tensor, "b v"]:
+        """Natural-log probabilities of what comes after each of *vectors*, among what may be written."""
+        return self.head(vectors).float().masked_fill(self.never, -torch.inf).log_softmax(-1)
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """What follows a prompt: ids without the end, the probability of each as it was drawn from, the first step's
+    distribution, and whether it ended by itself."""
+
+    ids: tuple[int, ...]
+    shares: tuple[float, ...]
+    first: Float[Tensor, " v"]
+    ended: bool
+
+
+def continued(
+    writer: Writer, prompt: Sequence[int], most: int, *, temperature: float = 0.0, top_k: int = 0, seed: int = 0
+) -> Continuation:
+    """Up to *most* tokens after *prompt*, each seeing only its past. *temperature* 0 takes the likeliest; else one is
+    drawn from the distribution sharpened (below 1) or flattened, among the *top_k* likeliest (0: all)."""
+    draw = torch.Generator().manual_seed(seed)
+    last, memory = read(writer.encoder, torch.tensor([list(prompt)], device=writer.device), 0, CAUSAL)
+    found: list[int] = []
+    shares: list[float] = []
+    first = None
+    for _ in range(most):
+        logs = writer.following(last[:, -1])[0].cpu()
+        first = logs.exp() if first is None else first
+        chances = sharpened(logs, temperature, top_k)
+        token = int(torch.multinomial(chances, 1, generator=draw)) if temperature else int(chances.argmax())
+        if token == writer.end:
+            break
+        found.append(token)
+        shares.append(float(chances[token]))
+        last, memory = read(writer.encoder, torch.tensor([[token]], device=writer.device), 0, CAUSAL, memory)
+    assert first is not None
+    return Continuation(tuple(found), tuple(shares), first, len(found) < most)
+
+
+def sharpened(logs: Float[Tensor, " v"], temperature: float, top_k: int) -> Float[Tensor, " v"]:
+    """The probabilities that are drawn from: softmax of *logs* / *temperature* over the *top_k* highest."""
+    scaled = logs / temperature if temperature else logs
+    if temperature and 0 < top_k < len(logs):
+        scaled = scaled.masked_fill(scaled < scaled.topk(top_k).values[-1], -torch.inf)
+    return scaled.softmax(-1)
+
+
+@dataclass(frozen=True)
+class Beam:
+    """One way to write a target: ids without the end, its log probability in nats (the end's included), its score."""
+
+    ids: tuple[int, ...]
+    log_prob: float
+    score: float
+    ended: bool
+
+
+def score(log_prob: float, tokens: int, penalty: float) -> float:
+    """log P / ((5 + tokens) / 6) ** penalty (Wu et al., 2016, equation 14): 0 favours short, 1 is near a mean."""
+    return float(log_prob / ((5 + tokens) / 6) ** penalty)
+
+
+def beam_search(
+    writer: Writer, sources: Sequence[Sequence[int]], *, beams: int, most: int, penalty: float
+) -> list[list[Beam]]:
+    """For each source (special tokens included) the *beams* best targets of up to *most* tokens that were found, the
+    best first. Sources of one length go together, so that nothing is padded."""
+    groups: dict[int, list[int]] = defaultdict(list)
+    for number, source in enumerate(sources):
+        groups[len(source)].append(number)
+    found: dict[int, list[Beam]] = {}
+    for length, numbers in groups.items():
+        at_once = max(1, AT_ONCE // (beams * (length + most)))
+        for start in range(0, len(numbers), at_once):
+            part = numbers[start : start + at_once]
+            ids = torch.tensor([list(sources[i]) for i in part], device=writer.device)
+            found |= dict(zip(part, together(writer, ids, beams, most, penalty), strict=True))
+    return [found[i] for i in range(len(sources))]
+
+
+def together(writer: Writer, sources: Int[Tensor, "r t"], beams: int, most: int, penalty: float) -> list[list[Beam]]:
+    """Beam search over rows of one length. A row leaves as soon as *beams* of its targets have ended."""
+    last, memory = read(writer.encoder, sources, 0)
+    found: list[list[Beam]] = [[] for _ in sources]
+    open_: list[tuple[int, tuple[int, ...], float]] = [(row, (), 0.0) for row in range(len(sources))]
+    for tokens in range(1, most + 1):
+        logs, ids = writer.following(last[:, -1]).topk(min(2 * beams, len(writer.never)))
+        steps = list(zip(logs.tolist(), ids.tolist(), strict=True))
+        grown: dict[int, list[tuple[float, int, int]]] = defaultdict(list)  # row -> (log P, place in open_, token)
+        for place, (row, _, total) in enumerate(open_):
+            grown[row] += [(total + log, place, token) for log, token in zip(*steps[place], strict=True)]
+        kept: list[tuple[float, int, int]] = []
+        for row, candidates in grown.items():
+            best = sorted((c for c in candidates if isfinite(c[0])), key=lambda c: -c[0])
+            for total, place, token in best[:beams]:
+                if token == writer.end or tokens == most:
+                    ended = token == writer.end
+                    written = open_[place][1] + (() if ended else (token,))
+                    found[row].append(Beam(written, total, score(total, tokens, penalty), ended))
+            if len(found[row]) < beams:
+                kept += [candidate for candidate in best if candidate[2] != writer.end][:beams]
+        if not kept or tokens == most:
+            break
+        places = torch.tensor([place for _, place, _ in kept], device=writer.device)
+        new = torch.tensor([[token] for _, _, token in kept], device=writer.device)
+        open_ = [(open_[place][0], (*open_[place][1], token), total) for total, place, token in kept]
+        last, memory = read(writer.encoder, new, 1, CAUSAL, memory.rows(places))
+    return [sorted(beams_of, key=lambda beam: -beam.score)[:beams] for beams_of in found]

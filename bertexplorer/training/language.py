@@ -1,0 +1,80 @@
+"""What the learners that predict tokens share: texts in pieces, and how surprising each token is."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import exp
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from bertexplorer.model.text import Tokenizer
+from bertexplorer.training.texts import Item, Reader
+
+AT_ONCE = 1024  # padded tokens of a batch whose every token meets the whole vocabulary
+SHOWN = 10  # pieces of a list of the likeliest
+
+
+def pieces(reader: Reader, texts: Sequence[str], *, end: bool) -> list[list[Item]]:
+    """Each text as items of at most *reader*.most tokens that follow each other: nothing is left out. *end*: [SEP]
+    closes each of them, else only the last, where the text is over."""
+    found = []
+    for whole in reader.encode([(text,) for text in texts]):
+        parts = [whole, *whole.overflowing]
+        cuts = [None if end or part is parts[-1] else -1 for part in parts]
+        found.append([Item(p.ids[:cut], p.type_ids[:cut]) for p, cut in zip(parts, cuts, strict=True)])
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """Predictions of m tokens: the true ids, their nats, and the ids that were held likeliest."""
+
+    gold: Int[NDArray[np.int64], " m"]
+    nats: Float[NDArray[np.float32], " m"]
+    best: Int[NDArray[np.int64], " m"]
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        return self.gold == self.best
+
+    def split(self, sizes: Sequence[int]) -> list["Told"]:
+        """Runs of so many tokens each."""
+        ends = np.cumsum(sizes)[:-1]
+        parts = (np.split(values, ends) for values in (self.gold, self.nats, self.best))
+        return [Told(*part) for part in zip(*parts, strict=True)]
+
+    @staticmethod
+    def joined(parts: Sequence["Told"]) -> "Told":
+        return Told(*(np.concatenate([vars(part)[kind] for part in parts]) for kind in ("gold", "nats", "best")))
+
+
+def told(head: nn.Module, vectors: Float[Tensor, "m d"], targets: Int[Tensor, " m"]) -> Told:
+    """What the MLM head makes of *vectors* against *targets*."""
+    logs = head(vectors).float().log_softmax(-1)
+    nats = -logs.gather(-1, targets[:, None]).squeeze(-1)
+    return Told(targets.cpu().numpy(), nats.cpu().numpy(), logs.argmax(-1).cpu().numpy())
+
+
+def unigram(texts: Iterable[Sequence[int]], size: int) -> Float[NDArray[np.float64], " v"]:
+    """Nats of each piece if pieces were drawn as often as their ids stand in *texts* (add-one smoothing): what is known
+    without any context."""
+    counts = np.ones(size)
+    for ids in texts:
+        counts += np.bincount(np.asarray(ids, np.int64), minlength=size)
+    return np.asarray(-np.log(counts / counts.sum()))
+
+
+def perplexity(nats: float) -> float:
+    """e to the mean nats: how many pieces, all equally likely, would surprise as much."""
+    return exp(min(nats, 700.0))
+
+
+def likeliest(tokenizer: Tokenizer, chances: Float[Tensor, " v"], count: int = SHOWN) -> list[dict[str, Any]]:
+    """The pieces of highest probability."""
+    values, ids = chances.topk(min(count, len(chances)))
+    return [
+        {"piece": tokenizer.show(i), "probability": p} for i, p in zip(ids.tolist(), values.tolist(), strict=True) if p
+    ]

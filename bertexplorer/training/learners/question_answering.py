@@ -1,0 +1,204 @@
+"""The encoder with two logits a token: the answer starts here, it ends here; over all windows of a passage."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.initialise import with_heads
+from bertexplorer.model.text import clean
+from bertexplorer.training.answers import scores
+from bertexplorer.training.answers.rows import Question
+from bertexplorer.training.answers.spans import Found, best, merged
+from bertexplorer.training.answers.windows import NOWHERE, Cutter
+from bertexplorer.training.learner import resting
+from bertexplorer.training.objective import Loss, cross_entropy
+from bertexplorer.training.task import Evaluation
+from bertexplorer.training.tasks.question_answering import Options, texts
+from bertexplorer.training.texts import Item, TextBatch, by_length, encode, pad
+
+
+class Reply(NamedTuple):
+    """The best spans of a passage, the best first, the score of no answer, and the loss in nats a decision."""
+
+    spans: list[Found]
+    nothing: float
+    loss: float
+
+
+def begin(checkpoint: Checkpoint, train: Sequence[Question], options: Options, *, seed: int) -> "Reader":
+    """A reader; it may say that there is no answer if some question of *train* has none."""
+    silent = any(not one.answers for one in train)
+    return Reader(with_heads(checkpoint, ["span"], seed=seed), options, silent)
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Reader":
+    return Reader(checkpoint, Options(**described["options"]), described["silent"], described["max_tokens"])
+
+
+class Reader:
+    """The encoder with two logits for each token: the answer starts here, it ends here."""
+
+    weights = {"start": 0.5, "end": 0.5}  # as in transformers, the mean of both
+    first_only, bf16 = False, False
+
+    def __init__(self, checkpoint: Checkpoint, options: Options, silent: bool, max_tokens: int = 384) -> None:
+        self.checkpoint, self.options, self.silent = checkpoint, options, silent
+        self.extra = nn.ModuleDict()
+        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, "span": checkpoint.span})
+        self.limit(max_tokens)
+
+    def limit(self, max_tokens: int) -> None:
+        tokenizer, options = self.checkpoint.tokenizer, self.options
+        most = min(max_tokens, tokenizer.max_tokens)
+        self.cutter = Cutter(tokenizer, most, options.question, options.stride, options.longest)
+
+    def described(self) -> dict[str, Any]:
+        return {"options": asdict(self.options), "silent": self.silent, "max_tokens": self.cutter.most}
+
+    def windows(self, examples: Sequence[Question]) -> list[list[Item]]:
+        """Those of each example, with the first of its answers."""
+        answers = [one.answers[0] if one.answers else None for one in examples]
+        prepare = self.checkpoint.tokenizer.prepare
+        return self.cutter.items([(prepare(one.question)[0], one.context) for one in examples], answers)
+
+    def read(self, examples: Sequence[Question]) -> list[Item]:
+        """A window is an item: there are more of them than examples. One without the answer points to [CLS]."""
+        return [item for items in self.windows(examples) for item in items]
+
+    def collate(self, items: Sequence[Item]) -> TextBatch:
+        targets = torch.tensor([item.target.answer for item in items])
+        return pad(items, self.checkpoint.tokenizer.pad_id, targets)
+
+    def logits(self, batch: TextBatch) -> tuple[Float[Tensor, "b t"], Float[Tensor, "b t"]]:
+        """Of start and end, -inf at padding."""
+        found: Tensor = self.modules["span"](encode(self.modules["encoder"], batch)).float()
+        if batch.mask is not None:
+            found = found.masked_fill(~batch.mask.unsqueeze(2), float("-inf"))
+        return found[..., 0], found[..., 1]
+
+    def counts(self, batch: TextBatch) -> dict[str, int]:
+        return {"start": len(batch.targets), "end": len(batch.targets)}
+
+    def losses(self, batch: TextBatch) -> dict[str, Loss]:
+        start, end = self.logits(batch)
+        return {"start": cross_entropy(start, batch.targets[:, 0]), "end": cross_entropy(end, batch.targets[:, 1])}
+
+    def replies(self, windows: Sequence[Sequence[Item]]) -> list[Reply]:
+        """One for each passage, over all of its windows."""
+        items = [item for of_one in windows for item in of_one]
+        spans: list[list[Found]] = [[] for _ in windows]
+        nothing: list[list[float]] = [[] for _ in windows]
+        losses: list[list[float]] = [[] for _ in windows]
+        options, device = self.options, self.checkpoint.device
+        with resting(self):
+            for part in by_length(items):
+                batch = self.collate([items[i] for i in part]).to(device)
+                start, end = self.logits(batch)
+                about = [items[i].target for i in part]
+                inside = torch.zeros(start.shape, dtype=torch.bool)
+                for row, window in enumerate(about):
+                    inside[row, window.at : window.at + window.after - window.first] = True
+                found = [t.tolist() for t in best(start, end, inside.to(device), options.longest, options.n_best)]
+                loss = F.cross_entropy(start, batch.targets[:, 0], reduction="none")
+                loss = loss + F.cross_entropy(end, batch.targets[:, 1], reduction="none")
+                several = zip(about, *found, (start[:, 0] + end[:, 0]).tolist(), (loss / 2).tolist(), strict=True)
+                for window, sums, first, last, null, nats in several:
+                    passage, shift = window.passage, window.first - window.at
+                    spans[window.question] += [
+                        Found(s, int(passage.starts[i + shift]), int(passage.ends[j + shift]))
+                        for s, i, j in zip(sums, first, last, strict=True)
+                        if s > float("-inf")
+                    ]
+                    nothing[window.question].append(null)
+                    losses[window.question].append(nats)
+        several = zip(spans, nothing, losses, strict=True)
+        return [Reply(merged(a, options.n_best), min(b), float(np.mean(c))) for a, b, c in several]
+
+    def shares(self, reply: Reply) -> Float[np.ndarray, " n"]:
+        """Probabilities of the spans, and last of no answer (0 if it is never said): softmax over their scores."""
+        logits = np.array([*(one.score for one in reply.spans), reply.nothing if self.silent else -np.inf])
+        weights = np.exp(logits - logits.max())
+        return weights / weights.sum()
+
+    def surplus(self, reply: Reply) -> float:
+        """By how much no answer beats the best span."""
+        return reply.nothing - reply.spans[0].score if reply.spans else float("inf")
+
+    def evaluate(self, examples: Sequence[Question]) -> Evaluation:
+        """By the rules of SQuAD 2.0, which are those of 1.1 where every question has an answer."""
+        windows = self.windows(examples)
+        replies = self.replies(windows)
+        rows, spoken, silent = [], [], []
+        for one, items, reply in zip(examples, windows, replies, strict=True):
+            top = reply.spans[0] if reply.spans else Found(0.0, 0, 0)
+            said = one.context[top.start : top.end]
+            quiet = self.silent and self.surplus(reply) > self.options.threshold
+            spoken.append(scores.scored(texts(one), said))
+            silent.append(scores.scored(texts(one), ""))
+            exact, f1 = silent[-1] if quiet else spoken[-1]
+            shares = self.shares(reply)
+            told = {"line": one.line, "question": one.question, "context": one.context}
+            told |= {"gold": " | ".join(dict.fromkeys(texts(one))), "predicted": "" if quiet else said}
+            told |= {"right": exact == 1.0, "exact": exact, "f1": f1, "loss": reply.loss, "windows": len(items)}
+            told |= {"probability": float(shares[-1 if quiet else 0]), "start": top.start, "end": top.end}
+            lost = bool(one.answers) and all(item.target.answer == NOWHERE for item in items)
+            rows.append(told | {"lost": lost, "cut": items[0].left_out})
+        return Evaluation(self.measured(rows), rows, self.tables(rows, replies, spoken, silent))
+
+    def measured(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+        """Metrics; those of questions with and without an answer only where there are both."""
+
+        def mean(name: str, among: Sequence[Mapping[str, Any]]) -> float:
+            return float(np.mean([row[name] for row in among]))
+
+        found = {name: mean(name, rows) for name in ("f1", "exact")}
+        answered, not_answered = [r for r in rows if r["gold"]], [r for r in rows if not r["gold"]]
+        if answered and not_answered:
+            found |= {f"has_answer_{name}": mean(name, answered) for name in ("f1", "exact")}
+            found["no_answer"] = mean("f1", not_answered)
+        found["lost"] = mean("lost", answered) if answered else 0.0
+        return found | {"loss": mean("loss", rows)}
+
+    def tables(
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        replies: Sequence[Reply],
+        spoken: Sequence[tuple[float, float]],
+        silent: Sequence[tuple[float, float]],
+    ) -> dict[str, list[dict[str, Any]]]:
+        columns = {name: [row[name] for row in rows] for name in ("question", "exact", "f1")}
+        found = {"Per question word": scores.by_word(columns["question"], columns["exact"], columns["f1"])}
+        if self.silent:
+            surplus = np.array([self.surplus(reply) for reply in replies])
+            sides = [np.array([f1 for _, f1 in side]) for side in (spoken, silent)]
+            found["No-answer threshold"] = scores.thresholds(surplus, *sides)
+        return found
+
+    def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+        """The best answers with their probabilities, and where they stand in "context", in characters."""
+        asked = [Question(0, given.get("question", ""), clean(given.get("context", ""))[0], ()) for given in inputs]
+        for one in asked:
+            self.checkpoint.tokenizer.prepare(one.context)  # refuses what is too long
+            if not one.question.strip() or not one.context.strip():
+                raise ExplorerError(f"There is no {'passage' if one.question.strip() else 'question'}. Type one.")
+        windows = self.windows(asked)
+        found = []
+        for one, items, reply in zip(asked, windows, self.replies(windows), strict=True):
+            *shares, nothing = self.shares(reply).tolist()
+            answers = [
+                {"text": one.context[a:b], "start": a, "end": b, "score": score, "probability": share}
+                for (score, a, b), share in zip(reply.spans, shares, strict=True)
+            ]
+            quiet = self.silent and self.surplus(reply) > self.options.threshold
+            told = {"question": one.question, "context": one.context, "answers": answers, "windows": len(items)}
+            said = "" if quiet or not answers else answers[0]["text"]
+            found.append(told | {"said": said, "no_answer": nothing if self.silent else None})
+        return found

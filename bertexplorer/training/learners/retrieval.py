@@ -1,0 +1,171 @@
+"""Retrieval: one encoder for queries and passages, each query nearer to its passage than to all others."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.training.embedding import Embedder, GroupBatch, together
+from bertexplorer.training.negatives import apart
+from bertexplorer.training.objective import Loss, cross_entropy
+from bertexplorer.training.ranking import TOP, quality
+from bertexplorer.training.task import Evaluation
+from bertexplorer.training.tasks.retrieval import METRICS, Example, Options, collected, judged, passages
+from bertexplorer.training.texts import Item
+
+OTHERS = 31  # passages beside the right one in the loss of an evaluation, as in a batch of 32
+KEPT = 2_000  # passages that the playground searches
+ORDER = 4  # stream of random numbers
+QUERIES = 256  # that are compared with all passages at once
+
+
+def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Retrieval":
+    """Raises ExplorerError if there is nothing that a right passage could be told from."""
+    known = {example.passage for example in train if example.relevance}
+    if len(known) < 2 and not (known and any(example.negatives for example in train)):
+        raise ExplorerError(
+            f"The rows to learn from hold {len(known)} passage{'s' * (len(known) != 1)} that answer a query; wanted 2 "
+            "different ones at least."
+        )
+    return Retrieval(checkpoint, options, passages(train), train)
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Retrieval":
+    made = Retrieval(checkpoint, Options(**described["options"]), described["passages"])
+    made.limit(described["max_tokens"])
+    made.index.vectors = tensors["collection.vectors"]
+    made.left_out = described["left_out"]
+    return made
+
+
+class Known(nn.Module):
+    """The vectors of the passages that the playground searches: nothing that is learnt."""
+
+    vectors: Tensor
+
+    def __init__(self, vectors: Float[Tensor, "n d"]) -> None:
+        super().__init__()
+        self.register_buffer("vectors", vectors)
+
+
+class Retrieval(Embedder):
+    """One encoder for queries and passages. Each query is to be nearer to its own passage than to all others of the
+    batch (Henderson et al., 2017, section 4.4: multiple negatives ranking), its wrong passages included."""
+
+    weights = {"passage": 1.0}
+
+    def __init__(
+        self, checkpoint: Checkpoint, options: Options, known: Sequence[str], train: Sequence[Example] = ()
+    ) -> None:
+        super().__init__(checkpoint, options.pooling)
+        self.options, self.passages, self.known = options, list(known), list(known)
+        self.pairs, self.wanted = [example for example in train if example.relevance], judged(train)
+        self.index = Known(torch.zeros(0, checkpoint.config.hidden_size))
+        self.extra["collection"] = self.index
+        self.left_out = 0
+
+    def described(self) -> dict[str, Any]:
+        known = self.known[: len(self.index.vectors)]
+        about = {"options": asdict(self.options), "max_tokens": self.reader.most}
+        return about | {"passages": known, "left_out": self.left_out}
+
+    def read(self, examples: Sequence[Example]) -> list[Item]:
+        """Those with a passage that answers: others are only there to be searched."""
+        wanted = judged(examples)
+        texts = [
+            (example.query, example.passage, *(text for text in example.negatives if text not in wanted[example.query]))
+            for example in examples
+            if example.relevance
+        ]
+        items = iter(self.reader.items([(text,) for group in texts for text in group]))
+        return [together([next(items) for _ in group]) for group in texts]
+
+    def order(self, lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
+        """Batches in which no passage answers the query of another row. A row that fits nowhere waits for another
+        epoch. Raises ExplorerError for batches of 1 where no wrong passages are given."""
+        if batch < 2 and not all(example.negatives for example in self.pairs):
+            raise ExplorerError("A batch of 1 has no passage to tell the right one from. Set Batch to 2 or more.")
+        draw = np.random.default_rng([seed, ORDER, epoch])
+        answers = [set(self.wanted[pair.query]) for pair in self.pairs]
+        texts = [{pair.passage, *pair.negatives} for pair in self.pairs]
+        return apart(texts, answers, draw.permutation(len(texts)).tolist(), batch)
+
+    def collate(self, items: Sequence[Any]) -> GroupBatch:
+        right = [item.parts[1] for item in items]
+        wrong = [part for item in items for part in item.parts[2:]]
+        parts = (self.pad([item.parts[0] for item in items]), self.pad([*right, *wrong]))
+        return GroupBatch(parts, torch.arange(len(items)))
+
+    def counts(self, batch: GroupBatch) -> dict[str, int]:
+        return {"passage": len(batch.targets)}
+
+    def losses(self, batch: GroupBatch) -> dict[str, Loss]:
+        queries, found = (self.embed(part) for part in batch.parts)
+        return {"passage": cross_entropy(self.options.scale * queries @ found.T, batch.targets)}
+
+    def evaluate(self, examples: Sequence[Example]) -> Evaluation:
+        """Exact search, for each query of *examples*, among all passages of theirs and of the rows learnt from. Loss:
+        beside 31 passages drawn at random, the same each time."""
+        wanted = judged(examples)
+        if not wanted:
+            raise ExplorerError("No query to try on has a passage that answers it. Check the column of the relevance.")
+        collection = collected(examples, self.passages, self.options)
+        made = self.vectors(collection)
+        self.known, self.left_out = collection, max(0, len(collection) - KEPT)
+        self.index.vectors = torch.from_numpy(made[:KEPT].copy())
+        rows, queries = [], list(wanted)
+        lines = {example.query: example.line for example in reversed(examples)}
+        place = {passage: i for i, passage in enumerate(collection)}
+        for start in range(0, len(queries), QUERIES):
+            part = queries[start : start + QUERIES]
+            for query, scores in zip(part, self.vectors(part) @ made.T, strict=True):
+                own = [place[passage] for passage in wanted[query]]
+                about = {"line": lines[query], "query": query, "gold": collection[own[0]]}
+                rows.append(about | ranked(scores, collection, wanted[query]) | {"loss": self.nats(scores, own)})
+        metrics = {metric: float(np.mean([row[metric] for row in rows])) for metric in METRICS}
+        total = len(dict.fromkeys([*passages(examples), *self.passages]))
+        size = {"queries": len(queries), "passages": len(collection), "left out": total - len(collection)}
+        return Evaluation(metrics, rows, {"Collection": [size]})
+
+    def nats(self, scores: Float[np.ndarray, " n"], own: Sequence[int]) -> float:
+        """The mean loss of a query's right passages, each beside the same others."""
+        others = np.random.default_rng(0).choice(len(scores), min(OTHERS + len(own), len(scores)), replace=False)
+        rivals = np.setdiff1d(others, own, assume_unique=True)[:OTHERS]
+        logits = self.options.scale * scores.astype(float)
+        return float(np.mean([np.logaddexp.reduce([logits[i], *logits[rivals]]) - logits[i] for i in own]))
+
+    def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+        """The nearest of the passages that are given, one a line, or else of those that the run knew."""
+        return [self.search(given.get("query", "").strip(), given.get("passage", "")) for given in inputs]
+
+    def search(self, query: str, given: str) -> dict[str, Any]:
+        if not query:
+            raise ExplorerError("The query is empty. Type what you look for.")
+        texts = [line.strip() for line in given.splitlines() if line.strip()]
+        made = self.vectors(texts) if texts else self.index.vectors.numpy()
+        texts = texts or self.known[: len(made)]
+        if not texts:
+            raise ExplorerError("There is no passage to search. Type some, one a line.")
+        cosines = made @ self.vectors([query])[0]
+        found = [{"passage": texts[i], "cosine": float(cosines[i])} for i in np.argsort(-cosines)[:TOP]]
+        return {"ranked": found, "searched": len(texts), "left_out": 0 if given.strip() else self.left_out}
+
+
+def ranked(scores: Float[np.ndarray, " n"], collection: Sequence[str], grades: Mapping[str, float]) -> dict[str, Any]:
+    """How good the order of *collection* by *scores* is, with its first three."""
+    order = np.argsort(-scores, kind="stable")
+    found = [grades.get(collection[i], 0.0) for i in order]
+    top = [
+        {"passage": collection[i], "cosine": float(scores[i]), "relevance": grades.get(collection[i], 0.0)}
+        for i in order[:3]
+    ]
+    said = quality(found[:TOP], list(grades.values()))
+    rank = next(rank for rank, grade in enumerate(found, 1) if grade)
+    about = {"predicted": top[0]["passage"], "right": found[0] > 0, "rank": rank, "score": said["ndcg_10"]}
+    return about | said | {"relevant": len(grades), "ranked": top}

@@ -1,0 +1,181 @@
+"""The encoder that reads a source both ways and writes a target from left to right."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor, nn
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.forward import Intervention
+from bertexplorer.training.generate import Beam, Writer, beam_search
+from bertexplorer.training.language import AT_ONCE, told
+from bertexplorer.training.learner import resting
+from bertexplorer.training.objective import Loss, cross_entropy
+from bertexplorer.training.task import Evaluation
+from bertexplorer.training.tasks.sequence import Example, Options
+from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, pad, run
+
+
+def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options) -> "Rewriter":
+    """Raises ExplorerError if the checkpoint has no MLM head."""
+    longest = options.longest
+    if not longest:
+        tokenizer = checkpoint.tokenizer
+        targets = Reader(tokenizer, tokenizer.max_tokens).encode([(example.target,) for example in train])
+        longest = max(len(target.ids) - 1 for target in targets)
+    return Rewriter(checkpoint, options, longest)
+
+
+class Rewriter:
+    """The encoder under a prefix mask (Dong et al., 2019, UniLM), its MLM head telling the token that comes next."""
+
+    weights = {"target": 1.0}
+    first_only = False
+
+    def __init__(self, checkpoint: Checkpoint, options: Options, longest: int, max_tokens: int = 128) -> None:
+        self.checkpoint, self.options, self.longest = checkpoint, options, longest
+        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, "masked_lm": checkpoint.masked_lm})
+        self.extra, self.bf16 = nn.ModuleDict(), False
+        self.limit(max_tokens)
+
+    def limit(self, max_tokens: int) -> None:
+        """A target has room for *longest* tokens, its end among them, but half of all at most; its source for the
+        rest."""
+        tokenizer = self.checkpoint.tokenizer
+        self.most = min(max_tokens, tokenizer.max_tokens)
+        self.room = min(self.longest, self.most // 2)
+        self.sources = Reader(tokenizer, self.most - self.room)
+        self.targets = Reader(tokenizer, self.room + 1)  # with a [CLS] that is dropped
+
+    def described(self) -> dict[str, Any]:
+        return {"options": asdict(self.options), "longest": self.longest, "max_tokens": self.most}
+
+    def read(self, examples: Sequence[Example]) -> list[Item]:
+        """target: the number of tokens of the source. A target that was cut has no end to learn."""
+        sources = self.sources.items([(example.source,) for example in examples])
+        targets = self.targets.items([(example.target,) for example in examples])
+        found = []
+        for source, target in zip(sources, targets, strict=True):
+            after = target.ids[1 : -1 if target.left_out else None]
+            ids, segments = [*source.ids, *after], [0] * len(source.ids) + [1] * len(after)
+            found.append(Item(ids, segments, len(source.ids), source.left_out + target.left_out))
+        return found
+
+    def collate(self, items: Sequence[Item]) -> TextBatch:
+        prefix = torch.tensor([item.target for item in items])
+        return pad(items, self.checkpoint.tokenizer.pad_id, prefix)
+
+    def counts(self, batch: TextBatch) -> dict[str, int]:
+        return {"target": batch.tokens - int(batch.targets.sum())}
+
+    def vectors(self, batch: TextBatch) -> tuple[Tensor, Tensor, Bool[Tensor, "b t"]]:
+        """(vectors m x d, the token that comes after each, where those tokens stand)."""
+        change = Intervention(prefix=batch.targets)
+        last = run(self.modules["encoder"], batch.ids, batch.segments, batch.mask, change)
+        wanted = torch.arange(batch.ids.shape[1], device=last.device) >= batch.targets[:, None]
+        if batch.mask is not None:
+            wanted &= batch.mask
+        return last[:, :-1][wanted[:, 1:]], batch.ids[wanted], wanted
+
+    def losses(self, batch: TextBatch) -> dict[str, Loss]:
+        vectors, targets, _ = self.vectors(batch)
+        return {"target": cross_entropy(self.modules["masked_lm"](vectors), targets)}
+
+    def surprise(self, items: Sequence[Item]) -> tuple[list[float], list[float]]:
+        """(mean nats, share of tokens held likeliest) of each item's target, the true tokens before each given."""
+        nats, right = [0.0] * len(items), [0.0] * len(items)
+        with resting(self):
+            for part in by_length(items, AT_ONCE):
+                batch = self.collate([items[i] for i in part]).to(self.checkpoint.device)
+                vectors, targets, wanted = self.vectors(batch)
+                found = told(self.modules["masked_lm"], vectors, targets).split(wanted.sum(1).tolist())
+                for i, one in zip(part, found, strict=True):
+                    nats[i], right[i] = float(one.nats.mean()), float(one.right.mean())
+        return nats, right
+
+    def write(self, items: Sequence[Item]) -> list[list[Beam]]:
+        """The beams of each item's source."""
+        options = self.options
+        with resting(self):
+            sources = [item.ids[: item.target] for item in items]
+            writer = Writer(self.checkpoint)
+            return beam_search(writer, sources, beams=options.beams, most=self.room, penalty=options.penalty)
+
+    def spelt(self, text: str) -> str:
+        """*text* as this tokenizer can write it at best: what is lost is not held against the checkpoint."""
+        tokenizer = self.checkpoint.tokenizer
+        return tokenizer.join(tokenizer.whole.encode(tokenizer.prepare(text)[0], add_special_tokens=False).ids)
+
+    def evaluate(self, examples: Sequence[Example]) -> Evaluation:
+        """Targets are compared as the tokenizer spells them (an uncased one in small letters), whole even where they
+        were cut for learning. The first options.shown are written out; loss and accuracy are means over the tokens of
+        all."""
+        items = self.read(examples)
+        nats, right = self.surprise(items)
+        tried = items[: self.options.shown]
+        said = [self.checkpoint.tokenizer.join(beams[0].ids) for beams in self.write(tried)]
+        gold = [self.spelt(example.target) for example in examples[: len(tried)]]
+        metrics, scores = compared(said, gold)
+        sizes = [len(item.ids) - item.target for item in items]
+        for key, values in (("accuracy", right), ("loss", nats)):
+            metrics[key] = sum(v * n for v, n in zip(values, sizes, strict=True)) / sum(sizes)
+        rows = [
+            {
+                "line": example.line,
+                "text": example.source,
+                "gold": wanted,
+                "predicted": found,
+                "right": found == wanted,
+                "score": value,
+                "loss": loss,
+                "cut": item.left_out,
+            }
+            for example, item, wanted, found, value, loss in zip(
+                examples, tried, gold, said, scores, nats, strict=False
+            )
+        ]
+        return Evaluation(metrics | {"written": float(len(tried))}, rows)
+
+    def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+        """The beams of each source, the best first, with their probability among all targets. *ended* False: there was
+        no room for more."""
+        sources = [given.get("source", "").strip() for given in inputs]
+        if not all(sources):
+            raise ExplorerError("The source is empty. Type a sentence.")
+        items = self.read([Example(0, source, "") for source in sources])
+        return [
+            {
+                "beams": [
+                    {
+                        "text": self.checkpoint.tokenizer.join(beam.ids),
+                        "probability": float(torch.tensor(beam.log_prob).exp()),
+                        "score": beam.score,
+                        "ended": beam.ended,
+                    }
+                    for beam in beams
+                ],
+                "cut": item.left_out,
+            }
+            for item, beams in zip(items, self.write(items), strict=True)
+        ]
+
+
+def compared(said: Sequence[str], gold: Sequence[str]) -> tuple[dict[str, float], list[float]]:
+    """(metrics, chrF of each), all 0 to 1: chrF2 by sacrebleu (Popović, 2015); ROUGE-L by rouge_score (Lin, 2004),
+    which reads Latin letters and digits alone."""
+    from rouge_score.rouge_scorer import RougeScorer
+    from sacrebleu.metrics.chrf import CHRF
+
+    chrf, rouge = CHRF(), RougeScorer(["rougeL"])
+    longest = [rouge.score(wanted, found)["rougeL"].fmeasure for found, wanted in zip(said, gold, strict=True)]
+    metrics = {
+        "chrf": chrf.corpus_score(list(said), [list(gold)]).score / 100,
+        "rouge_l": sum(longest) / len(longest),
+        "exact": sum(map(str.__eq__, said, gold)) / len(gold),
+    }
+    scores = [chrf.sentence_score(found, [wanted]).score / 100 for found, wanted in zip(said, gold, strict=True)]
+    return metrics, scores

@@ -1,0 +1,102 @@
+"""Similarity: the encoder alone, whose cosines are to be the scores."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.training.embedding import Embedder, GroupBatch, together
+from bertexplorer.training.objective import Loss
+from bertexplorer.training.task import Evaluation
+from bertexplorer.training.tasks.similarity import Example, Options, correlations
+from bertexplorer.training.texts import Item
+
+NEAR = 0.1  # of the range: so near counts as right
+
+
+def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Similarity":
+    """The lowest and the highest score of *train* are 0 and 1. Raises ExplorerError if they are the same."""
+    scores = [example.score for example in train]
+    if min(scores) == max(scores):
+        raise ExplorerError(
+            f"Every row to learn from has the score {scores[0]:g}; wanted different ones. Check which column it is."
+        )
+    return Similarity(checkpoint, options, min(scores), max(scores))
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Similarity":
+    options = Options(**described["options"])
+    return Similarity(checkpoint, options, described["low"], described["high"], described["max_tokens"])
+
+
+class Similarity(Embedder):
+    """The encoder alone. Learns by regression: the squared error of the cosine against the score between 0 and 1
+    (Reimers and Gurevych, 2019, section 3)."""
+
+    weights = {"score": 1.0}
+
+    def __init__(
+        self, checkpoint: Checkpoint, options: Options, low: float, high: float, max_tokens: int = 128
+    ) -> None:
+        super().__init__(checkpoint, options.pooling, max_tokens)
+        self.options, self.low, self.high = options, low, high
+
+    def described(self) -> dict[str, Any]:
+        about = {"options": asdict(self.options), "low": self.low, "high": self.high}
+        return about | {"max_tokens": self.reader.most}
+
+    def read(self, examples: Sequence[Example]) -> list[Item]:
+        items = self.reader.items([(text,) for example in examples for text in example.texts])
+        span = self.high - self.low
+        targets = [(example.score - self.low) / span for example in examples]
+        return [together(items[2 * i : 2 * i + 2], target) for i, target in enumerate(targets)]
+
+    def collate(self, items: Sequence[Any]) -> GroupBatch:
+        parts = tuple(self.pad([item.parts[side] for item in items]) for side in (0, 1))
+        return GroupBatch(parts, torch.tensor([item.target for item in items], dtype=torch.float32))
+
+    def counts(self, batch: GroupBatch) -> dict[str, int]:
+        return {"score": len(batch.targets)}
+
+    def losses(self, batch: GroupBatch) -> dict[str, Loss]:
+        """Right: nearer than a tenth of the range."""
+        first, second = (self.embed(part) for part in batch.parts)
+        gaps = (first * second).sum(-1) - batch.targets
+        return {"score": Loss(gaps.square().sum(), len(gaps), (gaps.detach().abs() < NEAR).sum())}
+
+    def cosines(self, pairs: Sequence[Sequence[str]]) -> Float[np.ndarray, " n"]:
+        first, second = (self.vectors([pair[side] for pair in pairs]) for side in (0, 1))
+        return (first * second).sum(-1).astype(float)
+
+    def score(self, cosine: float) -> float:
+        """In the range of the rows that were learnt from."""
+        return self.low + min(1.0, max(0.0, cosine)) * (self.high - self.low)
+
+    def evaluate(self, examples: Sequence[Example]) -> Evaluation:
+        """The rows with the widest gap between gold and predicted come first."""
+        cosines = self.cosines([example.texts for example in examples])
+        rows = []
+        for example, item, cosine in zip(examples, self.read(examples), cosines.tolist(), strict=True):
+            said = self.score(cosine)
+            given = {"line": example.line, "text_a": example.texts[0], "text_b": example.texts[1]}
+            answer = {"gold": example.score, "predicted": said, "score": cosine, "gap": abs(said - example.score)}
+            rows.append(given | answer | {"loss": (cosine - item.target) ** 2, "cut": item.left_out})
+        metrics = correlations(cosines, np.array([example.score for example in examples]))
+        metrics["loss"] = float(np.mean([row["loss"] for row in rows]))
+        return Evaluation(metrics, sorted(rows, key=lambda row: -row["gap"]))
+
+    def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+        """The cosine of two texts, and the score that it stands for."""
+        pairs = [(given.get("text_a", "").strip(), given.get("text_b", "").strip()) for given in inputs]
+        if not all(first and second for first, second in pairs):
+            raise ExplorerError("One of the two texts is empty. Type both.")
+        return [
+            {"cosine": cosine, "score": self.score(cosine), "low": self.low, "high": self.high}
+            for cosine in self.cosines(pairs).tolist()
+        ]

@@ -1,0 +1,241 @@
+"""The encoder with a token classifier and, where it is wanted, a CRF over its logits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.initialise import with_heads
+from bertexplorer.training.entities import scores
+from bertexplorer.training.entities.crf import CRF
+from bertexplorer.training.entities.rows import Sentence, is_plain, split
+from bertexplorer.training.entities.tags import OUTSIDE, Entity, entities, iob2, labels, words
+from bertexplorer.training.learner import resting
+from bertexplorer.training.objective import Loss, cross_entropy
+from bertexplorer.training.task import Evaluation
+from bertexplorer.training.tasks.tagging import Options
+from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, encode, pad
+
+MAX_LABELS = 1000
+NO_WORD, UNKNOWN = -100, -1  # targets of a token that begins no word, and of a tag that was never learnt
+
+
+class Target(NamedTuple):
+    """Of one sentence: which words are read, at which token each begins, and its label (UNKNOWN, or none at all)."""
+
+    words: Int[np.ndarray, " w"]
+    tokens: Int[np.ndarray, " w"]
+    labels: Int[np.ndarray, " w"]
+
+
+class Answer(NamedTuple):
+    """A label for each word that is read, its probability, and the loss of the sentence in nats a word."""
+
+    labels: Int[np.ndarray, " w"]
+    shares: Float[np.ndarray, " w"]
+    loss: float
+
+
+def begin(checkpoint: Checkpoint, train: Sequence[Sentence], options: Options, *, seed: int) -> "Tagger":
+    """A tagger over the tags of *train*; a head that is there for just these is gone on with."""
+    plain = is_plain(train)
+    found = labels((one.tags for one in train), plain)
+    if not 2 <= len(found) <= MAX_LABELS:
+        raise ExplorerError(
+            f"The rows to learn from bear {len(found):,} different tag{'s' * (len(found) != 1)}; wanted 2 to "
+            f"{MAX_LABELS:,}. Check which column holds the tags."
+        )
+    if set(found) == set(checkpoint.labels):
+        found = checkpoint.labels
+    return Tagger(with_heads(checkpoint, ["token_classifier"], seed=seed, labels=found), options, plain)
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Tagger":
+    made = Tagger(checkpoint, Options(**described["options"]), described["plain"], described["max_tokens"])
+    made.extra.load_state_dict(dict(tensors))
+    return made
+
+
+class Tagger:
+    """The encoder with its token classifier and, where it is wanted, a CRF. The first token of a word stands for it."""
+
+    weights = {"tag": 1.0}
+    first_only, bf16 = False, False
+
+    def __init__(self, checkpoint: Checkpoint, options: Options, plain: bool, max_tokens: int = 128) -> None:
+        self.checkpoint, self.options, self.plain = checkpoint, options, plain
+        self.labels = checkpoint.labels
+        self.extra = nn.ModuleDict()
+        if options.head == "crf":
+            self.extra["crf"] = CRF(self.labels, plain).to(checkpoint.device)
+        heads = {"encoder": checkpoint.encoder, "token_classifier": checkpoint.token_classifier}
+        self.modules = nn.ModuleDict({**heads, **self.extra})
+        self.limit(max_tokens)
+
+    def limit(self, max_tokens: int) -> None:
+        self.reader = Reader(self.checkpoint.tokenizer, max_tokens)
+
+    def described(self) -> dict[str, Any]:
+        return {"options": asdict(self.options), "plain": self.plain, "max_tokens": self.reader.most}
+
+    def read(self, examples: Sequence[Sentence]) -> list[Item]:
+        """Words beyond the limit, and those of which the tokenizer leaves nothing, are not read: an entity that has
+        lost its beginning begins later."""
+        place = {label: i for i, label in enumerate(self.labels)}
+        items = []
+        for one, found in zip(examples, self.reader.cut.encode_batch([one.text for one in examples]), strict=True):
+            read, tokens = first_tokens(one.words, found)
+            tags = [one.tags[word] for word in read] if one.tags else []
+            if not self.plain:
+                tags = iob2(entities(tags), len(tags))
+            gold = np.array([place.get(tag, UNKNOWN) for tag in tags] or [UNKNOWN] * len(read), int)
+            beyond = sum(len(part.ids) - 2 for part in found.overflowing)
+            items.append(Item(found.ids, found.type_ids, Target(read, tokens, gold), beyond))
+        return items
+
+    def collate(self, items: Sequence[Item]) -> TextBatch:
+        targets = torch.full((len(items), max(len(item.ids) for item in items)), NO_WORD)
+        for row, item in enumerate(items):
+            targets[row, torch.from_numpy(item.target.tokens)] = torch.from_numpy(item.target.labels)
+        return pad(items, self.checkpoint.tokenizer.pad_id, targets)
+
+    def logits(self, batch: TextBatch) -> tuple[Float[Tensor, "b w l"], Int[Tensor, "b w"], Bool[Tensor, "b w"]]:
+        """Of the first tokens of the words alone, closed up; with the labels; and which are real."""
+        real = batch.targets != NO_WORD
+        count = max(1, int(real.sum(1).max()))
+        order = (~real).int().argsort(dim=1, stable=True)[:, :count]
+        last = encode(self.modules["encoder"], batch)
+        last = last.gather(1, order.unsqueeze(2).expand(-1, -1, last.shape[2]))
+        found: Tensor = self.modules["token_classifier"](last)
+        return found.float(), batch.targets.gather(1, order), real.gather(1, order)
+
+    def counts(self, batch: TextBatch) -> dict[str, int]:
+        return {"tag": int((batch.targets >= 0).sum())}
+
+    def losses(self, batch: TextBatch) -> dict[str, Loss]:
+        """Nats a word, by a CRF those of a sentence shared out among its words. Right is what is right word by word,
+        before the CRF."""
+        logits, gold, real = self.logits(batch)
+        alone = cross_entropy(logits[gold >= 0], gold[gold >= 0])
+        if "crf" not in self.modules:
+            return {"tag": alone}
+        whole = real.any(1)
+        paths = self.modules["crf"](logits[whole], gold[whole].clamp(min=0), real[whole])
+        return {"tag": Loss(paths.sum(), alone.count, alone.right)}
+
+    def answers(self, items: Sequence[Item]) -> list[Answer]:
+        """In the order of *items*."""
+        found: dict[int, Answer] = {}
+        with resting(self):
+            for part in by_length(items):
+                batch = self.collate([items[i] for i in part]).to(self.checkpoint.device)
+                tags, shares, losses = (t.cpu().numpy() for t in self.answer(*self.logits(batch)))
+                for row, i in enumerate(part):
+                    count = len(items[i].target.words)
+                    found[i] = Answer(tags[row, :count], shares[row, :count], float(losses[row]))
+        return [found[i] for i in range(len(items))]
+
+    def answer(
+        self, logits: Float[Tensor, "b w l"], gold: Int[Tensor, "b w"], real: Bool[Tensor, "b w"]
+    ) -> tuple[Int[Tensor, "b w"], Float[Tensor, "b w"], Float[Tensor, " b"]]:
+        """Labels, their probabilities, and nats a word: NaN for a sentence with a tag that was never learnt."""
+        known, count = torch.where(real, gold >= 0, True).all(1), real.sum(1)
+        wanted = gold.clamp(min=0)
+        if "crf" in self.modules:
+            crf = cast(CRF, self.modules["crf"])
+            tags, every = crf.decode(logits, real), crf.marginals(logits, real)
+            losses = crf(logits, wanted, real)
+        else:
+            tags, every = logits.argmax(2), logits.softmax(2)
+            alone = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="none")
+            losses = (alone.view_as(wanted) * real).sum(1)
+        shares = every.gather(2, tags.unsqueeze(2)).squeeze(2)
+        return tags, shares, torch.where(known & (count > 0), losses / count, torch.nan)
+
+    def evaluate(self, examples: Sequence[Sentence]) -> Evaluation:
+        """Words beyond the limit count as not found: O, or of plain tags as wrong."""
+        items = self.read(examples)
+        answers = self.answers(items)
+        gold, guess, rows, unread = [list(one.tags) for one in examples], [], [], 0
+        for one, item, answer in zip(examples, items, answers, strict=True):
+            tags = self.tags(item, answer, len(one.words))
+            unread += len(tags) - len(item.target.words)
+            guess.append(tags)
+            told = {"line": one.line, "text": one.text, "gold": self.say(one, one.tags)}
+            told |= {
+                "predicted": self.say(one, tags),
+                "right": tags == list(one.tags),
+                "loss": answer.loss,
+                "cut": item.left_out,
+            }
+            spelt = [one.text[start:end] for start, end in one.words]
+            rows.append(told | {"words": spelt, "gold_tags": list(one.tags), "predicted_tags": tags})
+        losses, sizes = np.array([answer.loss for answer in answers]), [len(item.target.words) for item in items]
+        fine = np.isfinite(losses)
+        loss = float(np.average(losses[fine], weights=np.array(sizes)[fine])) if fine.any() else float("nan")
+        metrics = scores.metrics(gold, guess, self.plain) | {"cut": unread / sum(map(len, gold)), "loss": loss}
+        tables = scores.tables(gold, guess, self.plain)
+        return Evaluation(metrics, rows, tables, scores.confusion(gold, guess, self.plain))
+
+    def tags(self, item: Item, answer: Answer, count: int) -> list[str]:
+        """Of each word: none for one that is not read, but where an entity goes on behind it."""
+        tags = ["" if self.plain else OUTSIDE] * count
+        read = item.target.words
+        for i, (word, label) in enumerate(zip(read, answer.labels, strict=True)):
+            tags[word] = self.labels[label]
+            if i and not self.plain and tags[word].startswith("I-"):
+                tags[read[i - 1] + 1 : word] = [tags[word]] * (word - read[i - 1] - 1)
+        return tags
+
+    def say(self, one: Sentence, tags: Sequence[str]) -> str:
+        """“Ada Lovelace (PER), London (LOC)”, or plain tags one after the other."""
+        if self.plain:
+            return " ".join(tags)
+        return ", ".join(f"{found['text']} ({found['label']})" for found in told(one, entities(tags)))
+
+    def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+        """The words of each text with tag and probability, and its entities as spans of characters of "text"."""
+        texts = [self.reader.prepare(" ".join(given.values()))[0] for given in inputs]
+        if not all(text.strip() for text in texts):
+            raise ExplorerError("The text is empty. Type a sentence.")
+        given = [Sentence(0, text, tuple(split(text)), ()) for text in texts]
+        items = self.read(given)
+        found = []
+        for one, item, answer in zip(given, items, self.answers(items), strict=True):
+            tags, shares = self.tags(item, answer, len(one.words)), np.zeros(len(one.words))
+            shares[item.target.words] = answer.shares
+            spelt = [
+                {"text": one.text[start:end], "start": start, "end": end, "tag": tag, "probability": float(share)}
+                for (start, end), tag, share in zip(one.words, tags, shares, strict=True)
+            ]
+            spans = words(tags) if self.plain else entities(tags)
+            sure = [{"probability": float(np.mean(shares[span.start : span.end]))} for span in spans]
+            named = [span | share for span, share in zip(told(one, spans), sure, strict=True)]
+            found.append({"text": one.text, "words": spelt, "entities": named, "cut": item.left_out})
+        return found
+
+
+def told(one: Sentence, found: Sequence[Entity]) -> list[dict[str, Any]]:
+    """Entities with their text and where it stands, in characters."""
+    spans = [(kind, one.words[start][0], one.words[end - 1][1]) for kind, start, end in found]
+    return [{"text": one.text[a:b], "label": kind, "start": a, "end": b} for kind, a, b in spans]
+
+
+def first_tokens(spans: Sequence[tuple[int, int]], found: Any) -> tuple[Int[np.ndarray, " w"], Int[np.ndarray, " w"]]:
+    """Which words have a token, and at which token (of a tokenizers.Encoding) each of them begins."""
+    if not spans:
+        return np.zeros(0, int), np.zeros(0, int)
+    bounds, tokens = np.array(spans), np.array(found.offsets)
+    inside = np.flatnonzero((np.array(found.special_tokens_mask) == 0) & (tokens[:, 1] > tokens[:, 0]))
+    word = np.searchsorted(bounds[:, 1], tokens[inside, 0], side="right")  # the first that ends after the token begins
+    inside, word = inside[word < len(bounds)], word[word < len(bounds)]
+    reached = tokens[inside, 1] > bounds[word, 0]
+    read, first = np.unique(word[reached], return_index=True)
+    return read, inside[reached][first]

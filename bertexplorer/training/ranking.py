@@ -1,0 +1,76 @@
+"""Ranking: BM25, which learns nothing, and how good an order of passages is."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from math import log, log2
+
+import numpy as np
+from jaxtyping import Float
+
+K1, B = 1.2, 0.75
+TOP = 10
+WORD = re.compile(r"\w+")
+
+
+def words(text: str) -> list[str]:
+    return WORD.findall(text.casefold())
+
+
+class BM25:
+    """Okapi BM25 (Robertson and Zaragoza, 2009, equation 3.15) over *passages*, without stemming or stop words. A word
+    in n of N passages weighs ln(1 + (N - n + 0.5) / (n + 0.5)), which never falls below 0."""
+
+    def __init__(self, passages: Sequence[str]) -> None:
+        counts = [Counter(words(passage)) for passage in passages]
+        lengths = np.array([count.total() for count in counts], float)
+        self.damp = K1 * (1 - B + B * lengths / max(1.0, lengths.mean() if len(lengths) else 1.0))
+        self.postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for place, count in enumerate(counts):
+            for word, times in count.items():
+                self.postings[word].append((place, times))
+
+    def scores(self, query: str) -> Float[np.ndarray, " n"]:
+        """Of each passage, 0 without a word in common; a word that the query repeats counts as often."""
+        found = np.zeros(len(self.damp))
+        for word, repeated in Counter(words(query)).items():
+            if word in self.postings:
+                places, times = np.array(self.postings[word]).T
+                rare = log(1 + (len(found) - len(places) + 0.5) / (len(places) + 0.5))
+                found[places] += repeated * rare * times * (K1 + 1) / (times + self.damp[places])
+        return found
+
+    def order(self, query: str) -> list[int]:
+        """The passages with a word in common, best first."""
+        scores = self.scores(query)
+        return [int(i) for i in np.argsort(-scores, kind="stable") if scores[i] > 0]
+
+
+def reciprocal_rank(grades: Sequence[float], top: int = TOP) -> float:
+    """1 / rank of the first relevant passage among the *top* first, else 0. *grades*: in the order of the ranking."""
+    return next((1 / rank for rank, grade in enumerate(grades[:top], 1) if grade > 0), 0.0)
+
+
+def gain(grades: Sequence[float], top: int = TOP) -> float:
+    """Σ grade / log2(rank + 1) (Järvelin and Kekäläinen, 2002, with the discount of trec_eval)."""
+    return sum(grade / log2(rank + 1) for rank, grade in enumerate(grades[:top], 1))
+
+
+def ndcg(grades: Sequence[float], judged: Sequence[float], top: int = TOP) -> float:
+    """The gain as a share of that of the best order of all *judged* grades; 0 if none is above 0."""
+    best = gain(sorted(judged, reverse=True), top)
+    return gain(grades, top) / best if best else 0.0
+
+
+def recall(grades: Sequence[float], judged: Sequence[float], top: int = TOP) -> float:
+    """The share of the relevant passages that stands among the *top* first."""
+    return sum(grade > 0 for grade in grades[:top]) / max(1, sum(grade > 0 for grade in judged))
+
+
+def quality(grades: Sequence[float], judged: Sequence[float]) -> dict[str, float]:
+    """All three of one query."""
+    return {
+        "mrr_10": reciprocal_rank(grades),
+        "ndcg_10": ndcg(grades, judged),
+        "recall_10": recall(grades, judged),
+    }

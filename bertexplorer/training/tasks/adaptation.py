@@ -1,0 +1,69 @@
+"""Domain adaptation: masked language modelling goes on, on texts of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bertexplorer.model.text import clean
+from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.pretraining.masking import Masking
+from bertexplorer.training.task import Column
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.training.learner import Learner
+
+TITLE = "Domain adaptation"
+ABOUT = "More of BERT's own training, on texts of one's own: words are hidden and guessed."
+COLUMNS = (Column("text", "Text", "text"),)
+METRIC, HIGHER = "perplexity", False
+METRICS = {
+    "perplexity": "Perplexity at the masks",
+    "accuracy": "Hidden tokens guessed",
+    "general_perplexity": "Perplexity on plain sentences: forgetting",
+    "general_accuracy": "Hidden tokens guessed in plain sentences",
+    "unigram_perplexity": "Perplexity by word counts alone",
+    "loss": "Loss",
+}
+Options = Masking
+DEFAULTS: dict[str, Any] = {"rate": 5e-5, "batch": 16}
+
+
+@dataclass(frozen=True)
+class Example:
+    line: int
+    text: str
+
+
+def examples(rows: Sequence[Row], options: Any) -> tuple[list[Example], list[Problem]]:
+    """A row without a text that can be seen is a problem."""
+    found: list[Example] = []
+    problems: list[Problem] = []
+    for row in rows:
+        if text := clean(written(row.cells.get("text", "")))[0].strip():
+            found.append(Example(row.line, text))
+        else:
+            problems.append(Problem(row.line, "has no text"))
+    return found, problems
+
+
+def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
+    """Raises ExplorerError if the checkpoint has no MLM head, or the shares of the chosen tokens are more than 1."""
+    from bertexplorer.training.learners import adaptation
+
+    return adaptation.begin(checkpoint, train, options)
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
+    from bertexplorer.training.learners.adaptation import Adapter
+
+    return Adapter(checkpoint, Options(**described["options"]), (), described["max_tokens"])
+
+
+def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+    """None that could be said without the tokenizer: each evaluation has the perplexity of word counts alone."""
+    return {}

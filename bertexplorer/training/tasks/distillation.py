@@ -1,0 +1,76 @@
+"""Distillation: a student with fewer layers learns to answer as its teacher, a classifier, does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from bertexplorer.knobs import Knob
+from bertexplorer.training.data.rows import Problem, Row
+from bertexplorer.training.task import Column
+from bertexplorer.training.tasks import classification
+from bertexplorer.training.tasks.classification import Example
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.training.learner import Learner
+
+TITLE = "Distillation"
+ABOUT = "A smaller, quicker copy of a classifier: fewer of its layers learn to give the same answers."
+COLUMNS = (
+    Column("text", "Text", "text"),
+    Column("label", "Label", "label"),
+    Column("text_b", "Second text", "text", "where the teacher judges pairs", optional=True),
+)
+METRIC, HIGHER = "accuracy", True
+METRICS = {
+    **classification.METRICS,
+    "accuracy": "Student's accuracy",
+    "teacher_accuracy": "Teacher's accuracy",
+    "kept": "Student's accuracy as a share of the teacher's",
+    "agreement": "Answers that are the teacher's",
+    "speed": "Times as quick as the teacher, measured",
+    "size": "Parameters as a share of the teacher's",
+}
+DEFAULTS: dict[str, Any] = {"epochs": 5.0}
+ROWS = "classification"  # the built-in rows: those that a teacher is trained on first
+
+
+@dataclass(frozen=True)
+class Options:
+    student_layers: Annotated[int, Knob("Student's layers", 0, 47, "0: half as many as the teacher has")] = 0
+    taken: Annotated[
+        Literal["spread", "first"], Knob("Started from", info="spread: the teacher's layers from first to last")
+    ] = "spread"
+    temperature: Annotated[float, Knob("Temperature", 0.5, 20.0, "higher: unlikely labels count for more")] = 2.0
+    soft: Annotated[float, Knob("Soft targets", 0.0, 100.0, "weight of the teacher's probabilities")] = 5.0
+    task: Annotated[float, Knob("Labels", 0.0, 100.0, "weight of the rows' own labels")] = 2.0
+    cosine: Annotated[float, Knob("Cosine", 0.0, 100.0, "weight of the angle between last hidden states")] = 1.0
+
+
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
+    """As of a classification, of one label; of pairs where any row has a second text."""
+    columns = ("text", "text_b") if any(row.cells.get("text_b") for row in rows) else ("text",)
+    return classification.examples(rows, classification.Options(), columns)
+
+
+def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+    return classification.floors(train, dev, classification.Options())
+
+
+def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
+    """*checkpoint* is the teacher. Raises ExplorerError if it is no classifier of the rows' labels, if it has no layer
+    to spare, and if nothing is to be learnt."""
+    from bertexplorer.training.learners import distillation
+
+    return distillation.begin(checkpoint, train, options)
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
+    """The student, a classifier like any other: the teacher is not kept with it."""
+    from bertexplorer.training.learners.classification import Classifier
+
+    return Classifier(checkpoint, classification.Options(), (), described["max_tokens"])

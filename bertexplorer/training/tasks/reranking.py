@@ -1,0 +1,119 @@
+"""Re-ranking: query and passage read together, and the candidates put in the order of their scores."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from bertexplorer.knobs import Knob
+from bertexplorer.training.data.numbers import relevance
+from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.ranking import BM25, quality
+from bertexplorer.training.task import Column
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.training.learner import Learner
+
+TITLE = "Re-ranking"
+ABOUT = "Puts the passages that a search found in order, by reading each together with the query."
+COLUMNS = (
+    Column("query", "Query", "text"),
+    Column("passage", "Passage", "text"),
+    Column("relevance", "Relevance", "number", "0: does not answer; 1, or a grade: does"),
+)
+TOGETHER = ("query",)  # rows that agree here belong on one side of a split
+METRIC, HIGHER = "ndcg_10", True
+METRICS = {
+    "ndcg_10": "NDCG@10",
+    "ndcg_10_before": "NDCG@10 before",
+    "mrr_10": "MRR@10",
+    "mrr_10_before": "MRR@10 before",
+    "loss": "Loss",
+}
+DEFAULTS: dict[str, Any] = {"epochs": 4.0, "batch": 16, "max_tokens": 256}
+
+
+@dataclass(frozen=True)
+class Options:
+    balance: Annotated[bool, Knob("Balance", info="passages that answer weigh as much as those that do not")] = False
+
+
+@dataclass(frozen=True)
+class Example:
+    line: int
+    texts: tuple[str, str]  # query and passage
+    relevance: float
+
+
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
+    """A row without both texts, or whose relevance is no number, is a problem."""
+    found: list[Example] = []
+    problems: list[Problem] = []
+    for row in rows:
+        query, passage = (written(row.cells.get(column, "")).strip() for column in ("query", "passage"))
+        said = row.cells.get("relevance", "")
+        grade = relevance(said)
+        if not query or not passage:
+            problems.append(Problem(row.line, f"has no {'passage' if query else 'query'}"))
+        elif grade is None:
+            what = f"has the relevance {written(said)[:40]!r}, no number" if written(said).strip() else None
+            problems.append(Problem(row.line, what or "has no relevance"))
+        else:
+            found.append(Example(row.line, (query, passage), grade))
+    return found, problems
+
+
+def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
+    """A cross-encoder with one logit."""
+    from bertexplorer.training.learners import reranking
+
+    return reranking.begin(checkpoint, train, options, seed=seed)
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
+    from bertexplorer.training.learners import reranking
+
+    return reranking.again(checkpoint, described, tensors)
+
+
+def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+    """The order of BM25, counted over the passages to try on."""
+    queries = by_query(dev)
+    orders = before(queries)
+    found = [
+        quality([grades[i] for i in order], grades)
+        for order, grades in zip(orders, map(grades_of, queries.values()), strict=True)
+        if any(grades)
+    ]
+    return {key: ("BM25", float(np.mean([one[key] for one in found]))) for key in ("ndcg_10", "mrr_10") if found}
+
+
+def by_query(examples: Sequence[Example]) -> dict[str, list[Example]]:
+    """Query -> its candidates; a passage that stands there twice counts once, at its highest relevance."""
+    found: dict[str, dict[str, Example]] = defaultdict(dict)
+    for example in sorted(examples, key=lambda example: -example.relevance):
+        found[example.texts[0]].setdefault(example.texts[1], example)
+    return {query: sorted(own.values(), key=lambda example: example.line) for query, own in found.items()}
+
+
+def grades_of(own: Sequence[Example]) -> list[float]:
+    return [example.relevance for example in own]
+
+
+def before(queries: Mapping[str, Sequence[Example]]) -> list[list[int]]:
+    """The order of BM25 for each query's candidates: those without a word in common come last, as they stand."""
+    passages = {example.texts[1]: None for own in queries.values() for example in own}
+    place = {passage: i for i, passage in enumerate(passages)}
+    index = BM25(list(passages))
+    found = []
+    for query, own in queries.items():
+        scores = index.scores(query)[[place[example.texts[1]] for example in own]]
+        found.append(np.argsort(-scores, kind="stable").tolist())
+    return found

@@ -1,0 +1,128 @@
+"""Retrieval: the passages that answer a query, found by the cosine of vectors that one encoder gives to both."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+
+from bertexplorer.knobs import Knob
+from bertexplorer.training.data.numbers import relevance
+from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.ranking import BM25, TOP, quality
+from bertexplorer.training.task import Column
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.training.learner import Learner
+
+TITLE = "Retrieval"
+ABOUT = "Finds the passages that answer a query, by vectors that lie near each other."
+COLUMNS = (
+    Column("query", "Query", "text"),
+    Column("passage", "Passage", "text", "one that answers the query"),
+    Column("negatives", "Wrong passages", "text", "a list, or with | between them", optional=True),
+    Column("relevance", "Relevance", "number", "0: the passage is only there to be searched", optional=True),
+)
+TOGETHER = ("query",)  # rows that agree here belong on one side of a split
+METRIC, HIGHER = "mrr_10", True
+METRICS = {"mrr_10": "MRR@10", "ndcg_10": "NDCG@10", "recall_10": "Recall@10", "loss": "Loss"}
+DEFAULTS: dict[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class Options:
+    pooling: Annotated[
+        Literal["mean", "cls"], Knob("Vector of a text", info="the mean over its tokens, or that of [CLS]")
+    ] = "mean"
+    scale: Annotated[float, Knob("Scale", 1.0, 1000.0, "of the cosines in the loss; higher: fewer rivals count")] = 20.0
+    collection: Annotated[
+        int, Knob("Collection", 0, 10_000_000, "passages searched in an evaluation, at most; 0: all")
+    ] = 10_000
+
+
+@dataclass(frozen=True)
+class Example:
+    line: int
+    query: str  # empty: the passage is only there to be searched
+    passage: str
+    relevance: float = 1.0
+    negatives: tuple[str, ...] = ()
+
+
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
+    """A row without a passage is a problem, and one without a query unless its relevance is 0."""
+    found: list[Example] = []
+    problems: list[Problem] = []
+    for row in rows:
+        query, passage = (written(row.cells.get(column, "")).strip() for column in ("query", "passage"))
+        said = row.cells.get("relevance", "")
+        grade = relevance(said) if written(said).strip() else 1.0
+        if not passage:
+            problems.append(Problem(row.line, "has no passage"))
+        elif grade is None:
+            problems.append(Problem(row.line, f"has the relevance {written(said)[:40]!r}, no number"))
+        elif not query and grade:
+            problems.append(Problem(row.line, "has no query"))
+        else:
+            found.append(Example(row.line, query, passage, grade, split(row.cells.get("negatives", ""))))
+    return found, problems
+
+
+def split(cell: Any) -> tuple[str, ...]:
+    """The passages of a cell."""
+    parts = cell if isinstance(cell, list) else written(cell).split("|")
+    return tuple(dict.fromkeys(text for part in parts if (text := written(part).strip())))
+
+
+def judged(examples: Sequence[Example]) -> dict[str, dict[str, float]]:
+    """Query -> passage -> relevance above 0."""
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for example in examples:
+        if example.relevance:
+            known = found[example.query]
+            known[example.passage] = max(example.relevance, known.get(example.passage, 0.0))
+    return dict(found)
+
+
+def passages(examples: Sequence[Example]) -> list[str]:
+    """All passages, those that answer a query first."""
+    first = [example.passage for example in examples if example.relevance]
+    rest = [text for example in examples for text in (example.passage, *example.negatives)]
+    return list(dict.fromkeys([*first, *rest]))
+
+
+def collected(dev: Sequence[Example], others: Sequence[str], options: Options) -> list[str]:
+    """What is searched: the passages of *dev* and *others*. The limit never leaves out one that answers."""
+    found = list(dict.fromkeys([*passages(dev), *others]))
+    answers = len({example.passage for example in dev if example.relevance})
+    return found[: max(answers, options.collection)] if options.collection else found
+
+
+def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
+    """One encoder for queries and passages."""
+    from bertexplorer.training.learners import retrieval
+
+    return retrieval.begin(checkpoint, train, options, seed=seed)
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
+    from bertexplorer.training.learners import retrieval
+
+    return retrieval.again(checkpoint, described, tensors)
+
+
+def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+    """BM25 over the same passages."""
+    collection, wanted = collected(dev, passages(train), options), judged(dev)
+    index = BM25(collection)
+    found = []
+    for query, grades in wanted.items():
+        order = [grades.get(collection[i], 0.0) for i in index.order(query)[:TOP]]
+        found.append(quality(order, list(grades.values())))
+    return {metric: ("BM25", float(np.mean([one[metric] for one in found]))) for metric in found[0]} if found else {}

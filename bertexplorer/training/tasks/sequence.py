@@ -1,0 +1,84 @@
+"""Source → target: [CLS] source [SEP] target [SEP], the source read both ways, the target written word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import clean
+from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.task import Column
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.training.learner import Learner
+
+TITLE = "Source to target"
+ABOUT = "A text written from another one: a translation, a summary in new words, a rewriting."
+COLUMNS = (Column("source", "Source", "text"), Column("target", "Target", "text"))
+METRIC, HIGHER = "chrf", True
+METRICS = {
+    "chrf": "chrF: F2 of character 1- to 6-grams",
+    "rouge_l": "ROUGE-L: F1 of the longest common subsequence",
+    "exact": "Exact matches",
+    "accuracy": "Next tokens right, the true ones before them given",
+    "loss": "Loss",
+    "written": "Rows written out",
+}
+DEFAULTS: dict[str, Any] = {"batch": 16}
+
+
+@dataclass(frozen=True)
+class Options:
+    longest: Annotated[int, Knob("Longest target", 0, 512, "tokens; 0: as the longest to learn from")] = 0
+    beams: Annotated[int, Knob("Beams", 1, 8, "beginnings that are kept while a target is written; 1: greedy")] = 4
+    penalty: Annotated[float, Knob("Length", 0.0, 2.0, "0: the likeliest, often short; higher: longer ones")] = 0.6
+    shown: Annotated[int, Knob("Written out", 1, 100_000, "first rows at an evaluation; the loss is of all")] = 100
+
+
+@dataclass(frozen=True)
+class Example:
+    line: int
+    source: str
+    target: str
+
+
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
+    """A row that lacks one of its texts is a problem."""
+    found: list[Example] = []
+    problems: list[Problem] = []
+    for row in rows:
+        source, target = (clean(written(row.cells.get(column.name, "")))[0].strip() for column in COLUMNS)
+        if source and target:
+            found.append(Example(row.line, source, target))
+        else:
+            problems.append(Problem(row.line, f"has no {'target' if source else 'source'}"))
+    return found, problems
+
+
+def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
+    """The MLM head tells the next token. Raises ExplorerError if the checkpoint has none."""
+    from bertexplorer.training.learners import sequence
+
+    return sequence.begin(checkpoint, train, options)
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
+    from bertexplorer.training.learners.sequence import Rewriter
+
+    return Rewriter(checkpoint, Options(**described["options"]), described["longest"], described["max_tokens"])
+
+
+def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+    """The source copied as it is."""
+    from bertexplorer.training.learners.sequence import compared
+
+    tried = dev[: options.shown]
+    if not tried:
+        return {}
+    found = compared([example.source for example in tried], [example.target for example in tried])[0]
+    return {key: ("the source, copied", value) for key, value in found.items()}

@@ -1,0 +1,97 @@
+"""Similarity: how alike two texts are in meaning, as the cosine of their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer.knobs import Knob
+from bertexplorer.training.data.numbers import number
+from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.ranking import words
+from bertexplorer.training.task import Column
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.training.learner import Learner
+
+TITLE = "Similarity"
+ABOUT = "How alike two texts are in meaning, from a score that people gave them."
+COLUMNS = (
+    Column("text_a", "First text", "text"),
+    Column("text_b", "Second text", "text"),
+    Column("score", "Score", "number", "a number; the highest means the same"),
+)
+METRIC, HIGHER = "spearman", True
+METRICS = {"spearman": "Spearman correlation", "pearson": "Pearson correlation", "loss": "Loss"}
+DEFAULTS: dict[str, Any] = {"epochs": 4.0, "batch": 16}
+
+
+@dataclass(frozen=True)
+class Options:
+    pooling: Annotated[
+        Literal["mean", "cls"], Knob("Vector of a text", info="the mean over its tokens, or that of [CLS]")
+    ] = "mean"
+
+
+@dataclass(frozen=True)
+class Example:
+    line: int
+    texts: tuple[str, str]
+    score: float
+
+
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
+    """A row without both texts, or whose score is no number, is a problem."""
+    found: list[Example] = []
+    problems: list[Problem] = []
+    for row in rows:
+        first, second = (written(row.cells.get(column, "")).strip() for column in ("text_a", "text_b"))
+        score = number(row.cells.get("score", ""))
+        if not first or not second:
+            problems.append(Problem(row.line, f"has no {'second' if first else 'first'} text"))
+        elif score is None:
+            said = written(row.cells.get("score", "")).strip()
+            problems.append(Problem(row.line, f"has the score {said[:40]!r}, no number" if said else "has no score"))
+        else:
+            found.append(Example(row.line, (first, second), score))
+    return found, problems
+
+
+def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
+    """Learns by regression on the cosine, between the lowest and the highest score of *train*."""
+    from bertexplorer.training.learners import similarity
+
+    return similarity.begin(checkpoint, train, options, seed=seed)
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
+    from bertexplorer.training.learners import similarity
+
+    return similarity.again(checkpoint, described, tensors)
+
+
+def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+    """The share of words that both texts have (Jaccard)."""
+    shares = []
+    for example in dev:
+        first, second = (set(words(text)) for text in example.texts)
+        shares.append(len(first & second) / max(1, len(first | second)))
+    gold = np.array([example.score for example in dev])
+    found = correlations(np.array(shares), gold)
+    return {metric: ("words in common", value) for metric, value in found.items()}
+
+
+def correlations(found: Float[np.ndarray, " n"], gold: Float[np.ndarray, " n"]) -> dict[str, float]:
+    """Spearman's of the ranks and Pearson's of the values; 0 where one side does not vary, which leaves them open."""
+    from scipy.stats import pearsonr, spearmanr
+
+    if min(np.ptp(found), np.ptp(gold)) == 0:
+        return {"spearman": 0.0, "pearson": 0.0}
+    return {"spearman": float(spearmanr(found, gold).statistic), "pearson": float(pearsonr(found, gold).statistic)}

@@ -1,0 +1,99 @@
+"""Extractive summary: a score for each sentence of a document; the best of them are its summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+
+from bertexplorer.knobs import Knob
+from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.extract import KINDS, Rouge, oracle, split
+from bertexplorer.training.task import Column
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.training.learner import Learner
+
+TITLE = "Extractive summary"
+ABOUT = "Picks the sentences of a document that sum it up."
+COLUMNS = (
+    Column("document", "Document", "text", "a text, or a list of sentences"),
+    Column("summary", "Summary", "text", "in any words: the sentences nearest to it are learnt"),
+)
+METRIC, HIGHER = "rouge_2", True
+METRICS = {
+    "rouge_1": "ROUGE-1",
+    "rouge_2": "ROUGE-2",
+    "rouge_l": "ROUGE-L",
+    "oracle_rouge_2": "ROUGE-2 of the best sentences",
+    "precision": "Sentences that were to be picked",
+    "loss": "Loss",
+}
+DEFAULTS: dict[str, Any] = {"max_tokens": 512, "batch": 8}
+
+
+@dataclass(frozen=True)
+class Options:
+    sentences: Annotated[int, Knob("Sentences", 1, 50, "of a summary")] = 3
+    pooling: Annotated[
+        Literal["mean", "cls"], Knob("Vector of a sentence", info="the mean over its tokens, or that of its [CLS]")
+    ] = "mean"
+    blocking: Annotated[
+        bool, Knob("Block repetitions", info="no sentence that shares three words in a row with a better one")
+    ] = True
+
+
+@dataclass(frozen=True)
+class Example:
+    line: int
+    document: tuple[str, ...]  # sentences
+    summary: tuple[str, ...]
+    chosen: tuple[int, ...]  # the sentences that are nearest to the summary
+
+
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
+    """A row is a problem without a document of two sentences, without a summary, or if they share no word."""
+    found: list[Example] = []
+    problems: list[Problem] = []
+    for row in rows:
+        document, summary = (told(row.cells.get(column, "")) for column in ("document", "summary"))
+        chosen = oracle(document, " ".join(summary), options.sentences)
+        if not document or not summary:
+            problems.append(Problem(row.line, f"has no {'summary' if document else 'document'}"))
+        elif len(document) < 2:
+            problems.append(Problem(row.line, "has a document of one sentence; wanted two at least"))
+        elif not chosen:
+            problems.append(Problem(row.line, "has a summary that shares no word with the document"))
+        else:
+            found.append(Example(row.line, tuple(document), tuple(summary), tuple(chosen)))
+    return found, problems
+
+
+def told(cell: Any) -> list[str]:
+    """The sentences of a cell."""
+    return [part for text in (cell if isinstance(cell, list) else [cell]) for part in split(written(text))]
+
+
+def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
+    """A logit for each sentence."""
+    from bertexplorer.training.learners import summary
+
+    return summary.begin(checkpoint, train, options, seed=seed)
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
+    from bertexplorer.training.learners import summary
+
+    return summary.again(checkpoint, described, tensors)
+
+
+def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+    """The first sentences."""
+    rouge = Rouge()
+    found = [rouge.score(example.document[: options.sentences], example.summary) for example in dev]
+    return {key: (f"Lead-{options.sentences}", float(np.mean([one[key] for one in found]))) for key in KINDS}

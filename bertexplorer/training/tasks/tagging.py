@@ -1,0 +1,80 @@
+"""Tagging: a tag for each word, such as the names of people and places; each alone, or all together by a CRF."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from bertexplorer.knobs import Knob
+from bertexplorer.training.data.rows import Problem, Row
+from bertexplorer.training.entities import scores
+from bertexplorer.training.entities.rows import Sentence, is_plain, sentences
+from bertexplorer.training.entities.tags import OUTSIDE
+from bertexplorer.training.task import Column
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.training.learner import Learner
+
+TITLE = "Named entities and tagging"
+ABOUT = "A tag for each word: the names of people, places and organisations, parts of speech, and the like."
+COLUMNS = (
+    Column("tokens", "Words", "tokens", "a list of words, or the text if the tags are spans in it"),
+    Column("tags", "Tags", "tags", 'B-LOC, I-LOC, O …, one for each word; or spans as {"start", "end", "label"}'),
+)
+METRIC, HIGHER = "entity_f1", True
+METRICS = {
+    "entity_f1": "Entity F1",
+    "strict_f1": "Strict F1",
+    "precision": "Precision",
+    "recall": "Recall",
+    "accuracy": "Words right",
+    "illegal": "Illegal tags",
+    "cut": "Words beyond the limit",
+    "loss": "Loss",
+}
+DEFAULTS: dict[str, Any] = {"batch": 8, "epochs": 5.0}
+
+
+@dataclass(frozen=True)
+class Options:
+    head: Annotated[
+        Literal["softmax", "crf"],
+        Knob("Head", info="softmax: each word alone; crf: all together, so that no tag stands where it may not"),
+    ] = "softmax"
+
+
+def examples(rows: Sequence[Row], options: Options) -> tuple[list[Sentence], list[Problem]]:
+    return sentences(rows)
+
+
+def learner(checkpoint: Checkpoint, train: Sequence[Sentence], options: Options, *, seed: int) -> Learner:
+    """A tagger over the tags of *train*; a head that is there for just these is gone on with."""
+    from bertexplorer.training.learners import tagging
+
+    return tagging.begin(checkpoint, train, options, seed=seed)
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
+    from bertexplorer.training.learners import tagging
+
+    return tagging.again(checkpoint, described, tensors)
+
+
+def floors(train: Sequence[Sentence], dev: Sequence[Sentence], options: Options) -> dict[str, tuple[str, float]]:
+    """Each word as it is tagged most often in *train*, others as most words are."""
+    if not train or not dev:
+        return {}
+    plain, seen = is_plain(train), defaultdict[str, Counter[str]](Counter)
+    for one in train:
+        for (start, end), tag in zip(one.words, one.tags, strict=True):
+            seen[one.text[start:end].lower()][tag] += 1
+    usual = sum(seen.values(), Counter[str]()).most_common(1)[0][0] if plain else OUTSIDE
+    most = {word: tags.most_common(1)[0][0] for word, tags in seen.items()}
+    guess = [[most.get(one.text[start:end].lower(), usual) for start, end in one.words] for one in dev]
+    found = scores.metrics([one.tags for one in dev], guess, plain)
+    return {key: ("each word by its most frequent tag", found[key]) for key in ("entity_f1", "accuracy")}

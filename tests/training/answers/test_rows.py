@@ -1,0 +1,100 @@
+"""Questions from SQuAD files and tables: where answers are looked for, and what is a problem of which line."""
+
+import json
+from typing import Any
+
+import pytest
+
+from bertexplorer.training.answers.rows import Answer, questions
+from bertexplorer.training.data.read import read
+from bertexplorer.training.data.rows import Row, mapped
+
+TEXT = "Ada was born in 1815. In 1843 Ada wrote  Note G."
+
+
+def one(answers: Any, realign: bool = False, context: str = TEXT, question: str = "When?", **more: Any) -> Any:
+    cells = {"question": question, "context": context, "answers": answers, **more}
+    found, problems = questions([Row(9, cells)], realign)
+    return found[0] if found else problems[0]
+
+
+@pytest.mark.parametrize(
+    ("answers", "wanted"),
+    [
+        ("1815", [("1815", 16)]),
+        ("  1815 ", [("1815", 16)]),
+        (["1815", "1843"], [("1815", 16), ("1843", 25)]),
+        ([{"text": "1815", "start": 16}], [("1815", 16)]),
+        ([{"text": " 1815", "answer_start": 15}], [("1815", 16)]),
+        ({"text": ["Ada"], "answer_start": [30]}, [("Ada", 30)]),
+        ([], []),
+    ],
+)
+def test_answers_are_where_they_stand(answers: Any, wanted: list[tuple[str, int]]) -> None:
+    found = one(answers)
+    assert found.line == 9 and list(found.answers) == [Answer(*pair) for pair in wanted]
+    assert all(found.context[a.start :].startswith(a.text) for a in found.answers)
+
+
+@pytest.mark.parametrize(
+    ("answers", "what"),
+    [
+        ("", "has no answer, and is not marked as impossible"),
+        ("1816", "“1816”, which does not stand in the passage"),
+        ([{"text": "1815", "start": 17}], "at character 17, where the passage has “815.”; “Realign”"),
+        ([{"text": "1816", "start": 16}], "has “1815”; it stands nowhere in it"),
+        ([{"text": "1815", "start": -4}], "at character -4"),
+        ([{"text": "", "start": 0}], "has an answer without a text"),
+        ([{"start": 3}], "wanted a text, or a list of {text, start}"),
+        ([3], "wanted a text, or a list"),
+    ],
+)
+def test_a_row_that_cannot_be_used_says_why(answers: Any, what: str) -> None:
+    problem = one(answers)
+    assert problem.line == 9 and what in problem.what
+
+
+def test_realign_takes_the_nearest_place() -> None:
+    assert one([{"text": "Ada", "start": 31}], True).answers == (Answer("Ada", 30),)
+    assert one([{"text": "Ada", "start": 2}], True).answers == (Answer("Ada", 0),)
+    assert one([{"text": "ada wrote note g", "start": 30}], True).answers == (Answer("Ada wrote  Note G", 30),)
+    assert one("BORN", True).answers == (Answer("born", 8),)
+    assert "does not stand" in one("Byron", True).what
+
+
+def test_a_whole_word_goes_before_a_part_of_one() -> None:
+    assert one("art", context="Start with art.").answers == (Answer("art", 11),)
+    assert one("art", context="Start it.").answers == (Answer("art", 2),)
+
+
+def test_impossible_questions_have_no_answers() -> None:
+    assert one("", impossible="True").answers == one([], impossible=True).answers == ()
+    assert one([{"text": "1815", "start": 16}], impossible=True).answers == ()
+    assert one("1815", impossible="no").answers == (Answer("1815", 16),)
+
+
+def test_empty_question_or_passage() -> None:
+    assert one("1815", question=" ").what == "has no question"
+    assert one("1815", context="\u200b").what == "has no passage"
+
+
+def test_what_no_one_can_see_is_taken_out_and_answers_move() -> None:
+    found = one([{"text": "1815", "start": 18}], context="\ufeffAda was\u200b born in 1815.")
+    assert found.context == "Ada was born in 1815." and found.answers == (Answer("1815", 16),)
+
+
+def test_files_of_both_versions() -> None:
+    asked = [
+        {"id": "1", "question": "When?", "answers": [{"text": "1815", "answer_start": 16}], "is_impossible": False}
+    ]
+    asked += [{"id": "2", "question": "Where?", "answers": [], "is_impossible": True}]
+    file = {"version": "v2.0", "data": [{"title": "", "paragraphs": [{"context": TEXT, "qas": asked}]}]}
+    table = read(json.dumps(file).encode(), "x.json")
+    names = ("question", "context", "answers", "impossible")
+    found, problems = questions(mapped(table, {name: name for name in names}), False)
+    assert [len(q.answers) for q in found] == [1, 0] and [q.line for q in found] == [1, 2] and not problems
+    table = read(b"question,context,answer\nWhen?,In 1815.,1815\nWho?,In 1815.,Ada\n", "x.csv")
+    found, problems = questions(
+        mapped(table, {"question": "question", "context": "context", "answers": "answer"}), False
+    )
+    assert found[0].answers == (Answer("1815", 3),) and [p.line for p in problems] == [3]

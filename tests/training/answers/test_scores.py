@@ -1,0 +1,60 @@
+"""Exact match and F1 by hand, case by case, as SQuAD's official script counts them."""
+
+import numpy as np
+import pytest
+
+from bertexplorer.training.answers.scores import by_word, exact, f1, normal, scored, thresholds, word_of
+
+
+def test_articles_punctuation_case_and_spaces_do_not_count() -> None:
+    assert normal("The  Cat's, an (old) A-team!") == ["cats", "old", "ateam"]
+    assert exact("the Eiffel Tower", "Eiffel tower.") == 1.0 and exact("Eiffel", "Eiffel tower") == 0.0
+    assert normal("theatre another") == ["theatre", "another"]
+
+
+@pytest.mark.parametrize(
+    ("gold", "said", "wanted"),
+    [
+        ("in the year 1815", "1815", 2 * 1 * (1 / 3) / (1 + 1 / 3)),
+        ("one two", "two three", 0.5),
+        ("very very good", "very good", 0.8),  # each word as often as both have it
+        ("Paris", "London", 0.0),
+        ("", "", 1.0),
+        ("", "Paris", 0.0),
+        ("Paris", "", 0.0),
+        ("the", "a", 1.0),
+    ],
+)
+def test_f1(gold: str, said: str, wanted: float) -> None:
+    assert f1(gold, said) == pytest.approx(wanted)
+
+
+def test_the_gold_answer_that_fits_best_counts() -> None:
+    assert scored(["July 1815", "1815"], "1815") == (1.0, 1.0)
+    assert scored([], "") == (1.0, 1.0) and scored([], "1815") == (0.0, 0.0)
+    assert scored(["the"], "") == (1.0, 1.0)  # nothing is left of the only answer: as if there were none
+
+
+def test_questions_by_their_word() -> None:
+    assert [word_of(q) for q in ("When was it?", "In what year?", "Name one.", "WHO?")] == [
+        "when",
+        "what",
+        "other",
+        "who",
+    ]
+    table = by_word(["who?", "Who else?", "why"], [1.0, 0.0, 1.0], [1.0, 0.5, 1.0])
+    assert table == [
+        {"question": "who", "exact": 0.5, "f1": 0.75, "examples": 2},
+        {"question": "why", "exact": 1.0, "f1": 1.0, "examples": 1},
+    ]
+
+
+def test_thresholds_by_a_loop() -> None:
+    draw = np.random.default_rng(0)
+    surplus, spoken = draw.normal(size=30), draw.random(30)
+    silent = (draw.random(30) < 0.3).astype(float)
+    rows = thresholds(surplus, spoken, silent)
+    assert 0.0 in [row["threshold"] for row in rows] and rows[-1]["no answer"] == 0.0
+    for row in rows:
+        said = [z if s > row["threshold"] else a for s, a, z in zip(surplus, spoken, silent, strict=True)]
+        assert row["f1"] == pytest.approx(sum(said) / 30)

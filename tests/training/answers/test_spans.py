@@ -1,0 +1,30 @@
+"""The best spans against a double loop over all of them."""
+
+import torch
+
+from bertexplorer.training.answers.spans import Found, best, merged
+
+
+def test_the_best_spans_are_those_of_a_double_loop() -> None:
+    draw = torch.Generator().manual_seed(0)
+    for longest, count in ((1, 3), (4, 6), (30, 200)):
+        start, end = torch.randn(3, 9, generator=draw), torch.randn(3, 9, generator=draw)
+        inside = torch.zeros(3, 9, dtype=torch.bool)
+        inside[0, 4:8] = inside[1, 2:9] = inside[2, 5:6] = True
+        scores, first, last = best(start, end, inside, longest, count)
+        for row in range(3):
+            all_spans = [
+                ((start[row, i] + end[row, j]).item(), i, j)
+                for i in range(9)
+                for j in range(i, min(9, i + longest))
+                if inside[row, i] and inside[row, j]
+            ]
+            wanted = sorted(all_spans, reverse=True)[:count]
+            found = list(zip(scores[row].tolist(), first[row].tolist(), last[row].tolist(), strict=True))
+            assert [one for one in found if one[0] > float("-inf")] == wanted
+
+
+def test_a_span_of_several_windows_counts_once() -> None:
+    found = [Found(1.0, 0, 4), Found(3.0, 5, 9), Found(2.0, 0, 4), Found(0.5, 7, 9)]
+    assert merged(found, 10) == [Found(3.0, 5, 9), Found(2.0, 0, 4), Found(0.5, 7, 9)]
+    assert merged(found, 1) == [Found(3.0, 5, 9)]

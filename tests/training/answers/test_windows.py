@@ -1,0 +1,74 @@
+"""Windows over a passage: the same ids as the tokenizer's own pairs, all of the passage, answers whole."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Tokenizer
+from bertexplorer.training.answers.rows import Answer
+from bertexplorer.training.answers.windows import NOWHERE, Cutter
+from tests.tiny import FAMILIES, wordpiece
+
+PASSAGE = "the cat sat on the mat . paris is the capital of france , and london works as a great city ."
+ASKED = "was it the capital of france ?"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_pair_that_fits_is_what_the_tokenizer_makes_of_it(family: str, tiny: Callable[..., Path]) -> None:
+    tokenizer = load(tiny(family), precision="fp32").tokenizer
+    short = "the cat sat"
+    ((item,),) = Cutter(tokenizer, 60, 50, 20, 5).items([(ASKED, short)], [Answer("cat", 4)])
+    whole = tokenizer.whole.encode(ASKED, short)
+    assert list(item.ids) == whole.ids and list(item.segments) == whole.type_ids and item.left_out == 0
+    first, last = item.target.answer
+    passage, shift = item.target.passage, item.target.first - item.target.at
+    assert short[passage.starts[first + shift] : passage.ends[last + shift]] == "cat"
+    assert whole.sequence_ids[first] == whole.sequence_ids[last] == 1
+
+
+@pytest.mark.parametrize(("most", "stride", "longest"), [(24, 4, 3), (24, 128, 3), (20, 128, 30), (64, 128, 30)])
+def test_windows_cover_the_passage_and_hold_every_short_answer_whole(most: int, stride: int, longest: int) -> None:
+    tokenizer = Tokenizer(wordpiece(), max_tokens=64)
+    cutter = Cutter(tokenizer, most, 8, stride, longest)
+    (found,) = cutter.items([(ASKED, PASSAGE)])
+    spans = [(item.target.first, item.target.after) for item in found]
+    count = len(tokenizer.whole.encode(PASSAGE, add_special_tokens=False).ids)
+    assert spans[0][0] == 0 and spans[-1][1] == count and all(len(item.ids) <= most for item in found)
+    assert {token for a, b in spans for token in range(a, b)} == set(range(count))
+    assert all(b < count for _, b in spans[:-1])  # none is there for nothing
+    room = spans[0][1]
+    sure = min(longest, room - room // 2)
+    for first in range(count - sure + 1):
+        assert any(a <= first and first + sure <= b for a, b in spans)
+    steps = {b[0] - a[0] for a, b in zip(spans, spans[1:], strict=False)}
+    assert all(step <= stride for step in steps)
+
+
+def test_an_answer_is_marked_in_each_window_that_holds_all_of_it() -> None:
+    cutter = Cutter(Tokenizer(wordpiece(), max_tokens=64), 24, 8, 4, 3)
+    answer = Answer("mat . paris", PASSAGE.index("mat . paris"))
+    (found,) = cutter.items([(ASKED, PASSAGE)], [answer])
+    whole = [item for item in found if item.target.answer != NOWHERE]
+    assert 1 < len(whole) < len(found)
+    for item in found:
+        _, passage, first, after, at, (i, j) = item.target
+        if (i, j) == NOWHERE:
+            inside = [k for k in range(first, after) if passage.starts[k] >= answer.start]
+            ended = [k for k in inside if passage.ends[k] <= answer.start + len(answer.text)]
+            assert len(ended) < 3
+        else:
+            assert PASSAGE[passage.starts[i - at + first] : passage.ends[j - at + first]] == answer.text
+
+
+def test_a_long_question_is_cut_and_counted_and_leaves_room() -> None:
+    cutter = Cutter(Tokenizer(wordpiece(), max_tokens=64), 20, 64, 128, 30)
+    (found,) = cutter.items([("the cat " * 20, PASSAGE)])
+    assert found[0].left_out == 40 - (20 - 3) // 2 and found[0].target.after - found[0].target.first >= 8
+
+
+def test_a_passage_of_which_nothing_is_left_is_one_empty_window() -> None:
+    cutter = Cutter(Tokenizer(wordpiece(), max_tokens=64), 20, 8, 128, 30)
+    (found,) = cutter.items([("the cat", "\u200d")], [Answer("\u200d", 0)])
+    assert len(found) == 1 and found[0].target.answer == NOWHERE and found[0].target.after == 0

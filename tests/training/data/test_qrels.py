@@ -1,0 +1,85 @@
+"""Test collections: the formats, which query a judgement means, candidates, the split by query."""
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data import qrels
+from tests.conftest import ROOT
+
+CRANFIELD = ROOT.parent / "shared" / "data" / "cranfield"
+QUERIES = ".I 001\n.W\nwhat flies\nfast .\n.I 004\n.W\nwhat swims .\n"
+DOCUMENTS = ".I 1\n.T\nbirds\n.A\nme\n.W\na bird flies .\n.I 2\n.T\nfish\n.W\nfish\n.I 3\n.T\nonly a title\n.W\n"
+JUDGED = "1 1 1\n2 2 4\n1 2 -1\n\n"
+
+
+def cells(*arguments: str, **more: int) -> list[tuple[int, str, str, str]]:
+    return [(row.line, *row.cells.values()) for row in qrels.rows(*arguments, **more)]
+
+
+def test_cranfield() -> None:
+    """Queries are counted, whatever .I says; 1 is the best code; a document that nobody judged is there to search."""
+    assert cells(QUERIES, DOCUMENTS, JUDGED) == [
+        (1, "what flies fast .", "a bird flies .", "4"),
+        (2, "what swims .", "fish", "1"),
+        (3, "what flies fast .", "fish", "0"),
+        (0, "", "only a title", "0"),
+    ]
+
+
+def test_trec_and_tabs() -> None:
+    found = cells("q7\twhat swims\n", "d1\tfish\nd2\tbirds\n", "q7 0 d1 3\nq7 0 d2 0\nq9 0 d1 1\n")
+    assert [line[1:] for line in found] == [("what swims", "fish", "3"), ("what swims", "birds", "0")]
+
+
+def test_beir() -> None:
+    documents = '{"_id": "a", "title": "Fish", "text": "they swim"}\n{"_id": "b", "text": "birds"}\n'
+    assert cells('{"_id": "1", "text": "who swims"}', documents, "1 0 a 1") == [
+        (1, "who swims", "Fish they swim", "1"),
+        (0, "", "birds", "0"),
+    ]
+
+
+def test_candidates_are_those_of_bm25_that_nobody_judged() -> None:
+    documents = "a\tred fish\nb\tred red fish swim\nc\tblue\nd\tfish\n"
+    found = cells("1\tred fish\n", documents, "1 0 a 1", candidates=2)
+    assert found == [
+        (1, "red fish", "red fish", "1"),
+        (0, "red fish", "red red fish swim", "0"),
+        (0, "red fish", "fish", "0"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("no tab here", "d\tx", "1 0 d 1"), "Line 1 of the queries"),
+        (('{"_id": 1}', "d\tx", "1 0 d 1"), "an object with _id and text"),
+        (("1\ta", "d\tx", "1 d"), "Line 1 of the judgements"),
+        (("1\ta", "d\tx", "\n1 0 d high"), "Line 2 of the judgements"),
+        (("1\ta", "d\tx", "5 0 e 1"), "No judgement names"),
+        (("1\ta", "d\tx", ""), "No judgement names"),
+    ],
+)
+def test_bad_files(arguments: tuple[str, str, str], said: str) -> None:
+    with pytest.raises(ExplorerError, match=said):
+        qrels.rows(*arguments)
+
+
+def test_a_query_stays_on_one_side() -> None:
+    queries = "".join(f"{i}\tquery {i}\n" for i in range(10))
+    documents = "".join(f"{i}\tpassage {i}\n" for i in range(40))
+    rows = qrels.rows(queries, documents, "".join(f"{i % 10} 0 {i} 1\n" for i in range(30)))
+    train, dev = qrels.split(rows, 0.3, 0)
+    assert len(train) + len(dev) == len(rows) == 40
+    asked = {row.cells["query"] for row in dev}
+    assert len(asked) == 3 and "" not in asked and not asked & {row.cells["query"] for row in train}
+
+
+@pytest.mark.shared
+def test_the_real_one() -> None:
+    texts = [(CRANFIELD / name).read_text("latin-1") for name in ("cran.qry", "cran.all.1400", "cranqrel")]
+    rows = qrels.rows(*texts)
+    assert len({row.cells["query"] for row in rows}) == 226
+    assert len({row.cells["passage"] for row in rows}) == pytest.approx(1400, abs=5)
+    first = rows[0]
+    assert first.cells["query"].startswith("what similarity laws") and "aeroelastic" in first.cells["passage"]

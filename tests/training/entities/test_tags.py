@@ -1,0 +1,115 @@
+"""Tags as entities by conlleval's rules, whatever their scheme; what IOB2 allows; how F1 is counted."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertexplorer.training.entities.scores import confusion, f1, metrics, tables
+from bertexplorer.training.entities.tags import Entity, entities, illegal, iob2, labels, may_follow, strict
+
+MARKS = st.lists(st.sampled_from(["O", *(f"{mark}-{kind}" for mark in "BIES" for kind in ("PER", "LOC"))]), max_size=8)
+TWO = st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]), max_size=8)
+
+
+def conlleval(tags: list[str]) -> list[tuple[str, int, int]]:
+    """The script's own rules, one after the other: endOfChunk and startOfChunk."""
+    found, start, before, kind_before = [], 0, "O", ""
+    for i, tag in enumerate([*tags, "O"]):
+        mark, _, kind = tag.partition("-")
+        other = kind != kind_before
+        ends = before in "ES" or (before in "BI" and mark in "BSO") or (before != "O" and other)
+        starts = mark in "BS" or (mark in "IE" and (before in "ESO" or other))
+        if ends and before != "O":
+            found.append((kind_before, start, i))
+        if starts:
+            start = i
+        before, kind_before = mark, kind
+    return found
+
+
+@given(MARKS)
+def test_entities_are_those_of_conlleval(tags: list[str]) -> None:
+    assert [tuple(entity) for entity in entities(tags)] == conlleval(tags)
+
+
+@pytest.mark.parametrize(
+    ("tags", "wanted"),
+    [
+        ("I-PER I-PER O I-LOC", "B-PER I-PER O B-LOC"),  # IOB1
+        ("I-PER B-PER I-LOC", "B-PER B-PER B-LOC"),
+        ("S-PER B-LOC I-LOC E-LOC", "B-PER B-LOC I-LOC I-LOC"),  # IOBES
+        ("U-PER B-LOC L-LOC U-LOC", "B-PER B-LOC I-LOC B-LOC"),  # BILOU
+        ("B_PER M_PER E_PER", "B-PER I-PER I-PER"),  # BMES
+        ("B-creative-work I-creative-work", "B-creative-work I-creative-work"),
+    ],
+)
+def test_every_scheme_becomes_iob2(tags: str, wanted: str) -> None:
+    found = tags.split()
+    assert iob2(entities(found), len(found)) == wanted.split()
+
+
+@given(MARKS)
+def test_iob2_says_the_same_and_is_legal(tags: list[str]) -> None:
+    made = iob2(entities(tags), len(tags))
+    assert entities(made) == entities(tags) == strict(made)
+    assert illegal(made) == 0 and len(made) == len(tags)
+
+
+def test_what_may_follow_what() -> None:
+    assert may_follow("B-X", "I-X") and may_follow("I-X", "I-X") and may_follow("I-X", "B-Y") and may_follow("", "O")
+    assert not may_follow("", "I-X") and not may_follow("O", "I-X") and not may_follow("B-Y", "I-X")
+    assert illegal(["I-X", "O", "I-X", "I-X", "I-Y"]) == 3
+    assert strict(["I-X", "O", "B-X", "I-Y"]) == [Entity("X", 2, 3)]
+
+
+def test_labels_hold_both_marks_of_each_kind() -> None:
+    assert labels([["O", "B-PER"], ["I-LOC"]], False) == ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
+    assert labels([["VERB", "NOUN"], ["NOUN"]], True) == ("NOUN", "VERB")
+
+
+@given(st.lists(st.tuples(TWO, TWO), min_size=1, max_size=4))
+def test_f1_by_hand(pairs: list[tuple[list[str], list[str]]]) -> None:
+    pairs = [(a[: len(b)], b[: len(a)]) for a, b in pairs]
+    gold, guess = [iob2(entities(a), len(a)) for a, _ in pairs], [b for _, b in pairs]
+    found = metrics(gold, guess, False)
+    for name, bare in (("entity_f1", conlleval), ("strict_f1", lambda tags: list(map(tuple, strict(tags))))):
+        true = {(i, *e) for i, tags in enumerate(gold) for e in bare(tags)}
+        said = {(i, *e) for i, tags in enumerate(guess) for e in bare(tags)}
+        assert found[name] == pytest.approx(2 * len(true & said) / max(1, len(true) + len(said)))
+    same = [a == b for x, y in zip(gold, guess, strict=True) for a, b in zip(x, y, strict=True)]
+    assert found["accuracy"] == pytest.approx(np.mean(same) if same else 0.0)
+    if any(conlleval(a) or conlleval(b) for a, b in zip(gold, guess, strict=True)):
+        way = tables(gold, guess, False)["Ways to count"][0]  # nervaluate's strict is what seqeval counts by default
+        assert way["f1"] == pytest.approx(found["entity_f1"]) and way["precision"] == pytest.approx(found["precision"])
+
+
+def test_the_lenient_score_forgives_what_the_strict_one_counts() -> None:
+    found = metrics([["B-PER", "I-PER", "O"]], [["I-PER", "I-PER", "O"]], False)
+    assert found["entity_f1"] == 1.0 and found["strict_f1"] == 0.0 and found["illegal"] == 0.5
+
+
+def test_plain_tags_count_word_by_word() -> None:
+    found = metrics([["NOUN", "VERB"], ["O"]], [["NOUN", "NOUN"], ["O"]], True)
+    assert found["entity_f1"] == found["accuracy"] == pytest.approx(2 / 3) and found["illegal"] == 0.0
+    made = confusion([["NOUN", "VERB"]], [["NOUN", "NOUN"]], True)
+    assert made.labels == ("NOUN", "VERB") and made.counts == ((1, 0), (1, 0))
+
+
+def test_tables_name_each_kind() -> None:
+    gold, guess = [["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "O", "O", "B-LOC"]]
+    found = tables(gold, guess, False)
+    assert [(row["label"], row["f1"], row["examples"]) for row in found["Per type"]] == [
+        ("LOC", 1.0, 1),
+        ("PER", 0.0, 1),
+    ]
+    by_way = {row["right if"]: row["f1"] for row in found["Ways to count"]}
+    assert by_way == {
+        "place and kind": 0.5,
+        "place, whatever the kind": 0.5,
+        "place in part, as a half": 0.75,
+        "kind, if the places touch": 1.0,
+    }
+    matrix = confusion(gold, guess, False)
+    assert matrix.labels == ("O", "LOC", "PER") and matrix.counts == ((1, 0, 0), (0, 1, 0), (1, 0, 1))
+    assert f1(0, 0, 0) == (0.0, 0.0, 0.0)

@@ -1,0 +1,45 @@
+"""A whole run of a task, from rows to what is kept."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from bertexplorer.training.data.read import read
+from bertexplorer.training.data.rows import Row, mapped
+from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning.kept import opened
+from bertexplorer.training.finetuning.run import finetune
+from bertexplorer.training.learner import Learner
+from bertexplorer.training.tasks import BY_NAME
+from tests.conftest import ROOT
+
+
+def built_in(name: str, columns: Sequence[str]) -> list[Row]:
+    """The rows of a set that ships with the app."""
+    path = ROOT / "assets" / "data" / name
+    return mapped(read(path.read_bytes(), path.name), {column: column for column in columns})
+
+
+def trained(
+    patch: pytest.MonkeyPatch,
+    task: ModuleType,
+    start: Path,
+    folder: Path,
+    rows: tuple[Sequence[Row], Sequence[Row]],
+    **values: Any,
+) -> tuple[list[dict[str, float]], Learner]:
+    """(the metrics of every evaluation, step 0 first; the learner that was kept, read from its folder)."""
+    name = task.__name__.rpartition(".")[2].replace("_", "-")
+    patch.setitem(BY_NAME, name, task)
+    specs.begin(folder, specs.make(name, "tiny", str(start), values), *rows)
+    events = list(finetune(folder))
+    assert events[-1]["event"] == "finished"
+    best = sorted((folder / "best").iterdir())[-1]
+    return [event["metrics"] for event in events if event["event"] == "evaluated"], opened(best)
+
+
+def kept(folder: Path) -> Path:
+    return sorted((folder / "best").iterdir())[-1]

@@ -1,0 +1,172 @@
+"""Re-ranking: logits of transformers, the loss by its formula, before and after by hand, the built-in set learnt."""
+
+import json
+from collections.abc import Callable
+from math import log2
+from pathlib import Path
+
+import ir_measures
+import numpy as np
+import pytest
+import torch
+import transformers
+from ir_measures import RR, nDCG
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.load import load
+from bertexplorer.model.save import save
+from bertexplorer.training.data.rows import Row
+from bertexplorer.training.data.split import split
+from bertexplorer.training.finetuning.kept import exported
+from bertexplorer.training.learners.reranking import Reranker
+from bertexplorer.training.tasks import reranking
+from tests.tiny import FAMILIES
+from tests.training.finetuned import built_in, trained
+from tests.training.tasks.builtin import knowing
+
+GRADED = [
+    ("who works", "a river", "0"),
+    ("who works", "The doctor works.", "2"),
+    ("who works", "who works ? who ?", "0"),
+    ("who works", "a nurse", "1"),
+    ("which film", "a great film", "yes"),
+    ("which film", "the mat", "no"),
+    ("which city", "the bank", "0"),
+]
+ROWS = [Row(i, {"query": q, "passage": p, "relevance": r}) for i, (q, p, r) in enumerate(GRADED, 2)]
+
+
+def made(folder: Path, **options: object) -> tuple[Reranker, list[reranking.Example]]:
+    chosen = reranking.Options(**options)
+    found, problems = reranking.examples(ROWS, chosen)
+    assert not problems
+    learner = reranking.learner(load(folder, precision="fp32"), found, chosen, seed=0)
+    assert isinstance(learner, Reranker)
+    return learner, found
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_logits_are_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+    learner, found = made(tiny(family))
+    learner.modules.eval()
+    save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
+    theirs = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "saved").eval()
+    assert theirs.config.num_labels == 1
+    items = learner.read(found)
+    batch = learner.collate(items)
+    expected = []
+    with torch.no_grad():
+        for item in items:
+            more = (
+                {"token_type_ids": torch.tensor([item.segments])} if learner.checkpoint.config.num_segments > 1 else {}
+            )
+            expected.append(theirs(torch.tensor([item.ids]), **more).logits.item())
+        np.testing.assert_allclose(learner.logits(batch).numpy(), expected, rtol=1e-3, atol=1e-4)
+        loss = learner.losses(batch)["relevance"]
+    shares, targets = 1 / (1 + np.exp(-np.array(expected))), np.array([0, 1, 0, 0.5, 0.5, 0, 0])
+    nats = -(targets * np.log(shares) + (1 - targets) * np.log(1 - shares))
+    assert loss.total.item() == pytest.approx(nats.sum(), rel=1e-3) and loss.count == 7
+    assert learner.evaluate(found).metrics["loss"] == pytest.approx(nats.mean(), rel=1e-3)
+
+
+def test_balance_weighs_passages_that_answer(tiny: Callable[..., Path]) -> None:
+    learner, found = made(tiny(), balance=True)
+    learner.modules.eval()
+    assert learner.weight == pytest.approx(4 / 3)
+    item = learner.read(found)[1]
+    plain = Reranker(learner.checkpoint, learner.options, learner.highest)
+    with torch.no_grad():
+        heavy, light = (one.losses(one.collate([item]))["relevance"].total for one in (learner, plain))
+    assert heavy.item() == pytest.approx(4 / 3 * light.item(), rel=1e-5)
+
+
+def test_before_and_after(tiny: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """“who works”: BM25 puts the repetition first; scores that follow the grades put all in the best order."""
+    learner, found = made(tiny())
+    targets = {0: -1.0, 1: 2.0, 2: -2.0, 3: 1.0, 4: -1.0, 5: 1.0, 6: 0.0}
+    monkeypatch.setattr(learner, "scores", lambda items: np.array([targets[i] for i in range(len(items))]))
+    evaluated = learner.evaluate(found)
+    works, film = evaluated.rows
+    best = 2 + 1 / log2(3)
+    assert works["ndcg_10"] == 1.0 and works["predicted"] == "The doctor works." and works["right"]
+    assert works["ndcg_10_before"] == pytest.approx((2 / log2(3) + 1 / log2(5)) / best)
+    assert [one["before"] for one in works["ranked"]] == [2, 4, 3, 1]
+    assert film["mrr_10"] == 0.5 and film["mrr_10_before"] == 1.0 and not film["right"]
+    counts = {row["after re-ranking"]: row["queries"] for row in evaluated.tables["Queries"]}
+    assert counts == {"better": 1, "the same": 0, "worse": 1, "nothing relevant": 1}
+    assert evaluated.metrics["ndcg_10"] == pytest.approx((1 + 1 / log2(3)) / 2)
+    floor = reranking.floors([], found, reranking.Options())
+    assert floor["ndcg_10"] == ("BM25", pytest.approx(evaluated.metrics["ndcg_10_before"]))
+    assert floor["mrr_10"][1] == pytest.approx(evaluated.metrics["mrr_10_before"])
+
+
+def test_measures_are_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
+    learner, found = made(tiny())
+    evaluated = learner.evaluate(found)
+    scores = learner.scores(learner.read(found))
+    qrels: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    for i, (one, score) in enumerate(zip(found, scores, strict=True)):
+        if one.texts[0] != "which city":
+            qrels.setdefault(one.texts[0], {})[str(i)] = int(one.relevance)
+            run.setdefault(one.texts[0], {})[str(i)] = float(score)
+    theirs = ir_measures.calc_aggregate([nDCG @ 10, RR @ 10], qrels, run)
+    assert [evaluated.metrics["ndcg_10"], evaluated.metrics["mrr_10"]] == pytest.approx(
+        [theirs[nDCG @ 10], theirs[RR @ 10]]
+    )
+    json.dumps(evaluated.rows, allow_nan=False)
+
+
+def test_playground(tiny: Callable[..., Path]) -> None:
+    learner, _ = made(tiny())
+    told = learner.predict([{"query": "which film", "passage": "the mat\n\n a great film \n"}])[0]["ranked"]
+    scores = [one["score"] for one in told]
+    assert scores == sorted(scores, reverse=True) and {one["passage"]: one["before"] for one in told} == {
+        "a great film": 1,
+        "the mat": 2,
+    }
+    assert told[0]["probability"] == pytest.approx(1 / (1 + np.exp(-told[0]["score"])))
+    for given in ({"query": "", "passage": "a"}, {"query": "a", "passage": "\n"}, {}):
+        with pytest.raises(ExplorerError, match="Type a query"):
+            learner.predict([given])
+
+
+@pytest.mark.parametrize(("grade", "said"), [(0.0, "none answers"), (1.0, "all answer")])
+def test_one_side_teaches_nothing(grade: float, said: str, tiny: Callable[..., Path]) -> None:
+    same = [reranking.Example(i, ("q", f"p{i}"), grade) for i in range(3)]
+    with pytest.raises(ExplorerError, match=said):
+        reranking.learner(load(tiny(), precision="fp32"), same, reranking.Options(), seed=0)
+
+
+def test_no_query_with_an_answer(tiny: Callable[..., Path]) -> None:
+    with pytest.raises(ExplorerError, match="No query to try on"):
+        made(tiny())[0].evaluate([reranking.Example(1, ("q", "p"), 0.0)])
+
+
+def test_problems_name_their_line() -> None:
+    cells = [
+        {"query": "", "passage": "p", "relevance": "1"},
+        {"query": "q", "passage": "", "relevance": "1"},
+        {"query": "q", "passage": "p"},
+        {"query": "q", "passage": "p", "relevance": "inf"},
+        {"query": "q", "passage": "<img onerror=x> \ud800", "relevance": "0.5"},
+    ]
+    found, problems = reranking.examples([Row(i, c) for i, c in enumerate(cells, 2)], reranking.Options())
+    said = ["has no query", "has no passage", "has no relevance", "has the relevance 'inf', no number"]
+    assert [(p.line, p.what) for p in problems] == list(enumerate(said, 2))
+    assert [one.relevance for one in found] == [0.5]
+
+
+def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rows = built_in("reranking.jsonl", ("query", "passage", "relevance"))
+    assert 200 <= len(rows) <= 600
+    train, dev = split(rows, 0.2, 0, keys=reranking.TOGETHER)
+    assert not {row.cells["query"] for row in train} & {row.cells["query"] for row in dev}
+    start = knowing(tmp_path / "start", [text for row in rows for text in row.cells.values()])
+    values = {"rate": 3e-3, "epochs": 6, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
+    metrics, kept = trained(monkeypatch, reranking, start, tmp_path / "run", (train, train[:112]), **values)
+    assert metrics[-1]["ndcg_10"] > max(metrics[0]["ndcg_10"], metrics[0]["ndcg_10_before"]) + 0.1
+    examples = reranking.examples(train[:112], reranking.Options())[0]
+    best = max(metrics[1:], key=lambda found: found["ndcg_10"])
+    assert kept.evaluate(examples).metrics == pytest.approx(best, abs=1e-4)
+    assert kept.described()["highest"] == 1.0

@@ -1,0 +1,173 @@
+"""Retrieval: the loss by its formula, measures against ir_measures, what is kept and searched, the built-in set."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import ir_measures
+import numpy as np
+import pytest
+import torch
+from ir_measures import RR, R, nDCG
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.load import load
+from bertexplorer.training.data.rows import Row
+from bertexplorer.training.data.split import split
+from bertexplorer.training.learners.retrieval import Retrieval
+from bertexplorer.training.ranking import BM25
+from bertexplorer.training.tasks import retrieval
+from tests.training.finetuned import built_in, trained
+from tests.training.tasks.builtin import knowing
+
+ROWS = [
+    Row(1, {"query": "who works", "passage": "The doctor works.", "relevance": "2"}),
+    Row(2, {"query": "who works", "passage": "The nurse works in Paris.", "relevance": "1"}),
+    Row(3, {"query": "which film", "passage": "A great film!", "negatives": "a bank|a river| a bank "}),
+    Row(4, {"query": "which city", "passage": "London is the capital of England.", "negatives": ["Berlin"]}),
+    Row(5, {"query": "which city", "passage": "a terrible movie", "relevance": "0"}),
+    Row(6, {"query": "", "passage": "money", "relevance": "0"}),
+    Row(7, {"query": "un film", "passage": "it was a bad film"}),
+]
+
+
+def made(folder: Path, **options: object) -> tuple[Retrieval, list[retrieval.Example]]:
+    chosen = retrieval.Options(**options)
+    found, problems = retrieval.examples(ROWS, chosen)
+    assert not problems
+    learner = retrieval.learner(load(folder, precision="fp32"), found, chosen, seed=0)
+    assert isinstance(learner, Retrieval)
+    return learner, found
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert", "distilbert"])
+def test_loss_is_cross_entropy_over_the_batch(family: str, tiny: Callable[..., Path]) -> None:
+    learner, found = made(tiny(family), scale=7.0)
+    learner.modules.eval()
+    positives = [one for one in found if one.relevance]
+    items = learner.read(found)
+    assert len(items) == len(positives) == 5
+    queries = learner.vectors([one.query for one in positives])
+    wrong = [text for one in positives for text in one.negatives]
+    assert wrong == ["a bank", "a river", "Berlin"]
+    passages = learner.vectors([one.passage for one in positives] + wrong)
+    total = 0.0
+    for i, query in enumerate(queries):
+        logits = [7.0 * float(query @ passage) for passage in passages]
+        total += np.log(np.sum(np.exp(logits))) - logits[i]
+    batch = learner.collate(items)
+    loss = learner.losses(batch)["passage"]
+    assert loss.total.item() == pytest.approx(total, rel=1e-4) and loss.count == 5 == learner.counts(batch)["passage"]
+    assert int(loss.right) == sum(int((passages @ query).argmax()) == i for i, query in enumerate(queries))
+
+
+def test_measures_are_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
+    learner, found = made(tiny())
+    evaluated = learner.evaluate(found)
+    collection = list(dict.fromkeys(text for one in found for text in (one.passage, *one.negatives)))
+    assert evaluated.tables["Collection"] == [{"queries": 4, "passages": len(collection), "left out": 0}]
+    made_of = dict(zip(collection, learner.vectors(collection), strict=True))
+    qrels, run = {}, {}
+    for query, grades in retrieval.judged(found).items():
+        vector = learner.vectors([query])[0]
+        qrels[query] = {str(collection.index(p)): int(g) for p, g in grades.items()}
+        run[query] = {str(i): float(vector @ made_of[passage]) for i, passage in enumerate(collection)}
+    theirs = ir_measures.calc_aggregate([RR @ 10, nDCG @ 10, R @ 10], qrels, run)
+    ours = evaluated.metrics
+    expected = [theirs[RR @ 10], theirs[nDCG @ 10], theirs[R @ 10]]
+    assert [ours["mrr_10"], ours["ndcg_10"], ours["recall_10"]] == pytest.approx(expected, abs=1e-6)
+    for row in evaluated.rows:
+        assert row["right"] == (row["rank"] == 1) and row["mrr_10"] == (1 / row["rank"] if row["rank"] <= 10 else 0)
+    json.dumps(evaluated.rows, allow_nan=False)
+    assert learner.evaluate(found).metrics == ours, "the loss draws the same passages each time"
+
+
+def test_floor_is_bm25(tiny: Callable[..., Path]) -> None:
+    found = made(tiny())[1]
+    collection = retrieval.passages(found)
+    index, ranks = BM25(collection), []
+    for query, grades in retrieval.judged(found).items():
+        ranks.append(next((i + 1 for i, place in enumerate(index.order(query)) if collection[place] in grades), 0))
+    name, value = retrieval.floors([], found, retrieval.Options())["mrr_10"]
+    assert name == "BM25" and value == pytest.approx(np.mean([1 / rank if rank else 0 for rank in ranks]))
+    assert retrieval.floors(found, [], retrieval.Options()) == {}
+
+
+def test_the_limit_of_the_collection_never_leaves_out_an_answer(tiny: Callable[..., Path]) -> None:
+    learner, found = made(tiny(), collection=2)
+    size = learner.evaluate(found).tables["Collection"][0]
+    assert size["passages"] == 5 and size["left out"] == len(retrieval.passages(found)) - 5
+
+
+def test_batches_keep_answers_apart(tiny: Callable[..., Path]) -> None:
+    learner, found = made(tiny())
+    lengths = [len(item.ids) for item in learner.read(found)]
+    for epoch in range(5):
+        batches = learner.order(lengths, 5, 0, epoch)
+        assert batches == learner.order(lengths, 5, 0, epoch) and len(batches) == 1
+        assert len({learner.pairs[row].query for row in batches[0]}) == len(batches[0]) == 4, "one of “who works” waits"
+    with pytest.raises(ExplorerError, match="A batch of 1"):
+        learner.order(lengths, 1, 0, 0)
+
+
+def test_what_is_kept_searches_the_same(tiny: Callable[..., Path]) -> None:
+    learner, found = made(tiny())
+    learner.evaluate(found)
+    described = json.loads(json.dumps(learner.described()))
+    tensors = {name: tensor.clone() for name, tensor in learner.extra.state_dict().items()}
+    again = retrieval.again(load(tiny(), precision="fp32"), described, tensors)
+    asked = [{"query": "who works"}, {"query": "which city", "passage": "Paris is a city\n\n  the bank \n"}]
+    told = again.predict(asked)
+    assert told == learner.predict(asked)
+    assert told[0]["searched"] == len(retrieval.passages(found)) and told[0]["left_out"] == 0
+    cosines = [one["cosine"] for one in told[0]["ranked"]]
+    assert cosines == sorted(cosines, reverse=True)
+    assert {one["passage"] for one in told[1]["ranked"]} == {"Paris is a city", "the bank"}
+    with pytest.raises(ExplorerError, match="The query is empty"):
+        again.predict([{"query": " "}])
+
+
+def test_nothing_to_search_or_to_learn(tiny: Callable[..., Path]) -> None:
+    checkpoint = load(tiny(), precision="fp32")
+    one = [retrieval.Example(1, "q", "p"), retrieval.Example(2, "r", "p")]
+    with pytest.raises(ExplorerError, match="hold 1 passage that"):
+        retrieval.learner(checkpoint, one, retrieval.Options(), seed=0)
+    with pytest.raises(ExplorerError, match="hold 0 passages that"):
+        retrieval.learner(checkpoint, [], retrieval.Options(), seed=0)
+    learner = Retrieval(checkpoint, retrieval.Options(), [])
+    with pytest.raises(ExplorerError, match="no passage to search"):
+        learner.predict([{"query": "who"}])
+    with pytest.raises(ExplorerError, match="No query to try on"):
+        learner.evaluate([retrieval.Example(1, "q", "p", 0.0)])
+
+
+def test_problems_name_their_line() -> None:
+    cells = [
+        {"query": "", "passage": "p"},
+        {"query": "q", "passage": ""},
+        {"query": "q", "passage": "p", "relevance": "very"},
+        {"query": "q", "passage": "p", "relevance": "true"},
+        {"query": "q", "passage": "p", "relevance": "-1"},
+        {"query": "\ud800 <b>", "passage": "العربية"},
+    ]
+    found, problems = retrieval.examples([Row(i, c) for i, c in enumerate(cells, 2)], retrieval.Options())
+    said = [(2, "has no query"), (3, "has no passage"), (4, "has the relevance 'very', no number")]
+    assert [(p.line, p.what) for p in problems] == said
+    assert [one.relevance for one in found] == [1.0, 0.0, 1.0]
+
+
+def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rows = built_in("retrieval.jsonl", ("query", "passage"))
+    assert 200 <= len(rows) <= 600
+    train, _ = split(rows, 0.2, 0, keys=retrieval.TOGETHER)
+    start = knowing(tmp_path / "start", [text for row in rows for text in row.cells.values()])
+    values = {"rate": 3e-3, "epochs": 20, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
+    dev = train[:50]  # weights that start at random learn these rows and no others
+    metrics, kept = trained(monkeypatch, retrieval, start, tmp_path / "run", (train, dev), **values)
+    assert metrics[-1]["mrr_10"] > metrics[0]["mrr_10"] + 0.3 and metrics[-1]["loss"] < metrics[0]["loss"]
+    examples = retrieval.examples(dev, retrieval.Options())[0]
+    rows_kept = [json.loads(line) for line in next((tmp_path / "run" / "best").rglob("predictions.jsonl")).open()]
+    top = kept.predict([{"query": examples[0].query}])[0]["ranked"][0]
+    assert top["passage"] == rows_kept[0]["predicted"]
+    assert top["cosine"] == pytest.approx(rows_kept[0]["ranked"][0]["cosine"], abs=1e-5)
+    assert torch.is_tensor(kept.extra["collection"].vectors)

@@ -1,0 +1,157 @@
+"""Source → target: the loss token by token, metrics by hand, beams, and a run that improves."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.forward import Intervention
+from bertexplorer.model.load import load
+from bertexplorer.training.data.rows import Problem, Row
+from bertexplorer.training.learner import resting
+from bertexplorer.training.learners.sequence import Rewriter, compared
+from bertexplorer.training.tasks import sequence
+from bertexplorer.training.tasks.sequence import Example, Options
+from tests import tiny as recipes
+from tests.training.finetuned import built_in, kept, trained
+
+PAIRS = [("the cat is in the city", "cats"), ("a doctor", "the doctors and nurses"), ("he said", "they said .")]
+EXAMPLES = [Example(i + 2, *pair) for i, pair in enumerate(PAIRS)]
+
+
+@pytest.fixture(params=["bert", "roberta", "modernbert"])
+def checkpoint(request: pytest.FixtureRequest, tiny) -> Checkpoint:
+    return load(tiny(request.param), precision="fp32", device="cpu")
+
+
+def rewriter(checkpoint: Checkpoint, **options: object) -> Rewriter:
+    return sequence.learner(checkpoint, EXAMPLES, Options(**options), seed=0)
+
+
+def test_the_loss_is_token_by_token_from_the_source_and_its_own_past(checkpoint: Checkpoint) -> None:
+    learner = rewriter(checkpoint)
+    items = learner.read(EXAMPLES)
+    tokenizer, total, right, count = checkpoint.tokenizer, 0.0, 0, 0
+    with resting(learner):
+        found = learner.losses(learner.collate(items))["target"]
+        for item, (source, target) in zip(items, PAIRS, strict=True):
+            first = tokenizer.whole.encode(source).ids
+            then = tokenizer.whole.encode(target).ids[1:]
+            assert list(item.ids) == [*first, *then] and item.target == len(first)
+            for at, token in enumerate(then):
+                ids = torch.tensor([[*first, *then[:at]]])
+                segments = torch.tensor([[0] * len(first) + [1] * at]) if checkpoint.config.num_segments > 1 else None
+                last = checkpoint.encoder(
+                    ids, segments, intervention=Intervention(prefix=torch.tensor([len(first)]))
+                ).last
+                logs = checkpoint.masked_lm(last[0, -1]).log_softmax(-1)
+                total, right, count = total - float(logs[token]), right + int(logs.argmax() == token), count + 1
+    assert found.count == count == learner.counts(learner.collate(items))["target"]
+    assert float(found.total) == pytest.approx(total, abs=1e-3) and int(found.right) == right
+    metrics = learner.evaluate(EXAMPLES).metrics
+    assert metrics["loss"] == pytest.approx(total / count, abs=1e-4)
+    assert metrics["accuracy"] == pytest.approx(right / count)
+
+
+def chrf(said: list[str], gold: list[str]) -> float:
+    """chrF2 by its definition: F2 of the mean precision and recall over character 1- to 6-grams, without spaces."""
+    found = []
+    for n in range(1, 7):
+        match = ours = theirs = 0
+        for a, b in zip(said, gold, strict=True):
+            x, y = ("".join(t.split()) for t in (a, b))
+            grams = [Counter(t[i : i + n] for i in range(len(t) - n + 1)) for t in (x, y)]
+            match += (grams[0] & grams[1]).total()
+            ours, theirs = ours + grams[0].total(), theirs + grams[1].total()
+        if ours and theirs:
+            found.append((match / ours, match / theirs))
+    precision, recall = np.mean(found, axis=0)
+    return 5 * precision * recall / (4 * precision + recall)
+
+
+def common(a: list[str], b: list[str]) -> int:
+    """The length of the longest common subsequence."""
+    if not a or not b:
+        return 0
+    return 1 + common(a[1:], b[1:]) if a[0] == b[0] else max(common(a[1:], b), common(a, b[1:]))
+
+
+def test_metrics_by_hand() -> None:
+    said, gold = ["the cats sit on mats", "two dogs"], ["the cats sat on the mat", "two dogs"]
+    metrics, scores = compared(said, gold)
+    assert metrics["chrf"] == pytest.approx(chrf(said, gold), abs=1e-6)
+    assert scores == pytest.approx([chrf([a], [b]) for a, b in zip(said, gold, strict=True)], abs=1e-6)
+    longest = [common(a.split(), b.split()) for a, b in zip(said, gold, strict=True)]
+    f1 = [2 * n / (len(a.split()) + len(b.split())) for n, a, b in zip(longest, said, gold, strict=True)]
+    assert metrics["rouge_l"] == pytest.approx(np.mean(f1)) and longest == [3, 2]
+    assert metrics["exact"] == 0.5
+
+
+def test_what_is_too_long_is_cut_on_its_side_and_counted(checkpoint: Checkpoint) -> None:
+    learner = rewriter(checkpoint, longest=4)
+    learner.limit(12)
+    long = Example(1, "the man and " * 9, "a cat and a dog and a man")
+    [item, short] = learner.read([long, Example(2, "he", "she")])
+    tokenizer = checkpoint.tokenizer
+    assert item.target == 8 and len(item.ids) == 11 and item.ids[-1] != item.ids[7] == short.ids[-1]
+    source, target = (len(tokenizer.whole.encode(t, add_special_tokens=False).ids) for t in (long.source, long.target))
+    assert item.left_out == source - 6 + target - 3
+    assert rewriter(checkpoint).room == max(len(tokenizer.whole.encode(t).ids) - 1 for _, t in PAIRS)
+
+
+def test_beams_are_ordered_and_come_back_from_what_was_saved(checkpoint: Checkpoint) -> None:
+    learner = rewriter(checkpoint, beams=3)
+    [answer] = learner.predict([{"source": "the cat"}])
+    scores = [beam["score"] for beam in answer["beams"]]
+    assert len(scores) == 3 and scores == sorted(scores, reverse=True)
+    assert all(0 < beam["probability"] < 1 for beam in answer["beams"])
+    again = sequence.again(checkpoint, learner.described(), {})
+    assert again.predict([{"source": "the cat"}]) == [answer]
+    with pytest.raises(ExplorerError, match="empty"):
+        learner.predict([{"source": ""}])
+
+
+def test_only_some_rows_are_written_out(checkpoint: Checkpoint) -> None:
+    done = rewriter(checkpoint, shown=2).evaluate(EXAMPLES)
+    assert done.metrics["written"] == len(done.rows) == 2
+    assert done.metrics["loss"] == rewriter(checkpoint).evaluate(EXAMPLES).metrics["loss"]
+
+
+def test_bad_rows_and_checkpoints_without_the_head(tiny) -> None:
+    rows = [Row(2, {"source": "a", "target": ""}), Row(3, {"target": "b"}), Row(4, {"source": "\u200b", "target": "b"})]
+    found, problems = sequence.examples(rows, Options())
+    assert not found and problems == [
+        Problem(2, "has no target"),
+        Problem(3, "has no source"),
+        Problem(4, "has no source"),
+    ]
+    with pytest.raises(ExplorerError, match="no fill-mask head"):
+        sequence.learner(load(tiny("bert-base"), precision="fp32"), EXAMPLES, Options(), seed=0)
+
+
+def test_the_floor_is_the_source_copied() -> None:
+    floors = sequence.floors([], [Example(1, "the cat sits", "the cats sit"), Example(2, "a b", "a b")], Options())
+    assert floors["exact"] == ("the source, copied", 0.5) and 0.5 < floors["chrf"][1] < 1
+    assert sequence.floors([], [], Options()) == {}
+
+
+def test_a_run_on_the_built_in_set_improves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = built_in("sequence.tsv", ["source", "target"])
+    words = sorted({word for row in rows for cell in row.cells.values() for word in cell.lower().strip(".").split()})
+    monkeypatch.setattr(recipes, "PIECES", [*recipes.PIECES, *words])  # whole words: short texts
+    start = recipes.write(tmp_path / "start", "bert")
+    quick = {"epochs": 8, "rate": 5e-3, "batch": 8, "snapshots": 0, "dropout": 0.0, "precision": "fp32", "beams": 1}
+    metrics, learner = trained(monkeypatch, sequence, start, tmp_path / "run", (rows[:300], rows[300:330]), **quick)
+    assert metrics[-1]["chrf"] > metrics[0]["chrf"] + 0.05 and metrics[-1]["loss"] < 0.7 * metrics[0]["loss"]
+    found, _ = sequence.examples(rows[300:330], Options())
+    assert learner.evaluate(found).metrics["chrf"] == pytest.approx(max(m["chrf"] for m in metrics), abs=1e-6)
+    theirs = transformers.AutoModelForMaskedLM.from_pretrained(kept(tmp_path / "run")).eval()
+    ids = torch.tensor([learner.checkpoint.tokenizer.encode("the cat sleeps").ids])
+    with torch.no_grad():
+        ours = learner.modules["masked_lm"](learner.checkpoint.encoder(ids).last)
+        torch.testing.assert_close(ours, theirs(ids).logits, rtol=0, atol=1e-4)

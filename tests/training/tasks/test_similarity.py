@@ -1,0 +1,145 @@
+"""Similarity: vectors of transformers, the loss by its formula, correlations by theirs, the built-in set learnt."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.load import load
+from bertexplorer.model.save import save
+from bertexplorer.training.data.rows import Row
+from bertexplorer.training.data.split import split
+from bertexplorer.training.learners.similarity import Similarity
+from bertexplorer.training.tasks import similarity
+from tests.tiny import FAMILIES
+from tests.training.finetuned import built_in, trained
+from tests.training.tasks.builtin import knowing
+
+ROWS = [
+    Row(2, {"text_a": "The doctor works.", "text_b": "The nurse works as a doctor.", "score": "3,5"}),
+    Row(3, {"text_a": "Paris is a city", "text_b": "a dog", "score": "1"}),
+    Row(4, {"text_a": "the cat sat on the mat", "text_b": "the cat sat on the mat", "score": "5"}),
+]
+
+
+def made(folder: Path, pooling: str = "mean") -> tuple[Similarity, list[similarity.Example]]:
+    options = similarity.Options(pooling=pooling)
+    found, problems = similarity.examples(ROWS, options)
+    assert not problems
+    learner = similarity.learner(load(folder, precision="fp32"), found, options, seed=0)
+    assert isinstance(learner, Similarity)
+    return learner, found
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_vectors_and_loss_are_those_of_transformers(
+    family: str, pooling: str, tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    learner, found = made(tiny(family), pooling)
+    save(learner.checkpoint, tmp_path / "saved")
+    theirs = transformers.AutoModel.from_pretrained(tmp_path / "saved").eval()
+
+    def vector(text: str) -> torch.Tensor:
+        ids = torch.tensor([learner.checkpoint.tokenizer.whole.encode(text).ids])
+        last = theirs(ids).last_hidden_state[0]
+        return last.mean(0) if pooling == "mean" else last[0]
+
+    with torch.no_grad():
+        pairs = [tuple(vector(text) for text in one.texts) for one in found]
+        cosines = [torch.cosine_similarity(*pair, dim=0).item() for pair in pairs]
+    expected = np.stack([torch.nn.functional.normalize(pair[0], dim=0).numpy() for pair in pairs])
+    np.testing.assert_allclose(learner.vectors([one.texts[0] for one in found]), expected, atol=2e-5)
+    squares = [(cosine - scaled) ** 2 for cosine, scaled in zip(cosines, (2.5 / 4, 0.0, 1.0), strict=True)]
+    learner.modules.eval()
+    batch = learner.collate(learner.read(found))
+    loss = learner.losses(batch)["score"]
+    assert loss.total.item() == pytest.approx(sum(squares), abs=1e-4) and loss.count == 3
+    assert int(loss.right) == sum(square < 0.01 for square in squares)
+    assert batch.ids.numel() >= batch.tokens == sum(len(item.ids) for item in learner.read(found))
+    evaluated = learner.evaluate(found)
+    assert evaluated.metrics["loss"] == pytest.approx(np.mean(squares), abs=1e-4)
+    gaps = [row["gap"] for row in evaluated.rows]
+    assert gaps == sorted(gaps, reverse=True)
+    json.dumps(evaluated.rows, allow_nan=False)
+
+
+def test_scores_are_told_in_their_own_range(tiny: Callable[..., Path]) -> None:
+    learner, _ = made(tiny())
+    assert (learner.low, learner.high) == (1.0, 5.0)
+    assert [learner.score(cosine) for cosine in (-0.4, 0.0, 0.5, 1.0)] == [1.0, 1.0, 3.0, 5.0]
+    told = learner.predict([{"text_a": "the cat", "text_b": "The cat"}])[0]
+    assert told == pytest.approx({"cosine": 1.0, "score": 5.0, "low": 1.0, "high": 5.0}, abs=1e-5)
+    with pytest.raises(ExplorerError, match="One of the two texts is empty"):
+        learner.predict([{"text_a": "the cat", "text_b": "  "}])
+
+
+def test_correlations() -> None:
+    """Spearman's by the sum of squared differences of ranks, Pearson's by numpy."""
+    draw = np.random.default_rng(0)
+    found, gold = draw.normal(size=20), draw.normal(size=20)
+    gaps = found.argsort().argsort() - gold.argsort().argsort()
+    said = similarity.correlations(found, gold)
+    assert said["spearman"] == pytest.approx(1 - 6 * (gaps**2).sum() / (20 * (20**2 - 1)))
+    assert said["pearson"] == pytest.approx(np.corrcoef(found, gold)[0, 1])
+    assert similarity.correlations(np.ones(3), np.arange(3.0)) == {"spearman": 0.0, "pearson": 0.0}
+    assert similarity.correlations(np.zeros(1), np.zeros(1)) == {"spearman": 0.0, "pearson": 0.0}
+
+
+def test_problems_name_their_line() -> None:
+    cells = [
+        {"text_a": "", "text_b": "b", "score": "1"},
+        {"text_a": "a", "text_b": " ", "score": "1"},
+        {"text_a": "a", "text_b": "b", "score": "high"},
+        {"text_a": "a", "text_b": "b", "score": "nan"},
+        {"text_a": "a", "text_b": "b"},
+        {"text_a": "a\ud800</script>", "text_b": "שלום", "score": "2.5"},
+    ]
+    found, problems = similarity.examples([Row(i, c) for i, c in enumerate(cells, 2)], similarity.Options())
+    assert [(p.line, p.what) for p in problems] == [
+        (2, "has no first text"),
+        (3, "has no second text"),
+        (4, "has the score 'high', no number"),
+        (5, "has the score 'nan', no number"),
+        (6, "has no score"),
+    ]
+    assert [one.score for one in found] == [2.5]
+
+
+def test_one_score_teaches_nothing(tiny: Callable[..., Path]) -> None:
+    same = [similarity.Example(1, ("a", "b"), 4.0)] * 3
+    with pytest.raises(ExplorerError, match="has the score 4; wanted different ones"):
+        similarity.learner(load(tiny(), precision="fp32"), same, similarity.Options(), seed=0)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_files_of_sentence_transformers(pooling: str, tiny: Callable[..., Path]) -> None:
+    files = made(tiny(), pooling)[0].files()
+    assert [(part["idx"], part["path"], part["type"].rpartition(".")[2]) for part in files["modules.json"]] == [
+        (0, "", "Transformer"),
+        (1, "1_Pooling", "Pooling"),
+    ]
+    assert files["1_Pooling/config.json"] == {
+        "word_embedding_dimension": 32,
+        "pooling_mode_cls_token": pooling == "cls",
+        "pooling_mode_mean_tokens": pooling == "mean",
+    }
+    assert files["sentence_bert_config.json"]["max_seq_length"] == 64
+
+
+def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rows = built_in("similarity.csv", ("text_a", "text_b", "score"))
+    assert 200 <= len(rows) <= 600
+    train, dev = split(rows, 0.2, 0)
+    start = knowing(tmp_path / "start", [row.cells[key] for row in rows for key in ("text_a", "text_b")])
+    folder = tmp_path / "run"
+    values = {"rate": 1e-3, "epochs": 4, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
+    before, *_, after = (found := trained(monkeypatch, similarity, start, folder, (train, dev), **values))[0]
+    examples = similarity.examples(dev, similarity.Options())[0]
+    assert after["spearman"] > before["spearman"] + 0.1 and after["loss"] < before["loss"]
+    assert found[1].evaluate(examples).metrics == pytest.approx(max(found[0], key=lambda m: m["spearman"]), abs=1e-5)

@@ -1,0 +1,196 @@
+"""Tagging: logits and loss of transformers, words and their tokens, the CRF's place, the built-in set learnt."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.load import load
+from bertexplorer.model.save import save
+from bertexplorer.training import events
+from bertexplorer.training.data.read import read
+from bertexplorer.training.data.rows import Row, mapped
+from bertexplorer.training.data.split import split
+from bertexplorer.training.entities.tags import illegal
+from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning.kept import exported, opened
+from bertexplorer.training.finetuning.run import finetune
+from bertexplorer.training.learners.tagging import Answer, Tagger
+from bertexplorer.training.tasks import BY_NAME, tagging
+from tests.conftest import ROOT
+from tests.tiny import FAMILIES
+from tests.training.tasks.builtin import knowing
+
+ROWS = [
+    Row(1, {"tokens": "The doctor said Paris works", "tags": "O B-PER O B-LOC O"}),
+    Row(2, {"tokens": "london is unbelievable", "tags": "B-LOC O O"}),
+    Row(3, {"tokens": "a man sat in new berlin on a mat", "tags": "O B-PER O O B-LOC I-LOC O O O"}),
+]
+
+
+def made(folder: Path, head: str = "softmax", rows: list[Row] = ROWS, **more: Any) -> tuple[Tagger, list]:
+    options = tagging.Options(head=head)
+    sentences, problems = tagging.examples(rows, options)
+    assert not problems
+    learner = tagging.learner(load(folder, precision="fp32"), sentences, options, seed=0)
+    if "crf" in learner.extra:
+        torch.manual_seed(0)
+        for parameter in learner.extra["crf"].parameters():
+            torch.nn.init.normal_(parameter, std=0.02)
+    return learner, sentences
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_logits_and_loss_are_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+    learner, sentences = made(tiny(family))
+    learner.modules.eval()
+    save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
+    theirs = transformers.AutoModelForTokenClassification.from_pretrained(tmp_path / "saved").eval()
+    assert tuple(theirs.config.id2label.values()) == learner.labels == ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
+    items = learner.read(sentences)
+    for one, item in zip(sentences, items, strict=True):
+        batch = learner.collate([item])
+        logits, gold, real = learner.logits(batch)
+        out = theirs(batch.ids, labels=batch.targets)
+        first = item.target.tokens.tolist()
+        torch.testing.assert_close(logits[real], out.logits[0, first], rtol=1e-4, atol=1e-4)
+        loss = learner.losses(batch)["tag"]
+        assert loss.total.item() / loss.count == pytest.approx(out.loss.item(), rel=1e-4)
+        assert loss.count == len(one.words) == learner.counts(batch)["tag"]
+    whole = learner.losses(learner.collate(items))["tag"]  # padded: the same as one by one
+    apart = [learner.losses(learner.collate([item]))["tag"].total.item() for item in items]
+    assert whole.total.item() == pytest.approx(sum(apart), rel=1e-4)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "xlm-roberta", "modernbert"])
+def test_a_word_begins_at_its_first_token(family: str, tiny: Callable[..., Path]) -> None:
+    learner, sentences = made(tiny(family))
+    for one, item in zip(sentences, learner.read(sentences), strict=True):
+        found = learner.reader.cut.encode(one.text)
+        for word, token in zip(item.target.words, item.target.tokens, strict=True):
+            (start, end), (a, b) = one.words[word], found.offsets[token]
+            assert a <= start < b <= end + 1 and one.text[a:b].strip() in one.text[start:end]
+            assert token == 1 or found.offsets[token - 1][1] <= start
+        assert item.target.words.tolist() == list(range(len(one.words)))
+
+
+def test_words_beyond_the_limit_count_as_missed(tiny: Callable[..., Path]) -> None:
+    learner, sentences = made(tiny())
+    learner.limit(8)
+    found = learner.evaluate(sentences)
+    items = learner.read(sentences)
+    read = [len(item.target.words) for item in items]
+    assert [item.left_out > 0 for item in items] == [row["cut"] > 0 for row in found.rows] and read[2] < 9
+    total = sum(len(one.words) for one in sentences)
+    assert found.metrics["cut"] == pytest.approx(1 - sum(read) / total)
+    assert all(tag == "O" for tag in found.rows[2]["predicted_tags"][read[2] :])
+    assert found.rows[2]["line"] == 3 and found.rows[2]["gold"] == "man (PER), new berlin (LOC)"
+
+
+def test_a_word_of_which_nothing_is_left_is_not_read(tiny: Callable[..., Path]) -> None:
+    rows = [
+        *ROWS,
+        Row(4, {"tokens": ["a", "\u200d", "man", "\u200b", "sat"], "tags": ["O", "B-PER", "I-PER", "O", "O"]}),
+    ]
+    for head in ("softmax", "crf"):
+        learner, sentences = made(tiny(), head, rows)
+        item = learner.read(sentences)[3]
+        assert item.target.words.tolist() == [0, 2, 4]
+        assert [learner.labels[i] for i in item.target.labels] == ["O", "B-PER", "O"]  # it begins later
+        assert np.isfinite(learner.evaluate(sentences).metrics["loss"])
+        assert len(learner.predict([{"text": "\u200d"}])[0]["entities"]) == 0
+        said = Answer(np.array([learner.labels.index(tag) for tag in ("B-PER", "I-PER", "O")]), np.ones(3), 0.0)
+        assert learner.tags(item, said, 5) == ["B-PER", "I-PER", "I-PER", "O", "O"]  # it goes on behind the gap
+
+
+def test_a_tag_that_was_never_learnt_is_wrong_and_not_in_the_loss(tiny: Callable[..., Path]) -> None:
+    other = Row(5, {"tokens": ["paris", "is"], "tags": ["B-ORG", "O"]})
+    for head in ("softmax", "crf"):
+        learner, sentences = made(tiny(), head)
+        more, _ = tagging.examples([other], learner.options)
+        alone = learner.evaluate(sentences).metrics["loss"]
+        found = learner.evaluate([*sentences, *more])
+        assert found.metrics["loss"] == pytest.approx(alone, rel=1e-5) and not found.rows[-1]["right"]
+        assert np.isnan(found.rows[-1]["loss"])
+        batch = learner.collate(learner.read(sentences))
+        loss = learner.losses(batch)["tag"]
+        learner.modules.eval()
+        assert learner.losses(batch)["tag"].total.item() / loss.count == pytest.approx(alone, rel=1e-4)
+
+
+def test_with_a_crf_no_forbidden_tag_is_said(tiny: Callable[..., Path]) -> None:
+    plain, sentences = made(tiny())
+    chained, _ = made(tiny(), "crf")
+    plain.modules["token_classifier"].output.bias.data[plain.labels.index("I-LOC")] = 20.0
+    chained.modules["token_classifier"].load_state_dict(plain.modules["token_classifier"].state_dict())
+    assert plain.evaluate(sentences).metrics["illegal"] > 0
+    found = chained.evaluate(sentences)
+    assert found.metrics["illegal"] == 0.0 and found.metrics["entity_f1"] == found.metrics["strict_f1"]
+    for answer in chained.predict([{"text": "the doctor sat in paris , london and rome"}]):
+        assert illegal([word["tag"] for word in answer["words"]]) == 0
+        assert all(0 < word["probability"] <= 1.0001 for word in answer["words"])
+
+
+def test_what_is_saved_answers_the_same(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    asked = [{"text": "The doctor said Paris works"}, {"text": "a nurse, in berlin!"}]
+    for head in ("softmax", "crf"):
+        learner, _ = made(tiny(), head)
+        folder = tmp_path / head
+        save(exported(learner.checkpoint, torch.float32), folder)
+        tensors = learner.extra.state_dict()
+        assert bool(tensors) == (head == "crf")
+        again = tagging.again(load(folder, precision="fp32"), learner.described(), tensors)
+        assert again.predict(asked) == learner.predict(asked)
+
+
+def test_entities_are_told_where_they_stand(tiny: Callable[..., Path]) -> None:
+    learner, _ = made(tiny())
+    text = "The man, in ber\u200blin___ sat"
+    (answer,) = learner.predict([{"tokens": text}])
+    assert [answer["text"][w["start"] : w["end"]] for w in answer["words"]] == [w["text"] for w in answer["words"]]
+    assert all(answer["text"][e["start"] : e["end"]] == e["text"] for e in answer["entities"])
+    assert "berlin" in answer["text"] and "[MASK]" in answer["text"]
+    with pytest.raises(ExplorerError, match="empty"):
+        learner.predict([{"tokens": " "}])
+
+
+def test_plain_tags_are_learnt_without_an_o(tiny: Callable[..., Path]) -> None:
+    rows = [Row(i, {"tokens": "the cat sat", "tags": "DET NOUN VERB"}) for i in range(1, 4)]
+    for head in ("softmax", "crf"):
+        learner, sentences = made(tiny(), head, rows)
+        assert learner.plain and learner.labels == ("DET", "NOUN", "VERB")
+        found = learner.evaluate(sentences)
+        assert found.metrics["entity_f1"] == found.metrics["accuracy"] and "Per label" in found.tables
+        learner.limit(4)
+        assert learner.evaluate(sentences).rows[0]["predicted_tags"][-1] == ""
+    assert tagging.floors(sentences, sentences, tagging.Options())["accuracy"][1] == 1.0
+
+
+def test_rows_without_an_entity_are_refused(tiny: Callable[..., Path]) -> None:
+    with pytest.raises(ExplorerError, match="1 different tag; wanted 2"):
+        made(tiny(), rows=[Row(1, {"tokens": "the cat", "tags": "O O"})])
+
+
+@pytest.mark.parametrize("head", ["softmax", "crf"])
+def test_the_built_in_set_is_learnt(head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BY_NAME, "tagging", tagging)
+    path = ROOT / "assets" / "data" / "tagging.conll"
+    table = read(path.read_bytes(), path.name)
+    rows = mapped(table, {"tokens": "tokens", "tags": "tags"}, tagging.COLUMNS)
+    assert 200 <= len(rows) <= 600 and not table.problems and not tagging.examples(rows, tagging.Options())[1]
+    start = knowing(tmp_path / "start", (" ".join(row.cells["tokens"]) for row in rows))
+    quick = {"epochs": 8, "rate": 3e-3, "precision": "fp32", "snapshots": 0, "head": head, "dropout": 0.0, "batch": 16}
+    specs.begin(tmp_path / "run", specs.make("tagging", "tiny", str(start), quick), *split(rows, 0.2, 0))
+    *_, last = finetune(tmp_path / "run")
+    first, floor = (next(e for e in events.read(tmp_path / "run") if e["event"] == k) for k in ("evaluated", "ready"))
+    assert last["value"] > first["metrics"]["entity_f1"] + 0.4
+    assert 0 < floor["floors"]["entity_f1"]["value"] < 0.8
+    (kept,) = (tmp_path / "run" / "best").glob("step-*")
+    assert (kept / "task.safetensors").is_file() == (head == "crf")
+    answer = opened(kept).predict([{"text": "Anna Keller has worked for Northwind Bank in Lisbon ."}])[0]
+    assert {entity["label"] for entity in answer["entities"]} <= {"PER", "LOC", "ORG"} and answer["entities"]

@@ -1,0 +1,79 @@
+"""Extracts: n-grams against rouge-score, the greedy choice against a plain one, blocking by hand."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from rouge_score.rouge_scorer import RougeScorer
+
+from bertexplorer.training.extract import Rouge, choose, ngrams, oracle, overlap, split
+
+WORDS = "the cat sat on a mat and dogs ran home late again".split()  # noqa: SIM905 - shorter so
+
+
+def sentence(draw: np.random.Generator) -> str:
+    return " ".join(draw.choice(WORDS, draw.integers(2, 9))).capitalize() + "."
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_overlap_is_rouge(n: int) -> None:
+    draw = np.random.default_rng(n)
+    scorer = RougeScorer([f"rouge{n}"], use_stemmer=False)
+    for _ in range(100):
+        one, other = sentence(draw), sentence(draw)
+        theirs = scorer.score(other, one)[f"rouge{n}"].fmeasure
+        assert overlap(ngrams(one, n), ngrams(other, n)) == pytest.approx(theirs)
+
+
+def test_rouge_by_hand() -> None:
+    """3 of 4 words and 1 of 3 pairs; the longest common subsequence is “the cat … mat”."""
+    found = Rouge().score(["The cat saw mats."], ["The cat sat, mat."])
+    assert found == pytest.approx({"rouge_1": 3 / 4, "rouge_2": 1 / 3, "rouge_l": 3 / 4})
+    assert Rouge().score([], ["Nothing."]) == {"rouge_1": 0, "rouge_2": 0, "rouge_l": 0}
+
+
+def greedy(document: list[str], summary: str, most: int) -> list[int]:
+    """The same, n-grams counted anew each time."""
+
+    def score(chosen: list[int]) -> float:
+        total = 0.0
+        for n in (1, 2):
+            found = sum((ngrams(document[i], n) for i in chosen), ngrams("", n))
+            total += overlap(found, ngrams(summary, n))
+        return total
+
+    chosen: list[int] = []
+    while len(chosen) < most:
+        best = max(
+            (i for i in range(len(document)) if i not in chosen), key=lambda i: score([*chosen, i]), default=None
+        )
+        if best is None or score([*chosen, best]) <= score(chosen):
+            break
+        chosen.append(best)
+    return sorted(chosen)
+
+
+def test_oracle_is_greedy() -> None:
+    draw = np.random.default_rng(5)
+    for most, _ in product((1, 2, 3), range(15)):
+        document = [sentence(draw) for _ in range(int(draw.integers(2, 8)))]
+        summary = f"{sentence(draw)} {sentence(draw)}"
+        assert oracle(document, summary, most) == greedy(document, summary, most)
+    assert oracle(["One two.", "Three."], "four five", 3) == []
+
+
+def test_blocking() -> None:
+    document = ["The old cat sat down.", "Why?", "Today the old cat sat there.", "Rain fell."]
+    assert choose(document, [3.0, 0.0, 2.0, 1.0], 2, blocking=True) == [0, 3]
+    assert choose(document, [3.0, 0.0, 2.0, 1.0], 2, blocking=False) == [0, 2]
+    assert choose(document, [0.0, 1.0], 5, blocking=True) == [0, 1], "those that were not read are not chosen"
+
+
+def test_split() -> None:
+    assert split("Dr. Low came. She left!\r\nno stop\n\n  Last one? ") == [
+        "Dr. Low came.",
+        "She left!",
+        "no stop",
+        "Last one?",
+    ]
+    assert split(" \n ") == []

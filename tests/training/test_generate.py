@@ -1,0 +1,159 @@
+"""What is kept of the past changes nothing; beam search against every target there is, and against a plain loop."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.forward import Intervention
+from bertexplorer.model.load import load
+from bertexplorer.training.generate import CAUSAL, Writer, beam_search, continued, read, score, sharpened
+
+CLOSE = {"rtol": 0, "atol": 1e-5}
+FAMILIES = ["bert", "roberta", "electra-generator", "distilbert", "modernbert"]
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def checkpoint(request: pytest.FixtureRequest, tiny) -> Checkpoint:
+    return load(tiny(request.param), precision="fp32", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def bert(tiny) -> Checkpoint:
+    return load(tiny("bert"), precision="fp32", device="cpu")
+
+
+@pytest.fixture(autouse=True)
+def no_gradients():
+    with torch.no_grad():
+        yield
+
+
+def whole(checkpoint: Checkpoint, source: list[int], target: list[int]) -> torch.Tensor:
+    """Log probabilities at every position from one pass under the prefix mask (no source: a causal one)."""
+    segments = torch.tensor([[0] * len(source) + [int(bool(source))] * len(target)])
+    change = Intervention(prefix=torch.tensor([len(source)]))
+    given = segments if checkpoint.config.num_segments > 1 else None
+    last = checkpoint.encoder(torch.tensor([source + target]), given, intervention=change).last
+    return Writer(checkpoint).following(last[0])
+
+
+@pytest.mark.parametrize("source", [0, 11])
+def test_reading_on_is_reading_at_once(checkpoint: Checkpoint, source: int) -> None:
+    """In one, two and ten strokes; ModernBERT's local layers look back 4 tokens only."""
+    ids = torch.randint(5, checkpoint.config.vocab_size, (3, 24), generator=torch.Generator().manual_seed(0))
+    segments = (torch.arange(24) >= source).long().expand(3, 24) if source else torch.zeros(3, 24, dtype=torch.long)
+    given = segments if checkpoint.config.num_segments > 1 else None
+    change = Intervention(prefix=torch.full((3,), source))
+    wanted = checkpoint.encoder(ids, given, intervention=change).last
+    first, memory = read(checkpoint.encoder, ids[:, :11], 0, Intervention(prefix=torch.full((3,), source)))
+    found = [first]
+    for start, end in ((11, 14), *((i, i + 1) for i in range(14, 24))):
+        last, memory = read(checkpoint.encoder, ids[:, start:end], int(bool(source)), CAUSAL, memory)
+        found.append(last)
+    torch.testing.assert_close(torch.cat(found, 1), wanted, **CLOSE)
+
+
+def test_rows_of_the_memory_are_those_rows_read_alone(checkpoint: Checkpoint) -> None:
+    ids = torch.randint(5, checkpoint.config.vocab_size, (3, 9), generator=torch.Generator().manual_seed(1))
+    _, memory = read(checkpoint.encoder, ids[:, :8], 0, CAUSAL)
+    some, _ = read(checkpoint.encoder, ids[[2, 0, 2], 8:], 0, CAUSAL, memory.rows(torch.tensor([2, 0, 2])))
+    alone, _ = read(checkpoint.encoder, ids[[2, 0, 2]], 0, CAUSAL)
+    torch.testing.assert_close(some[:, -1], alone[:, -1], **CLOSE)
+
+
+def test_special_tokens_are_never_written_and_the_rest_sums_to_1(checkpoint: Checkpoint) -> None:
+    writer = Writer(checkpoint)
+    chances = writer.following(torch.randn(4, checkpoint.config.hidden_size)).exp()
+    assert torch.allclose(chances.sum(-1), torch.ones(4), atol=1e-5)
+    special = checkpoint.tokenizer.special_ids - {writer.end}
+    assert float(chances[:, sorted(special)].max()) == 0 < float(chances[:, writer.end].min())
+
+
+def test_the_beams_are_the_best_of_all_targets(bert: Checkpoint) -> None:
+    """Wide enough, the search is exhaustive: every target of up to two tokens, scored by whole passes."""
+    writer, source = Writer(bert), [2, 10, 11, 12, 3]
+    first = whole(bert, source, [])[-1]
+    every = {(): (float(first[writer.end]), 1, True)}
+    for a in torch.isfinite(first).nonzero().flatten().tolist():
+        if a != writer.end:
+            second = float(first[a]) + whole(bert, source, [a])[-1]
+            every |= {(a, b): (float(second[b]), 2, False) for b in range(len(second)) if b != writer.end}
+            every[(a,)] = float(second[writer.end]), 2, True
+    for penalty in (0.0, 1.0):
+        [found] = beam_search(writer, [source], beams=20_000, most=2, penalty=penalty)
+        wanted = sorted(((score(p, n, penalty), ids) for ids, (p, n, _) in every.items()), reverse=True)[:50]
+        assert [beam.ids for beam in found[:50]] == [ids for _, ids in wanted]
+        for beam, (value, ids) in zip(found, wanted, strict=False):
+            assert abs(beam.score - value) < 1e-4 and beam.ended == every[ids][2]
+    assert abs(sum(torch.tensor(b.log_prob).exp() for b in found) - 1) < 1e-3
+
+
+def plain_search(bert: Checkpoint, source: list[int], beams: int, most: int, penalty: float) -> list[tuple]:
+    """The same rule with nothing kept: every hypothesis in a whole pass of its own."""
+    writer, open_, found = Writer(bert), [([], 0.0)], []
+    for tokens in range(1, most + 1):
+        candidates = []
+        for ids, total in open_:
+            logs = whole(bert, source, ids)[-1]
+            candidates += [(total + float(logs[t]), ids, t) for t in range(len(logs))]
+        candidates.sort(key=lambda c: -c[0])
+        for total, ids, token in candidates[:beams]:
+            if token == writer.end:
+                found.append((ids, total, score(total, tokens, penalty)))
+            elif tokens == most:
+                found.append(([*ids, token], total, score(total, tokens, penalty)))
+        if len(found) >= beams:
+            break
+        open_ = [([*ids, t], total) for total, ids, t in candidates if t != writer.end][:beams]
+    return sorted(found, key=lambda f: -f[2])[:beams]
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+def test_beam_search_is_a_plain_loop_and_rows_do_not_disturb_each_other(checkpoint: Checkpoint, beams: int) -> None:
+    end = Writer(checkpoint).end
+    checkpoint.masked_lm.output.bias[end] += 4.0  # so that some end
+    sources = [[5, 6, 7, end], [8, 9, 10, end], [11, 12, 13, 14, 15, end], [5, 6, end]]
+    try:
+        found = beam_search(Writer(checkpoint), sources, beams=beams, most=6, penalty=0.6)
+        for source, ours in zip(sources, found, strict=True):
+            wanted = plain_search(checkpoint, source, beams, 6, 0.6)
+            assert [list(beam.ids) for beam in ours] == [ids for ids, _, _ in wanted]
+            for beam, (_, total, value) in zip(ours, wanted, strict=True):
+                assert abs(beam.log_prob - total) < 1e-4 and abs(beam.score - value) < 1e-4
+    finally:
+        checkpoint.masked_lm.output.bias[end] -= 4.0
+
+
+def test_greedy_takes_the_likeliest_at_each_step(bert: Checkpoint) -> None:
+    prompt, ids = [2, 10, 11], []
+    found = continued(Writer(bert), prompt, 8)
+    for share in found.shares:
+        logs = whole(bert, [], prompt + ids)[-1]
+        ids.append(int(logs.argmax()))
+        assert abs(share - float(logs.max().exp())) < 1e-5
+    assert list(found.ids) == ids
+    assert torch.allclose(found.first, whole(bert, [], prompt)[-1].exp(), atol=1e-6)
+    assert found.ended == (int(whole(bert, [], prompt + ids)[-1].argmax()) == Writer(bert).end)
+
+
+def test_sampling_follows_the_seed_and_the_k_likeliest(bert: Checkpoint) -> None:
+    writer = Writer(bert)
+    one, same, other = (continued(writer, [2, 9], 12, temperature=1.5, seed=s).ids for s in (0, 0, 1))
+    assert one == same != other
+    assert continued(writer, [2, 9], 12, temperature=1.0, top_k=1, seed=5).ids == continued(writer, [2, 9], 12).ids
+    logs = torch.tensor([0.5, 0.3, 0.2]).log()
+    torch.testing.assert_close(sharpened(logs, 0.5, 2), torch.tensor([0.25, 0.09, 0.0]) / 0.34)
+
+
+def test_it_ends_at_the_end(bert: Checkpoint, tmp_path: Path) -> None:
+    writer = Writer(bert)
+    bert.masked_lm.output.bias[writer.end] += 1e3
+    try:
+        found = continued(writer, [2, 9], 5)
+        assert found.ids == () and found.ended
+        [[beam]] = beam_search(writer, [[2, 9, 3]], beams=1, most=5, penalty=1.0)
+        assert beam.ids == () and beam.ended and abs(beam.log_prob) < 1e-6
+    finally:
+        bert.masked_lm.output.bias[writer.end] -= 1e3
