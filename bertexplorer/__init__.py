@@ -22,6 +22,7 @@ model/families/distilbert.py  DistilBERT: half the layers, no segments and no po
 model/families/modernbert.py  ModernBERT: rotary positions, gated feed-forward, mostly local attention
 model/initialise.py           fresh weights: a whole checkpoint that has learnt nothing, or the heads that one lacks
 model/precision.py            what `auto` means on this machine, and what was used in the end
+model/onnx.py                 the encoder and one head as ONNX
 model/packed.py               linear layers whose bf16 weights are put into oneDNN's order once
 model/load.py                 a folder -> Checkpoint, strictly
 model/save.py                 Checkpoint -> a folder that transformers loads, tensor for tensor
@@ -104,6 +105,7 @@ training/finetuning/lora.py    small matrices beside queries and values
 training/finetuning/order.py   the order of the rows, the same for the same seed and epoch
 training/finetuning/alarms.py  what goes wrong while it learns, in words
 training/finetuning/trial.py   a few real steps, timed, before a run begins
+training/finetuning/compare.py runs beside each other: several seeds, two of them row by row
 training/finetuning/kept.py    the best checkpoint with its task and card; snapshots along the way
 
 training/tasks/classification.py         one label for a text, or several
@@ -134,6 +136,7 @@ training/learners/distillation.py        a student beside its teacher
 training/embedding.py         one vector a text, and texts in groups
 training/ranking.py           BM25, and how good an order of passages is
 training/negatives.py         batches in which every other row's passage is a wrong one
+training/features.py          other columns of a row beside its text, as numbers
 training/extract.py           which sentences make a summary, and how near one is to another by ROUGE
 training/language.py          what an MLM head makes of tokens: nats, perplexity, word counts alone
 training/generate.py          a text continued or written by beam search, with keys and values kept
@@ -240,7 +243,11 @@ ui/tabs/saliency.py           view: which words mattered?
 ui/tabs/referee.py            view: which explanation holds?
 ui/tabs/layers.py             view: when does BERT make up its mind?
 ui/training/page.py           the training page: what to learn and from what, the runs, one watched and tried
-ui/training/handlers.py       what happens at each event of it
+ui/training/wiring.py         every event of it and its handler
+ui/training/starting.py       what happens before a run: rows looked at, Start
+ui/training/watching.py       what happens after: one run watched, tried, compared, taken along
+ui/training/beside.py         seeds of one run, runs of one task beside each other
+ui/training/export.py         what a run made as ZIP, as ONNX, on the hub
 ui/training/desk.py           rows looked at, runs started and read; knows no gradio
 ui/training/pieces.py         its HTML
 cli/main.py                   every analysis as a command, its Options as flags; checkpoints; runs that learn

@@ -115,6 +115,28 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str]) -> Iterat
         pool.shutdown(wait=False, cancel_futures=True)
 
 
+def upload(folder: Path, repo: str, token: str) -> str:
+    """Put *folder* into the repository OWNER/NAME, made private if it is not there, with the person's own *token*,
+    which is not kept. Returns its address. Raises ExplorerError."""
+    from huggingface_hub import HfApi
+
+    if "/" not in repo:
+        raise ExplorerError(f"{repo!r:.80} is no place on the hub; wanted OWNER/NAME, such as anna/reviews.")
+    check_name(repo)
+    if not token.strip():
+        raise ExplorerError("The hub wants a token of yours that may write. Make one in your settings there.")
+    try:
+        api = HfApi(token=token.strip())
+        address = api.create_repo(repo, private=True, exist_ok=True)
+        api.upload_folder(repo_id=repo, folder_path=folder)
+    except Exception as error:  # no network looks different in every version of the HTTP library
+        raise ExplorerError(
+            f"{repo} could not be uploaded ({error.__class__.__name__}). Check the name, the token and the network, "
+            "then press again; nothing is lost."
+        ) from error
+    return str(address)
+
+
 def wanted_files(repo: str, sizes: dict[str, int]) -> list[str]:
     """The safetensors weights, one file or shards, and the small files beside them; no other weight format."""
     if "model.safetensors" in sizes:

@@ -158,6 +158,8 @@ class Jobs:
             if job.version != version:
                 raise ExplorerError(f"The run was renamed to “{job.name}” meanwhile. Look, and rename it again.")
             self.table.ask("UPDATE jobs SET name = ?, version = version + 1 WHERE id = ?", title, job.id)
+            with self.table.told():
+                (self.place(job) / "name").write_text(title, "utf-8")  # for who looks at the folder alone
             return self.run(id, owner)
 
     def delete(self, id: str, owner: str | None) -> None:

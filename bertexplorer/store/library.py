@@ -81,6 +81,10 @@ class Library:
         while len(self.loaded) > 1 and sum(c.num_bytes for c in self.loaded.values()) > self.settings.memory_mb * 1e6:
             self.loaded.popitem(last=False)
 
+    def trained(self) -> list[tuple[str, str]]:
+        """(title, name) of the checkpoints that runs have kept here, the newest first."""
+        return runs.trained(self.settings.data_dir / "runs")
+
     def series(self, name: str) -> list[runs.Saved]:
         """The checkpoints along the training that *name* is of, in its order; none where it is of no training."""
         return runs.series(self.settings.data_dir / "runs", name)

@@ -16,6 +16,7 @@ LAST = ("finished", "stopped", "failed")  # last words of a run
 ACTIVE = ("starting", "running", "stopping")
 TAIL = 16_384  # bytes at the end of a growing file that are looked at
 MAX_NAME = 80
+LISTED = 50  # runs in a picker
 SAVED = re.compile(r"run:([0-9a-f]{32})(?:@(\d{1,12}))?")
 
 
@@ -213,14 +214,28 @@ def duration(seconds: float) -> str:
     return f"about {seconds / 60:.0f} min" if seconds < 5_400 else f"about {seconds / 3600:.0f} h"
 
 
+def titled(run: Run) -> str:
+    """The name of a run: as it was renamed to, or as it began."""
+    with suppress(OSError):
+        return (run.folder / "name").read_text("utf-8")[:40]
+    return (run.name or str((run.spec or {}).get("name", "")) or f"run {run.id[:8]}")[:40]
+
+
+def trained(root: Path) -> list[tuple[str, str]]:
+    """(name of a run, name of its best checkpoint) of all that kept one, the newest first."""
+    found = [p for p in root.glob("[0-9a-f]*") if re.fullmatch(r"[0-9a-f]{32}", p.name) and committed(p / "best")]
+    found.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
+    return [(titled(Run(p.name, folder=p, spec=spec(p))), f"run:{p.name}") for p in found[:LISTED]]
+
+
 def checkpoints(run: Run) -> list[Saved]:
     """What can be looked into: where the run started from (run:ID@0), the snapshots by their step, the best."""
-    title = (run.name or str((run.spec or {}).get("name", "")) or f"run {run.id[:8]}")[:40]
+    name = titled(run)
     start = Path(str((run.spec or {}).get("folder", "")))
-    before = [Saved(f"run:{run.id}@0", f"{title}, before", start)] if (start / "config.json").is_file() else []
+    before = [Saved(f"run:{run.id}@0", f"{name}, before", start)] if (start / "config.json").is_file() else []
     along = {int(p.name[5:]): p for p in committed(run.folder / "snapshots") if re.fullmatch(r"step-\d{1,12}", p.name)}
-    later = [Saved(f"run:{run.id}@{n}", f"{title}, step {n:,}", along[n]) for n in sorted(along)]
-    best = [Saved(f"run:{run.id}", f"{title}, best", best) for best in committed(run.folder / "best")[-1:]]
+    later = [Saved(f"run:{run.id}@{n}", f"{name}, step {n:,}", along[n]) for n in sorted(along)]
+    best = [Saved(f"run:{run.id}", f"{name}, best", best) for best in committed(run.folder / "best")[-1:]]
     return before + later + best
 
 

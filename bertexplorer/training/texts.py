@@ -28,6 +28,7 @@ class Item:
     target: Any = None
     left_out: int = 0  # tokens beyond the limit
     vectors: NDArray[np.float32] | None = None
+    features: Sequence[float] = ()  # other columns of the row
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,7 @@ class TextBatch:
     targets: Tensor
     tokens: int  # without padding
     vectors: Float[Tensor, "b s d"] | None = None  # instead of a pass; s is t, or 1 where the first is enough
+    features: Float[Tensor, "b f"] | None = None
 
     def to(self, device: torch.device) -> "TextBatch":
         moved: dict[str, Any] = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
@@ -86,6 +88,7 @@ def pad(items: Sequence[Item], pad_id: int, targets: Tensor) -> TextBatch:
         targets=targets,
         tokens=int(lengths.sum()),
         vectors=stacked(items),
+        features=torch.tensor([item.features for item in items]) if items[0].features else None,
     )
 
 

@@ -16,6 +16,7 @@ from bertexplorer.ui.state import State, from_link, spans_of
 from bertexplorer.ui.tabs import chips
 from bertexplorer.ui.turns import Turns
 
+SENT = "sent"  # what assets/stamp.js adds to the memory
 EXAMPLES = {example.text for tab in VIEWS.values() for example in tab.EXAMPLES}
 
 
@@ -32,8 +33,12 @@ class Handlers:
         return self.screen.opening
 
     def state(self, tab: str, values: tuple[Any, ...], **changed: Any) -> State:
-        """What this *tab* of a browser asks for now. *changed*: what an event says beside the components."""
-        return self.screen.state(self.explore, self.turns.asked(tab), values, **changed)
+        """What this *tab* of a browser asks for now. *changed*: what an event says beside the components. Where an
+        event comes late, after one that was sent later, the boxes are as that one had them."""
+        asked, (memory, *boxes) = self.turns.asked(tab), values
+        if self.turns.late(tab, sent(memory)) and asked:
+            boxes[:5] = asked.text, asked.pair, asked.precision, asked.against, asked.other
+        return self.screen.state(self.explore, asked, (memory, *boxes), **changed)
 
     def newest(
         self,
@@ -70,8 +75,9 @@ class Handlers:
         state = self.state(tab, values)
         if self.turns.settling(tab, state):
             return {self.screen.message: gr.skip()}
-        opening = values[0] is None and (state.text, state.pair) == (self.opening.text, "")
-        if opening or values[0] == remembered(state):
+        known = {key: value for key, value in (values[0] or {}).items() if key != SENT}
+        opening = not known and (state.text, state.pair) == (self.opening.text, "")
+        if opening or known == remembered(state):
             return {self.screen.message: gr.skip()}
         return self.newest(tab, state)
 
@@ -222,7 +228,7 @@ class Handlers:
 
     def chosen(self, state: State) -> Updates:
         """The picker in line with the checkpoint in use, its list with what is on this disk by now."""
-        choices = pieces.choices(self.explore.library.offline())
+        choices = pieces.choices(self.explore.library.offline(), self.explore.library.trained())
         return {
             self.screen.checkpoint: gr.update(value=state.checkpoint, choices=choices),
             self.screen.precision: state.precision,
@@ -235,6 +241,12 @@ class Handlers:
         except ExplorerError as error:
             return "", pieces.message(str(error))
         return json.dumps({"name": name, "content": content}), ""
+
+
+def sent(memory: Any) -> float:
+    """When the page sent an event, in ms of its own clock; 0 where it does not say."""
+    at = memory.get(SENT) if isinstance(memory, dict) else None
+    return float(at) if isinstance(at, int | float) else 0.0
 
 
 def tab_of(request: gr.Request) -> str:

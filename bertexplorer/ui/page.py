@@ -15,8 +15,8 @@ from bertexplorer.ui.forms import form
 from bertexplorer.ui.handlers import Handlers
 from bertexplorer.ui.screen import Screen
 from bertexplorer.ui.state import COMPARED, State
-from bertexplorer.ui.training import handlers as training_handlers
 from bertexplorer.ui.training import page as training
+from bertexplorer.ui.training import wiring
 from bertexplorer.ui.training.desk import Desk
 
 OPENING = State(VIEWS["fill-mask"].EXAMPLES[0].text)
@@ -54,7 +54,7 @@ def build(library: Library, settings: Settings, desk: Desk | None = None) -> gr.
         wire(Handlers(Explore(library), screen), screen, buttons, blocks)
     if desk:
         with blocks.route("Train", "train"):
-            training_handlers.wire(training_handlers.Handlers(desk, training.build(library)), blocks)
+            wiring.wire(desk, training.build(library), blocks)
     return blocks
 
 
@@ -127,7 +127,7 @@ def picker(library: Library, opening: State) -> dict[str, Any]:
     here = library.offline()
     with gr.Accordion(f"Checkpoint: {opening.checkpoint}", open=False, elem_id="picker") as drawer:
         checkpoint = gr.Dropdown(
-            pieces.choices(here),
+            pieces.choices(here, library.trained()),
             value=opening.checkpoint,
             label="Checkpoint",
             info="pick one, or type a hub name or a folder of the models folder and press Enter",
@@ -149,30 +149,33 @@ def wire(page: Handlers, screen: Screen, buttons: Buttons, blocks: gr.Blocks) ->
         "show_progress_on": [screen.plot],
         "api_visibility": "private",
     }
-    latest = {**common, "trigger_mode": "always_last"}
+    # one line for all that is answered: gradio draws lots between lines, and what a person did last must come last
+    asked = {**common, "concurrency_id": "asked"}
+    stamp = {"js": script("stamp.js").replace("COUNT", str(len(screen.inputs)))}
+    latest = {**asked, "trigger_mode": "always_last"}
     # with always_last gradio would send the data of the first press again
-    each = {**common, "trigger_mode": "multiple"}
+    each = {**asked, "trigger_mode": "multiple"}
     # gradio's `input` event hears key presses alone: no backspace, no paste, no phone keyboard
     boxes = [c for _, _, c in screen.settings() if isinstance(c, gr.Textbox)]
     typed = [box.change for box in (screen.text, screen.pair, *boxes)]
-    gr.on(typed, page.edit, screen.inputs, screen.shown, **latest)
+    gr.on(typed, page.edit, screen.inputs, screen.shown, **latest, **stamp)
     chosen = [c.input for _, _, c in screen.settings() if not isinstance(c, gr.Textbox)]
-    gr.on([*chosen, screen.precision.input], page.choose, screen.inputs, screen.shown, **latest)
+    gr.on([*chosen, screen.precision.input], page.choose, screen.inputs, screen.shown, **latest, **stamp)
     for pressed, handler in (
         (screen.strip, page.press),
         (screen.examples, page.pick),
         (screen.nav, page.switch),
         (screen.points, page.jump),
     ):
-        pressed.click(handler, screen.inputs, screen.all, **each)
-    buttons.unhide.click(page.unhide, screen.inputs, screen.shown, **latest)
+        pressed.click(handler, screen.inputs, screen.all, **each, **stamp)
+    buttons.unhide.click(page.unhide, screen.inputs, screen.shown, **latest, **stamp)
     screen.upload.upload(page.upload, [screen.upload, *screen.inputs], screen.all, **latest)
     screen.moment.input(page.move, [screen.moment, *screen.inputs], screen.all, **latest)
     compared = [screen.against.input, screen.other.submit, screen.other.blur]
-    gr.on(compared, page.compare, screen.inputs, [*screen.shown, screen.other], **latest)
+    gr.on(compared, page.compare, screen.inputs, [*screen.shown, screen.other], **latest, **stamp)
     box = screen.checkpoint
     fetched = box.input(page.fetch, [box, *screen.inputs], [screen.message, screen.ready], **common)
-    fetched.then(page.use, [screen.ready, *screen.inputs], screen.all, **common)
+    fetched.then(page.use, [screen.ready, *screen.inputs], screen.all, **asked)
     blocks.load(None, js=script("page.js"), api_visibility="private")
     blocks.load(page.open, None, screen.all, **common)
     for button, row in ((buttons.second, screen.pair), (buttons.versus, screen.comparing)):

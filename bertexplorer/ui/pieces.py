@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -126,10 +127,13 @@ def catalogue(here: list[str]) -> str:
     return f"<details class='catalogue'><summary>All checkpoints and their facts</summary>{table}</details>"
 
 
-def choices(here: list[str]) -> list[tuple[str, str]]:
-    """How the picker lists the checkpoints, those on this disk first: (what a person reads, name)."""
-    names = list(dict.fromkeys([*here, *(entry.name for entry in CATALOGUE)]))
-    return [(choice(name, name in here), name) for name in names]
+def choices(here: list[str], trained: Sequence[tuple[str, str]] = ()) -> list[tuple[str, str]]:
+    """How the picker lists the checkpoints, those on this disk first, those trained here after them: (what a person
+    reads, name)."""
+    distant = [entry.name for entry in CATALOGUE if entry.name not in here]
+    there = [(choice(name, True), name) for name in here]
+    own = [(f"{title} · trained here", name) for title, name in trained]
+    return [*there, *own, *((choice(name, False), name) for name in distant)]
 
 
 def choice(name: str, here: bool) -> str:

@@ -21,6 +21,7 @@ class Asked:
     press: int = 0
     before: State | None = None  # what the boxes held when an answer filled them, until the page has done so
     filled: float = 0.0
+    sent: float = 0.0  # the latest that the page has sent an event of this tab, ms of its own clock
 
 
 def boxes(state: State) -> tuple[Any, ...]:
@@ -40,6 +41,14 @@ class Turns:
         with self.lock:
             before = self.last.get(tab, Asked())
             return self.keep(tab, replace(before, turn=before.turn + 1, state=state or before.state)).turn
+
+    def late(self, tab: str, sent: float) -> bool:
+        """Whether an event that the page sent later was there before this one: neither a browser nor the queue keeps
+        the order. *sent*: 0 is never late."""
+        with self.lock:
+            before = self.last.get(tab, Asked())
+            self.keep(tab, replace(before, sent=max(sent, before.sent)))
+            return 0 < sent < before.sent
 
     def overtaken(self, tab: str, press: int) -> bool:
         """Whether a later press of *tab* has come before this one: each press tells all that is hidden by then, and

@@ -8,6 +8,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,13 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One process drives the browser, whatever the others do."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 def chromium() -> str:
@@ -48,34 +56,52 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+class App:
+    """The app as a person starts it, on a port of its own, without a hub."""
+
+    def __init__(self, models: Path, data: Path, hub: Path) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}/"
+        self.env = {
+            **{key: value for key, value in os.environ.items() if key != "HF_HUB_OFFLINE"},
+            "BERTEXPLORER_PORT": str(port),
+            "BERTEXPLORER_MODELS": str(models),
+            "BERTEXPLORER_DATA": str(data),
+            "HF_ENDPOINT": "http://127.0.0.1:9",
+            "HF_HUB_CACHE": str(hub),
+        }
+        self.start()
+
+    def start(self) -> None:
+        self.server = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=self.env, stdout=subprocess.DEVNULL)
+        for _ in range(300):
+            try:
+                urllib.request.urlopen(self.url, timeout=1).close()
+                return
+            except OSError:
+                time.sleep(0.2)
+
+    def kill(self) -> None:
+        """As kill -9 does."""
+        self.server.kill()
+        self.server.wait(20)
+
+    def close(self) -> None:
+        self.server.terminate()
+        self.server.wait(20)
+
+
 @pytest.fixture(scope="session")
 def address(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The app as a person starts it, on a port of its own, with a tiny RoBERTa in its models folder and no hub."""
+    """An app with a tiny RoBERTa in its models folder."""
     models = tmp_path_factory.mktemp("models")
     for name in ("roberta", "electra-discriminator"):
         shutil.copytree(tiny(name), models / name)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    env = {
-        **{key: value for key, value in os.environ.items() if key != "HF_HUB_OFFLINE"},
-        "BERTEXPLORER_PORT": str(port),
-        "BERTEXPLORER_MODELS": str(models),
-        "BERTEXPLORER_DATA": str(tmp_path_factory.mktemp("data")),
-        "HF_ENDPOINT": "http://127.0.0.1:9",
-        "HF_HUB_CACHE": str(tmp_path_factory.mktemp("hub")),
-    }
-    server = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env, stdout=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}/"
-    for _ in range(300):
-        try:
-            urllib.request.urlopen(url, timeout=1).close()
-            break
-        except OSError:
-            time.sleep(0.2)
-    yield url
-    server.terminate()
-    server.wait(20)
+    app = App(models, tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("hub"))
+    yield app.url
+    app.close()
 
 
 @pytest.fixture(params=SIZES)
@@ -86,6 +112,15 @@ def size(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def page(browser: Browser, address: str, size: str) -> Iterator[Page]:
     """The opened app at one size. Fails at the end on a console error, a page error or a request to another host."""
+    with opened(browser, address, size) as page:
+        page.wait_for_selector("#figure .main-svg")
+        page.wait_for_load_state("networkidle")
+        yield page
+
+
+@contextmanager
+def opened(browser: Browser, address: str, size: str = "desktop", *, gone: bool = False) -> Iterator[Page]:
+    """The page at *address*, watched as above. *gone*: the server is killed meanwhile, so requests may fail."""
     width, height = SIZES[size]
     context = browser.new_context(viewport={"width": width, "height": height}, has_touch=size == "phone")
     context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -98,7 +133,7 @@ def page(browser: Browser, address: str, size: str) -> Iterator[Page]:
     def note(message: ConsoleMessage) -> None:
         if message.type == "error" and message.text.startswith(CUT_OFF):
             cut_off.append(time.time())
-        elif message.type == "error":
+        elif message.type == "error" and not gone:
             wrong.append(f"console: {message.text}")
 
     page.on("request", lambda r: left.append(time.time()) if r.is_navigation_request() else None)
@@ -106,15 +141,13 @@ def page(browser: Browser, address: str, size: str) -> Iterator[Page]:
     page.on("pageerror", lambda e: wrong.append(f"page: {e}"))
     page.on("request", lambda r: None if is_local(r.url, address) else wrong.append(f"request: {r.url}"))
     page.goto(address)
-    page.wait_for_selector("#figure .main-svg")
-    page.wait_for_load_state("networkidle")
     yield page
     hurt, seen = page.evaluate("window.__pwn"), list(wrong)  # before closing, which aborts what is under way
     context.close()
     assert not seen
-    assert all(any(abs(at - gone) < 5 for gone in left[1:]) for at in cut_off), "a request was cut off"
+    assert gone or all(any(abs(at - away) < 5 for away in left[1:]) for at in cut_off), "a request was cut off"
     assert hurt is None
 
 
 def is_local(url: str, address: str) -> bool:
-    return url.startswith((address, "data:", "blob:"))
+    return url.startswith(("/".join(address.split("/")[:3]) + "/", "data:", "blob:"))

@@ -1,8 +1,13 @@
 """The training page: rows looked at, a run started and watched to its end, a cell opened, a sentence tried."""
 
+import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import App, opened
 
 SOON = 150_000  # a trainer starts, reads a checkpoint and learns
 
@@ -45,15 +50,62 @@ def test_a_file_is_looked_at_learnt_from_and_tried(page: Page, tmp_path: Path) -
     page.locator("#ask").click()
     expect(page.locator(".shares li")).to_have_count(2, timeout=SOON)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.get_by_role("link", name="Open in Explore").click()
-    expect(page.locator("#question h2")).to_have_text("Who looks at whom?")
-    expect(page.locator("#receipt")).to_contain_text("run:", timeout=SOON)
-    page.wait_for_load_state("networkidle")
-    moments = page.locator("#moment input[type=range]")
-    expect(page.locator("#moment")).to_contain_text("Training: best")
-    moments.focus()
-    page.keyboard.press("Home")
-    expect(page.locator("#moment")).to_contain_text("Training: before", timeout=SOON)
-    page.keyboard.press("ArrowRight")
-    expect(page.locator("#moment")).to_contain_text("Training: step", timeout=SOON)
-    page.wait_for_load_state("networkidle")
+
+
+def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[..., Path], tmp_path: Path) -> None:
+    """Upload, map, a bad row named, Start, tab closed, server killed and started again; then the run is there, is
+    looked at, tried, and opened in the attention view with the slider through its training."""
+    shutil.copytree(tiny("bert-mlm"), tmp_path / "models" / "tiny")
+    (tmp_path / "data").mkdir()
+    app = App(tmp_path / "models", tmp_path / "data", tmp_path / "hub")
+    lines = [f"{i},{'a great' if i % 2 else 'a bad'} film {i % 50},{'yes' if i % 2 else 'no'}" for i in range(400)]
+    file = tmp_path / "reviews.csv"
+    file.write_text("\n".join(["number,words,liked", *lines, "7,lost"]) + "\n", "utf-8")
+    try:
+        with opened(browser, app.url + "train", gone=True) as page:
+            choose(page, "Start from", "tiny")
+            page.get_by_label("my file").click()
+            page.locator("#rows-file input[type=file]").set_input_files(file)
+            page.wait_for_load_state("networkidle")
+            page.locator("#check").click()
+            expect(page.locator("#looked")).to_contain_text("line 402", timeout=SOON)
+            choose(page, "Column: Text", "words")
+            choose(page, "Column: Label", "liked")
+            page.get_by_label("Epochs").fill("150")
+            page.get_by_label("Learning rate").fill("0.003")
+            page.get_by_label("Name of the run").fill("outlives")
+            page.locator("#start").click()
+            expect(page.locator("#headline .state")).to_contain_text("running", timeout=SOON)
+        app.kill()
+        app.start()
+        with opened(browser, app.url + "train") as page:
+            page.locator(".run", has_text="outlives").click()
+            expect(page.locator("#headline .state")).to_contain_text("finished", timeout=SOON)
+            events = [json.loads(line) for line in next(tmp_path.glob("data/runs/*/events.jsonl")).open()]
+            assert [event["event"] for event in events].count("begun") == 1, "it went on, it was not begun anew"
+            assert not any(event["event"] == "resumed" for event in events)
+            page.locator("#difference .nsewdrag").first.click(position={"x": 40, "y": 20}, force=True)
+            expect(page.locator("#rows h3")).to_contain_text("taken for")
+            page.locator("#playground textarea").first.fill("a great film")
+            page.locator("#ask").click()
+            expect(page.locator(".shares li").first).to_contain_text("yes", timeout=SOON)
+            page.get_by_role("link", name="Open in Explore").click()
+            expect(page.locator("#question h2")).to_have_text("Who looks at whom?")
+            expect(page.locator("#receipt")).to_contain_text("run:", timeout=SOON)
+            page.wait_for_load_state("networkidle")
+            expect(page.locator("#moment")).to_contain_text("Training: best")
+            page.locator("#moment input[type=range]").focus()
+            page.keyboard.press("Home")
+            expect(page.locator("#moment")).to_contain_text("Training: before", timeout=SOON)
+            page.keyboard.press("ArrowRight")
+            expect(page.locator("#moment")).to_contain_text("Training: step", timeout=SOON)
+            page.wait_for_load_state("networkidle")
+    finally:
+        app.close()
+
+
+def choose(page: Page, label: str, name: str) -> None:
+    """Pick from a drop-down."""
+    box = page.get_by_role("combobox", name=label, exact=True)
+    box.click()
+    page.locator(f"#{box.get_attribute('aria-controls')}").get_by_role("option", name=name, exact=True).click()

@@ -105,6 +105,18 @@ def test_a_point_of_the_figure_leads_where_it_says_and_nowhere_else(handlers: Ha
     assert handlers.turns.asked("jump").view == "layers"
 
 
+def test_what_arrives_late_does_not_undo_what_was_done_later(handlers: Handlers) -> None:
+    """A view was pressed, then a text typed; the server hears of the text first."""
+    screen, tab = handlers.screen, asking("late")
+    handlers.edit(tab, *values(handlers, "Typed [MASK] later.", {"sent": 200.0}))
+    pressed = SimpleNamespace(_data={"view": "decoding"})
+    *_, out = handlers.switch(tab, pressed, *values(handlers, handlers.opening.text, {"sent": 100.0}))
+    assert (out[screen.memory]["text"], out[screen.memory]["view"]) == ("Typed [MASK] later.", "decoding")
+    pressed = SimpleNamespace(_data={"view": "pseudo-likelihood"})
+    *_, out = handlers.switch(tab, pressed, *values(handlers, "Typed last.", {"sent": 300.0}))
+    assert (out[screen.memory]["text"], out[screen.memory]["view"]) == ("Typed last.", "pseudo-likelihood")
+
+
 def test_switching_to_no_view_says_so(handlers: Handlers) -> None:
     event = SimpleNamespace(_data={"view": "<b>"})
     (shown,) = handlers.switch(asking("s"), event, *values(handlers, "A [MASK]."))

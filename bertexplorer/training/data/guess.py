@@ -124,10 +124,12 @@ def plain(name: str) -> str:
 
 
 def few(cells: list[object]) -> float:
-    """Above 0 for 2 or more values, each about twice or more often; the fewer values, the more."""
+    """Above 0 for 2 or more values, each about twice or more often; the fewer and the shorter, the more."""
     values = {written(cell).strip() for cell in cells}
     empty = sum(not written(cell).strip() for cell in cells)
-    return 1 / len(values) if 2 <= len(values) <= max(2, len(cells) / 2) and empty < 0.05 * len(cells) else 0.0
+    if not 2 <= len(values) <= max(2, len(cells) / 2) or empty >= 0.05 * len(cells):
+        return 0.0
+    return 1 / len(values) + 1e-3 / sum(map(len, values))
 
 
 def numbers(cells: list[object]) -> float:

@@ -77,12 +77,14 @@ def card(learner: Learner, spec: Spec, step: int, found: Evaluation) -> str:
     words = {key: task.METRICS.get(key, key) for key in found.metrics}
     metrics = "".join(f"| {words[key]} | {value:.4f} |\n" for key, value in found.metrics.items())
     changed = "".join(f"| {name} | {value} |\n" for name, value in {**asdict(spec.tuning), **spec.options}.items())
+    apart = "Parts that transformers has no place for lie in task.safetensors.\n\n" if len(learner.extra) else ""
     sample = "".join(f"- {plain(row)}\n" for row in found.rows[:3])
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     return (
         f"---\n{licence}base_model: {spec.checkpoint}\ntags:\n- {spec.task}\n---\n\n# {spec.name or task.TITLE}\n\n"
         f"{task.TITLE}, fine-tuned from {spec.checkpoint} ({start.family}, {start.num_parameters / 1e6:,.1f} M "
-        f"parameters), kept at step {step:,}.\n\n## Data\n\n{plain(dict(spec.data))}\n\nRows to try on:\n\n{sample}"
+        f"parameters), kept at step {step:,}.\n\n{apart}"
+        f"## Data\n\n{plain(dict(spec.data))}\n\nRows to try on:\n\n{sample}"
         f"\n## On the rows to try on\n\n| metric | value |\n|---|---|\n{metrics}\n"
         f"## Settings\n\n| setting | value |\n|---|---|\n{changed}\n{versions}\n"
     )

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import with_heads
+from bertexplorer.training.features import PREFIX, Feature, beside, encoded, learnt
 from bertexplorer.training.learner import resting
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Confusion, Evaluation
@@ -33,16 +34,22 @@ def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *,
     made = with_heads(checkpoint, ["sequence_classifier"], seed=seed, labels=found, problem=problem)
     counts = Counter(label for example in train for label in example.labels)
     weights = [len(train) / (len(found) * counts[label]) for label in found] if options.balance else []
-    return Classifier(made, options, weights)
+    return Classifier(made, options, weights, features=learnt([example.beside for example in train]))
 
 
 class Classifier:
-    """The encoder with its classification head."""
+    """The encoder with its classification head. Where a row has other columns, a linear layer over them adds to the
+    logits: the last layer of the head, widened. It begins at 0."""
 
     weights = {"label": 1.0}
 
     def __init__(
-        self, checkpoint: Checkpoint, options: Options, balance: Sequence[float] = (), max_tokens: int = 128
+        self,
+        checkpoint: Checkpoint,
+        options: Options,
+        balance: Sequence[float] = (),
+        max_tokens: int = 128,
+        features: Sequence[Feature] = (),
     ) -> None:
         self.checkpoint, self.options, self.balance = checkpoint, options, list(balance)
         self.labels = checkpoint.labels
@@ -50,6 +57,11 @@ class Classifier:
         self.extra, self.bf16 = nn.ModuleDict(), False
         head = checkpoint.sequence_classifier
         self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, "sequence_classifier": head})
+        self.features = list(features)
+        if features:
+            wider = nn.Linear(sum(one.width for one in features), len(self.labels), bias=False)
+            nn.init.zeros_(wider.weight)
+            self.extra["features"] = self.modules["features"] = wider
         self.first_only = not head.mean
         self.limit(max_tokens)
 
@@ -57,12 +69,19 @@ class Classifier:
         self.reader = Reader(self.checkpoint.tokenizer, max_tokens)
 
     def described(self) -> dict[str, Any]:
-        return {"options": asdict(self.options), "weights": self.balance, "max_tokens": self.reader.most}
+        about = {"options": asdict(self.options), "weights": self.balance, "max_tokens": self.reader.most}
+        return about | {"features": [asdict(one) for one in self.features]}
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
         place = {label: i for i, label in enumerate(self.labels)}
         targets = [[place[label] for label in example.labels if label in place] for example in examples]
-        return self.reader.items([example.texts for example in examples], targets)
+        items = self.reader.items([example.texts for example in examples], targets)
+        if not self.features:
+            return items
+        return [
+            replace(item, features=encoded(self.features, example.beside))
+            for item, example in zip(items, examples, strict=True)
+        ]
 
     def collate(self, items: Sequence[Item]) -> TextBatch:
         if self.several:
@@ -76,7 +95,8 @@ class Classifier:
     def logits(self, batch: TextBatch) -> Float[Tensor, "b n"]:
         last = encode(self.modules["encoder"], batch)
         mask = batch.mask if last.shape[1] > 1 else None
-        return cast(Tensor, self.modules["sequence_classifier"](last, mask)).float()
+        logits = cast(Tensor, self.modules["sequence_classifier"](last, mask)).float()
+        return logits if batch.features is None else logits + self.modules["features"](batch.features).float()
 
     def counts(self, batch: TextBatch) -> dict[str, int]:
         return {"label": batch.targets.numel() if self.several else len(batch.targets)}
@@ -125,10 +145,13 @@ class Classifier:
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
         """Each input's labels with their probabilities, the likeliest first."""
-        texts = [tuple(value for value in given.values() if value.strip()) for given in inputs]
-        if not all(texts):
+        examples = [
+            Example(0, tuple(v for k, v in given.items() if v.strip() and not k.startswith(PREFIX)), (), beside(given))
+            for given in inputs
+        ]
+        if not all(example.texts for example in examples):
             raise ExplorerError("The text is empty. Type a sentence.")
-        shares = self.probabilities(self.reader.items(texts))
+        shares = self.probabilities(self.read(examples))
         return [
             {"labels": [{"label": self.labels[i], "probability": float(row[i])} for i in np.argsort(-row)]}
             for row in shares

@@ -39,6 +39,8 @@ def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options) ->
             f"A teacher is needed that tells {', '.join(names(train)):.200}; {checkpoint.name} {held:.200}. Train one "
             "on these rows first (sentence or pair classification), then start from what that run kept."
         )
+    if (checkpoint.folder / "task.safetensors").is_file():
+        raise ExplorerError(f"{checkpoint.name} reads other columns beside the text; wanted a teacher of texts alone.")
     if checkpoint.hf_config.get("problem_type") == "multi_label_classification":
         raise ExplorerError(f"{checkpoint.name} gives several labels to a text; wanted a teacher that gives one.")
     if not options.soft + options.task + options.cosine:

@@ -85,7 +85,7 @@ class Similarity(Embedder):
         for example, item, cosine in zip(examples, self.read(examples), cosines.tolist(), strict=True):
             said = self.score(cosine)
             given = {"line": example.line, "text_a": example.texts[0], "text_b": example.texts[1]}
-            answer = {"gold": example.score, "predicted": said, "score": cosine, "gap": abs(said - example.score)}
+            answer = {"gold": example.score, "predicted": said, "cosine": cosine, "gap": abs(said - example.score)}
             rows.append(given | answer | {"loss": (cosine - item.target) ** 2, "cut": item.left_out})
         metrics = correlations(cosines, np.array([example.score for example in examples]))
         metrics["loss"] = float(np.mean([row["loss"] for row in rows]))

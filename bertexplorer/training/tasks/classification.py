@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import Knob
 from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.features import Feature, beside
 from bertexplorer.training.task import Column
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ COLUMNS = (
     Column("text", "Text", "text"),
     Column("label", "Label", "labels", "several labels in a cell: with | between them"),
 )
+BESIDE = True  # further columns of a row can be learnt from
 METRIC, HIGHER = "accuracy", True
 METRICS = {
     "accuracy": "Accuracy",
@@ -50,6 +52,7 @@ class Example:
     line: int
     texts: tuple[str, ...]  # one, or a pair
     labels: tuple[str, ...]  # one, or any number
+    beside: Mapping[str, str] = field(default_factory=dict)  # other columns
 
 
 def examples(rows: Sequence[Row], options: Options, columns: Sequence[str] = ("text",)) -> tuple[list[Any], list[Any]]:
@@ -65,7 +68,7 @@ def examples(rows: Sequence[Row], options: Options, columns: Sequence[str] = ("t
         elif not labels and options.labels == "one":
             problems.append(Problem(row.line, "has no label"))
         else:
-            found.append(Example(row.line, texts, labels))
+            found.append(Example(row.line, texts, labels, beside(row.cells)))
     return found, problems
 
 
@@ -101,9 +104,12 @@ def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, 
 def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
     from bertexplorer.training.learners import classification
 
-    return classification.Classifier(
-        checkpoint, Options(**described["options"]), described["weights"], described["max_tokens"]
+    features = [Feature(**{**one, "values": tuple(one["values"])}) for one in described.get("features", [])]
+    made = classification.Classifier(
+        checkpoint, Options(**described["options"]), described["weights"], described["max_tokens"], features
     )
+    made.extra.load_state_dict(dict(tensors))
+    return made
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:

@@ -15,6 +15,7 @@ COLUMNS = (
     Column("text_b", "Second text", "text"),
     Column("label", "Label", "labels"),
 )
+BESIDE = True  # further columns of a row can be learnt from
 METRIC, HIGHER = "accuracy", True
 DEFAULTS: dict[str, Any] = {}
 

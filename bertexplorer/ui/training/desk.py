@@ -7,8 +7,10 @@ import secrets
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +19,19 @@ from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store import runs
 from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.library import Library
-from bertexplorer.store.runs import Run
+from bertexplorer.store.runs import MAX_NAME, Run
 from bertexplorer.store.trainer import Trainer
 from bertexplorer.training.commit import committed
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
+from bertexplorer.training.features import PREFIX
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.preflight import Preflight, preflight
 from bertexplorer.training.finetuning.spec import Spec, task_of
 
 BUILT_IN = ASSETS / "data"
+MOST_SEEDS = 10
+IMPATIENT_S = 10.0  # in which the same wish again is the same run
 TRIAL_S = 180.0  # after which a trial is given up
 
 
@@ -42,6 +47,8 @@ class Wish:
     mapping: Mapping[str, str] = field(default_factory=dict)  # empty: guessed
     values: Mapping[str, Any] = field(default_factory=dict)  # settings of the task and of Tuning
     skip: bool = True  # rows that cannot be used; else they stop the run
+    beside: tuple[str, ...] = ()  # further columns of the file that are learnt from
+    seeds: int = 1  # runs that differ in nothing else
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,8 @@ class Desk:
         self.library, self.settings = library, settings
         self.jobs = Jobs(settings.data_dir / "runs")
         self.trainer = Trainer(self.jobs)
+        self.starting = threading.Lock()
+        self.pressed: dict[str, tuple[float, Wish | None, str]] = {}  # what each owner started last, and when
 
     def close(self) -> None:
         self.trainer.close()
@@ -86,6 +95,8 @@ class Desk:
         spec = specs.make(wish.task, wish.checkpoint, str(start), wish.values, name=wish.name)
         table, dev = self.rows(wish.task, wish.file), self.rows(wish.task, wish.dev) if wish.dev else None
         mapping = {name: column for name, column in wish.mapping.items() if column} or None
+        if mapping and wish.beside:
+            mapping |= {PREFIX + column: column for column in wish.beside}
         tokenizer = self.library.get(wish.checkpoint).tokenizer
         found = preflight(
             spec.module,
@@ -139,7 +150,19 @@ class Desk:
         return Looked(looked.spec, looked.table, looked.found, told["seconds"], told["memory_mb"], int(told["steps"]))
 
     def start(self, wish: Wish, owner: str, key: str = "", seconds: float = 0.0) -> Run:
-        """Queue the run. The same *key* gives the same run, however often the button is pressed."""
+        """Queue the run, or one for each seed. The same *key* gives the same run, however often the button is pressed.
+        Returns the first."""
+        if not 1 <= wish.seeds <= MOST_SEEDS:
+            raise ExplorerError(f"{wish.seeds} seeds were asked for; wanted 1 to {MOST_SEEDS}.")
+        with self.starting:  # impatient presses are one
+            pressed, before, id = self.pressed.get(owner, (0.0, None, ""))
+            if wish == before and time.monotonic() - pressed < IMPATIENT_S:
+                return self.jobs.run(id, owner)
+            run = self.begin(wish, owner, key, seconds)
+            self.pressed[owner] = (time.monotonic(), wish, run.id)
+        return run
+
+    def begin(self, wish: Wish, owner: str, key: str, seconds: float) -> Run:
         looked = self.look(wish)
         if looked.found.stops:
             raise ExplorerError(" ".join(looked.found.stops))
@@ -154,9 +177,17 @@ class Desk:
             (folder / "made" / "spec.json").unlink()
             (folder / "made").rmdir()
 
-        plain = {"format": specs.FORMAT, "kind": "finetuning", **asdict(looked.spec)}
         title = wish.name or f"{looked.spec.module.TITLE}, {wish.checkpoint}"
-        return self.jobs.accept(owner, title, plain, fill=fill, key=key or secrets.token_hex(16), seconds=seconds)
+        key = key or secrets.token_hex(16)
+        made = []
+        for number in range(wish.seeds):
+            tuning = replace(looked.spec.tuning, seed=looked.spec.tuning.seed + number)
+            several = {"group": key, "key": f"{key}-{number}"} if wish.seeds > 1 else {"key": key}
+            name = f"{title[: MAX_NAME - 12]}, seed {tuning.seed}" if wish.seeds > 1 else title
+            spec = replace(looked.spec, tuning=tuning, name=name)
+            plain = {"format": specs.FORMAT, "kind": "finetuning", **asdict(spec)}
+            made.append(self.jobs.accept(owner, name, plain, fill=fill, seconds=seconds, **several))
+        return made[0]
 
     def detail(self, id: str, owner: str) -> Detail:
         run = self.jobs.run(id, owner)

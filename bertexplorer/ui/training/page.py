@@ -12,10 +12,16 @@ from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.forms import Form, form
 from bertexplorer.ui.training import pieces
+from bertexplorer.ui.training.desk import MOST_SEEDS
 
 COLUMNS = 4  # drop-downs for columns; a task has no more
 FIRST = "classification"
 POLL_S = 2.0
+PLAY = 4  # boxes of the playground
+ALONG = (
+    "ZIP: the folder that transformers loads, with its model card, settings, metrics and answers. "
+    "ONNX: the encoder and its head for onnxruntime."
+)
 
 
 @dataclass(eq=False)
@@ -32,7 +38,9 @@ class Bench:
     columns: list[gr.Dropdown]
     tuning: Form
     options: dict[str, Form]
+    beside: gr.Dropdown  # further columns
     name: gr.Textbox
+    seeds: gr.Number
     skip: gr.Checkbox
     looked: gr.HTML
     check: gr.Button
@@ -43,8 +51,11 @@ class Bench:
     chosen: gr.Textbox
     detail: gr.Column
     headline: gr.HTML
+    name_now: gr.Textbox
     chart: gr.Plot
     said: gr.HTML
+    over: gr.Dropdown  # runs laid over the chosen one
+    compared: gr.HTML
     results: gr.HTML
     confusion: gr.Plot
     points: gr.HTML
@@ -53,6 +64,12 @@ class Bench:
     ask: gr.Button
     answer: gr.HTML
     buttons: dict[str, gr.Button]
+    along: gr.Accordion
+    kinds: dict[str, gr.Button]  # ZIP, ONNX
+    taken: gr.File
+    place: gr.Textbox
+    token: gr.Textbox
+    push: gr.Button
     timer: gr.Timer
 
     @property
@@ -62,14 +79,16 @@ class Bench:
             *self.tuning.components.values(),
             *(c for f in self.options.values() for c in f.components.values()),
         ]
-        first = [self.task, self.checkpoint, self.source, self.file, self.dev, self.name, self.skip]
+        first = [self.task, self.checkpoint, self.source, self.file, self.dev, self.name, self.seeds,
+                 self.skip, self.beside]  # fmt: skip
         return [*first, *self.columns, *settings]
 
     @property
     def watched(self) -> list[Any]:
         """What a look at the runs may change."""
-        return [self.runs, self.detail, self.headline, self.chart, self.said, self.results, self.confusion, self.rows,
-                *self.play, *self.buttons.values(), self.timer]  # fmt: skip
+        return [self.runs, self.detail, self.headline, self.chart, self.said, self.compared, self.results,
+                self.confusion, self.rows, *self.play, self.ask, self.along, *self.buttons.values(),
+                self.timer]  # fmt: skip
 
 
 def build(library: Library) -> Bench:
@@ -93,7 +112,7 @@ def wish(library: Library) -> dict[str, Any]:
     titles = [(module.TITLE, name) for name, module in BY_NAME.items()]
     with gr.Row():
         task = gr.Dropdown(titles, value=FIRST, label="Task", filterable=False, elem_id="task")
-        checkpoint = gr.Dropdown(library.offline(), value="mini", label="Start from", elem_id="start-from")
+        checkpoint = gr.Dropdown(pieces.starts(library), value="mini", label="Start from", elem_id="start-from")
         source = gr.Radio(["built-in rows", "my file"], value="built-in rows", label="Rows", elem_id="source")
     about = gr.HTML(f'<p class="note">{BY_NAME[FIRST].ABOUT}</p>', apply_default_css=False)
     kinds = [".csv", ".tsv", ".jsonl", ".json", ".txt", ".conll", ".label"]
@@ -102,10 +121,14 @@ def wish(library: Library) -> dict[str, Any]:
         dev = gr.File(label="Rows to try on (left out: a tenth of the others)", file_types=kinds, height=120)
     with gr.Row(elem_classes="options"):
         columns = [gr.Dropdown([], label="", visible=False, elem_classes="column") for _ in range(COLUMNS)]
+        beside = gr.Dropdown([], label="Further columns", info="numbers or categories that are learnt from too",
+                             multiselect=True, visible=False, elem_id="beside")  # fmt: skip
     tuning = form(Tuning, "tuning", True)
     options = {name: form(module.Options, f"task-{name}", name == FIRST) for name, module in BY_NAME.items()}
     with gr.Row(elem_classes="options"):
         name = gr.Textbox("", label="Name of the run", max_lines=1, elem_id="run-name")
+        seeds = gr.Number(1, label="Seeds", info="runs that differ in nothing else, for a mean and its spread",
+                          minimum=1, maximum=MOST_SEEDS, precision=0, elem_id="seeds")  # fmt: skip
         skip = gr.Checkbox(True, label="Skip rows that cannot be used", info="else they stop the run")
     looked = gr.HTML("", elem_id="looked", apply_default_css=False)
     with gr.Row(elem_id="actions"):
@@ -114,6 +137,7 @@ def wish(library: Library) -> dict[str, Any]:
     key = gr.Textbox("", visible=False)
     found = {"task": task, "about": about, "checkpoint": checkpoint, "source": source, "files": files, "file": file}
     found |= {"dev": dev, "columns": columns, "tuning": tuning, "options": options, "name": name, "skip": skip}
+    found |= {"beside": beside, "seeds": seeds}
     return {**found, "looked": looked, "check": check, "start": start, "key": key}
 
 
@@ -122,18 +146,38 @@ def watching() -> dict[str, Any]:
     headline = gr.HTML("", elem_id="headline", apply_default_css=False)
     with gr.Row(elem_id="run-actions"):
         buttons = {word: gr.Button(word, size="sm", visible=False) for word in ("Stop", "Resume", "Again", "Delete")}
+        name_now = gr.Textbox("", show_label=False, placeholder="New name, then Enter", max_lines=1,
+                              container=False, elem_id="rename")  # fmt: skip
     chart = gr.Plot(show_label=False, container=False, elem_id="figure")
     said = gr.HTML("", elem_id="caption", apply_default_css=False)
+    over = gr.Dropdown([], label="Lay other runs over it", multiselect=True, visible=False, elem_id="over")
+    compared = gr.HTML("", elem_id="compared", apply_default_css=False)
     with gr.Row(elem_id="playground"):
-        play = [gr.Textbox("", label="", visible=False, lines=2) for _ in range(2)]
-        ask = gr.Button("Try it", size="sm", elem_id="ask")
+        play = [gr.Textbox("", label="", visible=False, lines=2) for _ in range(PLAY)]
+        ask = gr.Button("Try it", size="sm", visible=False, elem_id="ask")
     answer = gr.HTML("", elem_id="answer", apply_default_css=False)
     results = gr.HTML("", elem_id="results", apply_default_css=False)
     confusion = gr.Plot(show_label=False, container=False, elem_id="difference", visible=False)
     points = gr.HTML("", js_on_load=script("figure.js"), apply_default_css=False)
     rows = gr.HTML("", elem_id="rows", apply_default_css=False)
-    found = {"headline": headline, "buttons": buttons, "chart": chart, "said": said, "play": play, "ask": ask}
+    found = taking()
+    found |= {"name_now": name_now, "over": over, "compared": compared}
+    found |= {"headline": headline, "buttons": buttons, "chart": chart, "said": said, "play": play, "ask": ask}
     return {**found, "answer": answer, "results": results, "confusion": confusion, "points": points, "rows": rows}
+
+
+def taking() -> dict[str, Any]:
+    """What the run made, to be taken along."""
+    with gr.Accordion("Take it along", open=False, visible=False, elem_id="along") as along:
+        gr.HTML(f'<p class="note">{ALONG}</p>', apply_default_css=False)
+        with gr.Row(elem_id="kinds"):
+            kinds = {kind: gr.Button(kind, size="sm") for kind in ("ZIP", "ONNX")}
+        taken = gr.File(visible=False, label="Ready", interactive=False, elem_id="taken", height=80)
+        with gr.Row(elem_classes="options"):
+            place = gr.Textbox("", label="Or to the hub", placeholder="OWNER/NAME", max_lines=1)
+            token = gr.Textbox("", label="Your token there", type="password", max_lines=1)
+            push = gr.Button("Upload", size="sm", min_width=80)
+    return {"along": along, "kinds": kinds, "taken": taken, "place": place, "token": token, "push": push}
 
 
 def script(name: str) -> str:

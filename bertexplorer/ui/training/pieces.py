@@ -5,8 +5,11 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from bertexplorer.store.library import Library
 from bertexplorer.store.runs import ACTIVE, Run, duration
+from bertexplorer.training.features import PREFIX
 from bertexplorer.training.task import Column
+from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.training.desk import Detail, Looked
 
 HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
@@ -100,7 +103,25 @@ def headline(detail: Detail) -> str:
         opens = f'<p><a class="open" href="{link}">Open in Explore</a> · '
         opens += f'<a class="open" href="{before}">After beside before</a></p>'
     stands = f'<p class="state {run.state}" role="status">{escape(state(run))}</p>'
-    return f'<h2 dir="auto">{escape(run.name)}</h2>{stands}{notes}{opens}'
+    return f'<h2 dir="auto">{escape(run.name)}</h2>{stands}{pace(detail)}{notes}{opens}'
+
+
+def pace(detail: Detail) -> str:
+    """Rate, speed, memory, as of the last steps told; what it ran on."""
+    ready = next((e for e in reversed(detail.events) if e["event"] == "ready"), None)
+    steps = [e for e in detail.events if e["event"] == "steps"]
+    if not ready or not steps:
+        return ""
+    last = steps[-1]
+    parts = [f"step {last['step']:,} of {ready['steps']:,}", f"learning rate {last['rate']:.1e}".replace("-", "−")]
+    if len(steps) > 1 and (spent := last["time"] - steps[-2]["time"]) > 0:
+        examples = (last["epoch"] - steps[-2]["epoch"]) * ready["rows"] / spent
+        parts.append(f"{examples:,.0f} examples/s")
+    parts.append(f"{last['tokens_per_second']:,.0f} tokens/s")
+    if "memory_mb" in last:
+        parts.append(f"{last['memory_mb']:,.0f} MB")
+    parts.append(f"{ready['precision']} on {ready['device']}")
+    return f'<p class="pace">{escape(" · ".join(parts))}</p>'
 
 
 def results(detail: Detail, words: Mapping[str, str]) -> str:
@@ -153,6 +174,27 @@ def listed_rows(values: Sequence[Any]) -> list[dict[str, Any]]:
     return [value if isinstance(value, dict) else {"answer": value} for value in values[:WORST]]
 
 
-def inputs(columns: Sequence[Column]) -> list[Column]:
-    """The columns that a person types in the playground; a text where a row has none."""
-    return [column for column in columns if column.kind == "text"] or [Column("text", "Text", "text")]
+def inputs(detail: Detail) -> list[Column]:
+    """What a person types in the playground: the texts of a row (one where it has none), and its further columns."""
+    texts = [column for column in BY_NAME[detail.run.task].COLUMNS if column.kind == "text"]
+    mapping = (detail.run.spec or {}).get("data", {}).get("mapping", {})
+    further = [Column(name, str(column), "feature") for name, column in mapping.items() if name.startswith(PREFIX)]
+    return (texts or [Column("text", "Text", "text")]) + further
+
+
+def starts(library: Library) -> list[tuple[str, str]]:
+    """Where a run can start: checkpoints on this disk, and what runs have kept."""
+    return [(name, name) for name in library.offline()] + library.trained()
+
+
+def in_cell(row: Mapping[str, Any], gold: str, said: str) -> bool:
+    """Whether a row belongs to a cell of the confusion: by its label, or by any of its words."""
+    if "gold_tags" not in row:
+        return (row["gold"], row["predicted"]) == (gold, said)
+    pairs = zip(row["gold_tags"], row["predicted_tags"], strict=True)
+    return any((kind(right), kind(tag)) == (gold, said) for right, tag in pairs)
+
+
+def kind(tag: str) -> str:
+    """A tag without its B or I."""
+    return tag[2:] if tag[:2] in ("B-", "I-") else tag or "O"

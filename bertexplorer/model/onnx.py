@@ -1,0 +1,80 @@
+"""A checkpoint as ONNX, its inputs and outputs named as optimum does. Needs onnx and onnxscript."""
+
+import logging
+import warnings
+from pathlib import Path
+from typing import cast
+
+import torch
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+
+OUTPUTS = {  # the first head that is there, and what comes out of it
+    "sequence_classifier": ("logits",),
+    "token_classifier": ("logits",),
+    "span": ("start_logits", "end_logits"),
+    "masked_lm": ("logits",),
+    "": ("last_hidden_state",),
+}
+
+
+class Traced(nn.Module):
+    """The encoder and one head, with tensors in and tensors out."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        super().__init__()
+        self.head_name = next(name for name in OUTPUTS if not name or name in checkpoint.heads)
+        self.encoder = checkpoint.encoder
+        self.head = checkpoint.heads[self.head_name] if self.head_name else nn.Identity()
+
+    def forward(
+        self,
+        input_ids: Int[Tensor, "b t"],
+        attention_mask: Int[Tensor, "b t"],
+        token_type_ids: Int[Tensor, "b t"] | None = None,
+    ) -> tuple[Tensor, ...]:
+        seen = attention_mask > 0
+        last = self.encoder(input_ids, token_type_ids, seen).hidden[-1]
+        if self.head_name == "sequence_classifier":
+            return (self.head(last, seen),)
+        out = self.head(last)
+        return tuple(out.unbind(-1)) if self.head_name == "span" else (out,)
+
+
+def export_onnx(checkpoint: Checkpoint, file: Path) -> tuple[str, ...]:
+    """Write *checkpoint* with its fine-tuned head, else its MLM head, else bare, in fp32 to *file*; batch and tokens
+    may be of any number. Returns the names of the outputs.
+
+    Inputs: input_ids, attention_mask and, where the checkpoint has segments, token_type_ids, all int64 b x t."""
+    if checkpoint.precision != "fp32":
+        raise ExplorerError(f"{checkpoint.name} was opened in {checkpoint.precision}; open it in fp32 to export it.")
+    model = Traced(checkpoint).eval()
+    names = ["input_ids", "attention_mask"] + ["token_type_ids"] * bool(checkpoint.config.num_segments)
+    ids = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 7, 8, 9]]) % checkpoint.config.vocab_size
+    given = (ids, torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]), torch.zeros_like(ids))[: len(names)]
+    axes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("tokens", max=checkpoint.tokenizer.max_tokens)}
+    chatter = logging.getLogger("torch.onnx")
+    before = chatter.level
+    chatter.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            torch.onnx.export(
+                model,
+                cast(tuple[object, ...], given),
+                str(file),
+                input_names=names,
+                output_names=list(OUTPUTS[model.head_name]),
+                dynamic_shapes=tuple(axes for _ in names),
+                external_data=False,
+                dynamo=True,
+                verbose=False,
+            )
+    except ImportError as error:
+        raise ExplorerError("ONNX needs two more packages. Run: pip install onnx onnxscript") from error
+    finally:
+        chatter.setLevel(before)
+    return OUTPUTS[model.head_name]

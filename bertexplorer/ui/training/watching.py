@@ -1,0 +1,178 @@
+"""Handlers of the training page once there are runs: one of them watched, tried, compared, taken along."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import confusion, learning
+from bertexplorer.store.runs import ACTIVE, Run
+from bertexplorer.training.tasks import BY_NAME
+from bertexplorer.ui.pieces import caption, message
+from bertexplorer.ui.training import beside, export, pieces
+from bertexplorer.ui.training.desk import Desk, Detail
+from bertexplorer.ui.training.page import Bench
+
+OWNER = ""  # everyone is one person until there are owners
+GONE = "That run is no longer there. Choose one from the list."
+Updates = dict[Any, Any]
+
+
+@dataclass(eq=False)
+class Watching:
+    """One method an event."""
+
+    desk: Desk
+    bench: Bench
+
+    def choose(self, event: gr.EventData) -> Updates:
+        return self.chosen(str(event._data.get("run", ""))) | {self.bench.message: ""}
+
+    def chosen(self, id: str) -> Updates:
+        """Another run on the page, its other seeds over it."""
+        bench = self.bench
+        run = next((run for run in self.desk.jobs.runs(OWNER) if run.id == id), None)
+        over = beside.seeds(self.desk, run, OWNER) if run else []
+        out: Updates = {
+            bench.checkpoint: gr.update(choices=pieces.starts(self.desk.library)),
+            bench.chosen: id,
+            bench.answer: "",
+            bench.taken: gr.update(visible=False, value=None),
+        }
+        if run:
+            choices = beside.choices(self.desk, run, OWNER)
+            out |= {bench.over: gr.update(choices=choices, value=over, visible=bool(choices))}
+            out |= {bench.name_now: run.name}
+        return out | self.shown(id, over)
+
+    def tick(self, chosen: str, over: list[str] | None) -> Updates:
+        return self.shown(chosen, over or [], whole=False)
+
+    def lay(self, chosen: str, over: list[str] | None) -> Updates:
+        """Other runs over the chosen one."""
+        return self.shown(chosen, over or [])
+
+    def act(self, word: str) -> Callable[[str], Updates]:
+        """Stop, Resume, Again or Delete the chosen run."""
+
+        def done(chosen: str) -> Updates:
+            jobs, id = self.desk.jobs, chosen
+            try:
+                if word == "Stop":
+                    self.desk.trainer.stop(chosen, OWNER)
+                elif word == "Resume":
+                    jobs.resume(chosen, OWNER)
+                elif word == "Again":
+                    id = jobs.retry(chosen, OWNER).id
+                else:
+                    jobs.delete(chosen, OWNER)
+                    id = ""
+            except ExplorerError as error:
+                return {self.bench.message: message(str(error))}
+            return {self.bench.message: "", **self.chosen(id)}
+
+        return done
+
+    def rename(self, chosen: str, name: str) -> Updates:
+        try:
+            run = self.desk.jobs.run(chosen, OWNER)
+            if run.name == name:
+                return {self.bench.message: ""}
+            run = self.desk.jobs.rename(chosen, OWNER, name, run.version)
+        except ExplorerError as error:
+            return {self.bench.message: message(str(error))}
+        return {self.bench.message: "", **self.chosen(run.id)}
+
+    def shown(self, chosen: str, over: Sequence[str] = (), *, whole: bool = True) -> Updates:
+        """The list of runs and the chosen one as they stand now."""
+        bench = self.bench
+        runs = self.desk.jobs.runs(OWNER)
+        out: Updates = {bench.runs: pieces.listed(runs, chosen)}
+        live = any(run.state in (*ACTIVE, "queued") for run in runs)
+        out[bench.timer] = gr.update(active=live)
+        if not any(run.id == chosen for run in runs):
+            return out | {bench.detail: gr.update(visible=False)}
+        try:
+            detail = self.desk.detail(chosen, OWNER)
+            others = [self.desk.detail(run.id, OWNER) for run in runs if run.id in over][: beside.MOST]
+        except (ExplorerError, OSError):
+            return out
+        return out | {bench.detail: gr.update(visible=True)} | self.details(detail, others, whole or not live)
+
+    def details(self, detail: Detail, others: Sequence[Detail], whole: bool) -> Updates:
+        bench, run = self.bench, detail.run
+        task = BY_NAME.get(run.task)
+        if task is None:
+            return {bench.headline: pieces.headline(detail)}
+        curves = [beside.curve(one) for one in (detail, *others) if one.run.task == run.task]
+        out: Updates = {
+            bench.headline: pieces.headline(detail),
+            bench.chart: learning.draw(curves),
+            bench.said: caption(learning.say(curves, higher=task.HIGHER), ""),
+            bench.compared: beside.told(self.desk, detail, OWNER) + beside.compared(self.desk, detail, others),
+            **self.possible(detail),
+        }
+        if not whole and run.state in ACTIVE:
+            return out
+        boxes = pieces.inputs(detail)
+        for i, box in enumerate(bench.play):
+            visible = i < len(boxes) and detail.best is not None
+            out[box] = gr.update(visible=visible, label=boxes[i].label if i < len(boxes) else "")
+        matrix = (detail.about or {}).get("confusion")
+        drawn = confusion.draw(matrix["labels"], matrix["counts"]) if matrix else None
+        out |= {bench.results: pieces.results(detail, task.METRICS)}
+        out |= {bench.confusion: gr.update(visible=drawn is not None, value=drawn)}
+        return out | {bench.rows: pieces.rows(self.desk.predictions(detail), "The rows that were most wrong")}
+
+    def possible(self, detail: Detail) -> Updates:
+        """What makes sense for a run as it stands."""
+        run: Run = detail.run
+        live = run.state in ("queued", "starting", "running")
+        ended = run.state in ("stopped", "failed", "interrupted")
+        shown = {"Stop": live, "Resume": ended, "Again": not live, "Delete": not live}
+        out = {self.bench.buttons[word]: gr.update(visible=there) for word, there in shown.items()}
+        return out | {part: gr.update(visible=detail.best is not None) for part in (self.bench.ask, self.bench.along)}
+
+    def cell(self, event: gr.EventData, chosen: str) -> Updates:
+        """A cell of the confusion was pressed: its rows."""
+        asked = event._data.get("set") or {}
+        try:
+            detail = self.desk.detail(chosen, OWNER)
+            labels = (detail.about or {})["confusion"]["labels"]
+            gold, said = labels[int(asked["gold"])], labels[int(asked["predicted"])]
+        except (ExplorerError, KeyError, TypeError, ValueError, IndexError, OSError):
+            return {self.bench.message: message("That cell is no longer there. Press the run again.")}
+        found = [row for row in self.desk.predictions(detail) if pieces.in_cell(row, gold, said)]
+        return {self.bench.rows: pieces.rows(found, f"“{gold}” taken for “{said}”: {len(found):,} rows")}
+
+    def ask(self, chosen: str, *texts: str) -> Updates:
+        """The playground."""
+        try:
+            detail = self.desk.detail(chosen, OWNER)
+            given = {c.name: str(t or "") for c, t in zip(pieces.inputs(detail), texts, strict=False)}
+            return {self.bench.answer: pieces.answered(self.desk.answer(detail, given)), self.bench.message: ""}
+        except (ExplorerError, KeyError) as error:
+            return {self.bench.message: message(str(error))}
+
+    def take(self, kind: str) -> Callable[[str], Updates]:
+        """The best checkpoint as a file."""
+        make = {"ZIP": export.zipped, "ONNX": export.onnx}[kind]
+
+        def done(chosen: str) -> Updates:
+            try:
+                file = make(self.desk.detail(chosen, OWNER))
+            except ExplorerError as error:
+                return {self.bench.message: message(str(error))}
+            return {self.bench.message: "", self.bench.taken: gr.update(visible=True, value=str(file))}
+
+        return done
+
+    def push(self, chosen: str, repository: str, token: str) -> Updates:
+        """Upload it to the hub; the token is not kept."""
+        try:
+            address = export.pushed(self.desk.detail(chosen, OWNER), repository, token)
+        except ExplorerError as error:
+            return {self.bench.message: message(str(error))}
+        return {self.bench.message: message(f"It is at {address}, private.", error=False), self.bench.token: ""}

@@ -1,0 +1,57 @@
+"""What onnxruntime computes from the file is what the encoder computes."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+from jaxtyping import config
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.initialise import with_heads
+from bertexplorer.model.load import load
+from bertexplorer.model.onnx import export_onnx
+
+
+@pytest.fixture(autouse=True)
+def untyped() -> Iterator[None]:
+    """Sizes are symbols while the graph is drawn, which checks of types take for errors."""
+    config.update("jaxtyping_disable", True)
+    yield
+    config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.parametrize("family", ["bert-mlm", "distilbert", "roberta", "modernbert", "electra-generator"])
+@pytest.mark.parametrize("head", ["sequence_classifier", "span", ""])
+def test_the_file_answers_as_the_checkpoint(tiny: Callable[..., Path], tmp_path: Path, family: str, head: str) -> None:
+    checkpoint = load(tiny(family), precision="fp32")
+    if head:
+        labels = ("a", "b", "c") if head == "sequence_classifier" else ()
+        checkpoint = with_heads(checkpoint, [head], seed=1, labels=labels)
+    names = export_onnx(checkpoint, tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
+    draw = np.random.default_rng(0)
+    ids = draw.integers(5, checkpoint.config.vocab_size, (3, 11))
+    mask = np.ones_like(ids)
+    mask[0, 6:] = 0
+    given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+    given = {one.name: given[one.name] for one in session.get_inputs()}
+    assert tuple(one.name for one in session.get_outputs()) == names
+    found = session.run(None, given)
+    seen = torch.from_numpy(mask) > 0
+    with torch.no_grad():
+        last = checkpoint.encoder(torch.from_numpy(ids), mask=seen).hidden[-1]
+        if head == "sequence_classifier":
+            expected = [checkpoint.heads[head](last, seen)]
+        else:
+            expected = [*checkpoint.heads[head](last).unbind(-1)] if head else [checkpoint.masked_lm(last)]
+    for ours, theirs in zip(found, expected, strict=True):
+        keep = seen if theirs.dim() > 1 and theirs.shape[:2] == ids.shape else slice(None)
+        np.testing.assert_allclose(ours[keep], theirs[keep].numpy(), atol=1e-5)
+
+
+def test_reduced_weights_are_not_exported(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    with pytest.raises(ExplorerError, match="fp32"):
+        export_onnx(load(tiny("bert-mlm"), precision="bf16"), tmp_path / "model.onnx")

@@ -1,0 +1,53 @@
+"""Runs beside each other, against scipy and by hand."""
+
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from bertexplorer.training.finetuning.compare import Outcome, differences, paired, spread
+
+
+def rows(right: list[float], measure: str = "right") -> list[dict]:
+    return [{"line": i, "text": f"t{i}", "gold": "x", measure: value} for i, value in enumerate(right)]
+
+
+def test_seeds_are_a_mean_a_deviation_and_those_that_fell() -> None:
+    found = spread([Outcome("a", 0.9, 0.5, 0.6), Outcome("b", 0.6, 0.5, 0.6), Outcome("c", 0.8, 0.5, 0.6)])
+    assert (found.count, found.best, found.collapsed) == (3, "a", ("b",))
+    assert found.mean == pytest.approx(0.766667, abs=1e-6) and found.deviation == pytest.approx(0.152753, abs=1e-6)
+    lower = spread([Outcome("a", 40.0, 90.0), Outcome("b", 95.0, 90.0)], higher=False)
+    assert (lower.best, lower.collapsed) == ("a", ("b",))
+    assert spread([Outcome("nan", float("nan"), 0.1)]).collapsed == ("nan",)
+
+
+def test_chance_is_that_of_a_one_sided_test() -> None:
+    """On many rows the bootstrap is near the normal distribution of the mean."""
+    draw = np.random.default_rng(1)
+    first, second = (draw.random(2_000) < share for share in (0.80, 0.82))
+    found = paired(rows(first.tolist()), rows(second.tolist()))
+    gains = second.astype(float) - first
+    expected = 1 - NormalDist().cdf(abs(gains.mean()) / (gains.std() / len(gains) ** 0.5))
+    assert found is not None and found.p == pytest.approx(expected, abs=0.015) and 0.005 < found.p < 0.3
+    assert (found.better, found.worse) == (int((gains > 0).sum()), int((gains < 0).sum()))
+    assert (found.first, found.second) == pytest.approx((first.mean(), second.mean()))
+
+
+def test_rows_are_matched_not_counted_off() -> None:
+    first, second = rows([1, 1, 0, 1]), list(reversed(rows([1, 1, 0, 1])))
+    assert paired(first, second).p == 1.0  # the same answers in another order
+    assert paired(first, second[:2]).rows == 2
+    assert paired(first, [row | {"text": "other"} for row in second]) is None
+    assert paired(first, rows([0.1] * 4, "loss")) is None and paired([], []) is None
+    lossy = paired(rows([1.0] * 9, "loss"), rows([0.5] * 9, "loss"))
+    assert (lossy.measure, lossy.better, lossy.worse) == ("loss", 9, 0) and lossy.p < 0.001
+
+
+def test_settings_that_differ() -> None:
+    one = {"checkpoint": "mini", "tuning": {"seed": 0, "batch": 32}, "options": {"labels": "one"}}
+    other = {"checkpoint": "mini", "tuning": {"seed": 1, "batch": 32}, "data": {"file": "a.csv"}}
+    assert differences({"A": one, "B": other}) == [
+        {"setting": "rows", "A": "", "B": "a.csv"},
+        {"setting": "labels", "A": "one", "B": ""},
+        {"setting": "seed", "A": 0, "B": 1},
+    ]

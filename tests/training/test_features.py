@@ -1,0 +1,79 @@
+"""Columns beside the text, against scikit-learn; learnt with, kept and asked."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.load import load
+from bertexplorer.training.data.rows import Row
+from bertexplorer.training.features import encoded, learnt
+from bertexplorer.training.tasks import classification, distillation
+from tests.training.finetuned import trained
+
+WHERE = ("fr", "de", "fr", "it")
+
+
+def test_numbers_and_categories_are_those_of_scikit_learn() -> None:
+    rows = [{"stars": f"{n},5", "where": where} for n, where in enumerate(WHERE)]
+    features = learnt(rows)
+    ours = np.array([encoded(features, row) for row in rows])
+    stars = StandardScaler().fit_transform(np.arange(4)[:, None] + 0.5)
+    places = OneHotEncoder(categories=[list(features[1].values)]).fit_transform(np.array(WHERE)[:, None]).toarray()
+    np.testing.assert_allclose(ours, np.hstack([stars, places]))
+    assert encoded(features, {"stars": "", "where": "uk"}) == [0.0, 0.0, 0.0, 0.0]
+    assert encoded(features, {}) == [0.0] * 4 and learnt([{"empty": ""}]) == []
+    assert learnt([{"mixed": "1"}, {"mixed": "x"}])[0].values == ("1", "x")
+
+
+@pytest.mark.parametrize("method", ["full", "frozen"])
+def test_a_column_that_decides_is_learnt(
+    tiny: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """The text says nothing about the label, the column everything."""
+    draw = np.random.default_rng(0)
+    stars = draw.integers(1, 6, 160)
+    rows = [
+        Row(i, {"text": f"film number {i % 7}", "label": "good" if n > 3 else "bad", "feature:stars": str(n)})
+        for i, n in enumerate(stars)
+    ]
+    values = {"rate": 1e-2, "epochs": 12, "batch": 16, "method": method, "precision": "fp32", "snapshots": 0}
+    metrics, kept = trained(
+        monkeypatch, classification, tiny("bert"), tmp_path / "run", (rows[:120], rows[120:]), **values
+    )
+    assert metrics[0]["accuracy"] < 0.75 and metrics[-1]["accuracy"] > 0.95
+    (best,) = (tmp_path / "run" / "best").iterdir()
+    held = [json.loads(line) for line in (best / "predictions.jsonl").read_text().splitlines()]
+    asked = [{"text": row.cells["text"], "feature:stars": row.cells["feature:stars"]} for row in rows[120:]]
+    said = [answer["labels"][0] for answer in kept.predict(asked)]
+    assert [one["label"] for one in said] == [row["predicted"] for row in held]
+    assert [one["probability"] for one in said] == pytest.approx([row["probability"] for row in held], abs=1e-5)
+    assert "task.safetensors" in (best / "README.md").read_text()
+    with pytest.raises(ExplorerError, match="other columns"):
+        examples, _ = distillation.examples(rows, distillation.Options())
+        distillation.learner(load(best, precision="fp32"), examples, distillation.Options(), seed=0)
+
+
+def test_the_logits_are_those_of_one_linear_layer_over_both(tiny: Callable[..., Path]) -> None:
+    rows = [
+        Row(i, {"text": "the doctor works", "label": "ab"[i % 2], "feature:n": str(i), "feature:w": WHERE[i]})
+        for i in range(4)
+    ]
+    found, problems = classification.examples(rows, classification.Options())
+    learner = classification.learner(load(tiny("bert"), precision="fp32"), found, classification.Options(), seed=0)
+    torch.nn.init.normal_(learner.extra["features"].weight)
+    learner.modules.eval()
+    batch = learner.collate(learner.read(found))
+    head = learner.checkpoint.sequence_classifier
+    with torch.no_grad():
+        last = learner.checkpoint.encoder(batch.ids, batch.segments, batch.mask).last
+        assert not problems
+        text = head(last, batch.mask)
+        numbers = torch.tensor([encoded(learner.features, one.beside) for one in found])
+        expected = text + numbers @ learner.extra["features"].weight.T
+        torch.testing.assert_close(learner.logits(batch), expected)
