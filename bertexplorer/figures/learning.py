@@ -10,7 +10,22 @@ from plotly.subplots import make_subplots
 from bertexplorer.figures.style import ACCENT, GREY, ORANGE, TEXT, clip, finish, safe
 
 COLOURS = (ACCENT, ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#e69f00")  # Okabe and Ito after the first
-LIKE_SHARES = ("accuracy", "f1", "em", "mrr", "ndcg", "recall", "precision", "mcc", "spearman", "pearson", "rouge")
+LIKE_SHARES = (
+    "accuracy",
+    "f1",
+    "em",
+    "mrr",
+    "ndcg",
+    "recall",
+    "precision",
+    "mcc",
+    "spearman",
+    "pearson",
+    "rouge",
+    "right",
+    "chrf",
+    "exact",
+)
 
 
 @dataclass(frozen=True)
@@ -44,10 +59,11 @@ def draw(curves: Sequence[Curve]) -> go.Figure:
         metric(fig, curve, colour)
         losses(fig, curve, colour)
     words = curves[0].words if curves else ""
-    names = "   ".join(
+    named = [
         f'<span style="color:{colour}">●</span> {safe(clip(curve.name, 28))}'
         for curve, colour in zip(curves, COLOURS, strict=False)
-    )
+    ]
+    names = "<br>".join("   ".join(named[i : i + 3]) for i in range(0, len(named), 3))
     for row, text in (
         (1, f"{safe(words)}, on the rows to try on"),
         (2, "Loss: line, rows learnt from; points, tried on"),
@@ -56,12 +72,14 @@ def draw(curves: Sequence[Curve]) -> go.Figure:
         place = {"xref": "paper", "yref": f"y{axis} domain", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
         fig.add_annotation(text=text, showarrow=False, yshift=8, font={"size": 14, "color": TEXT}, **place)
     if len(curves) > 1:
-        place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1.16, "xanchor": "left", "yanchor": "bottom"}
-        fig.add_annotation(text=names, showarrow=False, align="left", font={"size": 13}, **place)
+        place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
+        fig.add_annotation(text=names, showarrow=False, align="left", yshift=34, font={"size": 13}, **place)
     fig.update_xaxes(rangemode="tozero", fixedrange=True)
     fig.update_xaxes(title={"text": "epoch", "standoff": 4}, row=2, col=1)
     fig.update_yaxes(fixedrange=True)
-    return finish(fig, 460, margin={"l": 52, "r": 16, "t": 62 if len(curves) > 1 else 40, "b": 44})
+    return finish(
+        fig, 460, margin={"l": 52, "r": 16, "t": 40 + 30 * -(-len(curves) // 3) if len(curves) > 1 else 40, "b": 44}
+    )
 
 
 def metric(fig: go.Figure, curve: Curve, colour: str) -> None:

@@ -9,8 +9,11 @@ from bertexplorer.training.events import Event
 from bertexplorer.training.task import Evaluation
 
 
-def alarms(found: Evaluation) -> Iterator[Event]:
-    """What an evaluation shows to be wrong, in words."""
+def alarms(found: Evaluation, *, start: float, value: float, higher: bool) -> Iterator[Event]:
+    """What an evaluation after some steps shows to be wrong, in words. *value*: of the headline now, *start*: before
+    the first step."""
+    if value < start if higher else value > start:
+        yield {"event": "warning", "text": f"it does worse than before the first step ({value:.4g}, then {start:.4g})"}
     if not isfinite(found.metrics.get("loss", 0.0)):
         yield {"event": "warning", "text": "the loss is no number: lower the learning rate"}
     if found.confusion:

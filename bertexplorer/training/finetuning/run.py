@@ -61,6 +61,7 @@ class Best:
     value: float = float("nan")
     step: int = -1
     waited: int = 0  # evaluations since
+    start: float = float("nan")  # before the first step
 
 
 class Run:
@@ -221,12 +222,13 @@ class Run:
         found = learner.evaluate(dev)
         value = found.metrics[self.task.METRIC]
         yield {"event": "evaluated"} | self.so_far() | {"metrics": found.metrics, "seconds": time.monotonic() - began}
-        yield from alarms(found)
         if self.state.step == 0:
+            self.best = replace(self.best, start=value)
             return
+        yield from alarms(found, start=self.best.start, value=value, higher=self.task.HIGHER)
         gain = value - self.best.value if self.task.HIGHER else self.best.value - value
         if gain > 0 or self.best.step < 0:
-            self.best = Best(value, self.state.step)
+            self.best = replace(self.best, value=value, step=self.state.step, waited=0)
             if self.placement.main:
                 keep(learner, self.folder / "best", self.spec, self.state.step, found)
             yield {"event": "best", "metric": self.task.METRIC, "value": value}

@@ -111,8 +111,10 @@ def wish(library: Library) -> dict[str, Any]:
     """Task, checkpoint, rows, settings."""
     titles = [(module.TITLE, name) for name, module in BY_NAME.items()]
     with gr.Row():
-        task = gr.Dropdown(titles, value=FIRST, label="Task", filterable=False, elem_id="task")
-        checkpoint = gr.Dropdown(pieces.starts(library), value="mini", label="Start from", elem_id="start-from")
+        task = gr.Dropdown(titles, value=FIRST, label="Task", filterable=False, min_width=240, elem_id="task")
+        checkpoint = gr.Dropdown(
+            pieces.starts(library), value="mini", label="Start from", min_width=240, elem_id="start-from"
+        )
         source = gr.Radio(["built-in rows", "my file"], value="built-in rows", label="Rows", elem_id="source")
     about = gr.HTML(f'<p class="note">{BY_NAME[FIRST].ABOUT}</p>', apply_default_css=False)
     kinds = [".csv", ".tsv", ".jsonl", ".json", ".txt", ".conll", ".label"]
@@ -124,7 +126,8 @@ def wish(library: Library) -> dict[str, Any]:
         beside = gr.Dropdown([], label="Further columns", info="numbers or categories that are learnt from too",
                              multiselect=True, visible=False, elem_id="beside")  # fmt: skip
     tuning = form(Tuning, "tuning", True)
-    options = {name: form(module.Options, f"task-{name}", name == FIRST) for name, module in BY_NAME.items()}
+    with gr.Column(elem_id="task-options"):
+        options = {name: form(module.Options, f"task-{name}", name == FIRST) for name, module in BY_NAME.items()}
     with gr.Row(elem_classes="options"):
         name = gr.Textbox("", label="Name of the run", max_lines=1, elem_id="run-name")
         seeds = gr.Number(1, label="Seeds", info="runs that differ in nothing else, for a mean and its spread",
@@ -153,7 +156,7 @@ def watching() -> dict[str, Any]:
     over = gr.Dropdown([], label="Lay other runs over it", multiselect=True, visible=False, elem_id="over")
     compared = gr.HTML("", elem_id="compared", apply_default_css=False)
     with gr.Row(elem_id="playground"):
-        play = [gr.Textbox("", label="", visible=False, lines=2) for _ in range(PLAY)]
+        play = [gr.Textbox("", label="", visible=False, lines=1, max_lines=8) for _ in range(PLAY)]
         ask = gr.Button("Try it", size="sm", visible=False, elem_id="ask")
     answer = gr.HTML("", elem_id="answer", apply_default_css=False)
     results = gr.HTML("", elem_id="results", apply_default_css=False)

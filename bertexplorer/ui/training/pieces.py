@@ -17,6 +17,7 @@ HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
 SHOWN = 5  # rows of the preview
 NAMED = 5  # rows that cannot be used, by line
 WORST = 50
+LONG = 30  # characters of a cell that is given room
 
 
 def looked(found: Looked) -> str:
@@ -53,11 +54,14 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     if not rows:
         return ""
     head = "".join(f"<th>{escape(str(key).replace('_', ' '))}</th>" for key in rows[0])
-    body = "".join(
-        "<tr>" + "".join(f'<td dir="auto">{escape(brief(value))}</td>' for value in row.values()) + "</tr>"
-        for row in rows
-    )
+    body = "".join("<tr>" + "".join(cell(brief(value)) for value in row.values()) + "</tr>" for row in rows)
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def cell(text: str) -> str:
+    """A cell; one with a sentence in it keeps the room to be read."""
+    wide = ' class="long"' if len(text) > LONG else ""
+    return f'<td dir="auto"{wide}>{escape(text)}</td>'
 
 
 def brief(value: Any) -> str:
@@ -94,8 +98,8 @@ def state(run: Run) -> str:
 def headline(detail: Detail) -> str:
     """The name of the chosen run, how it stands, what was warned of."""
     run = detail.run
-    warned = list(dict.fromkeys(e["text"] for e in detail.events if e["event"] == "warning"))
-    notes = "".join(f'<p class="message busy">{escape(text)}</p>' for text in warned[-3:])
+    warned = {e["text"]: f"Step {e['step']:,}: {e['text']}." for e in detail.events if e["event"] == "warning"}
+    notes = "".join(f'<p class="message busy">{escape(text)}</p>' for text in list(warned.values())[-3:])
     opens = ""
     if detail.best is not None:
         link = f"./?text=The+film+was+a+joy.&amp;view=attention&amp;checkpoint=run:{run.id}"

@@ -109,7 +109,7 @@ class Watching:
         curves = [beside.curve(one) for one in (detail, *others) if one.run.task == run.task]
         out: Updates = {
             bench.headline: pieces.headline(detail),
-            bench.chart: learning.draw(curves),
+            bench.chart: gr.update(visible=drawable(curves), value=learning.draw(curves)),
             bench.said: caption(learning.say(curves, higher=task.HIGHER), ""),
             bench.compared: beside.told(self.desk, detail, OWNER) + beside.compared(self.desk, detail, others),
             **self.possible(detail),
@@ -176,3 +176,8 @@ class Watching:
         except ExplorerError as error:
             return {self.bench.message: message(str(error))}
         return {self.bench.message: message(f"It is at {address}, private.", error=False), self.bench.token: ""}
+
+
+def drawable(curves: Sequence[learning.Curve]) -> bool:
+    """Whether there is a point yet."""
+    return any(curve.tried for curve in curves)
