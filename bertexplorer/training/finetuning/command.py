@@ -10,6 +10,8 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import settings
+from bertexplorer.training.data import qrels
+from bertexplorer.training.data.decode import decode
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 from bertexplorer.training.finetuning import spec as specs
@@ -19,6 +21,7 @@ from bertexplorer.training.finetuning.trial import trial
 from bertexplorer.training.folder import asked_to_stop, show
 from bertexplorer.training.tasks import BY_NAME
 
+CANDIDATES = 50  # that BM25 adds to those judged, for each query to re-rank
 MOST = 1_000_000  # rows; the page takes fewer
 
 
@@ -26,7 +29,11 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser("python -m bertexplorer train", description=__doc__)
     made.add_argument("run", nargs="?", help="a run's folder, to go on with; a new one goes where --out says")
     made.add_argument("--task", choices=sorted(BY_NAME))
-    made.add_argument("--data", help="file to learn from: CSV, TSV, JSONL, JSON, CoNLL, TXT")
+    made.add_argument(
+        "--data",
+        nargs="+",
+        help="file to learn from: CSV, TSV, JSONL, JSON, CoNLL, TXT; or queries, documents and judgements (qrels)",
+    )
     made.add_argument("--dev", help="file to try on; left out: a tenth of --data")
     made.add_argument("--checkpoint", default="mini", help="a name from the list, a hub name or a folder")
     made.add_argument("--out", help="folder of the new run")
@@ -64,7 +71,8 @@ def begin(given: argparse.Namespace, find: Callable[[str], Path], runs: Path) ->
         raise ExplorerError("Name a run's folder to go on with, or --task and --data to begin one.")
     values = {s.name: value for s in settings(specs.Tuning) if (value := getattr(given, s.name)) is not None}
     values |= pairs(given.set, "--set")
-    table, dev = opened(given.data), opened(given.dev) if given.dev else None
+    table = collection(given.data, given.task) if len(given.data) > 1 else opened(given.data[0])
+    dev = opened(given.dev) if given.dev else None
     start = find(given.checkpoint)
     spec = specs.make(given.task, given.checkpoint, str(start), values, name=given.name)
     looked = preflight(
@@ -85,7 +93,7 @@ def begin(given: argparse.Namespace, find: Callable[[str], Path], runs: Path) ->
     if looked.problems and given.strict:
         raise ExplorerError(f"{len(looked.problems):,} rows cannot be used. Mend them, or leave --strict out.")
     folder = Path(given.out) if given.out else runs / secrets.token_hex(16)
-    data: dict[str, Any] = {"file": Path(given.data).name, "told": looked.told, "mapping": looked.mapping}
+    data: dict[str, Any] = {"file": Path(given.data[0]).name, "told": looked.told, "mapping": looked.mapping}
     data |= {"skipped": len(looked.problems), "train": len(looked.train), "dev": len(looked.dev)}
     made = specs.make(given.task, given.checkpoint, str(start), values, name=given.name, data=data)
     specs.begin(folder, made, looked.train, looked.dev)
@@ -99,6 +107,26 @@ def opened(name: str) -> Table:
         return read(path.read_bytes(), path.name, most=MOST)
     except OSError as error:
         raise ExplorerError(f"{path} cannot be read: {error.strerror}. Name a CSV, TSV, JSONL or TXT file.") from error
+
+
+def collection(names: Sequence[str], task: str) -> Table:
+    """Queries, documents and judgements as rows; to re-rank, with what BM25 finds besides."""
+    if len(names) != 3 or task not in ("retrieval", "reranking"):
+        raise ExplorerError(
+            f"--data got {len(names)} files for {task}; wanted one, or for retrieval and reranking three: queries, "
+            "documents and judgements."
+        )
+    contents = []
+    for name in names:
+        try:
+            contents.append(decode(Path(name).read_bytes(), Path(name).name)[0])
+        except OSError as error:
+            raise ExplorerError(f"{name} cannot be read: {error.strerror}. Name three text files.") from error
+    queries, documents, judged = contents
+    rows = qrels.rows(queries, documents, judged, CANDIDATES if task == "reranking" else 0)
+    told = f"{len(rows):,} rows from {', '.join(Path(name).name for name in names)}"
+    told += f"; each query with up to {CANDIDATES} more passages that BM25 finds." if task == "reranking" else "."
+    return Table(tuple(rows[0].cells), tuple(rows), (), told, "qrels", unit="line of the judgements")
 
 
 def pairs(given: Sequence[str], flag: str) -> dict[str, Any]:
