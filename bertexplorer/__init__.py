@@ -89,6 +89,7 @@ training/data/decode.py       bytes -> text, and in which encoding they were
 training/data/delimited.py    CSV and TSV, strictly: a row of another width is named, never shifted
 training/data/jsonl.py        an object a line, or the list of one JSON file
 training/data/numbers.py      a cell as a number or a relevance
+training/data/hub.py          a data set of the hub by its name
 training/data/qrels.py        queries, passages and judgements in three files
 training/data/squad.py        questions on passages, with answers and where they start
 training/data/conll.py        a token and its tag a line, a blank line between sentences

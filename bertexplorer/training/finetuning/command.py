@@ -10,7 +10,7 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import settings
-from bertexplorer.training.data import qrels
+from bertexplorer.training.data import hub, qrels
 from bertexplorer.training.data.decode import decode
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
@@ -21,6 +21,7 @@ from bertexplorer.training.finetuning.trial import trial
 from bertexplorer.training.folder import asked_to_stop, show
 from bertexplorer.training.tasks import BY_NAME
 
+HUB = "hub:"  # before the name of a data set
 CANDIDATES = 50  # that BM25 adds to those judged, for each query to re-rank
 MOST = 1_000_000  # rows; the page takes fewer
 
@@ -32,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--data",
         nargs="+",
-        help="file to learn from: CSV, TSV, JSONL, JSON, CoNLL, TXT; or queries, documents and judgements (qrels)",
+        help="a file: CSV, TSV, JSONL, JSON, CoNLL, TXT; three: queries, documents, judgements (qrels); or hub:NAME",
     )
     made.add_argument("--dev", help="file to try on; left out: a tenth of --data")
     made.add_argument("--checkpoint", default="mini", help="a name from the list, a hub name or a folder")
@@ -102,6 +103,8 @@ def begin(given: argparse.Namespace, find: Callable[[str], Path], runs: Path) ->
 
 
 def opened(name: str) -> Table:
+    if name.startswith(HUB):
+        return hub.fetch(name.removeprefix(HUB), MOST)
     path = Path(name)
     try:
         return read(path.read_bytes(), path.name, most=MOST)

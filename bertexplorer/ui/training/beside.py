@@ -95,4 +95,5 @@ def verdict(first: str, second: str, own: list[dict[str, Any]], others: list[dic
     values = f"{what}: {learning.shown(found.measure, found.first)} and {learning.shown(found.measure, found.second)}"
     better = f"{second} is better on {found.better:,} of {found.rows:,} rows and worse on {found.worse:,}"
     sure = "more than chance" if found.p < 0.05 else "this may be chance"
-    return f"{values}; {better}. Paired bootstrap: p = {found.p:.3f}, {sure}."
+    p = f"p = {found.p:.3f}" if found.p >= 0.001 else "p < 0.001"
+    return f"{values}; {better}. Paired bootstrap: {p}, {sure}."

@@ -22,6 +22,7 @@ from bertexplorer.store.library import Library
 from bertexplorer.store.runs import MAX_NAME, Run
 from bertexplorer.store.trainer import Trainer
 from bertexplorer.training.commit import committed
+from bertexplorer.training.data import hub
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 from bertexplorer.training.features import PREFIX
@@ -37,12 +38,13 @@ TRIAL_S = 180.0  # after which a trial is given up
 
 @dataclass(frozen=True)
 class Wish:
-    """What a person has set up. *file* "": the built-in rows of the task."""
+    """What a person has set up. *file* "": the built-in rows of the task, or those of *hub*."""
 
     task: str
     checkpoint: str
     file: str = ""
     dev: str = ""
+    hub: str = ""  # name of a data set
     name: str = ""
     mapping: Mapping[str, str] = field(default_factory=dict)  # empty: guessed
     values: Mapping[str, Any] = field(default_factory=dict)  # settings of the task and of Tuning
@@ -81,6 +83,7 @@ class Desk:
         self.jobs = Jobs(settings.data_dir / "runs")
         self.trainer = Trainer(self.jobs)
         self.starting = threading.Lock()
+        self.data: tuple[str, Any] = ("", None)  # the data set of the hub that was fetched last
         self.pressed: dict[str, tuple[float, Wish | None, str]] = {}  # what each owner started last, and when
 
     def close(self) -> None:
@@ -93,7 +96,8 @@ class Desk:
         if start is None:
             raise ExplorerError(f"{wish.checkpoint} is not on this disk. Open it on the page “Explore” first.")
         spec = specs.make(wish.task, wish.checkpoint, str(start), wish.values, name=wish.name)
-        table, dev = self.rows(wish.task, wish.file), self.rows(wish.task, wish.dev) if wish.dev else None
+        table = self.fetched(wish.hub) if wish.hub else self.rows(wish.task, wish.file)
+        dev = self.rows(wish.task, wish.dev) if wish.dev else None
         mapping = {name: column for name, column in wish.mapping.items() if column} or None
         if mapping and wish.beside:
             mapping |= {PREFIX + column: column for column in wish.beside}
@@ -109,13 +113,19 @@ class Desk:
             max_tokens=spec.tuning.max_tokens,
         )
         data: dict[str, Any] = {
-            "file": Path(wish.file).name or "built-in rows",
+            "file": wish.hub or Path(wish.file).name or "built-in rows",
             "told": found.told,
             "mapping": found.mapping,
         }
         data |= {"skipped": len(found.problems), "train": len(found.train), "dev": len(found.dev)}
         whole = specs.make(wish.task, wish.checkpoint, str(start), wish.values, name=wish.name, data=data)
         return Looked(whole, table, found)
+
+    def fetched(self, name: str) -> Table:
+        """A data set of the hub; asked for once, however often it is looked at."""
+        if self.data[0] != name:
+            self.data = name, hub.fetch(name)
+        return self.data[1]
 
     def rows(self, task: str, file: str) -> Table:
         """The table of an uploaded *file*, or of the task's built-in rows."""

@@ -17,6 +17,7 @@ from bertexplorer.ui.training.desk import MOST_SEEDS
 COLUMNS = 4  # drop-downs for columns; a task has no more
 FIRST = "classification"
 POLL_S = 2.0
+SOURCES = ("built-in rows", "my file", "the hub")
 PLAY = 4  # boxes of the playground
 ALONG = (
     "ZIP: the folder that transformers loads, with its model card, settings, metrics and answers. "
@@ -33,6 +34,7 @@ class Bench:
     checkpoint: gr.Dropdown
     source: gr.Radio
     files: gr.Row
+    hub: gr.Textbox
     file: gr.File
     dev: gr.File
     columns: list[gr.Dropdown]
@@ -80,7 +82,7 @@ class Bench:
             *(c for f in self.options.values() for c in f.components.values()),
         ]
         first = [self.task, self.checkpoint, self.source, self.file, self.dev, self.name, self.seeds,
-                 self.skip, self.beside]  # fmt: skip
+                 self.skip, self.beside, self.hub]  # fmt: skip
         return [*first, *self.columns, *settings]
 
     @property
@@ -115,12 +117,14 @@ def wish(library: Library) -> dict[str, Any]:
         checkpoint = gr.Dropdown(
             pieces.starts(library), value="mini", label="Start from", min_width=240, elem_id="start-from"
         )
-        source = gr.Radio(["built-in rows", "my file"], value="built-in rows", label="Rows", elem_id="source")
+        source = gr.Radio(list(SOURCES), value=SOURCES[0], label="Rows", elem_id="source")
     about = gr.HTML(f'<p class="note">{BY_NAME[FIRST].ABOUT}</p>', apply_default_css=False)
     kinds = [".csv", ".tsv", ".jsonl", ".json", ".txt", ".conll", ".label"]
     with gr.Row(visible=False) as files:
         file = gr.File(label="Rows to learn from", file_types=kinds, elem_id="rows-file", height=120)
         dev = gr.File(label="Rows to try on (left out: a tenth of the others)", file_types=kinds, height=120)
+    hub = gr.Textbox("", label="Data set of the hub", info="NAME, NAME:CONFIGURATION or NAME:CONFIGURATION@SPLIT",
+                     placeholder="nyu-mll/glue:sst2", visible=False, max_lines=1, elem_id="hub")  # fmt: skip
     with gr.Row(elem_classes="options"):
         columns = [gr.Dropdown([], label="", visible=False, elem_classes="column") for _ in range(COLUMNS)]
         beside = gr.Dropdown([], label="Further columns", info="numbers or categories that are learnt from too",
@@ -140,7 +144,7 @@ def wish(library: Library) -> dict[str, Any]:
     key = gr.Textbox("", visible=False)
     found = {"task": task, "about": about, "checkpoint": checkpoint, "source": source, "files": files, "file": file}
     found |= {"dev": dev, "columns": columns, "tuning": tuning, "options": options, "name": name, "skip": skip}
-    found |= {"beside": beside, "seeds": seeds}
+    found |= {"beside": beside, "seeds": seeds, "hub": hub}
     return {**found, "looked": looked, "check": check, "start": start, "key": key}
 
 

@@ -28,14 +28,17 @@ class Starting:
 
     def wish(self, values: tuple[Any, ...]) -> Wish:
         """What the components say."""
-        task, checkpoint, source, file, dev, name, seeds, skip, beside, *rest = values
+        task, checkpoint, source, file, dev, name, seeds, skip, beside, hub, *rest = values
         if task not in BY_NAME:
             raise ExplorerError("No task is chosen. Pick one.")
-        bench, own = self.bench, source == "my file"
+        bench, own, distant = self.bench, source == "my file", source == "the hub"
         if own and not file:
             raise ExplorerError("No file is there yet. Upload the rows to learn from, or use the built-in ones.")
+        if distant and not str(hub or "").strip():
+            raise ExplorerError("No data set is named yet. Type its name, such as nyu-mll/glue:sst2.")
         columns, chosen = rest[: len(bench.columns)], rest[len(bench.columns) :]
-        mapping = {c.name: str(v or "") for c, v in zip(BY_NAME[task].COLUMNS, columns, strict=False)} if own else {}
+        mapping = {c.name: str(v or "") for c, v in zip(BY_NAME[task].COLUMNS, columns, strict=False)}
+        mapping = mapping if own or distant else {}
         forms = [("", bench.tuning), *bench.options.items()]
         names = [(of, setting) for of, form in forms for setting in form.components]
         held = {setting: v for (of, setting), v in zip(names, chosen, strict=True) if of in ("", task)}
@@ -44,11 +47,12 @@ class Starting:
             str(checkpoint or ""),
             file or "" if own else "",
             dev or "" if own else "",
+            str(hub).strip() if distant else "",
             str(name or ""),
             mapping,
             held,
             bool(skip),
-            tuple(map(str, beside or ())) if own and getattr(BY_NAME[task], "BESIDE", False) else (),
+            tuple(map(str, beside or ())) if mapping and getattr(BY_NAME[task], "BESIDE", False) else (),
             int(seeds or 1),
         )
 
@@ -68,7 +72,8 @@ class Starting:
     def source(self, source: str) -> Updates:
         """Built-in rows or a file."""
         bench = self.bench
-        return {bench.files: gr.update(visible=source == "my file"), bench.looked: ""} | self.no_columns()
+        shown = {bench.files: gr.update(visible=source == "my file"), bench.hub: gr.update(visible=source == "the hub")}
+        return {**shown, bench.looked: ""} | self.no_columns()
 
     def no_columns(self) -> Updates:
         hidden = gr.update(visible=False, value=None, choices=[])
@@ -90,7 +95,7 @@ class Starting:
 
     def columns(self, wish: Wish, looked: Looked) -> Updates:
         """Which column of the file is which, to be chosen."""
-        if not wish.file:
+        if not (wish.file or wish.hub):
             return {}
         wanted = BY_NAME[wish.task].COLUMNS
         out: Updates = {}

@@ -23,7 +23,7 @@ def wire(desk: Desk, bench: Bench, blocks: gr.Blocks) -> None:
             bench.checkpoint]  # fmt: skip
     told = [bench.about, bench.looked, bench.message, *forms, *columns, *bench.tuning.components.values()]
     bench.task.input(starting.task, bench.task, told, **common)
-    bench.source.input(starting.source, bench.source, [bench.files, bench.looked, *columns], **common)
+    bench.source.input(starting.source, bench.source, [bench.files, bench.hub, bench.looked, *columns], **common)
     looks = [bench.check.click, *(column.input for column in columns)]
     gr.on(looks, starting.look, bench.wish, [bench.looked, bench.message, *columns], **common)
     bench.start.click(starting.start, [bench.key, *bench.wish], [*seen, bench.key], **common)

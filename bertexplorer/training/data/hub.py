@@ -1,0 +1,78 @@
+"""A data set of the hub by its name, through the package datasets; the network is asked for nothing else."""
+
+import re
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data.read import MAX_ROWS
+from bertexplorer.training.data.rows import Problem, Row, Table, too_long
+
+NAME = re.compile(r"(\w[\w.-]{0,95}(?:/\w[\w.-]{0,95})?)(?::([\w.-]{1,96}))?(?:@([\w.\[\]:%-]{1,60}))?")
+PATIENCE_S = 5.0
+WANTED = "NAME, NAME:CONFIGURATION or NAME:CONFIGURATION@SPLIT, such as nyu-mll/glue:sst2@train"
+
+
+def fetch(name: str, most: int = MAX_ROWS) -> Table:
+    """The first *most* rows of a split (train, if none is named) of a data set, class labels by their names. Its files
+    are read as they stream in. Raises ExplorerError for a name that is none, no network, no such data set, and where
+    the package is lacking."""
+    found = NAME.fullmatch(name.strip())
+    if not found or Path(found[1]).exists():  # datasets would read a folder of that name
+        raise ExplorerError(f"{name!r:.80} is no data set; wanted {WANTED}.")
+    repository, configuration, split = found[1], found[2], found[3] or "train"
+    try:
+        import datasets
+    except ImportError as error:
+        raise ExplorerError("Data sets of the hub need one more package. Run: pip install datasets") from error
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    try:
+        HfApi().dataset_info(repository, timeout=PATIENCE_S)  # a plain answer first: datasets tries for minutes
+        stream = datasets.load_dataset(repository, configuration, split=split, streaming=True)
+        rows, problems = taken(stream, most)
+    except RepositoryNotFoundError as error:
+        raise ExplorerError(f"The hub has no public data set {repository}. Check the spelling.") from error
+    except ExplorerError:
+        raise
+    except ValueError as error:  # says which configurations or splits there are
+        raise ExplorerError(f"{repository}: {' '.join(str(error).split())[:400]} Wanted {WANTED}.") from error
+    except Exception as error:  # no network looks different in every version of the HTTP library
+        raise ExplorerError(
+            f"{repository} cannot be fetched ({type(error).__name__}). Check the network, or upload a file."
+        ) from error
+    if len(rows) < 2:
+        raise ExplorerError(f"{repository} holds {len(rows)} rows in {split}; wanted 2 at least.")
+    which = f"{repository}, {configuration}" if configuration else repository
+    told = f"{len(rows):,} rows of {split} of {which}, from the hub."
+    return Table(tuple(rows[0].cells), tuple(rows), tuple(problems), told, "hub", unit="row")
+
+
+def taken(stream: Any, most: int) -> tuple[list[Row], list[Problem]]:
+    """Rows of texts, numbers and lists; other columns, such as pictures, are left aside."""
+    names: dict[str, Any] = {key: f.names for key, f in (stream.features or {}).items() if hasattr(f, "names")}
+    rows: list[Row] = []
+    problems: list[Problem] = []
+    for number, record in enumerate(islice(stream, most), 1):
+        cells = {str(key): cell(value, names.get(key)) for key, value in record.items() if plain(value)}
+        if wrong := too_long(cells):
+            problems.append(Problem(number, wrong))
+        else:
+            rows.append(Row(number, cells))
+    columns = set.intersection(*(set(row.cells) for row in rows)) if rows else set()
+    return [Row(row.line, {k: v for k, v in row.cells.items() if k in columns}) for row in rows], problems
+
+
+def plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | list)
+
+
+def cell(value: Any, names: list[str] | None) -> Any:
+    """As a file would hold it; a class by its name, -1 (hidden on purpose) as nothing."""
+    if names and isinstance(value, int):
+        return names[value] if 0 <= value < len(names) else ""
+    if isinstance(value, list):
+        return value
+    return "" if value is None else str(value)

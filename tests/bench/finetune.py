@@ -1,0 +1,147 @@
+"""Examples a second of a fine-tuning run against transformers.Trainer, on the same rows, in one process.
+
+    python -m tests.bench.finetune [--rows 960] [--rounds 3] [--threads 2]
+
+The bundled checkpoint, sentence classification, batches of 32, texts padded to the longest of their batch. The rows are
+those of ../shared/data/sst2 where it is there, else the built-in ones over and over. "same": fp32, dropout 0.1, the
+same batches in the same order. "defaults": ours with bf16 where the CPU has it and like lengths together, theirs as
+they are. "frozen": epochs of the head alone after the vectors were computed, against full fine-tuning of ours."""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+
+from bertexplorer.training.data.read import read
+from bertexplorer.training.data.rows import Row, mapped
+from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning.learns import frozen_vectors, learning_of, scale_of
+from bertexplorer.training.finetuning.order import epoch_of, steps_of
+from bertexplorer.training.finetuning.run import Run
+from bertexplorer.training.folder import keep_memory
+from bertexplorer.training.loop import Budget, State, train
+from bertexplorer.training.optimiser import adamw
+from bertexplorer.training.workers import Workers
+from tests.bench.common import MINI, machine
+
+ROOT = Path(__file__).parents[2]
+SST2 = ROOT.parent / "shared" / "data" / "sst2" / "train.tsv"
+BATCH = 32
+
+
+def rows_of(count: int) -> list[Row]:
+    path = SST2 if SST2.is_file() else ROOT / "assets" / "data" / "classification.csv"
+    table = read(path.read_bytes(), path.name, most=100_000)
+    found = mapped(table, {"text": table.columns[0], "label": "label"})
+    order = np.random.default_rng(0).permutation(len(found))
+    return [found[order[i % len(order)]] for i in range(count)]
+
+
+def as_they_come(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
+    """One order for all, nothing sorted."""
+    return [list(range(i, min(i + batch, len(lengths)))) for i in range(0, len(lengths), batch)]
+
+
+def ours(rows: list[Row], threads: int, *, same: bool, **values: object) -> tuple[float, float]:
+    """(seconds of an epoch, seconds before the first step: vectors, if they are computed)."""
+    settings = {"epochs": 1, "batch": BATCH, "snapshots": 0, "precision": "fp32" if same else "auto", **values}
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "run"
+        specs.begin(folder, specs.make("classification", "mini", str(MINI), settings), rows, rows[:8])
+        run = Run(folder, *specs.read(folder), lambda: False)
+        learner, items, _ = run.learner()
+        tuning, config = run.tuning, learner.checkpoint.config
+        torch.set_num_threads(threads)
+        began = time.perf_counter()
+        if tuning.method == "frozen":
+            items = frozen_vectors(learner, items, folder / "vectors")
+        before = time.perf_counter() - began
+        lengths = [len(item.ids) for item in items]
+        steps, drawn = steps_of(lengths, BATCH, 1, 0, as_they_come if same else epoch_of)
+        run.learning = learning_of(tuning, config)
+        optimiser = adamw(learner.modules, run.learning, scale_of(tuning, config))
+        workers = Workers(learner, 1, run.device, bf16=run.bf16, placement=run.placement)
+        batches = run.batches(learner, items, drawn)
+        went = train(workers, optimiser, batches, State(), learning=run.learning, budget=Budget(steps=steps), seed=0)
+        next(went)  # the first step finds its memory
+        began = time.perf_counter()
+        count = sum(1 for _ in went)
+        return (time.perf_counter() - began) * steps / count, before
+
+
+def theirs(rows: list[Row], threads: int, *, same: bool) -> float:
+    """Seconds of an epoch of transformers.Trainer."""
+    torch.set_num_threads(threads)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(MINI)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(MINI, num_labels=2, dtype=torch.float32)
+    labels = {label: i for i, label in enumerate(sorted({str(row.cells["label"]) for row in rows}))}
+    data = [
+        tokenizer(str(row.cells["text"]), truncation=True, max_length=128) | {"labels": labels[str(row.cells["label"])]}
+        for row in rows
+    ]
+    at: list[float] = []
+
+    class Clock(transformers.TrainerCallback):
+        def on_step_end(self, *_: object, **__: object) -> None:
+            at.append(time.perf_counter())
+
+    class Ordered(transformers.Trainer):
+        def _get_train_sampler(self, dataset: object = None) -> torch.utils.data.Sampler[int] | None:
+            return torch.utils.data.SequentialSampler(data) if same else super()._get_train_sampler(dataset)
+
+    with tempfile.TemporaryDirectory() as place:
+        arguments = transformers.TrainingArguments(
+            place,
+            num_train_epochs=1,
+            per_device_train_batch_size=BATCH,
+            report_to=[],
+            save_strategy="no",
+            disable_tqdm=True,
+            logging_strategy="no",
+            use_cpu=True,
+        )
+        collate = transformers.DataCollatorWithPadding(tokenizer)
+        Ordered(model, arguments, collate, data, callbacks=[Clock()]).train()
+    return (at[-1] - at[0]) * len(at) / (len(at) - 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=960)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    given = parser.parse_args()
+    keep_memory()
+    transformers.logging.set_verbosity_error()
+    rows, threads = rows_of(given.rows), given.threads
+    cases: dict[str, Callable[[], float]] = {
+        "Trainer, same": lambda: theirs(rows, threads, same=True),
+        "ours, same": lambda: ours(rows, threads, same=True)[0],
+        "Trainer, defaults": lambda: theirs(rows, threads, same=False),
+        "ours, defaults": lambda: ours(rows, threads, same=False)[0],
+        "ours, frozen": lambda: ours(rows, threads, same=False, method="frozen")[0],
+    }
+    times: dict[str, list[float]] = {name: [] for name in cases}
+    for _ in range(given.rounds):
+        for name, case in cases.items():
+            times[name].append(case())
+    speed = {name: len(rows) / sorted(found)[len(found) // 2] for name, found in times.items()}
+    print(f"{machine()}; {given.threads} threads used, {len(rows)} rows\n")
+    print("| case | examples/s | against |\n|---|---|---|")
+    against = {
+        "ours, same": "Trainer, same",
+        "ours, defaults": "Trainer, defaults",
+        "ours, frozen": "ours, defaults",
+    }
+    for name, value in speed.items():
+        other = against.get(name)
+        print(f"| {name} | {value:,.0f} | {f'{value / speed[other]:.1f}× {other}' if other else ''} |")
+
+
+if __name__ == "__main__":
+    main()

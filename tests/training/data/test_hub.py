@@ -1,0 +1,63 @@
+"""A data set of the hub: names, streams, what is said when it cannot be had. The hub is a folder here."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import datasets
+import pytest
+from huggingface_hub import HfApi
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data import hub
+
+EVIL = "\ud800</script>"
+
+
+@pytest.fixture
+def reachable(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, ...]]]:
+    """A hub that answers and holds one data set; what was asked of it."""
+    features = datasets.Features({"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["neg", "pos"]),
+                                  "picture": {"bytes": datasets.Value("binary")}})  # fmt: skip
+    rows = {"text": ["good", "bad", "long " * 3000, None], "label": [1, 0, 1, -1], "picture": [{"bytes": b"x"}] * 4}
+    held = datasets.Dataset.from_dict(rows, features=features).to_iterable_dataset()
+    asked: list[tuple[Any, ...]] = []
+
+    def load(*names: Any, **more: Any) -> Any:
+        asked.append((*names, more))
+        if more["split"] == "nowhere":
+            raise ValueError('Bad split: nowhere. Available splits: ["train"]')
+        return held
+
+    monkeypatch.setattr(HfApi, "dataset_info", lambda *_, **__: None)
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    yield asked
+
+
+def test_rows_are_as_a_file_would_hold_them(reachable: list[tuple[Any, ...]]) -> None:
+    table = hub.fetch("someone/films:small@test")
+    assert reachable == [("someone/films", "small", {"split": "test", "streaming": True})]
+    assert [row.cells for row in table.rows] == [
+        {"text": "good", "label": "pos"},
+        {"text": "bad", "label": "neg"},
+        {"text": "", "label": ""},
+    ]
+    (problem,) = table.problems
+    assert (problem.line, table.rows[2].line) == (3, 4) and "15,000 characters" in problem.what
+    assert hub.fetch("films", most=2).told == "2 rows of train of films, from the hub."
+
+
+@pytest.mark.parametrize("name", ["", "a/b/c", "../etc", EVIL, "a b", "a:b:c", "x" * 300, "assets", "tests/ui"])
+def test_what_is_no_name_asks_nothing(name: str, reachable: list[tuple[Any, ...]]) -> None:
+    with pytest.raises(ExplorerError, match="is no data set; wanted NAME"):
+        hub.fetch(name)
+    assert not reachable
+
+
+def test_a_split_that_is_not_there(reachable: list[tuple[Any, ...]]) -> None:
+    with pytest.raises(ExplorerError, match="Available splits"):
+        hub.fetch("someone/films@nowhere")
+
+
+def test_without_a_network_it_is_said_at_once() -> None:
+    with pytest.raises(ExplorerError, match="cannot be fetched"):
+        hub.fetch("someone/films")

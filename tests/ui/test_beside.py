@@ -1,0 +1,85 @@
+"""Seeds of one run and runs of one task, as the page shows them; what is taken along."""
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store.runs import Run
+from bertexplorer.ui.training import beside, export, pieces
+from bertexplorer.ui.training.desk import Detail
+
+EVIL = "</script><img src=x onerror=1>"
+
+
+class Desk:
+    """Runs that have ended, without a server."""
+
+    def __init__(self, details: list[Detail], rows: dict[str, list[dict[str, Any]]]) -> None:
+        self.details, self.rows = {detail.run.id: detail for detail in details}, rows
+        self.jobs = self
+
+    def runs(self, owner: str) -> list[Run]:
+        return [detail.run for detail in self.details.values()]
+
+    def detail(self, id: str, owner: str) -> Detail:
+        return self.details[id]
+
+    def predictions(self, detail: Detail) -> list[dict[str, Any]]:
+        return self.rows.get(detail.run.id, [])
+
+
+def ended(id: str, values: list[float], group: str = "g", seed: int = 0, **more: Any) -> Detail:
+    spec = {"task": "classification", "tuning": {"seed": seed, **more}, "options": {}, "data": {}}
+    events: list[dict[str, Any]] = [{"event": "ready", "floors": {"accuracy": {"name": "always “x”", "value": 0.5}}}]
+    events += [{"event": "evaluated", "epoch": i, "metrics": {"accuracy": v}} for i, v in enumerate(values)]
+    return Detail(Run(id, f"{EVIL} {id}", group=group, spec=spec, state="finished"), events, None, None)
+
+
+def test_seeds_have_a_mean_and_the_fallen_are_named() -> None:
+    details = [ended("a", [0.5, 0.9]), ended("b", [0.5, 0.5], seed=1), ended("c", [0.5, 0.8], "", seed=2)]
+    desk = Desk(details, {})
+    told = beside.told(desk, details[0], "")  # type: ignore[arg-type]
+    assert "2 seeds" in told and "70.0 % ± 28.3 %" in told and "<img" not in told
+    assert "Collapsed" in told and told.split("Collapsed")[1].split(". Small")[0].rstrip().endswith("b")
+    assert beside.told(desk, details[2], "") == ""  # type: ignore[arg-type]
+    assert beside.seeds(desk, details[0].run, "") == ["b"]  # type: ignore[arg-type]
+    assert [id for _, id in beside.choices(desk, details[0].run, "")] == ["b", "c"]  # type: ignore[arg-type]
+
+
+def test_two_runs_row_by_row() -> None:
+    def rows(right: list[int]) -> list[dict[str, Any]]:
+        return [{"line": i, "text": str(i), "gold": "x", "right": bool(value)} for i, value in enumerate(right)]
+
+    details = [ended("a", [0.5, 0.5], rate=1), ended("b", [0.5, 1.0], rate=2), ended("c", [0.5, 1.0])]
+    desk = Desk(details, {"a": rows([1, 0] * 50), "b": rows([1] * 100)})
+    told = beside.compared(desk, details[0], details[1:])  # type: ignore[arg-type]
+    assert "50.0 % and 100.0 %" in told and "better on 50 of 100 rows and worse on 0" in told
+    assert "p &lt; 0.001, more than chance" in told and "not tried on the same rows" in told
+    assert '<td dir="auto">rate</td>' in told and "<img" not in told
+    assert beside.compared(desk, details[0], []) == ""  # type: ignore[arg-type]
+
+
+def test_what_is_taken_along(tmp_path: Path) -> None:
+    (tmp_path / "step-1").mkdir()
+    (tmp_path / "step-1" / "config.json").write_text("{}")
+    detail = Detail(Run("a", f"../{EVIL}", spec={}), [], None, tmp_path / "step-1")
+    file = export.zipped(detail)
+    assert file.parent.name.startswith("bertexplorer-") and "<" not in file.name and ".." not in file.name
+    assert zipfile.ZipFile(file).namelist() == ["config.json"]
+    with pytest.raises(ExplorerError, match="kept no checkpoint"):
+        export.zipped(Detail(Run("a"), [], None, None))
+    with pytest.raises(ExplorerError, match="wanted OWNER/NAME"):
+        export.pushed(detail, EVIL.replace("/", ""), "hf_x")
+    with pytest.raises(ExplorerError, match="token of yours"):
+        export.pushed(detail, "anna/reviews", " ")
+    with pytest.raises(ExplorerError, match="could not be uploaded"):
+        export.pushed(detail, "anna/reviews", "hf_x")
+
+
+def test_a_cell_of_words_leads_to_the_sentences_that_hold_one() -> None:
+    row = {"gold": "a (PER)", "predicted": "", "gold_tags": ["B-PER", "O"], "predicted_tags": ["O", "O"]}
+    assert pieces.in_cell(row, "PER", "O") and pieces.in_cell(row, "O", "O") and not pieces.in_cell(row, "O", "PER")
+    assert pieces.in_cell({"gold": "x", "predicted": "y"}, "x", "y")
