@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 CUT_OFF = ("AbortError: signal is aborted", "Unexpected error Connection errored out")
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-expect.set_options(timeout=20_000)  # two browsers and an app share two cores
+expect.set_options(timeout=60_000)  # two browsers and an app share two cores, perhaps with others
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -29,10 +29,11 @@ FLAGS = [
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One process drives the browser, whatever the others do."""
+    """Those with a browser come last and in one process: they and the app take both cores."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.xdist_group("browser"))
+    items.sort(key=lambda item: item.path.is_relative_to(Path(__file__).parent))
 
 
 def chromium() -> str:
@@ -124,7 +125,7 @@ def opened(browser: Browser, address: str, size: str = "desktop", *, gone: bool 
     width, height = SIZES[size]
     context = browser.new_context(viewport={"width": width, "height": height}, has_touch=size == "phone")
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(45_000)
     page = context.new_page()
     wrong: list[str] = []
     left: list[float] = []  # when the page was left
