@@ -60,10 +60,10 @@ def draw(curves: Sequence[Curve]) -> go.Figure:
         losses(fig, curve, colour)
     words = curves[0].words if curves else ""
     named = [
-        f'<span style="color:{colour}">●</span> {safe(clip(curve.name, 28))}'
+        f'<span style="color:{colour}">●</span> {safe(clip(curve.name, 18))}'
         for curve, colour in zip(curves, COLOURS, strict=False)
     ]
-    names = "<br>".join("   ".join(named[i : i + 3]) for i in range(0, len(named), 3))
+    names = "<br>".join("   ".join(named[i : i + 2]) for i in range(0, len(named), 2))
     for row, text in (
         (1, f"{safe(words)}, on the rows to try on"),
         (2, "Loss: line, rows learnt from; points, tried on"),
@@ -78,7 +78,7 @@ def draw(curves: Sequence[Curve]) -> go.Figure:
     fig.update_xaxes(title={"text": "epoch", "standoff": 4}, row=2, col=1)
     fig.update_yaxes(fixedrange=True)
     return finish(
-        fig, 460, margin={"l": 52, "r": 16, "t": 40 + 30 * -(-len(curves) // 3) if len(curves) > 1 else 40, "b": 44}
+        fig, 460, margin={"l": 52, "r": 16, "t": 48 + 20 * -(-len(curves) // 2) if len(curves) > 1 else 40, "b": 44}
     )
 
 

@@ -30,6 +30,7 @@ def test_a_view_answers_its_examples(page: Page, tab) -> None:
     expect(page.locator("#figure")).to_have_attribute("aria-label", said)
 
 
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 @pytest.mark.parametrize("kind", ["csv", "json", "python", "png", "svg"])
 def test_an_export_is_saved(page: Page, kind: str, tmp_path: Path) -> None:
     with page.expect_download() as download:

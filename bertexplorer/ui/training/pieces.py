@@ -17,6 +17,7 @@ HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
 SHOWN = 5  # rows of the preview
 NAMED = 5  # rows that cannot be used, by line
 WORST = 50
+VECTORS = ("similarity", "retrieval")  # tasks whose vectors are what is learnt
 LONG = 30  # characters of a cell that is given room
 
 
@@ -105,7 +106,11 @@ def headline(detail: Detail) -> str:
         link = f"./?text=The+film+was+a+joy.&amp;view=attention&amp;checkpoint=run:{run.id}"
         before = f"{link}&amp;against=another+checkpoint&amp;versus=run:{run.id}@0"
         opens = f'<p><a class="open" href="{link}">Open in Explore</a> · '
-        opens += f'<a class="open" href="{before}">After beside before</a></p>'
+        opens += f'<a class="open" href="{before}">After beside before</a>'
+        if run.task in VECTORS:
+            search = f"./?text=a+quiet+river&amp;view=search&amp;checkpoint=run:{run.id}"
+            opens += f' · <a class="open" href="{search}">Search your lines with it</a>'
+        opens += "</p>"
     stands = f'<p class="state {run.state}" role="status">{escape(state(run))}</p>'
     return f'<h2 dir="auto">{escape(run.name)}</h2>{stands}{pace(detail)}{notes}{opens}'
 
