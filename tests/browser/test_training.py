@@ -89,19 +89,35 @@ def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[
             page.locator("#playground textarea").first.fill("a great film")
             page.locator("#ask").click()
             expect(page.locator(".shares li").first).to_contain_text("yes", timeout=SOON)
-            page.get_by_role("link", name="Open in Explore").click()
-            expect(page.locator("#question h2")).to_have_text("Who looks at whom?")
-            expect(page.locator("#receipt")).to_contain_text("run:", timeout=SOON)
-            page.wait_for_load_state("networkidle")
-            expect(page.locator("#moment")).to_contain_text("Training: best")
-            page.locator("#moment input[type=range]").focus()
-            page.keyboard.press("Home")
-            expect(page.locator("#moment")).to_contain_text("Training: before", timeout=SOON)
-            page.keyboard.press("ArrowRight")
-            expect(page.locator("#moment")).to_contain_text("Training: step", timeout=SOON)
-            page.wait_for_load_state("networkidle")
+            rename_delete_and_bring_back(page)
+            open_in_explore(page)
     finally:
         app.close()
+
+
+def rename_delete_and_bring_back(page: Page) -> None:
+    page.locator("#rename textarea, #rename input").fill("renamed")
+    page.keyboard.press("Enter")
+    expect(page.locator("#headline h2")).to_have_text("renamed")
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator(".run")).to_have_count(0)
+    page.locator(".gone summary").click()
+    page.get_by_role("button", name="Bring back").click()
+    expect(page.locator("#headline h2")).to_have_text("renamed")
+
+
+def open_in_explore(page: Page) -> None:
+    page.get_by_role("link", name="Open in Explore").click()
+    expect(page.locator("#question h2")).to_have_text("Who looks at whom?")
+    expect(page.locator("#receipt")).to_contain_text("run:", timeout=SOON)
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("#moment")).to_contain_text("Training: best")
+    page.locator("#moment input[type=range]").focus()
+    page.keyboard.press("Home")
+    expect(page.locator("#moment")).to_contain_text("Training: before", timeout=SOON)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#moment")).to_contain_text("Training: step", timeout=SOON)
+    page.wait_for_load_state("networkidle")
 
 
 def choose(page: Page, label: str, name: str) -> None:

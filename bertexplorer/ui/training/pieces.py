@@ -72,10 +72,10 @@ def brief(value: Any) -> str:
     return text if len(text) <= 240 else text[:239] + "…"
 
 
-def listed(runs: Sequence[Run], chosen: str) -> str:
-    """Every run, the newest first, each to press."""
+def listed(runs: Sequence[Run], chosen: str, deleted: Sequence[Run] = ()) -> str:
+    """Every run, the newest first, each to press; those that were deleted, to have back."""
     if not runs:
-        return '<p class="note">No run yet. Press Start, and it appears here.</p>'
+        return '<p class="note">No run yet. Press Start, and it appears here.</p>' + gone(deleted)
     lines = []
     for run in runs:
         bar = f'<span class="bar" style="--done:{100 * run.progress:.0f}%"></span>' if run.state in ACTIVE else ""
@@ -86,7 +86,21 @@ def listed(runs: Sequence[Run], chosen: str) -> str:
             f'<b dir="auto">{escape(run.name)}</b><span class="state {run.state}">{escape(state(run))}</span>'
             f"<time>{when}</time>{bar}</button></li>"
         )
-    return f'<ul class="runs">{"".join(lines)}</ul>'
+    return f'<ul class="runs">{"".join(lines)}</ul>' + gone(deleted)
+
+
+def gone(deleted: Sequence[Run]) -> str:
+    """What was deleted and can be had back."""
+    if not deleted:
+        return ""
+    lines = "".join(
+        f'<li><span dir="auto">{escape(run.name)}</span> <button type="button" class="back" '
+        f'data-restore="{escape(run.id, quote=True)}">Bring back</button></li>'
+        for run in deleted
+    )
+    return (
+        f'<details class="gone"><summary>Deleted: {len(deleted):,}, kept for 7 days</summary><ul>{lines}</ul></details>'
+    )
 
 
 def state(run: Run) -> str:

@@ -28,7 +28,13 @@ class Watching:
     bench: Bench
 
     def choose(self, event: gr.EventData) -> Updates:
-        return self.chosen(str(event._data.get("run", ""))) | {self.bench.message: ""}
+        """A run was pressed, or a deleted one is to come back."""
+        id, back = str(event._data.get("run", "")), str(event._data.get("restore", ""))
+        try:
+            id = self.desk.jobs.restore(back, OWNER).id if back else id
+        except ExplorerError as error:
+            return {self.bench.message: message(str(error))}
+        return self.chosen(id) | {self.bench.message: ""}
 
     def chosen(self, id: str) -> Updates:
         """Another run on the page, its other seeds over it."""
@@ -89,7 +95,7 @@ class Watching:
         """The list of runs and the chosen one as they stand now."""
         bench = self.bench
         runs = self.desk.jobs.runs(OWNER)
-        out: Updates = {bench.runs: pieces.listed(runs, chosen)}
+        out: Updates = {bench.runs: pieces.listed(runs, chosen, self.desk.jobs.runs(OWNER, deleted=True))}
         live = any(run.state in (*ACTIVE, "queued") for run in runs)
         out[bench.timer] = gr.update(active=live)
         if not any(run.id == chosen for run in runs):
