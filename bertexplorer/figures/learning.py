@@ -55,8 +55,12 @@ class Curve:
 def draw(curves: Sequence[Curve]) -> go.Figure:
     """The metric above, losses below: a line for the rows learnt from, points for those tried on."""
     fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.16, row_heights=[0.55, 0.45])
+    floors: list[tuple[str, float]] = []
     for curve, colour in zip(curves, COLOURS, strict=False):
         metric(fig, curve, colour)
+        if curve.floor and curve.floor not in floors:
+            floors.append(curve.floor)
+            floor(fig, curve.metric, *curve.floor)
         losses(fig, curve, colour)
     words = curves[0].words if curves else ""
     named = [
@@ -94,12 +98,14 @@ def metric(fig: go.Figure, curve: Curve, colour: str) -> None:
         row=1,
         col=1,
     )
-    if curve.floor:
-        name, value = curve.floor
-        fig.add_hline(y=value, line={"color": GREY, "dash": "dot", "width": 1.5}, row=1, col=1)
-        place = {"xref": "x domain", "x": 1, "y": value, "xanchor": "right", "yanchor": "bottom"}
-        fig.add_annotation(text=f"{safe(clip(name, 30))}: {shown(curve.metric, value)}", showarrow=False,
-                           font={"size": 12, "color": TEXT}, row=1, col=1, **place)  # fmt: skip
+
+
+def floor(fig: go.Figure, metric: str, name: str, value: float) -> None:
+    """What is reached without learning, as a line."""
+    fig.add_hline(y=value, line={"color": GREY, "dash": "dot", "width": 1.5}, row=1, col=1)
+    place = {"xref": "x domain", "x": 1, "y": value, "xanchor": "right", "yanchor": "bottom"}
+    fig.add_annotation(text=f"{safe(clip(name, 30))}: {shown(metric, value)}", showarrow=False,
+                       font={"size": 12, "color": TEXT}, row=1, col=1, **place)  # fmt: skip
 
 
 def losses(fig: go.Figure, curve: Curve, colour: str) -> None:
