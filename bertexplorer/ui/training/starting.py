@@ -84,6 +84,8 @@ class Starting:
         bench = self.bench
         try:
             wish = self.wish(values)
+            if wish.hub:
+                yield {bench.message: message(f"{wish.hub} is fetched from the hub…", error=False)}
             looked = self.desk.look(wish)
             yield {bench.looked: pieces.looked(looked), bench.message: "", **self.columns(wish, looked)}
             if looked.found.stops or (looked.found.problems and not wish.skip):
