@@ -41,6 +41,10 @@ def test_rows_are_looked_at_and_shown_as_they_are(desk: Desk, tmp_path: Path) ->
     shown = pieces.looked(looked)
     assert "line 62" in shown and "another label" in shown and "<img" not in shown and "neg 2" in shown
     timed = desk.timed(looked)
+    wish = Wish(
+        "classification", "tiny", file(tmp_path, "one;two;three", f"{EVIL};pos", "a great film 1;neg"), name="n"
+    )
+    assert desk.start(wish, "").seconds == timed.seconds, "the line knows how long it will take"
     assert timed.steps == 6 and timed.seconds > 0 and timed.memory_mb > 50 and "were timed" in pieces.looked(timed)
 
 

@@ -32,6 +32,7 @@ from bertexplorer.training.finetuning.spec import Spec, task_of
 
 BUILT_IN = ASSETS / "data"
 MOST_SEEDS = 10
+REMEMBERED = 100  # estimates
 IMPATIENT_S = 10.0  # in which the same wish again is the same run
 TRIAL_S = 180.0  # after which a trial is given up
 
@@ -83,6 +84,7 @@ class Desk:
         self.jobs = Jobs(settings.data_dir / "runs")
         self.trainer = Trainer(self.jobs)
         self.starting = threading.Lock()
+        self.timings: dict[str, float] = {}  # seconds that runs were estimated to take
         self.data: tuple[str, Any] = ("", None)  # the data set of the hub that was fetched last
         self.pressed: dict[str, tuple[float, Wish | None, str]] = {}  # what each owner started last, and when
 
@@ -157,6 +159,7 @@ class Desk:
             words = done.stderr.strip().splitlines()[-1:] or ["it ended without a word"]
             raise ExplorerError(f"The first steps failed: {words[0].removeprefix('bertexplorer: ')}")
         told = json.loads(done.stdout.strip().splitlines()[-1])
+        self.timings = {**dict(list(self.timings.items())[-REMEMBERED:]), likeness(looked.spec): told["seconds"]}
         return Looked(looked.spec, looked.table, looked.found, told["seconds"], told["memory_mb"], int(told["steps"]))
 
     def start(self, wish: Wish, owner: str, key: str = "", seconds: float = 0.0) -> Run:
@@ -187,6 +190,7 @@ class Desk:
             (folder / "made" / "spec.json").unlink()
             (folder / "made").rmdir()
 
+        seconds = seconds or self.timings.get(likeness(looked.spec), 0.0)
         title = wish.name or f"{looked.spec.module.TITLE}, {wish.checkpoint}"
         key = key or secrets.token_hex(16)
         made = []
@@ -220,3 +224,8 @@ class Desk:
         if detail.best is None:
             raise ExplorerError("This run has kept no checkpoint yet. Wait until it was tried once.")
         return opened(detail.best).predict([dict(given)])[0]
+
+
+def likeness(spec: Spec) -> str:
+    """What makes two runs take the same time: all but their names."""
+    return json.dumps(asdict(replace(spec, name="")), sort_keys=True, default=str)
