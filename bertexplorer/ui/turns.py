@@ -9,6 +9,7 @@ from typing import Any
 from bertexplorer.ui.state import State
 
 SETTLING_S = 5.0  # in which the boxes of a page take on what an answer puts there
+REMEMBERED = 4  # answers that filled boxes
 TABS = 2000  # remembered; beyond that the one that asked longest ago is forgotten
 
 
@@ -21,6 +22,7 @@ class Asked:
     press: int = 0
     before: State | None = None  # what the boxes held when an answer filled them, until the page has done so
     filled: float = 0.0
+    put: tuple[tuple[Any, ...], ...] = ()  # what the last answers put into the boxes; the page may tell of it late
     sent: float = 0.0  # the latest that the page has sent an event of this tab, ms of its own clock
 
 
@@ -63,14 +65,19 @@ class Turns:
         with self.lock:
             asked = self.last.get(tab, Asked())
             if asked.state and boxes(before) != boxes(asked.state):
-                self.keep(tab, replace(asked, before=before, filled=time.monotonic()))
+                put = (*asked.put[1 - REMEMBERED :], boxes(asked.state))
+                self.keep(tab, replace(asked, before=before, filled=time.monotonic(), put=put))
 
     def settling(self, tab: str, state: State) -> bool:
         """Whether *state* is no wish of a person, but boxes being filled one after the other: each holds what it held
         before, or what the last answer put there."""
         with self.lock:
             asked = self.last.get(tab, Asked())
-            if asked.before is None or asked.state is None or time.monotonic() - asked.filled > SETTLING_S:
+            if asked.state is None or time.monotonic() - asked.filled > SETTLING_S:
+                return False
+            if boxes(state) in asked.put and boxes(state) != boxes(asked.state):
+                return True  # told late: something else was asked by then
+            if asked.before is None:
                 return False
             was, is_now, will_be = boxes(asked.before), boxes(state), boxes(asked.state)
             if is_now == will_be or len({len(was), len(is_now), len(will_be)}) > 1:

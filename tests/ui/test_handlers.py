@@ -1,5 +1,6 @@
 """Handlers: whoever types before the page has opened keeps what was typed; a late answer is not shown."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import gradio as gr
@@ -115,6 +116,17 @@ def test_what_arrives_late_does_not_undo_what_was_done_later(handlers: Handlers)
     pressed = SimpleNamespace(_data={"view": "pseudo-likelihood"})
     *_, out = handlers.switch(tab, pressed, *values(handlers, "Typed last.", {"sent": 300.0}))
     assert (out[screen.memory]["text"], out[screen.memory]["view"]) == ("Typed last.", "pseudo-likelihood")
+
+
+def test_what_an_example_put_there_is_told_after_the_next_was_pressed(handlers: Handlers) -> None:
+    """The page tells of the first example's text when the second is already asked for: the second stands."""
+    tab = asking("examples")
+    shown = handlers.pick(tab, SimpleNamespace(_data={"example": 1}), *values(handlers, handlers.opening.text))
+    first = shown[handlers.screen.text]
+    assert first != handlers.opening.text
+    handlers.turns.take("examples", replace(handlers.turns.asked("examples"), text="A second example [MASK]."))
+    assert handlers.edit(tab, *values(handlers, first)) == {handlers.screen.message: gr.skip()}
+    assert handlers.turns.asked("examples").text == "A second example [MASK]."
 
 
 def test_switching_to_no_view_says_so(handlers: Handlers) -> None:
