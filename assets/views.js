@@ -25,8 +25,12 @@ const go = (button) => {
   mark(view);
   trigger("click", { view });
 };
+let down = null;
+element.addEventListener("pointerdown", (event) => { down = event.target.closest("button[role=tab]"); });
 element.addEventListener("click", (event) => {
-  const button = event.target.closest("button[role=tab]");
+  // an answer that comes while the finger is down replaces the buttons: the press counts
+  const button = event.target.closest("button[role=tab]") || (down && !down.isConnected ? down : null);
+  down = null;
   if (button) go(button);
 });
 element.addEventListener("keydown", (event) => {
