@@ -1,2 +1,5 @@
-// When it was sent, by the clock of the page: answers may be asked for in one order and reach the server in another.
-(memory, ...rest) => [{ ...memory, sent: performance.now() }, ...rest.slice(0, COUNT - 1)]
+// Which event of this page it is, from 1: requests need not reach the server in the order they were sent.
+(memory, ...rest) => {
+  window.events = (window.events || 0) + 1;
+  return [{ ...memory, event: window.events }, ...rest.slice(0, COUNT - 1)];
+}

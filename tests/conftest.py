@@ -10,6 +10,7 @@ os.environ |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 import pytest
 import torch
+from xdist.scheduler import LoadScopeScheduling
 
 from tests import tiny as recipes
 
@@ -18,6 +19,17 @@ BUNDLED = ROOT / "assets" / "checkpoints" / "mini"
 SHARED = ROOT.parent / "shared" / "checkpoints"
 
 torch.set_num_threads(1)  # two threads wait for each other when pytest-xdist fills the cores
+
+
+class BrowserApart(LoadScopeScheduling):
+    """The tests with a browser one after the other in one process, first, while the others run all else."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "tests/browser" if nodeid.startswith("tests/browser/") else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> BrowserApart:
+    return BrowserApart(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

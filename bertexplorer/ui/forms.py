@@ -25,14 +25,15 @@ def form(options: type, name: str, visible: bool) -> Form:
     with gr.Row(visible=visible or "hidden", elem_classes="options", elem_id=f"options-{name}") as row:
         found = settings(options)
         at_hand, rest = (found, []) if len(found) <= AT_HAND + 1 else (found[:AT_HAND], found[AT_HAND:])
-        components = {setting.name: component(setting) for setting in at_hand}
+        components = {setting.name: component(setting, name) for setting in at_hand}
         if rest:
             with gr.Accordion("More options", open=False, elem_classes="more"), gr.Row(elem_classes="options"):
-                components |= {setting.name: component(setting) for setting in rest}
+                components |= {setting.name: component(setting, name) for setting in rest}
     return Form(row, components)
 
 
-def component(setting: Setting) -> Component:
+def component(setting: Setting, of: str) -> Component:
+    """The component for *setting*, one of those *of* a view."""
     knob = setting.knob
     common = {"label": knob.label, "info": knob.info or None, "min_width": 220}
     if len(setting.choices) > IN_A_ROW:
@@ -45,4 +46,4 @@ def component(setting: Setting) -> Component:
         return gr.Slider(knob.low, knob.high, value=setting.default, step=1, **common)
     if setting.kind in (int, float):
         return gr.Number(setting.default, minimum=knob.low, maximum=knob.high, **common)
-    return gr.Textbox(setting.default, max_lines=1, **common)
+    return gr.Textbox(setting.default, max_lines=1, elem_id=f"typed-{of}.{setting.name}", **common)

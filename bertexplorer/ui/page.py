@@ -27,6 +27,7 @@ LIMIT = 16  # handlers of one kind at a time
 class Buttons:
     """What is pressed and holds no state."""
 
+    typed: gr.HTML  # hears what is typed
     insert: gr.Button
     unhide: gr.Button
     second: gr.Button
@@ -50,7 +51,8 @@ def build(library: Library, settings: Settings, desk: Desk | None = None) -> gr.
         with gr.Column(elem_id="forms"):
             forms = {view: form(tab.analysis.Options, view, view == opening.view) for view, tab in VIEWS.items()}
         screen = Screen(opening, **bench, **stage, **chooser, nav=nav, forms=forms)
-        buttons = Buttons(**pressed, exports=exports, payload=gr.Textbox(visible=False))
+        typed = gr.HTML("", js_on_load=script("typed.js"), elem_id="typed", apply_default_css=False)
+        buttons = Buttons(**pressed, typed=typed, exports=exports, payload=gr.Textbox(visible=False))
         wire(Handlers(Explore(library), screen), screen, buttons, blocks)
     if desk:
         with blocks.route("Train", "train"):
@@ -150,34 +152,31 @@ def wire(page: Handlers, screen: Screen, buttons: Buttons, blocks: gr.Blocks) ->
         "api_visibility": "private",
     }
     # one line for all that is answered: gradio draws lots between lines, and what a person did last must come last
-    asked = {**common, "concurrency_id": "asked"}
+    asked: dict[str, Any] = {**common, "concurrency_id": "asked"}
     stamp = {"js": script("stamp.js").replace("COUNT", str(len(screen.inputs)))}
     latest = {**asked, "trigger_mode": "always_last"}
     # with always_last gradio would send the data of the first press again
     each = {**asked, "trigger_mode": "multiple"}
-    # gradio's `input` event hears key presses alone: no backspace, no paste, no phone keyboard
-    boxes = [c for _, _, c in screen.settings() if isinstance(c, gr.Textbox)]
-    typed = [box.change for box in (screen.text, screen.pair, *boxes)]
-    gr.on(typed, page.edit, screen.inputs, screen.shown, **latest, **stamp)
     chosen = [c.input for _, _, c in screen.settings() if not isinstance(c, gr.Textbox)]
-    gr.on([*chosen, screen.precision.input], page.choose, screen.inputs, screen.shown, **latest, **stamp)
+    gr.on([*chosen, screen.precision.input], page.choose, screen.inputs, screen.outputs, **latest, **stamp)
     for pressed, handler in (
+        (buttons.typed, page.edit),
         (screen.strip, page.press),
         (screen.examples, page.pick),
         (screen.nav, page.switch),
         (screen.points, page.jump),
     ):
-        pressed.click(handler, screen.inputs, screen.all, **each, **stamp)
-    buttons.unhide.click(page.unhide, screen.inputs, screen.shown, **latest, **stamp)
-    screen.upload.upload(page.upload, [screen.upload, *screen.inputs], screen.all, **latest)
-    screen.moment.input(page.move, [screen.moment, *screen.inputs], screen.all, **latest)
+        pressed.click(handler, screen.inputs, screen.outputs, **each, **stamp)
+    buttons.unhide.click(page.unhide, screen.inputs, screen.outputs, **latest, **stamp)
+    screen.upload.upload(page.upload, [*screen.inputs, screen.upload], screen.outputs, **latest)
+    screen.moment.input(page.move, [*screen.inputs, screen.moment], screen.outputs, **latest)
     compared = [screen.against.input, screen.other.submit, screen.other.blur]
-    gr.on(compared, page.compare, screen.inputs, [*screen.shown, screen.other], **latest, **stamp)
+    gr.on(compared, page.compare, screen.inputs, screen.outputs, **latest, **stamp)
     box = screen.checkpoint
     fetched = box.input(page.fetch, [box, *screen.inputs], [screen.message, screen.ready], **common)
-    fetched.then(page.use, [screen.ready, *screen.inputs], screen.all, **asked)
+    fetched.then(page.use, [screen.ready, *screen.inputs], screen.outputs, **asked)
     blocks.load(None, js=script("page.js"), api_visibility="private")
-    blocks.load(page.open, None, screen.all, **common)
+    blocks.load(page.open, None, screen.outputs, **common)
     for button, row in ((buttons.second, screen.pair), (buttons.versus, screen.comparing)):
         button.click(lambda: gr.update(visible=True), None, row, api_visibility="private")
     buttons.insert.click(None, js=script("insert.js"), api_visibility="private")

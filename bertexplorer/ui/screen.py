@@ -7,12 +7,12 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from bertexplorer.store.library import PRECISIONS
 from bertexplorer.ui import pieces
 from bertexplorer.ui.example import Example
-from bertexplorer.ui.explore import DEFAULTS, VIEWS, Answer, Explore
+from bertexplorer.ui.explore import DEFAULTS, VIEWS, Answer
 from bertexplorer.ui.forms import Form
-from bertexplorer.ui.state import COMPARED, State, spans_of, write_spans
+from bertexplorer.ui.seen import Seen
+from bertexplorer.ui.state import State, spans_of, write_spans
 
 Updates = dict[Any, Any]
 COUNTED = {"layer": "num_layers", "head": "num_heads"}  # settings that end where the checkpoint does
@@ -20,9 +20,7 @@ COUNTED = {"layer": "num_layers", "head": "num_heads"}  # settings that end wher
 
 @dataclass(eq=False)
 class Screen:
-    """What a person sees and sets. *memory* keeps the state that was answered last: in it the view, the hidden and the
-    picked spans with the texts that they count in, and the checkpoint in use (the box may hold one that could not be
-    loaded)."""
+    """What a person sees and sets. *memory* keeps the state that was answered last, see Seen."""
 
     opening: State
     text: gr.Textbox
@@ -66,43 +64,21 @@ class Screen:
         return [*boxes, *(c for _, _, c in self.settings())]
 
     @property
-    def shown(self) -> list[Any]:
-        """What every answer may change."""
+    def outputs(self) -> list[Any]:
+        """What an answer may change."""
         return [
             *(self.memory, self.strip, self.message, self.plot, self.frame, self.caption, self.receipt, self.nav),
             *(self.question, self.examples, self.drawer, self.facts, self.upload, self.moment),
             *(self.ours, self.aside, self.heading, self.other_plot, self.other_caption, self.difference),
             *(form.row for form in self.forms.values()),
-            *(component for _, name, component in self.settings() if name in COUNTED),
+            *(self.text, self.pair, self.checkpoint, self.precision, self.ready),
+            *(self.against, self.other, self.comparing, *(c for _, _, c in self.settings())),
         ]
-
-    @property
-    def all(self) -> list[Any]:
-        """What a link, an example or another checkpoint may change besides: what a person sets."""
-        boxes = [self.text, self.pair, self.checkpoint, self.precision, self.ready]
-        return [*self.shown, *boxes, self.against, self.other, self.comparing, *(c for _, _, c in self.settings())]
-
-    def state(self, explore: Explore, asked: State | None, values: tuple[Any, ...], **changed: Any) -> State:
-        """What the components say, after an edit of the text if there was one. What they do not say is as this tab of
-        a browser *asked* last, or else as its memory has it. *changed*: what else has changed since."""
-        memory, text, pair, precision, against, other, *given = values
-        before = replace(
-            asked or recalled(memory, self.opening),
-            precision=precision if precision in PRECISIONS else self.opening.precision,
-            against=against if against in COMPARED else "",
-            other=str(other or ""),
-        )
-        before = replace(before, **changed)
-        options = {
-            name: value for (of, name, _), value in zip(self.settings(), given, strict=True) if of == before.view
-        }
-        return replace(explore.typed(before, text, pair), options=options)
 
     def show(self, answer: Answer) -> Updates:
         """An answer as updates; what has no answer keeps its old, dimmed content."""
         state, checkpoint, tab = answer.state, answer.checkpoint, VIEWS[answer.state.view]
         out: Updates = {
-            self.memory: remembered(state),
             self.message: pieces.message(answer.error),
             **self.view(state.view),
         }
@@ -152,18 +128,31 @@ class Screen:
             self.difference: gr.update(visible=beside.difference is not None, value=beside.difference),
         }
 
-    def boxes(self, state: State) -> Updates:
-        """The boxes and settings that a person fills, where something else fills them."""
-        own = self.forms[state.view].components
-        settings = {own[name]: value for name, value in state.options.items() if name in own}
-        return {
-            self.text: state.text,
-            self.pair: gr.update(value=state.pair, visible=bool(state.pair)),
-            self.against: state.against,
-            self.other: gr.update(value=state.other, visible=state.against.startswith("another")),
-            self.comparing: gr.update(visible=bool(state.against)) if state.against else gr.skip(),
-            **settings,
+    def fill(self, state: State, seen: Seen | None) -> Updates:
+        """The boxes and settings of the view that *seen* has otherwise than *state*; all of them if it is None."""
+        another, own = state.against.startswith("another"), self.forms[state.view].components
+        boxes: dict[str, Updates] = {
+            "text": {self.text: gr.update(value=state.text)},
+            "pair": {self.pair: gr.update(value=state.pair, visible=bool(state.pair))},
+            "against": {
+                self.against: gr.update(value=state.against),
+                self.comparing: gr.update(visible=True) if state.against else gr.skip(),
+            },
+            "other": {self.other: gr.update(value=state.other, visible=another)},
         }
+        out: Updates = {}
+        for name, update in boxes.items():
+            if seen is None or seen.boxes[name] != getattr(state, name):
+                out |= update
+        for name, value in state.options.items():
+            if name in own and (seen is None or seen.options[state.view][name] != value):
+                out[own[name]] = gr.update(value=value)
+        return out
+
+    def joined(self, out: Updates, more: Updates) -> Updates:
+        """Both, and where both change one component, both its changes."""
+        both = {c: {**out[c], **change} for c, change in more.items() if isinstance(out.get(c), dict)}
+        return {**out, **more, **both}
 
 
 def at_moment(answer: Answer) -> Any:
@@ -178,20 +167,6 @@ def at_moment(answer: Answer) -> Any:
 
 def remembered(state: State) -> dict[str, Any]:
     return {**asdict(state), "hidden": write_spans(state.hidden), "picked": write_spans(state.picked)}
-
-
-def recalled(memory: Any, opening: State) -> State:
-    """The state in a page's memory, which comes from the browser: whatever is odd in it is as in *opening*."""
-    memory = memory if isinstance(memory, dict) else {}
-    return replace(
-        opening,
-        text=str(memory.get("text", opening.text)),
-        pair=str(memory.get("pair", "")),
-        checkpoint=str(memory.get("checkpoint", opening.checkpoint)),
-        view=memory["view"] if memory.get("view") in VIEWS else opening.view,
-        hidden=spans_of(str(memory.get("hidden", ""))),
-        picked=spans_of(str(memory.get("picked", ""))),
-    )
 
 
 def shown_in(example: Example, state: State) -> State:

@@ -28,14 +28,6 @@ FLAGS = [
 ]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Those with a browser come last and in one process: they and the app take both cores."""
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.xdist_group("browser"))
-    items.sort(key=lambda item: item.path.is_relative_to(Path(__file__).parent))
-
-
 def chromium() -> str:
     """The system's Chromium, installed with apt where there is none."""
     found = next((path for name in NAMES if (path := shutil.which(name))), None)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import gradio as gr
 import pytest
@@ -12,7 +13,7 @@ from bertexplorer.ui.forms import form
 from bertexplorer.ui.state import State
 from bertexplorer.ui.tabs import TABS
 from bertexplorer.ui.turns import TABS as REMEMBERED
-from bertexplorer.ui.turns import Turns
+from bertexplorer.ui.turns import WAIT_S, Turns
 from tests.conftest import ROOT
 
 
@@ -46,18 +47,28 @@ def test_views_are_named_like_their_modules() -> None:
 
 def test_only_the_newest_turn_of_a_tab_holds() -> None:
     turns = Turns()
-    first, other = turns.take("a", State("one")), turns.take("b", None)
+    first, other = turns.take("a", lambda _: State("one")), turns.take("b", lambda asked: asked)
     assert turns.holds("a", first)
-    second = turns.take("a", State("two"))
-    assert turns.asked("a") == State("two") and turns.asked("b") is None
+    second = turns.take("a", lambda asked: State(asked.text + " two"))
+    assert turns.asked("a") == State("one two") and turns.asked("b") is None
     assert not turns.holds("a", first) and turns.holds("a", second) and turns.holds("b", other)
+
+
+def test_a_change_that_fails_changes_nothing_and_holds_no_one_up() -> None:
+    turns = Turns()
+    turns.take("a", lambda _: State("one"), 1)
+    with pytest.raises(ZeroDivisionError):
+        turns.take("a", lambda _: 1 / 0, 2)
+    started = time.monotonic()
+    assert turns.take("a", lambda asked: asked, 3) == 2 and turns.asked("a") == State("one")
+    assert time.monotonic() - started < WAIT_S / 2
 
 
 def test_turns_forget_the_oldest_tabs() -> None:
     turns = Turns()
     for number in range(REMEMBERED + 10):
-        turns.take(str(number), None)
-    assert len(turns.last) == REMEMBERED and "0" not in turns.last
+        turns.take(str(number), lambda asked: asked)
+    assert len(turns.tabs) == REMEMBERED and "0" not in turns.tabs
 
 
 def test_the_page_is_built_before_torch_is_imported() -> None:
