@@ -214,7 +214,8 @@ ui/page.py                    workbench, views, one figure, picker, and which ev
 ui/handlers.py                what happens at each event of the page
 ui/screen.py                  the components, read into a State, and an Answer written back to them
 ui/explore.py                 what happens when a person types, presses, picks: look up, analyse, draw
-ui/turns.py                   of the answers to one browser tab only the newest is shown
+ui/seen.py                    what the page held at an event, and what a person therefore asks for
+ui/turns.py                   a tab's events in their order, and of the answers only the newest shown
 ui/state.py                   all that a person has set, to and from the address bar's link
 ui/strip.py                   the text as token chips, each a button that hides its token
 ui/forms.py                   an Options dataclass -> the components of a form
