@@ -34,6 +34,7 @@ engine/lens.py                the hidden state of every layer through the MLM he
 engine/inputs.py              the vectors that add up to the input of the first layer
 engine/ablation.py            passes with heads switched off or replaced, many settings at once
 engine/vectors.py             vectors of sentences, words and tokens of many texts, only what is wanted kept
+engine/masking.py             which tokens are to be guessed in pretraining, and what stands in their place
 engine/gradients.py           gradients of a prediction with respect to the word vectors, in fp32
 
 analysis/fill_mask.py         what the checkpoint would put in each blank, and how sure it is
@@ -65,6 +66,8 @@ analysis/search.py            semantic search over lines
 analysis/attribution.py       six ways to say how much each token counts
 analysis/saliency.py          which tokens a prediction rests on
 analysis/referee.py           each method's order put to the test against random orders
+analysis/masking.py           what pretraining would hide of the text, roll by roll
+analysis/sentence_pairs.py    true and random next sentences drawn, and told apart or not
 analysis/layers.py            when the answer forms: every layer through the MLM head
 analysis/words.py             words that a person names, scored in a blank
 analysis/receipt.py           a result as CSV, JSON and the Python that repeats it, and what exactly made it
@@ -160,11 +163,13 @@ training/pretraining/sentences.py   plain text -> documents -> paragraphs -> sen
 training/pretraining/corpus.py      text files -> token ids on the disk, mapped into memory
 training/pretraining/vocabulary.py  a WordPiece vocabulary trained on the text
 training/pretraining/examples.py    examples drawn on the fly, the same for the same seed and step
-training/pretraining/masking.py     which tokens are to be guessed, and what stands in their place
 training/pretraining/batches.py     examples -> padded tensors
 training/pretraining/objectives.py  masked words, the next sentence, the next word, the replaced token
 training/pretraining/heldout.py     documents never trained on, and the same masks over them always
 training/pretraining/measure.py     the held-out measure for any checkpoint
+training/pretraining/probe.py       how much a linear classifier reads off a frozen encoder
+training/pretraining/experiments.py the papers' ablations in minutes, with what was published
+training/pretraining/manuals.py     English that is on every machine: the manuals of the installed packages
 
 figures/style.py              how figures look: one hue, numbers as people say them
 figures/difference.py         two results of one analysis, those numbers first that differ most
@@ -193,6 +198,9 @@ figures/embedding_map.py      points in a plane or in space, and the neighbours 
 figures/search.py             the lines found, beside what two random sentences score
 figures/saliency.py           a bar for each token for or against the answer; several methods as columns
 figures/referee.py            deletion and insertion curves, random orders as a band
+figures/masking.py            tokens by rolls, each cell what became of it
+figures/sentence_pairs.py     drawn pairs with the head's answer
+figures/pretraining.py        pretraining runs over each other
 figures/learning.py           how a run learns, by epoch, from before the first step
 figures/confusion.py          what was taken for what
 figures/layers.py             a row for each layer, and the rank of words through them
@@ -200,6 +208,7 @@ store/catalogue.py            the checkpoints that the picker offers, and what i
 store/hub.py                  a checkpoint fetched by name, or a quick and plain answer why not
 store/library.py              a checkpoint by name: found, loaded once, shared, dropped when memory is short
 store/locks.py                which process is at a file; the system lets go when it dies
+store/series.py               the training that ships with the app, step by step
 store/runs.py                 runs as their folders show them: state, events as they grow, checkpoints
 store/table.py                the rows of the jobs in SQLite, for one server at a time
 store/trash.py                deleted runs, moved aside and kept for a week
@@ -243,7 +252,14 @@ ui/tabs/embedding_map.py      view: what lies near what?
 ui/tabs/search.py             view: which lines mean something like this?
 ui/tabs/saliency.py           view: which words mattered?
 ui/tabs/referee.py            view: which explanation holds?
+ui/tabs/masking.py            view: how does it learn without answers?
+ui/tabs/sentence_pairs.py     view: what is “next sentence” made from?
 ui/tabs/layers.py             view: when does BERT make up its mind?
+ui/laboratory/desk.py         an experiment started and watched, without gradio
+ui/laboratory/pieces.py       the HTML of the laboratory
+ui/laboratory/page.py         the laboratory: experiments, their runs, the papers' figures
+ui/laboratory/wiring.py       every event of the laboratory and what happens then
+
 ui/training/page.py           the training page: what to learn and from what, the runs, one watched and tried
 ui/training/wiring.py         every event of it and its handler
 ui/training/starting.py       what happens before a run: rows looked at, Start

@@ -14,6 +14,7 @@ from bertexplorer.analysis import (
     input_vectors,
     layers,
     left_context,
+    masking,
     nearest_pieces,
     next_sentence,
     pseudo_likelihood,
@@ -21,6 +22,7 @@ from bertexplorer.analysis import (
     saliency,
     search,
     sentence_matrix,
+    sentence_pairs,
     switchboard,
     template,
     tokenization,
@@ -52,4 +54,6 @@ ANALYSES: tuple[ModuleType, ...] = (
     layers,
     saliency,
     referee,
+    masking,
+    sentence_pairs,
 )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import build, settings
 from bertexplorer.settings import QUIET, Settings
+from bertexplorer.store import runs
 from bertexplorer.store.catalogue import CATALOGUE
 from bertexplorer.store.library import PRECISIONS, Library
 
@@ -73,7 +74,9 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def train(library: Library, arguments: Sequence[str]) -> int:
-    """A fine-tuning run, its checkpoint fetched first."""
+    """A fine-tuning run, its checkpoint fetched first; a folder of pretraining goes on with that."""
+    if len(arguments) == 1 and "stretches" in (runs.spec(Path(arguments[0])) or {}):
+        return int(import_module("bertexplorer.training.pretraining.command").main(arguments))
     from bertexplorer.training.finetuning import command
 
     def find(name: str) -> Path:

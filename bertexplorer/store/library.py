@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
-from bertexplorer.store import hub, runs
+from bertexplorer.store import hub, runs, series
 from bertexplorer.store.catalogue import BUNDLED, CATALOGUE
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Library:
 
     def series(self, name: str) -> list[runs.Saved]:
         """The checkpoints along the training that *name* is of, in its order; none where it is of no training."""
-        return runs.series(self.settings.data_dir / "runs", name)
+        return series.series(name) or runs.series(self.settings.data_dir / "runs", name)
 
     def find(self, name: str) -> Path | None:
         """The folder of *name*: bundled, in the models folder, or downloaded before; None if it must be fetched.
@@ -101,6 +101,8 @@ class Library:
             raise ExplorerError(f"The checkpoint name {told}. Type a hub name, at most {MAX_NAME} characters long.")
         if name.startswith("run:"):
             return runs.find(self.settings.data_dir / "runs", name)
+        if bundled := series.find(name):
+            return bundled
         if any(entry.name == name for entry in CATALOGUE) and (BUNDLED / name / "config.json").is_file():
             return BUNDLED / name
         try:
@@ -137,6 +139,7 @@ class Library:
     def offline(self) -> list[str]:
         """Names that load without a network."""
         bundled = [entry.name for entry in CATALOGUE if (BUNDLED / entry.name / "config.json").is_file()]
+        bundled += [one.name for one in series.saved()[-1:]]
         root = self.settings.models_dir
         local = (
             sorted(str(path.parent.relative_to(root)) for path in root.glob("*/**/config.json"))

@@ -221,9 +221,16 @@ def titled(run: Run) -> str:
     return (run.name or str((run.spec or {}).get("name", "")) or f"run {run.id[:8]}")[:40]
 
 
+def pretrained(folder: Path) -> list[Path]:
+    """The checkpoint of a pretraining run's last commit, if there is one."""
+    found = [commit / "model" for commit in committed(folder / "commits")[-1:]]
+    return [model for model in found if (model / "config.json").is_file()]
+
+
 def trained(root: Path) -> list[tuple[str, str]]:
     """(name of a run, name of its best checkpoint) of all that kept one, the newest first."""
-    found = [p for p in root.glob("[0-9a-f]*") if re.fullmatch(r"[0-9a-f]{32}", p.name) and committed(p / "best")]
+    named = [p for p in root.glob("[0-9a-f]*") if re.fullmatch(r"[0-9a-f]{32}", p.name)]
+    found = [p for p in named if committed(p / "best") or pretrained(p)]
     found.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
     return [(titled(Run(p.name, folder=p, spec=spec(p))), f"run:{p.name}") for p in found[:LISTED]]
 
@@ -236,6 +243,7 @@ def checkpoints(run: Run) -> list[Saved]:
     along = {int(p.name[5:]): p for p in committed(run.folder / "snapshots") if re.fullmatch(r"step-\d{1,12}", p.name)}
     later = [Saved(f"run:{run.id}@{n}", f"{name}, step {n:,}", along[n]) for n in sorted(along)]
     best = [Saved(f"run:{run.id}", f"{name}, best", best) for best in committed(run.folder / "best")[-1:]]
+    best = best or [Saved(f"run:{run.id}", f"{name}, last", last) for last in pretrained(run.folder)]
     return before + later + best
 
 

@@ -11,10 +11,10 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from bertexplorer.engine.masking import Vocabulary
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.encoder import Encoder, Layer
 from bertexplorer.model.forward import NO_CHANGE, Intervention
-from bertexplorer.training.pretraining.masking import Vocabulary
 from bertexplorer.training.texts import AT_ONCE
 
 CAUSAL = Intervention(causal=True)

@@ -13,6 +13,9 @@ from bertexplorer.ui import pieces
 from bertexplorer.ui.explore import VIEWS, Explore
 from bertexplorer.ui.forms import form
 from bertexplorer.ui.handlers import Handlers
+from bertexplorer.ui.laboratory import page as laboratory
+from bertexplorer.ui.laboratory import wiring as laboratory_wiring
+from bertexplorer.ui.laboratory.desk import Desk as Laboratory
 from bertexplorer.ui.screen import Screen
 from bertexplorer.ui.state import COMPARED, State
 from bertexplorer.ui.training import page as training
@@ -57,6 +60,8 @@ def build(library: Library, settings: Settings, desk: Desk | None = None) -> gr.
     if desk:
         with blocks.route("Train", "train"):
             wiring.wire(desk, training.build(library), blocks)
+        with blocks.route("Pretrain", "pretrain"):
+            laboratory_wiring.wire(Laboratory(desk), laboratory.build(), blocks)
     return blocks
 
 

@@ -16,13 +16,13 @@ import numpy as np
 import torch
 import transformers
 
+from bertexplorer.engine.masking import Masking
 from bertexplorer.model import precision
 from bertexplorer.model.load import load
 from bertexplorer.training.folder import cores, keep_memory
 from bertexplorer.training.optimiser import Learning, adamw
 from bertexplorer.training.pretraining.batches import Collator
 from bertexplorer.training.pretraining.examples import Example
-from bertexplorer.training.pretraining.masking import Masking
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
 from bertexplorer.training.workers import Workers
 

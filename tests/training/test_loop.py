@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from bertexplorer.engine.masking import Masking
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.loop import Budget, State, Stepped, Window, train
@@ -15,7 +16,6 @@ from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.batches import Batch, Collator
 from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.examples import Example, Pool, buckets
-from bertexplorer.training.pretraining.masking import Masking
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
 from bertexplorer.training.pretraining.run import Run
 from bertexplorer.training.weights import set_dropout

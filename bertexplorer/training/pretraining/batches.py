@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from bertexplorer.engine.masking import Masking, Vocabulary, alter, choose
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.padding import cuts
 from bertexplorer.training.pretraining.examples import Example
-from bertexplorer.training.pretraining.masking import Masking, Vocabulary, alter, choose
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from bertexplorer.engine.masking import MASKED, RANDOM, SAME, Masking
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.heads import MaskedLM, NextSentence, Pooler
 from bertexplorer.model.text import Tokenizer
@@ -19,7 +20,6 @@ from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.batches import Batch, Collator
 from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.examples import FOLLOWS, Example, Pool
-from bertexplorer.training.pretraining.masking import MASKED, RANDOM, SAME, Masking
 from bertexplorer.training.pretraining.objectives import CAUSAL, CausalLanguage, ReplacedTokens, run
 
 SEED = 2018

@@ -28,10 +28,12 @@ from bertexplorer.training.folder import cores, work
 from bertexplorer.training.loop import Budget, State, Window, train
 from bertexplorer.training.optimiser import adamw
 from bertexplorer.training.pretraining import heldout
+from bertexplorer.training.pretraining import probe as probes
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.batches import Batch, Collator
 from bertexplorer.training.pretraining.corpus import Progress, Shard, prepare
 from bertexplorer.training.pretraining.examples import Bucket, Pool, buckets, examples
+from bertexplorer.training.pretraining.objectives import CausalLanguage
 from bertexplorer.training.pretraining.sentences import text_files
 from bertexplorer.training.pretraining.spec import Spec
 from bertexplorer.training.pretraining.start import Trained, again, begin, capture, export, restore
@@ -59,6 +61,7 @@ class Run:
         self.folder, self.stop = folder, stop
         self.spec, self.stretch = stretches[-1], len(stretches) - 1
         self.state = State()
+        self.probe: probes.Probe | None = None
         self.threads = self.spec.running.threads or cores()
         torch.set_num_threads(self.threads)
         self.device = precisions.best_device()
@@ -82,6 +85,7 @@ class Run:
         most = trained.checkpoints["model"].config.max_positions
         parts = buckets(self.spec.drawing.lengths, most)
         measure = heldout.fix(shards, held, tokenizer, count=self.spec.running.heldout_pairs, longest=most)
+        self.probe = probes.fix(shards, held, tokenizer) if self.spec.running.probe else None
         yield {
             "event": "ready",
             "documents": len(pool.shard),
@@ -229,6 +233,9 @@ class Run:
     def evaluated(self, trained: Trained, measure: heldout.HeldOut) -> Event:
         began = time.monotonic()
         found = heldout.evaluate(trained.objective, measure, self.device, bf16=self.bf16)
+        if self.probe:
+            model, causal = trained.checkpoints["model"], isinstance(trained.objective, CausalLanguage)
+            found |= probes.measure(self.probe, model.encoder, model.tokenizer, self.device, causal=causal)
         return {"event": "evaluated"} | self.so_far() | found | {"seconds": time.monotonic() - began}
 
     def commit(self, trained: Trained, optimiser: torch.optim.Optimizer) -> Event:

@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from bertexplorer.engine.masking import Masking
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import Knob, build, settings
 from bertexplorer.training.optimiser import Learning
 from bertexplorer.training.pretraining.examples import Drawing, Pairs
-from bertexplorer.training.pretraining.masking import Masking
 
 FORMAT = 1
 Task = Literal["mlm+nsp", "mlm+order", "mlm", "causal", "replaced"]
@@ -54,6 +54,7 @@ class Running:
     commit_minutes: Annotated[float, Knob("Commit every", 0.0, 100_000.0, "minutes")] = 15.0
     keep: Annotated[int, Knob("Keep", 1, 1000, "newest commits")] = 2
     export: Annotated[Literal["bf16", "fp32"], Knob("Exported weights")] = "bf16"
+    probe: Annotated[bool, Knob("Probe", info="a linear probe of the frozen encoder at each evaluation")] = False
     snapshots: Annotated[str, Knob("Snapshots", info="steps whose weights are kept for good, comma-separated")] = ""
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bertexplorer.engine.masking import Masking
 from bertexplorer.model.text import clean
 from bertexplorer.training.data.rows import Problem, Row, written
-from bertexplorer.training.pretraining.masking import Masking
 from bertexplorer.training.task import Column
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from bertexplorer.ui.tabs import (
     input_vectors,
     layers,
     left_context,
+    masking,
     nearest_pieces,
     next_sentence,
     pseudo_likelihood,
@@ -23,6 +24,7 @@ from bertexplorer.ui.tabs import (
     saliency,
     search,
     sentence_matrix,
+    sentence_pairs,
     switchboard,
     template,
     tokenization,
@@ -54,6 +56,8 @@ TABS: tuple[ModuleType, ...] = (
     layers,
     saliency,
     referee,
+    masking,
+    sentence_pairs,
 )
 
 

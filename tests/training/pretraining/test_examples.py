@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from bertexplorer.engine.masking import Masking
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.padding import OVERHEAD, cuts
@@ -21,7 +22,6 @@ from bertexplorer.training.pretraining.examples import (
     buckets,
     examples,
 )
-from bertexplorer.training.pretraining.masking import Masking
 
 
 def pool_of(shards: list[Shard], weights: tuple[float, ...] = (1.0, 1.0)) -> Pool:

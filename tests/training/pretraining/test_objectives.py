@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 import transformers
 
+from bertexplorer.engine.masking import Masking
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import fresh
 from bertexplorer.model.load import load
@@ -17,7 +18,6 @@ from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.batches import Batch, Collator
 from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.examples import Example, Pool
-from bertexplorer.training.pretraining.masking import Masking
 from bertexplorer.training.pretraining.objectives import CausalLanguage, MaskedLanguage, ReplacedTokens
 from bertexplorer.training.workers import Workers
 

@@ -3,10 +3,16 @@
 import numpy as np
 import pytest
 
+from bertexplorer.engine.masking import MASKED, RANDOM, SAME, Masking, Vocabulary, alter, choose
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training.pretraining.masking import MASKED, RANDOM, SAME, Masking, Vocabulary, alter, choose
+from tests.tiny import wordpiece
 
 ROWS, TOKENS = 400, 40
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer(wordpiece(), max_tokens=64)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,103 @@
+"""Masking: which tokens pretraining would hide of a text, what would stand in their place, and how often.
+
+The 15 % and 80/10/10 of BERT (Devlin et al., 2019, section 3.1), drawn by the same code as in the pretraining here. At
+least one token of a text is chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from jaxtyping import Int
+
+from bertexplorer.engine import masking
+from bertexplorer.engine.masking import MASKED, RANDOM, SAME
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import Knob
+from bertexplorer.model.text import Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+KEYS, MEASURE = ("roll", "place"), "kind"
+SHOWN, COUNTED = 8, 1000  # rolls
+KINDS = {MASKED: "mask", SAME: "same", RANDOM: "random"}
+NOT_CHOSEN = -1
+
+
+@dataclass(frozen=True)
+class Options(masking.Masking):
+    """The numbers of pretraining, and which dice."""
+
+    roll: Annotated[int, Knob("Roll", 1, 1000, "another number, other dice")] = 1
+
+
+@dataclass(frozen=True)
+class Masked:
+    """Of a text of t tokens. Kinds are MASKED, SAME, RANDOM of engine.masking, or NOT_CHOSEN."""
+
+    tokens: tuple[str, ...]
+    kinds: Int[np.ndarray, "rolls t"]  # of the first SHOWN rolls
+    pieces: tuple[tuple[str, ...], ...]  # [roll][token] as the encoder would read it
+    counts: Int[np.ndarray, "t 3"]  # how often of COUNTED rolls each token was chosen, by kind
+    can_be_chosen: int  # tokens that are no special ones
+    options: Options
+
+    @property
+    def chosen(self) -> float:
+        """Share of the tokens chosen over the COUNTED rolls, 0 to 1."""
+        return float(self.counts.sum()) / (COUNTED * self.can_be_chosen)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Of the chosen ones: what became of them, 0 to 1 each."""
+        total = max(1, int(self.counts.sum()))
+        return {word: float(self.counts[:, kind].sum()) / total for kind, word in KINDS.items()}
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Masked:
+    """Roll the dice of pretraining over *text*, what is hidden in it shown. No layer is run. Raises ExplorerError if
+    nothing is left to read, or the shares are above 1."""
+    if options.masked + options.random > 1 + 1e-9:
+        raise ExplorerError(
+            f"[MASK] is {options.masked:.2f} and Random {options.random:.2f} of the chosen tokens; together they are "
+            "above 1. Lower one."
+        )
+    tokenizer = checkpoint.tokenizer
+    encoding = tokenizer.encode(text)
+    ids = np.array([encoding.original_ids])
+    fixed = np.array([encoding.special])
+    if fixed.all():
+        raise ExplorerError("There is no token that could be masked. Type a word.")
+    vocabulary = masking.Vocabulary.of(tokenizer)
+    counts = np.zeros((len(encoding), len(KINDS)), dtype=np.int64)
+    kinds, pieces = [], []
+    draw = np.random.default_rng(options.roll)
+    for number in range(COUNTED):
+        chosen = masking.choose(ids, fixed, vocabulary, options, draw)
+        changed, became = masking.alter(ids, chosen, vocabulary, options, draw)
+        places = np.flatnonzero(chosen[0])
+        np.add.at(counts, (places, became[0, places]), 1)
+        if number < SHOWN:
+            kinds.append(np.where(chosen[0], became[0], NOT_CHOSEN))
+            pieces.append(tuple(tokenizer.show(int(i)) for i in changed[0]))
+    tokens = tuple(tokenizer.show(int(i)) for i in ids[0])
+    return Masked(tokens, np.array(kinds, dtype=np.int64), tuple(pieces), counts, int((~fixed).sum()), options)
+
+
+def rows(result: Masked) -> list[dict[str, object]]:
+    """One row for each token of the rolls that are shown. Rolls and places are counted from 0."""
+    return [
+        {
+            "roll": roll,
+            "place": place,
+            "token": token,
+            "kind": KINDS.get(int(result.kinds[roll, place]), ""),
+            "reads": result.pieces[roll][place],
+            "chosen_of_1000": int(result.counts[place].sum()),
+        }
+        for roll in range(len(result.kinds))
+        for place, token in enumerate(result.tokens)
+    ]

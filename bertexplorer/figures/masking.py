@@ -1,0 +1,107 @@
+"""Masking drawn: a line for each token, a column for each roll; beside it how often the token was chosen."""
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from bertexplorer.analysis.masking import COUNTED, KINDS, NOT_CHOSEN, Masked
+from bertexplorer.engine.masking import MASKED, RANDOM, SAME
+from bertexplorer.figures.style import ACCENT, MONO, ORANGE, PALE, clip, finish, percent, quote, safe
+
+LINES = 64  # tokens that are drawn
+LINE = 26  # pixels
+GREENISH = "#66c2a5"
+SHADES = {MASKED: ACCENT, SAME: GREENISH, RANDOM: ORANGE}
+WORDS = {MASKED: "[MASK]", SAME: "left as it is", RANDOM: "a random piece"}
+
+
+def draw(result: Masked) -> go.Figure:
+    count = min(LINES, len(result.tokens))
+    fig = make_subplots(rows=1, cols=2, column_widths=[0.74, 0.26], shared_yaxes=True, horizontal_spacing=0.02)
+    rolls = len(result.kinds)
+    states = np.where(result.kinds == NOT_CHOSEN, np.nan, result.kinds.astype(float)).T[:count]
+    told = [[tell(result, roll, place) for roll in range(rolls)] for place in range(count)]
+    drawn = [[cell(result, roll, place) for roll in range(rolls)] for place in range(count)]
+    order = [SHADES[kind] for kind in sorted(SHADES)]
+    fig.add_heatmap(
+        z=states,
+        text=drawn,
+        texttemplate="%{text}",
+        textfont={"family": MONO, "size": 11, "color": "#ffffff"},
+        customdata=told,
+        hovertemplate="%{customdata}<extra></extra>",
+        colorscale=[[edge / 3, shade] for i, shade in enumerate(order) for edge in (i, i + 1)],
+        zmin=-0.5,
+        zmax=2.5,
+        showscale=False,
+        xgap=3,
+        ygap=3,
+        hoverongaps=False,
+        row=1,
+        col=1,
+    )
+    shares = result.counts[:count].sum(axis=1) / COUNTED
+    fig.add_bar(
+        x=shares,
+        y=list(range(count)),
+        orientation="h",
+        marker={"color": PALE},
+        text=[percent(float(share)) if share else "" for share in shares],
+        textposition="outside",
+        textfont={"size": 11},
+        cliponaxis=False,
+        hovertemplate="chosen in %{x:.1%} of the rolls<extra></extra>",
+        row=1,
+        col=2,
+    )
+    ticks = {"tickvals": list(range(count)), "ticktext": [safe(clip(token, 12)) for token in result.tokens[:count]]}
+    fig.update_yaxes(range=[count - 0.5, -0.5], showgrid=False, tickfont={"family": MONO, "size": 13}, **ticks)
+    fig.update_xaxes(visible=False)
+    fig.update_xaxes(range=[0, max(0.05, float(shares.max())) * 1.9], row=1, col=2)
+    place = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "xanchor": "left", "align": "left"}
+    legend = "   ".join(f'<span style="color:{SHADES[k]}">■</span> {WORDS[k]}' for k in (MASKED, RANDOM, SAME))
+    fig.add_annotation(text=f"{rolls} rolls<br>{legend}", xref="paper", x=0, font={"size": 12}, yshift=4, **place)
+    first = fig.layout.xaxis2.domain[0]
+    fig.add_annotation(text=f"of {COUNTED:,}", xref="paper", x=first, font={"size": 12}, yshift=20, **place)
+    return finish(fig, max(320, LINE * count + 60), bargap=0.35, margin={"l": 8, "r": 8, "t": 52, "b": 8})
+
+
+def cell(result: Masked, roll: int, place: int) -> str:
+    """What is written in it: the piece that took the token's place by chance; else its colour says enough."""
+    return safe(clip(result.pieces[roll][place], 7)) if result.kinds[roll, place] == RANDOM else ""
+
+
+def tell(result: Masked, roll: int, place: int) -> str:
+    kind, token = int(result.kinds[roll, place]), safe(result.tokens[place])
+    if kind == NOT_CHOSEN:
+        return f"roll {roll + 1}: {token} is not chosen"
+    if kind == RANDOM:
+        return f"roll {roll + 1}: {token} becomes {safe(result.pieces[roll][place])}"
+    return f"roll {roll + 1}: {token} " + ("becomes [MASK]" if kind == MASKED else "is left, and asked for")
+
+
+def colours(result: Masked) -> dict[int, float]:
+    """Position -> 1 where the first roll chose it, for the strip."""
+    return {int(i): 1.0 for i in np.flatnonzero(result.kinds[0] != NOT_CHOSEN)}
+
+
+def say(result: Masked) -> str:
+    """What the first roll did, and the shares of a thousand."""
+    told = []
+    for place in np.flatnonzero(result.kinds[0] != NOT_CHOSEN)[:4]:
+        kind, token = int(result.kinds[0, place]), quote(result.tokens[place])
+        became = {MASKED: "becomes [MASK]", SAME: "stays", RANDOM: f"becomes {quote(result.pieces[0][place])}"}[kind]
+        told.append(f"{token} {became}")
+    count = int((result.kinds[0] != NOT_CHOSEN).sum())
+    more = f", and {count - len(told)} more" if count > len(told) else ""
+    shares, options = result.shares, result.options
+    wanted = f"{percent(options.masked)}, {percent(options.random)}, {percent(1 - options.masked - options.random)}"
+    said = (
+        f"In the first roll {count} of {result.can_be_chosen} tokens are to be guessed: {', '.join(told)}{more}. Over "
+        f"{COUNTED:,} rolls {percent(result.chosen)} were chosen ({percent(options.chosen)} asked for); of them "
+        f"{percent(shares[KINDS[MASKED]])} became [MASK], {percent(shares[KINDS[RANDOM]])} a random piece, "
+        f"{percent(shares[KINDS[SAME]])} stayed ({wanted} asked for)."
+    )
+    if len(result.tokens) > LINES:
+        said += f" The first {LINES} of {len(result.tokens)} tokens are drawn."
+    return said

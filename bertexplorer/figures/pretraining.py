@@ -1,0 +1,75 @@
+"""Pretraining runs over each other: what their frozen vectors are good for, and how many hidden words they guess."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from bertexplorer.figures.learning import COLOURS
+from bertexplorer.figures.style import TEXT, clip, finish, percent, safe
+
+WORDS = {"probe": "Frozen probe: right answers", "pairs_accuracy": "Held-out text: hidden words guessed"}
+UNITS = {"minutes": "minutes of training", "step": "step"}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One run as its events tell it."""
+
+    name: str
+    events: Sequence[Mapping[str, Any]]
+
+    def points(self, measure: str, unit: str) -> list[tuple[float, float]]:
+        """(minutes or step, value 0 to 1) of every evaluation."""
+        return [
+            (60 * event["hours"] if unit == "minutes" else event["step"], event[measure])
+            for event in self.events
+            if event["event"] == "evaluated" and measure in event
+        ]
+
+
+def draw(curves: Sequence[Curve], measure: str, unit: str) -> go.Figure:
+    """The *measure* of the experiment above, the other one below; a colour for each run, named beside its end."""
+    order = [measure, *(other for other in WORDS if other != measure)]
+    fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.16, row_heights=[0.6, 0.4])
+    for row, key in enumerate(order, 1):
+        for curve, colour in zip(curves, COLOURS, strict=False):
+            found = curve.points(key, unit)
+            fig.add_scatter(
+                x=[x for x, _ in found],
+                y=[y for _, y in found],
+                mode="lines+markers",
+                line={"color": colour, "width": 2},
+                marker={"size": 7},
+                cliponaxis=False,
+                hovertemplate=f"{safe(clip(curve.name, 28))}, {unit} %{{x:.1f}}: %{{y:.1%}}<extra></extra>",
+                row=row,
+                col=1,
+            )
+        axis = "" if row == 1 else str(row)
+        place = {"xref": "paper", "yref": f"y{axis} domain", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
+        fig.add_annotation(text=WORDS[key], showarrow=False, yshift=8, font={"size": 14, "color": TEXT}, **place)
+    named = [
+        f'<span style="color:{colour}">●</span> {safe(clip(curve.name, 20))}'
+        for curve, colour in zip(curves, COLOURS, strict=False)
+    ]
+    lines = ["   ".join(named[i : i + 2]) for i in range(0, len(named), 2)]
+    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
+    fig.add_annotation(text="<br>".join(lines), showarrow=False, align="left", yshift=32, font={"size": 13}, **place)
+    fig.update_xaxes(rangemode="tozero", fixedrange=True)
+    fig.update_xaxes(title={"text": UNITS[unit], "standoff": 4}, row=2, col=1)
+    fig.update_yaxes(fixedrange=True, tickformat=".0%")
+    return finish(fig, 480, margin={"l": 52, "r": 20, "t": 44 + 20 * len(lines), "b": 44})
+
+
+def say(curves: Sequence[Curve], measure: str, unit: str) -> str:
+    """Where each run began and stands."""
+    told = []
+    for curve in curves:
+        found = curve.points(measure, unit)
+        if found:
+            now = f", now {percent(found[-1][1])}" if len(found) > 1 else ""
+            told.append(f"{curve.name}: {percent(found[0][1])} at first{now}")
+    return f"{WORDS[measure]}. {'; '.join(told)}." if told else ""

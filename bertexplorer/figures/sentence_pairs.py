@@ -1,0 +1,48 @@
+"""Sentence pairs drawn: A and B of each, marked as drawn, with the head's answer as a bar."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertexplorer.analysis.sentence_pairs import NEXT, SentencePairs
+from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, PALE, clip, finish, percent, safe
+
+LINE = 64  # pixels a pair
+LETTERS = 46  # of a sentence
+
+
+def draw(result: SentencePairs) -> go.Figure:
+    places = list(range(len(result.pairs)))
+    known = not np.isnan(result.is_next).any()
+    shares = result.is_next if known else np.zeros(len(places))
+    fig = go.Figure(
+        go.Bar(
+            x=shares,
+            y=places,
+            orientation="h",
+            width=0.16,
+            offset=0.26,
+            marker={"color": [ACCENT if pair.kind == NEXT else PALE for pair in result.pairs]},
+            customdata=[f"A: {safe(p.first)}<br>B: {safe(p.second)}<br>{p.kind}" for p in result.pairs],
+            hovertemplate="%{customdata}" + ("<br>P(is next) %{x:.1%}" if known else "") + "<extra></extra>",
+        )
+    )
+    for place, (pair, share) in enumerate(zip(result.pairs, shares.tolist(), strict=True)):
+        colour = GREEN if pair.kind == NEXT else ORANGE
+        mark = "next" if pair.kind == NEXT else pair.kind.split()[0]
+        answer = f"   P(is next) {percent(share)}" if known else ""
+        told = f"{safe(clip(pair.first, LETTERS))}<br><b>{safe(clip(pair.second, LETTERS))}</b>"
+        told += f'<br><span style="color:{colour}">● {mark}</span>{answer}'
+        fig.add_annotation(text=told, x=0, y=place + 0.2, xanchor="left", yanchor="bottom", align="left",
+                           showarrow=False, font={"size": 13})  # fmt: skip
+    fig.update_xaxes(range=[0, 1], visible=False, fixedrange=True)
+    fig.update_yaxes(range=[len(places) - 0.45, -0.7], visible=False, fixedrange=True)
+    return finish(fig, max(320, LINE * len(places) + 24), margin={"l": 4, "r": 8, "t": 4, "b": 8})
+
+
+def say(result: SentencePairs) -> str:
+    count = len(result.pairs)
+    true = sum(pair.kind == NEXT for pair in result.pairs)
+    said = f"{true} of {count} pairs are what really stood next to each other, {count - true} are drawn at random."
+    if np.isnan(result.is_next).any():
+        return said + " This checkpoint has no next-sentence head, so it is not asked."
+    return said + f" The checkpoint tells {result.right} of {count} right."

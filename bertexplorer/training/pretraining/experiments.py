@@ -1,0 +1,218 @@
+"""The papers' ablations, small enough to repeat in minutes: what is run, what is measured, what was published.
+
+Every published figure is of other data and of far larger models: it says what order to look for, no more."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Measure = Literal["probe", "pairs_accuracy"]
+SMALL: Mapping[str, Any] = {  # what all arms share unless they say otherwise
+    "layers": 2,
+    "hidden": 128,
+    "heads": 2,
+    "positions": 128,
+    "pieces": 4000,
+    "lengths": "64:1.0:0.1",
+    "batch_tokens": 2048,
+    "peak": 2e-3,
+    "warmup": 0.1,
+    "heldout_documents": 120,
+    "heldout_pairs": 100,
+    "probe": True,
+    "commit_minutes": 1.0,
+    "keep": 1,
+    "export": "fp32",
+}
+EVALUATIONS = 6  # of an arm, beside that before the first step
+CLOSE = 0.01  # measured differences below it are called a tie
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One run of an experiment. *share*: of the experiment's minutes for an arm."""
+
+    name: str
+    values: Mapping[str, Any]
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """*better*: pairs of arms, the first of which the papers found better by *measure*'s counterpart."""
+
+    name: str
+    title: str
+    question: str
+    arms: tuple[Arm, ...]
+    published: tuple[Mapping[str, Any], ...]
+    source: str
+    better: tuple[tuple[str, str], ...]
+    minutes: float = 3.0  # an arm
+    measure: Measure = "probe"
+    unit: Literal["minutes", "step"] = "minutes"  # along which curves are drawn
+    note: str = ""
+
+    @property
+    def total_minutes(self) -> float:
+        return self.minutes * sum(arm.share for arm in self.arms)
+
+
+MLM_NSP, MLM, LTR = "MLM + NSP", "MLM only", "left to right"
+MIXES = {
+    "80/10/10": (0.8, 0.1, 84.2, 95.4, 94.9),
+    "100/0/0": (1.0, 0.0, 84.3, 94.9, 94.0),
+    "80/0/20": (0.8, 0.2, 84.1, 95.2, 94.6),
+    "80/20/0": (0.8, 0.0, 84.4, 95.2, 94.7),
+    "0/20/80": (0.0, 0.8, 83.7, 94.8, 94.6),
+    "0/0/100": (0.0, 1.0, 83.6, 94.9, 94.6),
+}
+BERT = "Devlin et al., 2019"
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    Experiment(
+        "tasks",
+        "Pretraining tasks",
+        "Does it help to look in both directions, and to guess the next sentence?",
+        (
+            Arm(MLM_NSP, {"objective": "mlm+nsp"}),
+            Arm(MLM, {"objective": "mlm"}),
+            Arm(LTR, {"objective": "causal"}),
+        ),
+        (
+            {"arm": MLM_NSP, "MNLI": 84.4, "QNLI": 88.4, "MRPC": 86.7, "SST-2": 92.7, "SQuAD F1": 88.5},
+            {"arm": MLM, "MNLI": 83.9, "QNLI": 84.9, "MRPC": 86.5, "SST-2": 92.6, "SQuAD F1": 87.9},
+            {"arm": LTR, "MNLI": 82.1, "QNLI": 84.3, "MRPC": 77.5, "SST-2": 92.1, "SQuAD F1": 77.8},
+        ),
+        f"{BERT}, table 5: fine-tuned, 12 layers",
+        ((MLM_NSP, MLM), (MLM, LTR)),
+    ),
+    Experiment(
+        "convergence",
+        "MLM against left-to-right, by step",
+        "MLM learns from 15 % of the tokens only. Is it slower?",
+        (Arm(MLM, {"objective": "mlm"}), Arm(LTR, {"objective": "causal"})),
+        ({"finding": "MLM converges slightly slower, and is better than left-to-right almost at once (MNLI)"},),
+        f"{BERT}, appendix C.1, figure 5",
+        ((MLM, LTR),),
+        minutes=4.0,
+        measure="pairs_accuracy",
+        unit="step",
+        note="Both guess the same tokens of the same held-out text: one sees both sides, the other the left one alone.",
+    ),
+    Experiment(
+        "size",
+        "Model size",
+        "Is a larger encoder better after the same number of minutes?",
+        (
+            Arm("1 layer, 64 wide", {"layers": 1, "hidden": 64, "heads": 1}),
+            Arm("2 layers, 128 wide", {}),
+            Arm("4 layers, 256 wide", {"layers": 4, "hidden": 256, "heads": 4}),
+        ),
+        (
+            {"arm": "3 layers, 768 wide", "perplexity": 5.84, "MNLI": 77.9, "MRPC": 79.8, "SST-2": 88.4},
+            {"arm": "6 layers, 768 wide", "perplexity": 4.68, "MNLI": 81.9, "MRPC": 84.8, "SST-2": 91.3},
+            {"arm": "12 layers, 768 wide", "perplexity": 3.99, "MNLI": 84.4, "MRPC": 86.7, "SST-2": 92.9},
+            {"arm": "24 layers, 1024 wide", "perplexity": 3.23, "MNLI": 86.6, "MRPC": 87.8, "SST-2": 93.7},
+        ),
+        f"{BERT}, table 6: the same number of steps for each, not of minutes",
+        (("2 layers, 128 wide", "1 layer, 64 wide"), ("4 layers, 256 wide", "2 layers, 128 wide")),
+        measure="pairs_accuracy",
+        note="Minutes are shared out evenly here, so the larger ones take fewer steps.",
+    ),
+    Experiment(
+        "steps",
+        "More steps",
+        "Does it go on getting better?",
+        (Arm("1 x", {}, 0.5), Arm("2 x", {}, 1.0), Arm("4 x", {}, 2.0)),
+        ({"steps": "500 k", "MNLI": "about 83.4"}, {"steps": "1 M", "MNLI": "84.4"}),
+        f"{BERT}, appendix C.1: 1.0 points more by a million steps than by half a million",
+        (("2 x", "1 x"), ("4 x", "2 x")),
+        minutes=2.0,
+        measure="pairs_accuracy",
+        note="Each arm has a schedule of its own that ends at its end.",
+    ),
+    Experiment(
+        "mix",
+        "What stands in a chosen token's place",
+        "Why not always [MASK]?",
+        tuple(Arm(name, {"masked": m, "random": r, "objective": "mlm"}) for name, (m, r, *_) in MIXES.items()),
+        tuple(
+            {"[MASK]/same/random": name, "MNLI": mnli, "NER fine-tuned": tuned, "NER, vectors only": frozen}
+            for name, (_, _, mnli, tuned, frozen) in MIXES.items()
+        ),
+        f"{BERT}, table 8: it matters where vectors are used as they are, for [MASK] never stands there",
+        (("80/10/10", "100/0/0"),),
+        minutes=1.5,
+    ),
+    Experiment(
+        "roberta",
+        "BERT against RoBERTa's way",
+        "Are pairs and fixed masks worth it?",
+        (
+            Arm("pairs, static", {"objective": "mlm+nsp", "repeat_steps": 200, "static": True}),
+            Arm("pairs, dynamic", {"objective": "mlm+nsp", "repeat_steps": 200}),
+            Arm("full sentences", {"objective": "mlm", "repeat_steps": 200}),
+        ),
+        (
+            {"arm": "pairs, static", "SQuAD 2.0 F1": 78.3, "MNLI": 84.3, "SST-2": 92.5},
+            {"arm": "pairs, dynamic", "SQuAD 2.0 F1": 78.7, "MNLI": 84.0, "SST-2": 92.9},
+            {"arm": "full sentences, dynamic, no NSP", "SQuAD 2.0 F1": 79.1, "MNLI": 84.7, "SST-2": 92.5},
+        ),
+        "Liu et al., 2019, tables 1 and 2",
+        (("full sentences", "pairs, dynamic"), ("pairs, dynamic", "pairs, static")),
+        note="The text of 200 steps comes again and again, so that it matters whether its masks do too.",
+    ),
+    Experiment(
+        "electra",
+        "ELECTRA against MLM",
+        "Is it better to find replaced tokens than to guess masked ones?",
+        (Arm("replaced tokens", {"objective": "replaced"}), Arm(MLM, {"objective": "mlm"})),
+        ({"arm": "ELECTRA-Small", "GLUE": 79.9}, {"arm": "BERT-Small", "GLUE": 75.1}),
+        "Clark et al., 2020, table 1: about the same compute",
+        (("replaced tokens", MLM),),
+        minutes=4.0,
+    ),
+    Experiment(
+        "floor",
+        "No pretraining",
+        "What does an encoder know that has learnt nothing?",
+        (Arm("random weights", {"steps": 1, "peak": 1e-9}, 0.05), Arm(MLM_NSP, {"objective": "mlm+nsp"})),
+        ({"finding": "random encoders are the usual control; how well they do says how easy a probe is"},),
+        "Hewitt and Liang, 2019; Tenney et al., 2019",
+        ((MLM_NSP, "random weights"),),
+        minutes=4.0,
+    ),
+)
+BY_NAME: Mapping[str, Experiment] = {experiment.name: experiment for experiment in EXPERIMENTS}
+
+
+def settings_of(experiment: Experiment, arm: Arm, minutes: float) -> dict[str, Any]:
+    """The settings of an arm that has *minutes*, times its share."""
+    own = minutes * arm.share
+    budget = {} if "steps" in arm.values else {"minutes": own}
+    return {**SMALL, **arm.values, **budget, "evaluate_minutes": own / EVALUATIONS}
+
+
+def verdict(experiment: Experiment, reached: Mapping[str, float]) -> list[str]:
+    """A sentence for each order that the papers found: whether it showed here too. *reached*: arm -> value, 0 to 1, of
+    those that have finished."""
+    told = []
+    for first, second in experiment.better:
+        if first not in reached or second not in reached:
+            continue
+        difference = reached[first] - reached[second]
+        values = f"{100 * reached[first]:.1f} % and {100 * reached[second]:.1f} %"
+        if abs(difference) < CLOSE:
+            told.append(f"{first} and {second} are too close to call here ({values}).")
+        elif difference > 0:
+            told.append(f"{first} is better than {second}, as published ({values}).")
+        else:
+            told.append(f"At this size {first} is not better than {second}, unlike the published figures ({values}).")
+    return told
+
+
+def reached(events: Sequence[Mapping[str, Any]], measure: Measure) -> float | None:
+    """What the last evaluation of a run measured; None before it."""
+    found = [event[measure] for event in events if event["event"] == "evaluated" and measure in event]
+    return float(found[-1]) if found else None

@@ -1,0 +1,72 @@
+"""English that is on every machine the app runs on: the manuals inside the Python packages it is installed with.
+
+Only their prose: paragraphs of a docstring that are sentences, not tables, code or lists. A module is a document."""
+
+import ast
+import importlib.util
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from bertexplorer.errors import ExplorerError
+
+PACKAGES = ("numpy", "pandas", "scipy", "sklearn", "networkx", "torch")
+ROLE = re.compile(r":\w+:`~?([^`<]*)(?: <[^>]*>)?`")  # of reStructuredText
+WORD = re.compile(r"[A-Za-z][a-z]+(?:['’-][a-z]+)?[,;:.!?)]?")
+LISTS = (">>>", "..", "-", "#", "|", "+", "=")
+FEWEST, SHARE = 8, 0.8  # words of a paragraph, and of them such as are written in letters
+NAME = "manuals.txt"
+
+
+def collect(folder: Path) -> Path:
+    """The text in *folder*, written there if it is not yet: a paragraph a line, a blank line between documents. Raises
+    ExplorerError if none of the packages can be read."""
+    path = folder / NAME
+    if path.is_file():
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    aside = path.with_suffix(".partial")
+    seen: set[str] = set()
+    with aside.open("w", encoding="utf-8") as opened:
+        for file in modules():
+            fresh = [p for p in paragraphs(file) if p not in seen]
+            if len(fresh) > 1:
+                seen.update(fresh)
+                opened.write("\n".join(fresh) + "\n\n")
+    if not seen:
+        aside.unlink()
+        raise ExplorerError("The manuals of the installed packages cannot be read here. Bring a text file of your own.")
+    aside.replace(path)
+    return path
+
+
+def modules() -> Iterator[Path]:
+    """The files of PACKAGES, tests left out."""
+    for name in PACKAGES:
+        found = importlib.util.find_spec(name)
+        for root in (found.submodule_search_locations or ()) if found else ():
+            yield from (file for file in sorted(Path(root).rglob("*.py")) if "test" not in str(file.relative_to(root)))
+
+
+def paragraphs(file: Path) -> Iterator[str]:
+    """The prose of a module's docstrings."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from prose(ast.get_docstring(node) or "")
+
+
+def prose(text: str) -> Iterator[str]:
+    """The paragraphs of *text* that are sentences, each on one line."""
+    plain = re.sub(r"[`*]", "", ROLE.sub(r"\1", text))
+    for block in re.split(r"\n\s*\n", plain):
+        lines = [line.strip() for line in block.splitlines()]
+        words = " ".join(lines).split()
+        if any(line.startswith(LISTS) for line in lines) or len(words) < FEWEST:
+            continue
+        told = sum(bool(WORD.fullmatch(word)) for word in words)
+        if words[0][0].isupper() and words[-1][-1] in ".!?:" and told >= SHARE * len(words):
+            yield " ".join(words)

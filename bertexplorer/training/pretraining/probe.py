@@ -1,0 +1,166 @@
+"""A frozen probe: how much a linear classifier reads off the vectors of an encoder that is left as it is.
+
+It judges encoders whose own losses cannot be compared: masked, left-to-right, replaced tokens. Its two questions are
+made from the held-out text itself, in any language: which of the WORDS commonest words was taken out between two tokens
+(there is no [MASK], and the gap is closed), and whether B follows A or is of another document. The classifier is
+fitted on half of the held-out documents and asked about the other half.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from bertexplorer.engine.masking import Masking
+from bertexplorer.model.forward import NO_CHANGE, Intervention
+from bertexplorer.model.text import Tokenizer
+from bertexplorer.training import texts
+from bertexplorer.training.pretraining.batches import Collator
+from bertexplorer.training.pretraining.corpus import Shard
+from bertexplorer.training.pretraining.examples import FOLLOWS, Pool
+from bertexplorer.training.texts import Item
+
+SEED = 2019
+WORDS, GAPS, PAIRS = 8, 1500, 500  # of each half
+ROOM, PAIR_ROOM = 32, 60  # tokens
+TRIES = 40
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One input; *at*: the two places, or sides, that are looked at. *label*: what is asked for."""
+
+    item: Item
+    at: tuple[int, int]
+    label: int
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Questions to fit on and to be asked about; none where the held-out text is too small for them."""
+
+    gaps: tuple[list[Question], list[Question]]
+    pairs: tuple[list[Question], list[Question]]
+    words: tuple[str, ...]  # those that are taken out
+
+
+def fix(shards: Sequence[Shard], held: Sequence[NDArray[np.bool_]], tokenizer: Tokenizer) -> Probe:
+    """Draw the questions: the same for the same held-out documents and vocabulary."""
+    collator = Collator.of(tokenizer, Masking())
+    common = commonest(shards, held, tokenizer)
+    gaps: list[list[Question]] = []
+    pairs: list[list[Question]] = []
+    for half in (0, 1):
+        own = [every_other(documents, half) for documents in held]
+        draw = np.random.default_rng([SEED, half])
+        gaps.append([])
+        pairs.append([])
+        if not any(mine.any() for mine in own):
+            continue
+        pool = Pool(shards, [1.0] * len(shards), own)
+        for _ in range(GAPS):
+            if question := gap(pool, collator, common, draw):
+                gaps[-1].append(question)
+        for number in range(PAIRS if pool.with_boundary >= 2 else 0):
+            pairs[-1].append(pair(pool, collator, draw, wrong=bool(number % 2)))
+    spelt = tuple(tokenizer.whole.id_to_token(i) or "" for i in common)
+    return Probe((gaps[0], gaps[1]), (pairs[0], pairs[1]), spelt)
+
+
+def every_other(documents: NDArray[np.bool_], half: int) -> NDArray[np.bool_]:
+    """The held-out documents of even or of odd number."""
+    mine = np.zeros_like(documents)
+    mine[np.flatnonzero(documents)[half::2]] = True
+    return mine
+
+
+def commonest(shards: Sequence[Shard], held: Sequence[NDArray[np.bool_]], tokenizer: Tokenizer) -> list[int]:
+    """The ids of the WORDS commonest pieces of the held-out text that are whole words of letters."""
+    counts = np.zeros(tokenizer.vocab_size)
+    for shard, out in zip(shards, held, strict=True):
+        for document in np.flatnonzero(out):
+            begin, end = shard.sentences[shard.documents[document : document + 2]]
+            counts += np.bincount(shard.ids[begin:end], minlength=len(counts))
+    order = (int(i) for i in np.argsort(-counts, kind="stable") if counts[i])
+    words = [i for i in order if (tokenizer.whole.id_to_token(i) or "").strip("Ġ▁").isalpha()]
+    return words[:WORDS]
+
+
+def gap(pool: Pool, collator: Collator, common: Sequence[int], draw: np.random.Generator) -> Question | None:
+    """A text with one of the common words taken out; None if none is met in TRIES tries."""
+    for _ in range(TRIES):
+        ids = pool.text(draw, ROOM)
+        places = [i for i in range(1, len(ids) - 1) if int(ids[i]) in common]
+        if places:
+            at = places[int(draw.integers(len(places)))]
+            rest = [collator.cls_id, *map(int, ids[:at]), *map(int, ids[at + 1 :]), collator.sep_id]
+            return Question(Item(rest, [0] * len(rest)), (at, at + 1), common.index(int(ids[at])))
+    return None
+
+
+def pair(pool: Pool, collator: Collator, draw: np.random.Generator, *, wrong: bool) -> Question:
+    found = pool.pair(draw, PAIR_ROOM - 3, "other" if wrong else "")
+    first, second = list(map(int, found.first)), list(map(int, found.second if found.second is not None else ()))
+    ids = [collator.cls_id, *first, collator.sep_id, *second, collator.sep_id]
+    segments = [0] * (len(first) + 2) + [1] * (len(second) + 1)
+    return Question(Item(ids, segments), (len(first) + 1, len(ids) - 1), int(found.label == FOLLOWS))
+
+
+def measure(
+    probe: Probe, encoder: nn.Module, tokenizer: Tokenizer, device: torch.device, *, causal: bool
+) -> dict[str, float]:
+    """Shares of right answers, 0 to 1: "probe_words", "probe_follows" and their mean, "probe". *causal*: an encoder
+    that learnt to look to the left looks to the left here too. It is left in the mode it was in."""
+    change = Intervention(causal=True) if causal else NO_CHANGE
+    was = encoder.training
+    encoder.eval()
+    try:
+        found = {}
+        for name, (learnt, asked) in (("words", probe.gaps), ("follows", probe.pairs)):
+            if len({question.label for question in learnt}) > 1 and asked:
+                known, new = (vectors(encoder, tokenizer, half, name, device, change) for half in (learnt, asked))
+                found[f"probe_{name}"] = fitted(known, new, learnt, asked)
+    finally:
+        encoder.train(was)
+    return found | ({"probe": float(np.mean(list(found.values())))} if found else {})
+
+
+@torch.no_grad()
+def vectors(
+    encoder: nn.Module,
+    tokenizer: Tokenizer,
+    questions: Sequence[Question],
+    kind: str,
+    device: torch.device,
+    change: Intervention,
+) -> Vectors:
+    """A row for each question: the vectors on both sides of the gap; or of both segments the means, how they differ
+    and what they share."""
+    items = [question.item for question in questions]
+    rows: list[Vectors] = [np.zeros(0, np.float32)] * len(items)
+    for places in texts.by_length(items):
+        batch = texts.pad([items[i] for i in places], tokenizer.pad_id, torch.zeros(len(places))).to(device)
+        last = texts.run(encoder, batch.ids, batch.segments, batch.mask, change).float().cpu().numpy()
+        for row, place in enumerate(places):
+            left, right = questions[place].at
+            if kind == "words":
+                rows[place] = np.concatenate([last[row, left], last[row, right]])
+            else:
+                a, b = last[row, 1:left].mean(axis=0), last[row, left + 1 : right].mean(axis=0)
+                rows[place] = np.concatenate([a, b, np.abs(a - b), a * b])
+    return np.stack(rows)
+
+
+def fitted(known: Vectors, new: Vectors, learnt: Sequence[Question], asked: Sequence[Question]) -> float:
+    """Logistic regression on the first, its share of right answers on the second."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=300))
+    model.fit(known, [question.label for question in learnt])
+    return float(model.score(new, [question.label for question in asked]))

@@ -1,0 +1,1 @@
+"""The pretraining laboratory: the papers' ablations, started and watched on a page of their own."""

@@ -1,0 +1,49 @@
+"""Drawn pairs are what their kind says, and the head's answers are those of transformers' own pass."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from bertexplorer.analysis import sentence_pairs
+from bertexplorer.analysis.samples import TOPICS
+from bertexplorer.analysis.sentence_pairs import NEXT, OTHER, SAME, Options
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+
+STORY = ("The man went to the store.", "He bought milk.", "Then he walked home.", "His children drank it.")
+
+
+@pytest.mark.parametrize("options", [Options(), Options(same_document=1.0), Options(not_next=1.0, roll=3)])
+def test_pairs_are_what_they_are_called(mini: Checkpoint, options: Options) -> None:
+    found = sentence_pairs.run(mini, " ".join(STORY), options=options)
+    others = {sentence for topic in TOPICS.values() for sentence in topic}
+    for pair in found.pairs:
+        follows = pair.second in STORY and STORY.index(pair.second) == STORY.index(pair.first) + 1
+        assert {NEXT: follows, OTHER: pair.second in others, SAME: pair.second in STORY and not follows}[pair.kind]
+    kinds = {pair.kind for pair in found.pairs}
+    assert (NEXT in kinds) == (options.not_next < 1) and (SAME in kinds) == (options.same_document > 0)
+
+
+def test_answers_are_those_of_transformers(mini: Checkpoint, bundled: Path) -> None:
+    found = sentence_pairs.run(mini, " ".join(STORY))
+    model = transformers.BertForPreTraining.from_pretrained(bundled, dtype=torch.float32).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(bundled)
+    for pair, answer in zip(found.pairs, found.is_next, strict=True):
+        with torch.no_grad():
+            logits = model(**tokenizer(pair.first, pair.second, return_tensors="pt")).seq_relationship_logits
+        assert answer == pytest.approx(float(logits.softmax(-1)[0, 0]), abs=1e-4)
+
+
+def test_without_the_head_the_pairs_are_drawn_all_the_same(tiny: Callable[[str], Path]) -> None:
+    found = sentence_pairs.run(load(tiny("roberta")), " ".join(STORY))
+    assert np.isnan(found.is_next).all() and len(found.pairs) == sentence_pairs.PAIRS
+
+
+def test_one_sentence_has_no_next(mini: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match="one sentence"):
+        sentence_pairs.run(mini, "The man went to the store.")

@@ -1,0 +1,95 @@
+"""What pretraining does to a text, and runs over each other: results made by hand, tokens that would run as HTML."""
+
+import html
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from plotly.graph_objects import Figure
+
+from bertexplorer.analysis.masking import NOT_CHOSEN, Masked, Options
+from bertexplorer.analysis.sentence_pairs import NEXT, OTHER, SAME, Pair, SentencePairs
+from bertexplorer.engine import masking as kinds
+from bertexplorer.figures import masking, pretraining, sentence_pairs
+from bertexplorer.figures.pretraining import Curve
+
+EVIL = "<img src=x onerror=1>"
+OURS = re.compile(r'<br>|</?b>|<span style="color:#?\w+">|</span>|<extra></extra>|< 0\.1 %|> 99\.9 %')
+
+
+def masked(tokens: int = 4, rolls: int = 3) -> Masked:
+    """Of *tokens* between [CLS] and [SEP], the first masked in every roll, the second random, the third left."""
+    names = ("[CLS]", EVIL, *(f"t{i}" for i in range(1, tokens)), "[SEP]")
+    found = np.full((rolls, tokens + 2), NOT_CHOSEN)
+    found[:, 1:4] = [kinds.MASKED, kinds.RANDOM, kinds.SAME]
+    pieces = (("[CLS]", "[MASK]", EVIL, *names[3:]),) * rolls
+    counts = np.zeros((tokens + 2, 3), dtype=int)
+    counts[1, kinds.MASKED], counts[2, kinds.RANDOM], counts[3, kinds.SAME] = 300, 100, 100
+    return Masked(names, found, pieces, counts, tokens, Options())
+
+
+def pairs(head: bool = True) -> SentencePairs:
+    found = (Pair(EVIL, "b", NEXT), Pair("a", EVIL, OTHER), Pair("long " * 30, "c", SAME))
+    return SentencePairs(found, np.array([0.9, 0.4, 0.8]) if head else np.full(3, np.nan))
+
+
+def curves(count: int = 2, told: int = 2) -> list[Curve]:
+    def event(step: int, value: float) -> dict[str, Any]:
+        return {"event": "evaluated", "step": step, "hours": step / 600, "probe": value, "pairs_accuracy": value / 2}
+
+    return [Curve(EVIL if i else "b", [event(s, 0.2 + 0.1 * s + 0.05 * i) for s in range(told)]) for i in range(count)]
+
+
+def strings(value: Any) -> list[str]:
+    """All text in a figure's JSON."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [text for item in value for text in strings(item)]
+    return [value] if isinstance(value, str) else []
+
+
+DRAWN = {
+    "masking": masking.draw(masked()),
+    "masking, long": masking.draw(masked(200)),
+    "masking, one roll": masking.draw(masked(3, 1)),
+    "pairs": sentence_pairs.draw(pairs()),
+    "pairs, no head": sentence_pairs.draw(pairs(False)),
+    "runs": pretraining.draw(curves(), "probe", "minutes"),
+    "six runs": pretraining.draw(curves(6), "pairs_accuracy", "step"),
+    "nothing yet": pretraining.draw(curves(2, 0), "probe", "minutes"),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_what_is_drawn_is_shown_as_typed_and_not_run(name: str) -> None:
+    fig: Figure = DRAWN[name]
+    found = strings(json.loads(fig.to_json(), parse_constant=lambda odd: pytest.fail(f"{odd} is no JSON")))
+    for text in found:
+        bare = OURS.sub("", text)
+        assert "<" not in bare and ">" not in bare, text
+    assert any("<img" in html.unescape(text) for text in found)
+    assert 300 <= fig.layout.height <= 9000
+
+
+def test_masking_is_said_with_its_shares() -> None:
+    said = masking.say(masked())
+    assert f"“{EVIL}” becomes [MASK], “t1” becomes “{EVIL}”, “t2” stays" in said
+    assert "3 of 4 tokens" in said and "12 % were chosen (15 % asked for)" in said  # 500 of 4 x 1,000
+    assert "60 % became [MASK], 20 % a random piece, 20 % stayed (80 %, 10 %, 10 % asked for)" in said
+
+
+def test_pairs_are_said_with_and_without_a_head() -> None:
+    said = sentence_pairs.say(pairs())
+    assert said.startswith("1 of 3 pairs are what really stood") and said.endswith("tells 2 of 3 right.")
+    assert "no next-sentence head" in sentence_pairs.say(pairs(False))
+
+
+def test_curves_have_the_unit_that_is_asked_for() -> None:
+    (curve,) = curves(1)
+    assert curve.points("probe", "minutes") == [(0.0, 0.2), (pytest.approx(0.1), pytest.approx(0.3))]
+    assert [x for x, _ in curve.points("probe", "step")] == [0, 1]
+    assert pretraining.say([curve], "probe", "step") == "Frozen probe: right answers. b: 20 % at first, now 30 %."
+    assert pretraining.say(curves(2, 0), "probe", "step") == ""

@@ -1,0 +1,43 @@
+"""Every experiment can be run as it is written, and what is said of it follows from its numbers."""
+
+import pytest
+
+from bertexplorer.training.pretraining import experiments
+from bertexplorer.training.pretraining import spec as specs
+from bertexplorer.training.pretraining.experiments import BY_NAME, EXPERIMENTS, Experiment, verdict
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
+def test_an_experiment_is_whole(experiment: Experiment) -> None:
+    names = [arm.name for arm in experiment.arms]
+    assert len(set(names)) == len(names) >= 2 and experiment.published and experiment.source
+    assert {name for pair in experiment.better for name in pair} <= set(names)
+    assert 2 <= experiment.total_minutes <= 10
+    for arm in experiment.arms:
+        spec = specs.make({"text": ("x",)}, experiments.settings_of(experiment, arm, 2.0))
+        assert spec.running.probe and (spec.running.steps or spec.running.minutes == 2.0 * arm.share)
+
+
+def test_arms_differ_in_what_the_experiment_is_about() -> None:
+    for experiment in EXPERIMENTS:
+        told = [experiments.settings_of(experiment, arm, 2.0) for arm in experiment.arms]
+        assert all(a != b for i, a in enumerate(told) for b in told[:i])
+    mixes = [dict(arm.values) for arm in BY_NAME["mix"].arms]
+    shares = [(m["masked"], round(1 - m["masked"] - m["random"], 9), m["random"]) for m in mixes]
+    names = [tuple(int(part) / 100 for part in arm.name.split("/")) for arm in BY_NAME["mix"].arms]
+    assert shares == names
+
+
+def test_the_verdict_follows_from_the_numbers() -> None:
+    tasks = BY_NAME["tasks"]
+    both, mlm, left = (arm.name for arm in tasks.arms)
+    assert verdict(tasks, {both: 0.6, mlm: 0.55}) == [f"{both} is better than {mlm}, as published (60.0 % and 55.0 %)."]
+    told = verdict(tasks, {both: 0.6, mlm: 0.601, left: 0.7})
+    assert "too close to call" in told[0] and f"{mlm} is not better than {left}, unlike" in told[1]
+    assert verdict(tasks, {left: 0.7}) == []
+
+
+def test_what_is_reached_is_the_last_evaluation() -> None:
+    told = [{"event": "evaluated", "probe": 0.1}, {"event": "steps"}, {"event": "evaluated", "probe": 0.3}]
+    assert experiments.reached(told, "probe") == 0.3
+    assert experiments.reached(told[1:2], "probe") is None and experiments.reached(told, "pairs_accuracy") is None
