@@ -28,10 +28,15 @@ NOT_CHOSEN = -1
 
 
 @dataclass(frozen=True)
-class Options(masking.Masking):
-    """The numbers of pretraining, and which dice."""
+class Dice:
+    """Which dice are thrown."""
 
     roll: Annotated[int, Knob("Roll", 1, 1000, "another number, other dice")] = 1
+
+
+@dataclass(frozen=True)
+class Options(masking.Masking, Dice):
+    """The numbers of pretraining, after the dice."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.sentence_pairs import NEXT, SentencePairs
 from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, PALE, clip, finish, percent, safe
 
-LINE = 64  # pixels a pair
+LINE = 82  # pixels a pair
 LETTERS = 46  # of a sentence
 
 
@@ -19,8 +19,8 @@ def draw(result: SentencePairs) -> go.Figure:
             x=shares,
             y=places,
             orientation="h",
-            width=0.16,
-            offset=0.26,
+            width=0.1,
+            offset=0.22,
             marker={"color": [ACCENT if pair.kind == NEXT else PALE for pair in result.pairs]},
             customdata=[f"A: {safe(p.first)}<br>B: {safe(p.second)}<br>{p.kind}" for p in result.pairs],
             hovertemplate="%{customdata}" + ("<br>P(is next) %{x:.1%}" if known else "") + "<extra></extra>",
@@ -32,10 +32,10 @@ def draw(result: SentencePairs) -> go.Figure:
         answer = f"   P(is next) {percent(share)}" if known else ""
         told = f"{safe(clip(pair.first, LETTERS))}<br><b>{safe(clip(pair.second, LETTERS))}</b>"
         told += f'<br><span style="color:{colour}">● {mark}</span>{answer}'
-        fig.add_annotation(text=told, x=0, y=place + 0.2, xanchor="left", yanchor="bottom", align="left",
+        fig.add_annotation(text=told, x=0, y=place + 0.17, xanchor="left", yanchor="bottom", align="left",
                            showarrow=False, font={"size": 13})  # fmt: skip
     fig.update_xaxes(range=[0, 1], visible=False, fixedrange=True)
-    fig.update_yaxes(range=[len(places) - 0.45, -0.7], visible=False, fixedrange=True)
+    fig.update_yaxes(range=[len(places) - 0.6, -0.62], visible=False, fixedrange=True)
     return finish(fig, max(320, LINE * len(places) + 24), margin={"l": 4, "r": 8, "t": 4, "b": 8})
 
 

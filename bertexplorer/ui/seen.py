@@ -62,7 +62,8 @@ class Seen:
         changed = {name: value for name, value in set_by_hand.items() if value != self.memory.get(name)}
         options = dict(asked.options)
         if self.memory.get("view", asked.view) == asked.view:
-            was = self.memory.get("options") or {}
+            held = self.memory.get("options")
+            was = held if isinstance(held, dict) else {}
             options |= {k: v for k, v in self.options[asked.view].items() if k not in was or was[k] != v}
         return replace(asked, options=options, **changed)
 

@@ -92,6 +92,16 @@ def test_stop_and_delete_take_all_of_it(desk: Desk, text: str) -> None:
     assert {arm.run.state for arm in stopped.arms} == {"stopped"} and not stopped.live
     desk.delete(stopped.arms, "")
     assert desk.trial(group, "") is None and desk.groups("") == []
+    assert desk.restore(desk.deleted("")[0].id, "") == group and desk.deleted("") == []
+    assert len(desk.trial(group, "").arms) == 2
+
+
+def test_the_training_page_leaves_them_to_the_laboratory(desk: Desk, text: str) -> None:
+    group = desk.start("floor", 1.0, text, "")
+    assert desk.training.runs("") == [] and desk.jobs.runs("")
+    desk.stop(desk.trial(group, "").arms, "")
+    desk.delete(desk.trial(group, "").arms, "")
+    assert desk.training.runs("", deleted=True) == []
 
 
 def test_every_experiment_says_what_it_is_about() -> None:

@@ -13,12 +13,10 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.store import runs
 from bertexplorer.store.runs import ACTIVE, Run
 from bertexplorer.training.pretraining import experiments, manuals
-from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.experiments import BY_NAME, Experiment
-from bertexplorer.ui.training.desk import IMPATIENT_S
+from bertexplorer.ui.training.desk import IMPATIENT_S, PRETRAINING
 from bertexplorer.ui.training.desk import Desk as Training
 
-KIND = "pretraining"
 MOST_MINUTES, MOST_MB = 60.0, 200
 
 
@@ -58,7 +56,7 @@ class Desk:
     """Uses the jobs and the trainer of the training page: all runs wait in one line."""
 
     def __init__(self, training: Training) -> None:
-        self.jobs, self.trainer = training.jobs, training.trainer
+        self.training, self.jobs, self.trainer = training, training.jobs, training.trainer
         self.corpora = training.settings.data_dir / "corpora"
         self.starting = threading.Lock()
         self.pressed: dict[str, tuple[float, tuple[str, float, str], str]] = {}  # what each owner started last
@@ -102,14 +100,16 @@ class Desk:
         return group
 
     def begin(self, experiment: Experiment, minutes: float, text: Path, owner: str) -> str:
+        from bertexplorer.training.pretraining import spec as specs  # with torch, for which the page does not wait
+
         group = secrets.token_hex(16)
         for number, arm in enumerate(experiment.arms):
             values = experiments.settings_of(experiment, arm, minutes)
             spec = specs.make({"text": (str(text),), "cache": str(self.corpora)}, values)
             plain = {
                 "format": specs.FORMAT,
-                "kind": KIND,
-                "task": KIND,
+                "kind": PRETRAINING,
+                "task": PRETRAINING,
                 "experiment": experiment.name,
                 "arm": arm.name,
                 "stretches": [asdict(spec)],
@@ -148,6 +148,18 @@ class Desk:
         for arm in arms:
             if arm.run.state in (*ACTIVE, "queued"):
                 self.trainer.stop(arm.run.id, owner)
+
+    def deleted(self, owner: str) -> list[Run]:
+        """Runs of experiments that can be had back."""
+        return [run for run in self.jobs.runs(owner, deleted=True) if "experiment" in (run.spec or {})]
+
+    def restore(self, id: str, owner: str) -> str:
+        """Have the whole experiment back that a deleted run is of. Its group."""
+        group = self.jobs.restore(id, owner).group
+        for run in self.deleted(owner):
+            if run.group == group:
+                self.jobs.restore(run.id, owner)
+        return group
 
     def delete(self, arms: Sequence[Arm], owner: str) -> None:
         for arm in arms:

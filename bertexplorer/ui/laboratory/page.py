@@ -36,6 +36,7 @@ class Bench:
     stop: gr.Button
     delete: gr.Button
     told: gr.HTML
+    gone: gr.HTML  # deleted, to be had back
     chart: gr.Plot
     said: gr.HTML
     timer: gr.Timer
@@ -43,7 +44,7 @@ class Bench:
     @property
     def watched(self) -> list[Any]:
         """What a look at the runs may change."""
-        return [self.group, self.stop, self.delete, self.told, self.chart, self.said, self.timer]
+        return [self.group, self.stop, self.delete, self.told, self.gone, self.chart, self.said, self.timer]
 
 
 def build() -> Bench:
@@ -73,6 +74,7 @@ def build() -> Bench:
     made["told"] = gr.HTML("", elem_id="told", apply_default_css=False)
     made["chart"] = gr.Plot(show_label=False, container=False, visible=False, elem_id="figure")
     made["said"] = gr.HTML("", js_on_load=script("caption.js"), elem_id="caption", apply_default_css=False)
+    made["gone"] = gr.HTML("", js_on_load=script("runs.js"), elem_id="gone", apply_default_css=False)
     return Bench(**made, timer=gr.Timer(POLL_S, active=False))
 
 

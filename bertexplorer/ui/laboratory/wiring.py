@@ -14,6 +14,7 @@ from bertexplorer.ui.laboratory import pieces
 from bertexplorer.ui.laboratory.desk import Desk
 from bertexplorer.ui.laboratory.page import OWN, Bench
 from bertexplorer.ui.pieces import caption, message
+from bertexplorer.ui.training.pieces import gone
 from bertexplorer.ui.training.watching import OWNER
 
 LIMIT = 8
@@ -59,6 +60,14 @@ class Handlers:
     def delete(self, group: str | None) -> Updates:
         return self.act(group, self.desk.delete)
 
+    def restore(self, event: gr.EventData) -> Updates:
+        """A deleted experiment is to come back."""
+        try:
+            group = self.desk.restore(str(event._data.get("restore", "")), OWNER)
+        except ExplorerError as error:
+            return {self.bench.message: message(str(error))}
+        return {self.bench.message: "", **self.shown(group)}
+
     def act(self, group: str | None, done: Any) -> Updates:
         trial = self.desk.trial(group or "", OWNER)
         if trial is None:
@@ -81,6 +90,7 @@ class Handlers:
             bench.stop: gr.update(visible=live),
             bench.delete: gr.update(visible=trial is not None and not live),
             bench.timer: gr.update(active=live),
+            bench.gone: gone(self.desk.deleted(OWNER)),
         }
         if trial is None:
             return out | {bench.told: "", bench.chart: gr.update(visible=False), bench.said: ""}
@@ -108,6 +118,7 @@ def wire(desk: Desk, bench: Bench, blocks: gr.Blocks) -> None:
     bench.start.click(page.start, wish, seen, **common)
     bench.stop.click(page.stop, bench.group, seen, **common)
     bench.delete.click(page.delete, bench.group, seen, **common)
+    bench.gone.click(page.restore, None, seen, **common)
     bench.group.input(page.shown, bench.group, bench.watched, **common)
     bench.timer.tick(page.shown, bench.group, bench.watched, **common)
     blocks.load(page.shown, bench.group, bench.watched, **common)

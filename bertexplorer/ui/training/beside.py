@@ -16,7 +16,7 @@ MOST = 5  # runs over one
 
 def choices(desk: Desk, run: Run, owner: str) -> list[tuple[str, str]]:
     """Runs of the same task, as a drop-down shows them."""
-    others = [one for one in desk.jobs.runs(owner) if one.task == run.task and one.id != run.id]
+    others = [one for one in desk.runs(owner) if one.task == run.task and one.id != run.id]
     return [(f"{one.name} ({one.id[:6]})", one.id) for one in others]
 
 
@@ -24,7 +24,7 @@ def seeds(desk: Desk, run: Run, owner: str) -> list[str]:
     """The other seeds of the same run."""
     if not run.group:
         return []
-    return [one.id for one in desk.jobs.runs(owner) if one.group == run.group and one.id != run.id][:MOST]
+    return [one.id for one in desk.runs(owner) if one.group == run.group and one.id != run.id][:MOST]
 
 
 def curve(detail: Detail) -> learning.Curve:
@@ -48,7 +48,7 @@ def told(desk: Desk, detail: Detail, owner: str) -> str:
     if not detail.run.group:
         return ""
     task = BY_NAME[detail.run.task]
-    runs = [one for one in desk.jobs.runs(owner) if one.group == detail.run.group]
+    runs = [one for one in desk.runs(owner) if one.group == detail.run.group]
     found = [desk.detail(one.id, owner) for one in reversed(runs)]
     ended = [done for one in found if (done := outcome(one))]
     rows = [

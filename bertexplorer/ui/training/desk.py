@@ -32,6 +32,7 @@ from bertexplorer.training.finetuning.spec import Spec, task_of
 
 BUILT_IN = ASSETS / "data"
 MOST_SEEDS = 10
+PRETRAINING = "pretraining"  # the kind of runs that belong to the laboratory
 REMEMBERED = 100  # estimates
 IMPATIENT_S = 10.0  # in which the same wish again is the same run
 TRIAL_S = 180.0  # after which a trial is given up
@@ -202,6 +203,10 @@ class Desk:
             plain = {"format": specs.FORMAT, "kind": "finetuning", **asdict(spec)}
             made.append(self.jobs.accept(owner, name, plain, fill=fill, seconds=seconds, **several))
         return made[0]
+
+    def runs(self, owner: str, *, deleted: bool = False) -> list[Run]:
+        """The fine-tuning runs of *owner*, the newest first."""
+        return [run for run in self.jobs.runs(owner, deleted=deleted) if (run.spec or {}).get("kind") != PRETRAINING]
 
     def detail(self, id: str, owner: str) -> Detail:
         run = self.jobs.run(id, owner)

@@ -39,7 +39,7 @@ class Watching:
     def chosen(self, id: str) -> Updates:
         """Another run on the page, its other seeds over it."""
         bench = self.bench
-        run = next((run for run in self.desk.jobs.runs(OWNER) if run.id == id), None)
+        run = next((run for run in self.desk.runs(OWNER) if run.id == id), None)
         over = beside.seeds(self.desk, run, OWNER) if run else []
         out: Updates = {
             bench.checkpoint: gr.update(choices=pieces.starts(self.desk.library)),
@@ -94,8 +94,8 @@ class Watching:
     def shown(self, chosen: str, over: Sequence[str] = (), *, whole: bool = True) -> Updates:
         """The list of runs and the chosen one as they stand now."""
         bench = self.bench
-        runs = self.desk.jobs.runs(OWNER)
-        out: Updates = {bench.runs: pieces.listed(runs, chosen, self.desk.jobs.runs(OWNER, deleted=True))}
+        runs = self.desk.runs(OWNER)
+        out: Updates = {bench.runs: pieces.listed(runs, chosen, self.desk.runs(OWNER, deleted=True))}
         live = any(run.state in (*ACTIVE, "queued") for run in runs)
         out[bench.timer] = gr.update(active=live)
         if not any(run.id == chosen for run in runs):

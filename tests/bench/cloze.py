@@ -1,0 +1,58 @@
+"""A hundred everyday sentences with a hidden word: how often the answer is one that a person would accept.
+
+They were written for this project before any of its pretraining, and are never trained on. This is a command:
+`python -m tests.bench.cloze FOLDER …` (checkpoints; left out: the bundled one)."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertexplorer.analysis import fill_mask
+from bertexplorer.model.load import load
+
+SENTENCES = Path(__file__).with_name("cloze.tsv")
+BUNDLED = Path(__file__).parents[2] / "assets" / "checkpoints" / "mini"
+
+
+@dataclass(frozen=True)
+class Cloze:
+    """One sentence with [MASK], and the words that are accepted there."""
+
+    text: str
+    accepted: frozenset[str]
+
+
+def read(path: Path = SENTENCES) -> list[Cloze]:
+    lines = [line.split("\t") for line in path.read_text("utf-8").splitlines()]
+    return [Cloze(text, frozenset(words.split())) for text, words in lines]
+
+
+def hits(folder: Path, cloze: Sequence[Cloze]) -> tuple[float, float, list[tuple[str, list[str]]]]:
+    """(share with an accepted word on top, share with one among the first five, the sentences missed by all five with
+    what was said), in fp32."""
+    checkpoint = load(folder, precision="fp32")
+    top = five = 0
+    missed = []
+    for one in cloze:
+        found = fill_mask.run(checkpoint, one.text, options=fill_mask.Options(top=5)).blanks[0].candidates
+        words = [candidate.token for candidate in found[:5]]
+        top += words[0] in one.accepted
+        five += bool(one.accepted & set(words))
+        if not one.accepted & set(words):
+            missed.append((one.text, words))
+    return top / len(cloze), five / len(cloze), missed
+
+
+def main(folders: Sequence[str]) -> int:
+    cloze = read()
+    for folder in folders or [str(BUNDLED)]:
+        first, among, missed = hits(Path(folder), cloze)
+        print(f"{folder}: accepted on top {first:.2f}, among five {among:.2f}, of {len(cloze)} sentences")
+        for text, words in missed:
+            print(f"  {text}  {', '.join(words)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
