@@ -20,7 +20,7 @@ def open_page(page: Page) -> None:
 def text(folder: Path) -> Path:
     """200 documents of a few short sentences each."""
     lines = [
-        f"{' '.join(WORDS[(i * 7 + j * k) % len(WORDS)] for k in range(8)).capitalize()}."
+        f"{' '.join(WORDS[(i * 7 + j * k + i // 9) % len(WORDS)] for k in range(4 + i % 7)).capitalize()} {i}."
         for i in range(200)
         for j in range(4)
     ]

@@ -29,7 +29,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 @pytest.fixture
 def text(tmp_path: Path) -> str:
     path = tmp_path / "mine.txt"
-    path.write_text("One sentence. Another sentence.\n\n" * 3, "utf-8")
+    path.write_text("".join(f"Sentence {i}. Another sentence.\n\n" for i in range(50)), "utf-8")
     return str(path)
 
 
@@ -52,6 +52,7 @@ def test_starting_queues_every_arm_once(desk: Desk, text: str) -> None:
     assert trial.live and {arm.run.state for arm in trial.arms} == {"queued"}
     spec = trial.arms[2].run.spec["stretches"][0]
     assert spec["running"]["objective"] == "causal" and spec["running"]["minutes"] == 2.0
+    assert spec["running"]["heldout_documents"] == 5  # a tenth of them
     kept = Path(spec["text"][0])
     assert kept.read_bytes() == Path(text).read_bytes() and kept != Path(text)  # an upload goes away
     assert [name for _, name in desk.groups("")] == [group] and desk.groups("another") == []
@@ -67,6 +68,20 @@ def test_what_cannot_be_started_is_said(desk: Desk, text: str, name: str, minute
         desk.start(name, minutes, text, "")
     with pytest.raises(ExplorerError, match="Upload it again"):
         desk.start("floor", 1.0, text + ".gone", "")
+    assert desk.groups("") == []
+
+
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [(b"", "0 different documents; wanted 20"), (b"A text.\n\n" * 30, "1 different documents"),
+     (b"\x00\x01" * 99, "binary"), (b"caf\xe9 noir " * 40, "UTF-8")],
+)  # fmt: skip
+def test_a_text_that_is_none_is_named_before_a_run_begins(
+    desk: Desk, tmp_path: Path, content: bytes, wanted: str
+) -> None:
+    (tmp_path / "odd.txt").write_bytes(content)
+    with pytest.raises(ExplorerError, match=wanted):
+        desk.start("tasks", 1.0, str(tmp_path / "odd.txt"), "")
     assert desk.groups("") == []
 
 

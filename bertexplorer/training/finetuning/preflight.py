@@ -56,7 +56,7 @@ def preflight(
     options = options or task.Options()
     chosen = dict(mapping) if mapping is not None else guess(table, task.COLUMNS)
     rows, problems = usable(task, table, chosen, options)
-    label = next((c.name for c in task.COLUMNS if c.kind in LABELS), None)
+    label = next((c.name for c in task.COLUMNS if c.kind in LABELS and not c.optional), None)
     texts = [column.name for column in task.COLUMNS if column.kind in ("text", "tokens")]
     if dev_table is not None:
         dev, more = usable(task, dev_table, chosen, options)

@@ -14,10 +14,12 @@ from bertexplorer.store import runs
 from bertexplorer.store.runs import ACTIVE, Run
 from bertexplorer.training.pretraining import experiments, manuals
 from bertexplorer.training.pretraining.experiments import BY_NAME, Experiment
+from bertexplorer.training.pretraining.sentences import documents
 from bertexplorer.ui.training.desk import IMPATIENT_S, PRETRAINING
 from bertexplorer.ui.training.desk import Desk as Training
 
 MOST_MINUTES, MOST_MB = 60.0, 200
+FEWEST, HELD_OUT = 20, 0.1  # documents of a text, and the share of them that is held out at most
 
 
 @dataclass(frozen=True)
@@ -102,9 +104,11 @@ class Desk:
     def begin(self, experiment: Experiment, minutes: float, text: Path, owner: str) -> str:
         from bertexplorer.training.pretraining import spec as specs  # with torch, for which the page does not wait
 
+        count = distinct(text)
         group = secrets.token_hex(16)
         for number, arm in enumerate(experiment.arms):
             values = experiments.settings_of(experiment, arm, minutes)
+            values["heldout_documents"] = min(values["heldout_documents"], int(HELD_OUT * count))
             spec = specs.make({"text": (str(text),), "cache": str(self.corpora)}, values)
             plain = {
                 "format": specs.FORMAT,
@@ -164,3 +168,14 @@ class Desk:
     def delete(self, arms: Sequence[Arm], owner: str) -> None:
         for arm in arms:
             self.jobs.delete(arm.run.id, owner)
+
+
+def distinct(text: Path) -> int:
+    """How many different documents there are. Raises ExplorerError for too few, and for what is no text."""
+    count = len({hash(tuple(paragraphs)) for paragraphs in documents(text)})
+    if count < FEWEST:
+        raise ExplorerError(
+            f"The text has {count:,} different documents; wanted {FEWEST} at least, so that some can be held out and a "
+            "wrong next sentence can be of another one. Put a blank line between documents, or bring more text."
+        )
+    return count

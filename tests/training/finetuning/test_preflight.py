@@ -1,0 +1,23 @@
+"""Rows looked at before a run, through the whole preflight of a task."""
+
+import json
+
+from bertexplorer.training.data.read import read
+from bertexplorer.training.finetuning.preflight import preflight
+from bertexplorer.training.tasks import classification, question_answering
+
+
+def test_questions_that_all_have_an_answer_are_no_single_class() -> None:
+    """SQuAD 2.0 files say of each question whether it has one; where all have, that is no label to learn."""
+    answers = [{"text": "Ann", "answer_start": 0}]
+    asked = [{"id": str(i), "question": f"Who {i}?", "answers": answers, "is_impossible": False} for i in range(30)]
+    whole = {"version": "2.0", "data": [{"title": "t", "paragraphs": [{"context": "Ann met Bob.", "qas": asked}]}]}
+    table = read(json.dumps(whole).encode(), "x.json")
+    found = preflight(question_answering, table, table, options=question_answering.Options(), seed=0)
+    assert not found.stops and len(found.train) == 30
+
+
+def test_a_classification_of_one_class_still_stops() -> None:
+    table = read(b"text,label\n" + b"".join(f"text {i},a\n".encode() for i in range(30)), "x.csv")
+    found = preflight(classification, table, None, options=classification.Options(), seed=0)
+    assert any("Every row bears the label" in what for what in found.stops)
