@@ -102,7 +102,7 @@ def test_the_bundled_one_is_found_and_comes_first(library: Library, models: Path
 def test_local_folders_are_found_and_listed(library: Library, models: Path) -> None:
     assert library.find("one") == models / "one" and library.find("group/deep") == models / "group" / "deep"
     assert library.find(str(models / "one")) == models / "one"
-    assert set(library.offline()) == {"mini", *NAMES, "group/deep"}
+    assert set(library.offline()) == {"mini", "tiny", *NAMES, "group/deep"}
     assert list(library.fetch("one")) == []
 
 

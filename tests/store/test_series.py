@@ -47,3 +47,18 @@ def test_a_pretraining_run_can_be_opened(tmp_path: Path, tiny: Callable[[str], P
     commit(folder / "commits", "step-000000005", lambda into: shutil.copytree(tiny("bert"), into / "model"), keep=1)
     (name,) = [name for _, name in runs.trained(tmp_path)]
     assert name == f"run:{'a' * 32}" and (runs.find(tmp_path, name) / "config.json").is_file()
+
+
+def test_the_training_that_ships_learns() -> None:
+    """Its checkpoints load, are small, and find a sentence less and less surprising."""
+    from bertexplorer.analysis import pseudo_likelihood
+
+    there = series.saved()
+    assert 8 <= len(there) <= 10 and there[0].name == "tiny@0" and there[-1].name == "tiny"
+    files = [file for one in there for file in one.folder.iterdir()]
+    assert sum(file.stat().st_size for file in files) < 30e6
+    library = Library()
+    chosen = [there[i].name for i in (0, 2, -2, -1)]
+    text = "The city is the capital of the country, and it was built in the 19th century."
+    found = [pseudo_likelihood.run(library.get(name, "fp32"), text).perplexity for name in chosen]
+    assert found == sorted(found, reverse=True) and found[-1] < found[0] / 20

@@ -23,7 +23,7 @@ def doors(first: str) -> str:
         (
             "Watch it learn",
             "A small BERT from random weights to its end, with a slider",
-            {"view": "fill-mask", "text": "She opened the [MASK] and went in.", "checkpoint": first},
+            {"view": "fill-mask", "text": "They live in the United [MASK] of America.", "checkpoint": first},
         ),
     )
     cards = "".join(
