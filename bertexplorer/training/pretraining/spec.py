@@ -25,6 +25,10 @@ class Size:
     hidden: Annotated[int, Knob("Hidden size", 8, 4096)] = 128
     heads: Annotated[int, Knob("Heads", 1, 128)] = 2
     positions: Annotated[int, Knob("Longest input", 16, 8192, "tokens")] = 256
+    spread: Annotated[
+        float,
+        Knob("Spread of the first weights", 0.001, 1.0, "their standard deviation; narrow ones learn sooner with more"),
+    ] = 0.02
     pieces: Annotated[int, Knob("Vocabulary", 100, 200_000, "pieces, where one is trained on the text")] = 8000
 
 

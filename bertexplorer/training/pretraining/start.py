@@ -101,7 +101,7 @@ def config(spec: Spec, tokenizer: Tokenizer, narrower: int) -> dict[str, Any]:
         "intermediate_size": 4 * wide,
         "max_position_embeddings": size.positions,
         "hidden_act": "gelu",
-        "initializer_range": 0.02,
+        "initializer_range": size.spread,
         "layer_norm_eps": 1e-12,
         "pad_token_id": tokenizer.pad_id,
         "type_vocab_size": 2,
