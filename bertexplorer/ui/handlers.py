@@ -13,7 +13,7 @@ from bertexplorer.model.text import TOKENS, Span
 from bertexplorer.ui import pieces
 from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
 from bertexplorer.ui.screen import Screen, Updates, remembered, shown_in
-from bertexplorer.ui.seen import Seen, number, read
+from bertexplorer.ui.seen import Seen, number, read, untouched
 from bertexplorer.ui.state import State, from_link, spans_of
 from bertexplorer.ui.turns import Turns
 
@@ -37,17 +37,21 @@ class Handlers:
 
     def take(self, tab: str, seen: Seen, change: Callable[[State], State] = lambda state: state) -> int:
         """The turn of what *change* makes of what is asked; 0 for an event that a later one has overtaken."""
-        return self.turns.take(tab, lambda asked: change(seen.asks(self.explore, asked, self.opening)), seen.event)
+
+        def asks(asked: State | None, before: Seen | None) -> State:
+            return change(seen.asks(self.explore, asked, self.opening, before))
+
+        return self.turns.take(tab, asks, seen)
 
     def ask(self, request: gr.Request, seen: Seen, change: Callable[[State], State] = lambda state: state) -> Updates:
         """The answer to what is asked for once *change* is made."""
         tab = tab_of(request)
         return self.answer(tab, self.take(tab, seen, change), seen)
 
-    def answer(self, tab: str, turn: int, seen: Seen | None, instead: State | None = None) -> Updates:
+    def answer(self, tab: str, turn: int, seen: Seen, instead: State | None = None) -> Updates:
         """The answer to *turn*, and what it fills of the boxes that are not as it has them; nothing if the same tab
-        asked for another meanwhile. *seen*: what the page held then, None if that is not known. *instead*: what to
-        answer if *turn* has no answer."""
+        asked for another meanwhile. *seen*: what the page held then. *instead*: what to answer if *turn* has no
+        answer."""
         state = self.turns.asked(tab)
         if not turn or state is None or not self.turns.holds(tab, turn):
             return {self.screen.message: gr.skip()}
@@ -55,13 +59,13 @@ class Handlers:
         if not self.turns.holds(tab, turn):
             return {self.screen.message: gr.skip()}
         if answer.error and instead is not None:
-            return self.answer(tab, self.turns.take(tab, lambda _: instead), seen)
+            return self.answer(tab, self.turns.take(tab, lambda *_: instead), seen)
         out = self.screen.show(answer)
         out[self.screen.memory] = {**remembered(state), "turn": turn}
         # an earlier answer may be on its way to boxes that a person fills at this moment
-        surprised = seen is None or seen.turn < self.turns.filled(tab)
+        surprised = seen.turn < self.turns.filled(tab)
         filled = self.screen.fill(state, None if surprised else seen)
-        if filled:
+        if filled and not surprised:
             self.turns.fill(tab, turn)
         return self.screen.joined(out, filled)
 
@@ -164,7 +168,10 @@ class Handlers:
         if not 0 <= int(at) < len(series):
             return {self.screen.message: pieces.message("That moment of the training is no longer there.")}
         turn = self.take(tab, seen, lambda state: replace(state, checkpoint=series[int(at)].name))
-        return self.with_picker(self.answer(tab, turn, seen))
+        out = self.with_picker(self.answer(tab, turn, seen))
+        if isinstance(out.get(self.screen.moment), dict):
+            out[self.screen.moment].pop("value", None)  # a person may be dragging it still
+        return out
 
     def compare(self, request: gr.Request, *values: Any) -> Updates:
         """Something else is asked for beside the answer, or nothing any more."""
@@ -173,10 +180,11 @@ class Handlers:
         state = self.turns.asked(tab)
         if not turn or state is None:
             return {self.screen.message: gr.skip()}
-        shown = {self.screen.other: gr.update(visible=state.against.startswith("another"))}
-        if state.against.startswith("another") and not state.other.strip():
-            return {**shown, self.screen.message: pieces.message(pieces.OTHER[state.against], error=False)}
-        return self.screen.joined(self.answer(tab, turn, seen), shown)
+        another = state.against.startswith("another")
+        out = self.screen.joined(self.answer(tab, turn, seen), {self.screen.other: gr.update(visible=another)})
+        if another and not state.other.strip() and out.get(self.screen.message) == pieces.message(""):
+            out[self.screen.message] = pieces.message(pieces.OTHER[state.against], error=False)
+        return out
 
     def pick(self, request: gr.Request, event: gr.EventData, *values: Any) -> Updates:
         """An example was pressed: its text and its settings take the place of the person's."""
@@ -204,7 +212,7 @@ class Handlers:
             state = replace(state, options=asdict(self.explore.options(state)))
         except ExplorerError as caught:
             state, error = replace(state, options=DEFAULTS[state.view]), f"{caught} The link's settings are left out."
-        turn = self.turns.take(tab, lambda asked: asked)
+        turn = self.turns.take(tab, lambda asked, _: asked or state)
         try:
             for line in self.explore.fetch(state.checkpoint):
                 yield {self.screen.message: pieces.message(line, error=False)}
@@ -215,14 +223,15 @@ class Handlers:
         if not self.turns.holds(tab, turn):  # typed while this was on its way
             yield {self.screen.message: pieces.message(error)} if error else {self.screen.message: gr.skip()}
             return
-        turn = self.turns.take(tab, lambda _: state)
-        out = self.with_picker(self.answer(tab, turn, None))
+        turn = self.turns.take(tab, lambda *_: state)
+        out = self.with_picker(self.answer(tab, turn, untouched(self.opening)))
         yield {**out, self.screen.message: pieces.message(error)} if error else out
 
     def fetch(self, request: gr.Request, name: str | None, *values: Any) -> Iterator[Updates]:
         """Another checkpoint was chosen: bring it here and load it; *ready* names it if that went well."""
         asked, name = self.turns.asked(tab_of(request)), (name or "").strip()
         state = self.seen(values).asks(self.explore, asked, self.opening)
+        self.turns.tab(tab_of(request)).fetching = name
         try:
             for line in self.explore.fetch(name):
                 yield {self.screen.message: pieces.message(line, error=False), self.screen.ready: ""}
@@ -237,7 +246,7 @@ class Handlers:
 
     def use(self, request: gr.Request, ready: str | None, *values: Any) -> Updates:
         """The view answered again with the checkpoint that was fetched, for the text as it stands by now."""
-        if not ready:
+        if not ready or ready != self.turns.tab(tab_of(request)).fetching:  # another was chosen meanwhile
             return {self.screen.ready: ""}
         return self.with_picker(self.ask(request, self.seen(values), lambda state: replace(state, checkpoint=ready)))
 

@@ -157,7 +157,8 @@ def wire(page: Handlers, screen: Screen, buttons: Buttons, blocks: gr.Blocks) ->
         "api_visibility": "private",
     }
     # one line for all that is answered: gradio draws lots between lines, and what a person did last must come last
-    asked: dict[str, Any] = {**common, "concurrency_id": "asked"}
+    # values as they are: gradio refuses an emptied number before its handler could say so
+    asked: dict[str, Any] = {**common, "concurrency_id": "asked", "preprocess": False}
     stamp = {"js": script("stamp.js").replace("COUNT", str(len(screen.inputs)))}
     latest = {**asked, "trigger_mode": "always_last"}
     # with always_last gradio would send the data of the first press again
@@ -173,13 +174,14 @@ def wire(page: Handlers, screen: Screen, buttons: Buttons, blocks: gr.Blocks) ->
     ):
         pressed.click(handler, screen.inputs, screen.outputs, **each, **stamp)
     buttons.unhide.click(page.unhide, screen.inputs, screen.outputs, **latest, **stamp)
-    screen.upload.upload(page.upload, [*screen.inputs, screen.upload], screen.outputs, **latest)
+    screen.upload.upload(page.upload, [*screen.inputs, screen.upload], screen.outputs, **latest | {"preprocess": True})
     screen.moment.input(page.move, [*screen.inputs, screen.moment], screen.outputs, **latest)
     compared = [screen.against.input, screen.other.submit, screen.other.blur]
     gr.on(compared, page.compare, screen.inputs, screen.outputs, **latest, **stamp)
     box = screen.checkpoint
-    fetched = box.input(page.fetch, [box, *screen.inputs], [screen.message, screen.ready], **common)
-    fetched.then(page.use, [screen.ready, *screen.inputs], screen.outputs, **asked)
+    each_name = {**each, "concurrency_id": "fetched"}
+    fetched = box.input(page.fetch, [box, *screen.inputs], [screen.message, screen.ready], **each_name)
+    fetched.then(page.use, [screen.ready, *screen.inputs], screen.outputs, **each)
     blocks.load(None, js=script("page.js"), api_visibility="private")
     blocks.load(page.open, None, screen.outputs, **common)
     for button, row in ((buttons.second, screen.pair), (buttons.versus, screen.comparing)):

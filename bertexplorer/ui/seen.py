@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bertexplorer.store.library import PRECISIONS
-from bertexplorer.ui.explore import VIEWS, Explore
+from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
 from bertexplorer.ui.state import COMPARED, State, spans_of
 
 
@@ -51,21 +51,37 @@ class Seen:
             picked=spans_of(str(memory.get("picked", ""))),
         )
 
-    def asks(self, explore: Explore, asked: State | None, opening: State) -> State:
-        """What the tab *asked* last, with what a person changed since: boxes that are not as the answer on the screen
-        left them. A text counts as changed when it was typed (see Handlers.edit), for an answer may be on its way to
-        its box. Where nothing was asked, the boxes are all there is."""
+    def asks(self, explore: Explore, asked: State | None, opening: State, before: "Seen | None" = None) -> State:
+        """What the tab *asked* last, with what a person changed since: boxes that are not as they were at the event
+        *before*, or as the answer on the screen left them if that came later. A text counts as changed when it was
+        typed (see Handlers.edit), for an answer may be on its way to its box. Where nothing was asked, the boxes are
+        all there is."""
         set_by_hand = {name: self.boxes[name] for name in ("precision", "against", "other")}
         if asked is None:
             state = explore.typed(self.state(opening), self.boxes["text"], self.boxes["pair"])
             return replace(state, options=self.options[state.view], **set_by_hand)
-        changed = {name: value for name, value in set_by_hand.items() if value != self.memory.get(name)}
-        options = dict(asked.options)
-        if self.memory.get("view", asked.view) == asked.view:
-            held = self.memory.get("options")
-            was = held if isinstance(held, dict) else {}
-            options |= {k: v for k, v in self.options[asked.view].items() if k not in was or was[k] != v}
-        return replace(asked, options=options, **changed)
+        was, own = self.baseline(asked.view, opening, before)
+        changed = {name: value for name, value in set_by_hand.items() if value != was[name]}
+        options = {k: v for k, v in self.options[asked.view].items() if own is not None and own.get(k, v) != v}
+        return replace(asked, options={**asked.options, **options}, **changed)
+
+    def baseline(
+        self, view: str, opening: State, before: "Seen | None"
+    ) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
+        """(boxes, settings of *view*) that a person has not touched; None for settings that no answer has shown yet."""
+        if before is not None and before.turn == self.turn:
+            return before.boxes, before.options[view]
+        boxes = {name: self.memory.get(name, getattr(opening, name)) for name in self.boxes}
+        if "view" not in self.memory:
+            return boxes, DEFAULTS[view]
+        held = self.memory.get("options")
+        return boxes, held if self.memory["view"] == view and isinstance(held, dict) else None
+
+
+def untouched(opening: State) -> Seen:
+    """A page that has just been opened."""
+    boxes = {name: getattr(opening, name) for name in ("text", "pair", "precision", "against", "other")}
+    return Seen({}, boxes, DEFAULTS)
 
 
 def read(values: tuple[Any, ...], settings: list[tuple[str, str]], opening: State) -> Seen:

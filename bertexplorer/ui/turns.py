@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from bertexplorer.ui.seen import Seen
 from bertexplorer.ui.state import State
 
 TABS = 2000  # remembered; beyond that the one that asked longest ago is forgotten
@@ -19,6 +20,8 @@ class Tab:
     state: State | None = None
     event: int = 0  # the last event heard of, as the page counts them
     filled: int = 0  # the last turn whose answer filled boxes
+    seen: Seen | None = None  # what the page held at the last event
+    fetching: str = ""  # the checkpoint that was chosen last
     ready: threading.Condition = field(default_factory=threading.Condition)
 
 
@@ -37,18 +40,22 @@ class Turns:
                 self.tabs.popitem(last=False)
             return tab
 
-    def take(self, name: str, change: Callable[[State | None], State | None], event: int = 0) -> int:
-        """The number of a new question: *change* turns what the tab asked last into what it asks now. Neither a
-        browser nor a queue keeps the order of requests, so *event*, the page's own count, waits for those before it.
-        0 if a later one was heard already: then nothing changes. What *change* raises is raised."""
-        tab = self.tab(name)
+    def take(
+        self, name: str, change: Callable[[State | None, Seen | None], State | None], seen: Seen | None = None
+    ) -> int:
+        """The number of a new question: *change* is given what the tab asked last and what the page held then, and
+        says what it asks now. Neither a browser nor a queue keeps the order of requests, so the event that *seen* is
+        of waits for those that the page sent before it. 0 if a later one was heard already: then nothing changes. What
+        *change* raises is raised."""
+        tab, event = self.tab(name), seen.event if seen else 0
         with tab.ready:
             tab.ready.wait_for(lambda: not tab.turn or tab.event >= event - 1, WAIT_S)
             if 0 < event <= tab.event:
                 return 0
             tab.event = event or tab.event
             tab.ready.notify_all()
-            tab.state = change(tab.state)
+            before, tab.seen = tab.seen, seen or tab.seen
+            tab.state = change(tab.state, before)
             tab.turn += 1
             return tab.turn
 

@@ -10,6 +10,7 @@ import pytest
 from bertexplorer.knobs import settings
 from bertexplorer.ui.explore import VIEWS
 from bertexplorer.ui.forms import form
+from bertexplorer.ui.seen import Seen
 from bertexplorer.ui.state import State
 from bertexplorer.ui.tabs import TABS
 from bertexplorer.ui.turns import TABS as REMEMBERED
@@ -47,27 +48,28 @@ def test_views_are_named_like_their_modules() -> None:
 
 def test_only_the_newest_turn_of_a_tab_holds() -> None:
     turns = Turns()
-    first, other = turns.take("a", lambda _: State("one")), turns.take("b", lambda asked: asked)
+    first, other = turns.take("a", lambda *_: State("one")), turns.take("b", lambda asked, _: asked)
     assert turns.holds("a", first)
-    second = turns.take("a", lambda asked: State(asked.text + " two"))
+    second = turns.take("a", lambda asked, _: State(asked.text + " two"))
     assert turns.asked("a") == State("one two") and turns.asked("b") is None
     assert not turns.holds("a", first) and turns.holds("a", second) and turns.holds("b", other)
 
 
 def test_a_change_that_fails_changes_nothing_and_holds_no_one_up() -> None:
     turns = Turns()
-    turns.take("a", lambda _: State("one"), 1)
+    first, second, third = (Seen({"event": i}, {}, {}) for i in (1, 2, 3))
+    turns.take("a", lambda *_: State("one"), first)
     with pytest.raises(ZeroDivisionError):
-        turns.take("a", lambda _: 1 / 0, 2)
+        turns.take("a", lambda *_: 1 / 0, second)
     started = time.monotonic()
-    assert turns.take("a", lambda asked: asked, 3) == 2 and turns.asked("a") == State("one")
+    assert turns.take("a", lambda asked, _: asked, third) == 2 and turns.asked("a") == State("one")
     assert time.monotonic() - started < WAIT_S / 2
 
 
 def test_turns_forget_the_oldest_tabs() -> None:
     turns = Turns()
     for number in range(REMEMBERED + 10):
-        turns.take(str(number), lambda asked: asked)
+        turns.take(str(number), lambda asked, _: asked)
     assert len(turns.tabs) == REMEMBERED and "0" not in turns.tabs
 
 

@@ -98,7 +98,7 @@ def test_an_answer_that_comes_late_is_not_shown(handlers: Handlers, monkeypatch:
 
     def slow(state):
         if state.text.startswith("Slow"):  # another question of the same tab comes first
-            handlers.turns.take("late", lambda asked: asked)
+            handlers.turns.take("late", lambda asked, _: asked)
         return answer(state)
 
     monkeypatch.setattr(handlers.explore, "answer", slow)
@@ -140,6 +140,67 @@ def test_a_setting_adds_to_what_was_asked_meanwhile(handlers: Handlers) -> None:
     handlers.choose(asking(tab), *(3 if name == "layer" else v for name, v in zip(names, boxes, strict=True)))
     options = handlers.turns.asked(tab).options
     assert (options["direction"], options["layer"]) == ("B to A", 3)
+
+
+def with_setting(handlers: Handlers, boxes: list[object], view: str, name: str, value: object) -> list[object]:
+    names = [("", "")] * 6 + [(of, setting) for of, setting, _ in handlers.screen.settings()]
+    return [value if at == (view, name) else box for at, box in zip(names, boxes, strict=True)]
+
+
+def test_a_setting_put_back_before_its_answer_is_back(handlers: Handlers) -> None:
+    tab, screen = "back", handlers.screen
+    list(handlers.open(asking(tab)))
+    on_screen = typing(handlers, tab, "A robin sings.")[screen.memory]
+    handlers.edit(asking(tab), told(typed={"fill-mask.words": "cats"}), *values(handlers, "A robin sings.", on_screen))
+    assert handlers.turns.asked(tab).options["words"] == "cats"
+    handlers.edit(asking(tab), told(typed={"fill-mask.words": ""}), *values(handlers, "A robin sings.", on_screen))
+    assert handlers.turns.asked(tab).options["words"] == ""
+
+
+def test_a_setting_of_a_view_that_is_still_opening_counts(handlers: Handlers) -> None:
+    tab = "opening"
+    list(handlers.open(asking(tab)))
+    shown = typing(handlers, tab, "A robin sings.")
+    boxes = values(handlers, "A robin sings.", shown[handlers.screen.memory])
+    next(handlers.switch(asking(tab), told(view="attention"), *boxes))
+    handlers.choose(asking(tab), *with_setting(handlers, boxes, "attention", "layer", 2))
+    state = handlers.turns.asked(tab)
+    assert (state.view, state.options["layer"]) == ("attention", 2)
+
+
+def test_what_a_link_sets_outlasts_an_event_before_its_answer(handlers: Handlers) -> None:
+    tab, link = (
+        "link",
+        {"text": "A robin is a [MASK].", "precision": "fp32", "against": "random weights", "words": "bird"},
+    )
+    opening = handlers.open(asking(tab, **link))
+    next(opening, None)  # it looks for the checkpoint
+    list(handlers.switch(asking(tab), told(view="fill-mask"), *values(handlers, handlers.opening.text, {"event": 1})))
+    state = handlers.turns.asked(tab)
+    assert (state.text, state.precision, state.against) == (link["text"], "fp32", "random weights")
+    assert state.options["words"] == "bird"
+
+
+def test_an_emptied_number_is_said_and_the_next_one_counts(handlers: Handlers) -> None:
+    tab = "number"
+    list(handlers.open(asking(tab)))
+    boxes = values(handlers, handlers.opening.text, {"event": 1})
+    out = handlers.choose(asking(tab), *with_setting(handlers, boxes, "fill-mask", "top", None))
+    assert "Answers: got None" in out[handlers.screen.message]
+    boxes[0] = {"event": 2}
+    out = handlers.choose(asking(tab), *with_setting(handlers, boxes, "fill-mask", "top", 5))
+    assert out[handlers.screen.message] == pieces.message("") and out[handlers.screen.memory]["options"]["top"] == 5
+
+
+def test_a_checkpoint_fetched_after_another_was_chosen_is_not_used(handlers: Handlers) -> None:
+    tab = "fetch"
+    list(handlers.open(asking(tab)))
+    boxes = values(handlers, handlers.opening.text)
+    list(handlers.fetch(asking(tab), "mini", *boxes))
+    list(handlers.fetch(asking(tab), "tiny", *boxes))
+    assert handlers.use(asking(tab), "mini", *boxes) == {handlers.screen.ready: ""}
+    handlers.use(asking(tab), "tiny", *boxes)
+    assert handlers.turns.asked(tab).checkpoint == "tiny"
 
 
 def test_a_point_of_the_figure_leads_where_it_says_and_nowhere_else(handlers: Handlers) -> None:

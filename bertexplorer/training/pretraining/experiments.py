@@ -14,7 +14,7 @@ SMALL: Mapping[str, Any] = {  # what all arms share unless they say otherwise
     "spread": 0.08,  # about 1 / sqrt(hidden): with 0.02 attention stays even for a long time
     "positions": 64,
     "pieces": 2000,
-    "lengths": "32:1.0:0.1",
+    "lengths": "32:0.5:0.1, 64:0.5:0.1",
     "batch_tokens": 1024,
     "peak": 2e-3,
     "warmup": 0.1,
@@ -153,16 +153,17 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         (
             Arm("pairs, static", {"objective": "mlm+nsp", "repeat_steps": 200, "static": True}),
             Arm("pairs, dynamic", {"objective": "mlm+nsp", "repeat_steps": 200}),
-            Arm("full sentences", {"objective": "mlm", "repeat_steps": 200}),
+            Arm("document sentences", {"objective": "mlm", "repeat_steps": 200}),
         ),
         (
             {"arm": "pairs, static", "SQuAD 2.0 F1": 78.3, "MNLI": 84.3, "SST-2": 92.5},
             {"arm": "pairs, dynamic", "SQuAD 2.0 F1": 78.7, "MNLI": 84.0, "SST-2": 92.9},
-            {"arm": "full sentences, dynamic, no NSP", "SQuAD 2.0 F1": 79.1, "MNLI": 84.7, "SST-2": 92.5},
+            {"arm": "document sentences, no NSP", "SQuAD 2.0 F1": 79.7, "MNLI": 84.7, "SST-2": 92.7},
         ),
         "Liu et al., 2019, tables 1 and 2",
-        (("full sentences", "pairs, dynamic"), ("pairs, dynamic", "pairs, static")),
-        note="The text of 200 steps comes again and again, so that it matters whether its masks do too.",
+        (("document sentences", "pairs, dynamic"),),
+        note="The text of 200 steps comes again and again, so that it matters whether its masks do too. Between "
+        "static and dynamic masks the published figures are mixed.",
     ),
     Experiment(
         "electra",

@@ -48,8 +48,10 @@ class Probe:
     words: tuple[str, ...]  # those that are taken out
 
 
-def fix(shards: Sequence[Shard], held: Sequence[NDArray[np.bool_]], tokenizer: Tokenizer) -> Probe:
-    """Draw the questions: the same for the same held-out documents and vocabulary."""
+def fix(
+    shards: Sequence[Shard], held: Sequence[NDArray[np.bool_]], tokenizer: Tokenizer, *, longest: int = PAIR_ROOM
+) -> Probe:
+    """Draw the questions, of at most *longest* tokens: the same for the same held-out documents and vocabulary."""
     collator = Collator.of(tokenizer, Masking())
     common = commonest(shards, held, tokenizer)
     gaps: list[list[Question]] = []
@@ -63,10 +65,10 @@ def fix(shards: Sequence[Shard], held: Sequence[NDArray[np.bool_]], tokenizer: T
             continue
         pool = Pool(shards, [1.0] * len(shards), own)
         for _ in range(GAPS):
-            if question := gap(pool, collator, common, draw):
+            if question := gap(pool, collator, common, draw, min(ROOM, longest - 2)):
                 gaps[-1].append(question)
         for number in range(PAIRS if pool.with_boundary >= 2 else 0):
-            pairs[-1].append(pair(pool, collator, draw, wrong=bool(number % 2)))
+            pairs[-1].append(pair(pool, collator, draw, min(PAIR_ROOM, longest) - 3, wrong=bool(number % 2)))
     spelt = tuple(tokenizer.whole.id_to_token(i) or "" for i in common)
     return Probe((gaps[0], gaps[1]), (pairs[0], pairs[1]), spelt)
 
@@ -90,10 +92,10 @@ def commonest(shards: Sequence[Shard], held: Sequence[NDArray[np.bool_]], tokeni
     return words[:WORDS]
 
 
-def gap(pool: Pool, collator: Collator, common: Sequence[int], draw: np.random.Generator) -> Question | None:
-    """A text with one of the common words taken out; None if none is met in TRIES tries."""
+def gap(pool: Pool, collator: Collator, common: Sequence[int], draw: np.random.Generator, room: int) -> Question | None:
+    """A text of *room* tokens with one of the common words taken out; None if none is met in TRIES tries."""
     for _ in range(TRIES):
-        ids = pool.text(draw, ROOM)
+        ids = pool.text(draw, room)
         places = [i for i in range(1, len(ids) - 1) if int(ids[i]) in common]
         if places:
             at = places[int(draw.integers(len(places)))]
@@ -102,8 +104,8 @@ def gap(pool: Pool, collator: Collator, common: Sequence[int], draw: np.random.G
     return None
 
 
-def pair(pool: Pool, collator: Collator, draw: np.random.Generator, *, wrong: bool) -> Question:
-    found = pool.pair(draw, PAIR_ROOM - 3, "other" if wrong else "")
+def pair(pool: Pool, collator: Collator, draw: np.random.Generator, room: int, *, wrong: bool) -> Question:
+    found = pool.pair(draw, room, "other" if wrong else "")
     first, second = list(map(int, found.first)), list(map(int, found.second if found.second is not None else ()))
     ids = [collator.cls_id, *first, collator.sep_id, *second, collator.sep_id]
     segments = [0] * (len(first) + 2) + [1] * (len(second) + 1)

@@ -85,7 +85,7 @@ class Run:
         most = trained.checkpoints["model"].config.max_positions
         parts = buckets(self.spec.drawing.lengths, most)
         measure = heldout.fix(shards, held, tokenizer, count=self.spec.running.heldout_pairs, longest=most)
-        self.probe = probes.fix(shards, held, tokenizer) if self.spec.running.probe else None
+        self.probe = probes.fix(shards, held, tokenizer, longest=most) if self.spec.running.probe else None
         yield {
             "event": "ready",
             "documents": len(pool.shard),

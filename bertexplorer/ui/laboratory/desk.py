@@ -18,7 +18,7 @@ from bertexplorer.training.pretraining.sentences import documents
 from bertexplorer.ui.training.desk import IMPATIENT_S, PRETRAINING
 from bertexplorer.ui.training.desk import Desk as Training
 
-MOST_MINUTES, MOST_MB = 60.0, 200
+MOST_MINUTES, MOST_MB = 60.0, 25  # what the page takes
 FEWEST, HELD_OUT = 20, 0.1  # documents of a text, and the share of them that is held out at most
 
 

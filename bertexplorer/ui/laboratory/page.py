@@ -16,8 +16,8 @@ SOURCES = (MANUALS, OWN)
 POLL_S = 3.0
 TEXT_NOTE = (
     "The manuals are the prose inside the Python packages that this app is installed with: four megabytes of English "
-    "on programming, no download. A text of your own is plain text (.txt or .txt.xz), a paragraph a line, a blank line "
-    "between documents."
+    "on programming, no download. A text of your own is plain text (.txt or .txt.xz, up to 25 MB), a paragraph a line, "
+    "a blank line between documents."
 )
 
 
