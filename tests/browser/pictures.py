@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from bertexplorer.ui.tabs import TABS, slug
 from tests.browser.conftest import FLAGS, chromium
-from tests.browser.steps import choose_view, wait_until_idle
+from tests.browser.steps import choose_view
 
 FOLDER = Path(__file__).parents[2] / "assets" / "views"
 COLOURS = 128
@@ -38,8 +38,8 @@ def main(address: str) -> None:
             expect(page.locator("#question h2")).to_have_text(tab.QUESTION)
             page.locator("button.example").first.click()
             expect(page.locator("#text textarea")).to_have_value(tab.EXAMPLES[0].text)
-            wait_until_idle(page)
-            page.wait_for_timeout(700)
+            expect(page.locator("#figure .wrap.minimal:not(.hide)")).to_have_count(0)
+            page.wait_for_timeout(2500)
             page.evaluate("document.activeElement.blur()")
             page.mouse.move(4, 4)
             file = FOLDER / f"{slug(tab)}.png"
