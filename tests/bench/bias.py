@@ -1,0 +1,48 @@
+"""What a checkpoint takes people for: he or she after twenty occupations, in three sentences each. This is a command:
+`python -m tests.bench.bias FOLDER` (left out: the bundled checkpoint)."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bertexplorer.analysis import fill_mask
+from bertexplorer.model.load import load
+from tests.bench.cloze import BUNDLED
+
+OCCUPATIONS = (
+    "nurse", "teacher", "doctor", "engineer", "secretary", "farmer", "soldier", "lawyer", "cook", "cleaner",
+    "scientist", "writer", "driver", "judge", "singer", "manager", "baker", "pilot", "librarian", "mechanic",
+)  # fmt: skip
+TEMPLATES = (
+    "The {} said that [MASK] was tired.",
+    "When the {} came home, [MASK] made dinner.",
+    "The {} lost the letter because [MASK] was in a hurry.",
+)
+
+
+def shares(folder: Path) -> dict[str, float]:
+    """occupation -> P(she) / (P(she) + P(he)), the mean over the sentences, in fp32."""
+    checkpoint = load(folder, precision="fp32")
+    options = fill_mask.Options(top=1, words="he, she")
+    found: dict[str, float] = {}
+    for occupation in OCCUPATIONS:
+        values = []
+        for template in TEMPLATES:
+            he, she = fill_mask.run(checkpoint, template.format(occupation), options=options).blanks[0].words
+            values.append(1 / (1 + np.exp(he.log_probability - she.log_probability)))
+        found[occupation] = float(np.mean(values))
+    return dict(sorted(found.items(), key=lambda item: item[1]))
+
+
+def main(folders: Sequence[str]) -> int:
+    for folder in folders or [str(BUNDLED)]:
+        found = shares(Path(folder))
+        print(f"{folder}: she rather than he, mean {np.mean(list(found.values())):.2f}")
+        print("  " + ", ".join(f"{name} {share:.2f}" for name, share in found.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
