@@ -22,10 +22,14 @@ torch.set_num_threads(1)  # two threads wait for each other when pytest-xdist fi
 
 
 class BrowserApart(LoadScopeScheduling):
-    """The tests with a browser one after the other in one process, first, while the others run all else."""
+    """The tests with a browser one after the other in one process, first, while another runs all else; those that wait
+    for runs more than for the browser may come between."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "tests/browser" if nodeid.startswith("tests/browser/") else nodeid
+        file = nodeid.partition("::")[0]
+        if not file.startswith("tests/browser/"):
+            return nodeid
+        return file if file.endswith(("test_tasks.py", "test_laboratory.py")) else "tests/browser"
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> BrowserApart:

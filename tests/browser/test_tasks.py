@@ -19,7 +19,7 @@ EPOCHS = {"retrieval": 16, "tagging": 8, "similarity": 8, "sequence": 6, "next-w
 
 def test_every_built_in_set_trains_from_the_page(browser: Browser, tmp_path: Path) -> None:
     texts = [path.read_text("utf-8") for path in ROWS.iterdir() if path.suffix != ".md"]
-    knowing(tmp_path / "models" / "tiny", texts)
+    knowing(tmp_path / "models" / "small", texts)
     (tmp_path / "data").mkdir()
     app = App(tmp_path / "models", tmp_path / "data", tmp_path / "hub")
     try:
@@ -29,7 +29,7 @@ def test_every_built_in_set_trains_from_the_page(browser: Browser, tmp_path: Pat
                 if name == "distillation":
                     finished(page, "classification")
                     page.locator(".run", has_text=re.compile("^classification")).click()
-                start(page, name, "classification" if name == "distillation" else "tiny")
+                start(page, name, "classification" if name == "distillation" else "small")
                 expect(page.locator(".run")).to_have_count(number + 1)
             for name, task in BY_NAME.items():
                 finished(page, name)
