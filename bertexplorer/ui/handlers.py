@@ -101,8 +101,8 @@ class Handlers:
             yield {self.screen.message: gr.skip()}
             return
         yield self.screen.view(view)
-        untouched = state.text in EXAMPLES and not state.hidden
-        instead = shown_in(VIEWS[view].EXAMPLES[0], state) if untouched else None
+        an_example = state.text in EXAMPLES and not state.hidden
+        instead = shown_in(VIEWS[view].EXAMPLES[0], state) if an_example else None
         yield self.answer(tab, turn, seen, instead)
 
     def unhide(self, request: gr.Request, *values: Any) -> Updates:

@@ -55,7 +55,7 @@ def test_a_file_is_looked_at_learnt_from_and_tried(page: Page, tmp_path: Path) -
 def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[..., Path], tmp_path: Path) -> None:
     """Upload, map, a bad row named, Start, tab closed, server killed and started again; then the run is there, is
     looked at, tried, and opened in the attention view with the slider through its training."""
-    shutil.copytree(tiny("bert-mlm"), tmp_path / "models" / "tiny")
+    shutil.copytree(tiny("bert-mlm"), tmp_path / "models" / "small")
     (tmp_path / "data").mkdir()
     app = App(tmp_path / "models", tmp_path / "data", tmp_path / "hub")
     lines = [f"{i},{'a great' if i % 2 else 'a bad'} film {i % 50},{'yes' if i % 2 else 'no'}" for i in range(400)]
@@ -63,7 +63,7 @@ def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[
     file.write_text("\n".join(["number,words,liked", *lines, "7,lost"]) + "\n", "utf-8")
     try:
         with opened(browser, app.url + "train", gone=True) as page:
-            choose(page, "Start from", "tiny")
+            choose(page, "Start from", "small")
             page.get_by_label("my file").click()
             page.locator("#rows-file input[type=file]").set_input_files(file)
             page.wait_for_load_state("networkidle")
