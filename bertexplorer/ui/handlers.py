@@ -54,14 +54,14 @@ class Handlers:
         answer."""
         state = self.turns.asked(tab)
         if not turn or state is None or not self.turns.holds(tab, turn):
-            return {self.screen.message: gr.skip()}
+            return self.screen.unchanged
         answer = self.explore.answer(state)
         if not self.turns.holds(tab, turn):
-            return {self.screen.message: gr.skip()}
+            return self.screen.unchanged
         if answer.error and instead is not None:
-            return self.answer(tab, self.turns.take(tab, lambda *_: instead), seen)
+            return self.answer(tab, self.turns.replace(tab, turn, instead), seen)
         out = self.screen.show(answer)
-        out[self.screen.memory] = {**remembered(state), "turn": turn}
+        out |= {self.screen.memory: {**remembered(state), "turn": turn}, self.screen.typed: pieces.turn(turn)}
         # an earlier answer may be on its way to boxes that a person fills at this moment
         surprised = seen.turn < self.turns.filled(tab)
         filled = self.screen.fill(state, None if surprised else seen)
@@ -98,12 +98,13 @@ class Handlers:
         turn = self.take(tab, seen, change)  # before the first yield: what a person does meanwhile is newer
         state = self.turns.asked(tab)
         if not turn or state is None:
-            yield {self.screen.message: gr.skip()}
+            yield self.screen.unchanged
             return
-        yield self.screen.view(view)
+        yield {**self.screen.view(view), self.screen.typed: pieces.turn(turn)}
         an_example = state.text in EXAMPLES and not state.hidden
         instead = shown_in(VIEWS[view].EXAMPLES[0], state) if an_example else None
         yield self.answer(tab, turn, seen, instead)
+        yield self.screen.unchanged  # gradio sends what is yielded last twice, the second time after later answers
 
     def unhide(self, request: gr.Request, *values: Any) -> Updates:
         return self.ask(request, self.seen(values), lambda state: replace(state, hidden=(), picked=()))
@@ -179,7 +180,7 @@ class Handlers:
         turn = self.take(tab, seen)
         state = self.turns.asked(tab)
         if not turn or state is None:
-            return {self.screen.message: gr.skip()}
+            return self.screen.unchanged
         another = state.against.startswith("another")
         out = self.screen.joined(self.answer(tab, turn, seen), {self.screen.other: gr.update(visible=another)})
         if another and not state.other.strip() and out.get(self.screen.message) == pieces.message(""):
@@ -204,15 +205,15 @@ class Handlers:
     def open(self, request: gr.Request) -> Iterator[Updates]:
         """The page as its link asks for it, or with the opening example."""
         tab = tab_of(request)
-        if self.turns.asked(tab):  # the person was quicker
-            yield {self.screen.message: gr.skip()}
-            return
         state, error = from_link(dict(request.query_params), self.opening, DEFAULTS), ""
         try:
             state = replace(state, options=asdict(self.explore.options(state)))
         except ExplorerError as caught:
             state, error = replace(state, options=DEFAULTS[state.view]), f"{caught} The link's settings are left out."
-        turn = self.turns.take(tab, lambda asked, _: asked or state)
+        turn = self.turns.open(tab, state)
+        if not turn:
+            yield self.screen.unchanged
+            return
         try:
             for line in self.explore.fetch(state.checkpoint):
                 yield {self.screen.message: pieces.message(line, error=False)}
@@ -220,12 +221,13 @@ class Handlers:
         except ExplorerError as caught:
             error = f"{caught} Shown with {self.opening.checkpoint} instead."
             state = replace(state, checkpoint=self.opening.checkpoint, precision=self.opening.precision)
-        if not self.turns.holds(tab, turn):  # typed while this was on its way
-            yield {self.screen.message: pieces.message(error)} if error else {self.screen.message: gr.skip()}
+        turn = self.turns.replace(tab, turn, state)
+        if not turn:  # typed while this was on its way
+            yield {self.screen.message: pieces.message(error)} if error else self.screen.unchanged
             return
-        turn = self.turns.take(tab, lambda *_: state)
         out = self.with_picker(self.answer(tab, turn, untouched(self.opening)))
         yield {**out, self.screen.message: pieces.message(error)} if error else out
+        yield self.screen.unchanged  # see switch
 
     def fetch(self, request: gr.Request, name: str | None, *values: Any) -> Iterator[Updates]:
         """Another checkpoint was chosen: bring it here and load it; *ready* names it if that went well."""

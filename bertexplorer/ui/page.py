@@ -30,7 +30,6 @@ LIMIT = 16  # handlers of one kind at a time
 class Buttons:
     """What is pressed and holds no state."""
 
-    typed: gr.HTML  # hears what is typed
     insert: gr.Button
     unhide: gr.Button
     second: gr.Button
@@ -53,9 +52,9 @@ def build(library: Library, settings: Settings, desk: Desk | None = None) -> gr.
         stage, exports = figure(opening)
         with gr.Column(elem_id="forms"):
             forms = {view: form(tab.analysis.Options, view, view == opening.view) for view, tab in VIEWS.items()}
-        screen = Screen(opening, **bench, **stage, **chooser, nav=nav, forms=forms)
         typed = gr.HTML("", js_on_load=script("typed.js"), elem_id="typed", apply_default_css=False)
-        buttons = Buttons(**pressed, typed=typed, exports=exports, payload=gr.Textbox(visible=False))
+        screen = Screen(opening, **bench, **stage, **chooser, typed=typed, nav=nav, forms=forms)
+        buttons = Buttons(**pressed, exports=exports, payload=gr.Textbox(visible=False))
         wire(Handlers(Explore(library), screen), screen, buttons, blocks)
     if desk:
         with blocks.route("Train", "train"):
@@ -166,7 +165,7 @@ def wire(page: Handlers, screen: Screen, buttons: Buttons, blocks: gr.Blocks) ->
     chosen = [c.input for _, _, c in screen.settings() if not isinstance(c, gr.Textbox)]
     gr.on([*chosen, screen.precision.input], page.choose, screen.inputs, screen.outputs, **latest, **stamp)
     for pressed, handler in (
-        (buttons.typed, page.edit),
+        (screen.typed, page.edit),
         (screen.strip, page.press),
         (screen.examples, page.pick),
         (screen.nav, page.switch),

@@ -24,6 +24,11 @@ OTHER = {
 }
 
 
+def turn(number: int) -> str:
+    """Whose answer the page shows, for assets/typed.js."""
+    return f'<i data-turn="{number}"></i>'
+
+
 def nav(view: str) -> str:
     """The topics, and the views of each, as two rows of tabs; the browser shows those of the chosen topic."""
     topics = list(dict.fromkeys(tab.GROUP for tab in TABS))

@@ -25,6 +25,7 @@ class Screen:
     opening: State
     text: gr.Textbox
     pair: gr.Textbox
+    typed: gr.HTML  # hears what is typed, and which turn's answer is shown
     strip: gr.HTML
     examples: gr.HTML
     against: gr.Radio
@@ -67,13 +68,17 @@ class Screen:
     def outputs(self) -> list[Any]:
         """What an answer may change."""
         return [
-            *(self.memory, self.strip, self.message, self.plot, self.frame, self.caption, self.receipt, self.nav),
-            *(self.question, self.examples, self.drawer, self.facts, self.upload, self.moment),
+            *(self.memory, self.typed, self.strip, self.message, self.plot, self.frame, self.caption, self.receipt),
+            *(self.nav, self.question, self.examples, self.drawer, self.facts, self.upload, self.moment),
             *(self.ours, self.aside, self.heading, self.other_plot, self.other_caption, self.difference),
             *(form.row for form in self.forms.values()),
             *(self.text, self.pair, self.checkpoint, self.precision, self.ready),
             *(self.against, self.other, self.comparing, *(c for _, _, c in self.settings())),
         ]
+
+    @property
+    def unchanged(self) -> Updates:
+        return {self.message: gr.skip()}
 
     def show(self, answer: Answer) -> Updates:
         """An answer as updates; what has no answer keeps its old, dimmed content."""

@@ -59,6 +59,24 @@ class Turns:
             tab.turn += 1
             return tab.turn
 
+    def open(self, name: str, state: State) -> int:
+        """The number of the question that a tab opens with; 0 if a person was quicker."""
+        tab = self.tab(name)
+        with tab.ready:
+            if tab.turn:
+                return 0
+            tab.state, tab.turn = state, 1
+            return 1
+
+    def replace(self, name: str, turn: int, state: State) -> int:
+        """The number of *state* as the question in place of *turn*; 0 if *turn* is not the newest any more."""
+        tab = self.tab(name)
+        with tab.ready:
+            if tab.turn != turn:
+                return 0
+            tab.state, tab.turn = state, turn + 1
+            return tab.turn
+
     def fill(self, name: str, turn: int) -> None:
         """The answer to *turn* fills boxes."""
         self.tab(name).filled = turn

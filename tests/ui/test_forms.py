@@ -66,6 +66,14 @@ def test_a_change_that_fails_changes_nothing_and_holds_no_one_up() -> None:
     assert time.monotonic() - started < WAIT_S / 2
 
 
+def test_the_opening_question_gives_way_to_a_person() -> None:
+    turns = Turns()
+    assert turns.open("a", State("one")) == 1 and turns.replace("a", 1, State("two")) == 2
+    third = turns.take("a", lambda asked, _: State(asked.text + " three"))
+    assert not turns.open("a", State("four")) and not turns.replace("a", 2, State("five"))
+    assert turns.holds("a", third) and turns.asked("a") == State("two three")
+
+
 def test_turns_forget_the_oldest_tabs() -> None:
     turns = Turns()
     for number in range(REMEMBERED + 10):

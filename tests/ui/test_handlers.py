@@ -55,10 +55,33 @@ def test_what_is_typed_before_the_page_has_opened_is_kept(handlers: Handlers) ->
     assert late == nothing(handlers)
 
 
+def test_what_is_typed_while_the_page_opens_is_newer_than_its_link(
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fetch(name: str):
+        typing(handlers, "opening", "A robin is a [MASK].")
+        yield "fetching"
+
+    monkeypatch.setattr(handlers.explore, "fetch", fetch)
+    *_, late = handlers.open(asking("opening", text="A piano is a [MASK]."))
+    assert late == nothing(handlers) and handlers.turns.asked("opening").text == "A robin is a [MASK]."
+
+
+def test_every_answer_says_whose_it_is(handlers: Handlers) -> None:
+    """So that the browser can tell when an older one reaches it later; what gradio sends twice is nothing."""
+    *_, opened, last = handlers.open(asking("whose"))
+    shown = [opened, typing(handlers, "whose", "A robin is a [MASK].")]
+    around, answer, last_again = handlers.switch(asking("whose"), told(view="layers"), *values(handlers, "A robin."))
+    turns = [out[handlers.screen.typed] for out in (*shown, around, answer)]
+    assert [pieces.turn(number) for number in (2, 3, 4, 4)] == turns
+    assert last == last_again == nothing(handlers)
+
+
 def test_a_page_opens_as_its_link_says(handlers: Handlers) -> None:
-    *_, opened = handlers.open(asking("new", text="A robin is a [MASK].", hidden="0:2-7"))
+    *_, opened, last = handlers.open(asking("new", text="A robin is a [MASK].", hidden="0:2-7"))
     assert opened[handlers.screen.text]["value"] == "A robin is a [MASK]."
     assert "masked" in opened[handlers.screen.strip]
+    assert last == nothing(handlers)
     assert opened[handlers.screen.memory]["turn"] == handlers.turns.filled("new")
 
 
@@ -123,7 +146,7 @@ def test_what_answers_overtaken_by_others_would_have_filled_is_filled(handlers: 
     list(handlers.open(asking("both")))
     example = page.VIEWS["fill-mask"].EXAMPLES[1].text
     handlers.pick(asking("both"), told(example=1), *values(handlers, handlers.opening.text))
-    *_, out = handlers.switch(asking("both"), told(view="layers"), *values(handlers, handlers.opening.text))
+    *_, out, _ = handlers.switch(asking("both"), told(view="layers"), *values(handlers, handlers.opening.text))
     assert out[handlers.screen.text]["value"] == example and out[handlers.screen.memory]["view"] == "layers"
 
 
@@ -220,7 +243,7 @@ def test_switching_to_no_view_says_so(handlers: Handlers) -> None:
 
 
 def test_another_view_asks_its_question_before_it_is_answered(handlers: Handlers) -> None:
-    around, answer = handlers.switch(asking("q"), told(view="layers"), *values(handlers, "A robin is a [MASK]."))
+    around, answer, _ = handlers.switch(asking("q"), told(view="layers"), *values(handlers, "A robin is a [MASK]."))
     assert "make up its mind" in around[handlers.screen.question] and handlers.screen.plot not in around
     assert answer[handlers.screen.plot] is not None
 
