@@ -1,4 +1,4 @@
-"""Every view with its examples at both sizes: a figure, a sentence, nothing wider than the screen; and the exports."""
+"""Every view with its examples: a figure, a sentence, nothing wider than a small screen or a large; and the exports."""
 
 import csv
 import io
@@ -9,9 +9,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertexplorer.ui.tabs import TABS
+from tests.browser.conftest import SIZES
 from tests.browser.steps import choose_view
 
 
+@pytest.mark.parametrize("size", ["phone"], indirect=True)
 @pytest.mark.parametrize("tab", TABS, ids=lambda tab: tab.TITLE)
 def test_a_view_answers_its_examples(page: Page, tab) -> None:
     choose_view(page, tab.TITLE)
@@ -23,31 +25,31 @@ def test_a_view_answers_its_examples(page: Page, tab) -> None:
         expect(page.locator(".said")).not_to_have_text(said)
         expect(page.locator("#message")).to_be_empty()
         said = page.locator(".said").inner_text()
-    drawn = page.locator("#frame iframe" if tab.TITLE == "BertViz" else "#figure .main-svg").first
-    expect(drawn).to_be_visible()
-    assert drawn.bounding_box()["height"] >= 300
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     expect(page.locator("#figure")).to_have_attribute("aria-label", said)
+    drawn = page.locator("#frame iframe" if tab.TITLE == "BertViz" else "#figure .main-svg").first
+    for width, height in SIZES.values():
+        page.set_viewport_size({"width": width, "height": height})
+        expect(drawn).to_be_visible()
+        assert drawn.bounding_box()["height"] >= 300
+        page.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
-@pytest.mark.parametrize("kind", ["csv", "json", "python", "png", "svg"])
-def test_an_export_is_saved(page: Page, kind: str, tmp_path: Path) -> None:
-    with page.expect_download() as download:
-        page.locator(f"#export-{kind}").click()
-    file = tmp_path / download.value.suggested_filename
-    download.value.save_as(file)
-    content = file.read_bytes()
-    if kind == "csv":
-        rows = list(csv.DictReader(io.StringIO(content.decode())))
-        assert rows[0]["token"] == "paris" and len(rows) == 10
-    elif kind == "json":
-        found = json.loads(content)
-        assert found["provenance"]["checkpoint"] == "mini" and found["rows"][0]["token"] == "paris"
-    elif kind == "python":
-        compile(content, file.name, "exec")
-    else:
-        assert content.startswith({"png": b"\x89PNG", "svg": b"<svg"}[kind]) and len(content) > 5000
+def test_exports_are_saved(page: Page, tmp_path: Path) -> None:
+    saved = {}
+    for kind in ("csv", "json", "python", "png", "svg"):
+        with page.expect_download() as download:
+            page.locator(f"#export-{kind}").click()
+        file = tmp_path / download.value.suggested_filename
+        download.value.save_as(file)
+        saved[kind] = file.read_bytes()
+    rows = list(csv.DictReader(io.StringIO(saved["csv"].decode())))
+    assert rows[0]["token"] == "paris" and len(rows) == 10
+    found = json.loads(saved["json"])
+    assert found["provenance"]["checkpoint"] == "mini" and found["rows"][0]["token"] == "paris"
+    compile(saved["python"], "python", "exec")
+    for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg")):
+        assert saved[kind].startswith(start) and len(saved[kind]) > 5000
 
 
 def test_the_link_is_copied(page: Page) -> None:
