@@ -225,6 +225,7 @@ ui/screen.py                  the components, read into a State, and an Answer w
 ui/explore.py                 what happens when a person types, presses, picks: look up, analyse, draw
 ui/seen.py                    what the page held at an event, and what a person therefore asks for
 ui/turns.py                   a tab's events in their order, and of the answers only the newest shown
+ui/slim.py                    gradio's Blocks, spending nothing on what an answer leaves as it is
 ui/state.py                   all that a person has set, to and from the address bar's link
 ui/strip.py                   the text as token chips, each a button that hides its token
 ui/forms.py                   an Options dataclass -> the components of a form

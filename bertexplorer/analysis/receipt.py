@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import platform
+from functools import cache
 from importlib.metadata import version
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ def told(checkpoint: Checkpoint) -> str:
     return ", ".join(f"{key} {value}" for key, value in provenance(checkpoint).items())
 
 
+@cache
 def versions() -> dict[str, str]:
     """Python and the libraries that a number depends on."""
     return {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}}

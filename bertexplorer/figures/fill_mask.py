@@ -1,7 +1,6 @@
 """Fill-mask drawn: a bar for each answer, blank by blank; the hidden piece and the named words in their own colours."""
 
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.fill_mask import Blank, FillMask
 from bertexplorer.figures.style import ACCENT, GREEN, MONO, ORANGE, clip, finish, percent, quote, safe
@@ -14,34 +13,49 @@ def draw(result: FillMask) -> go.Figure:
     several = len(result.blanks) > 1
     lines = [bars(blank, DRAWN if several else 100) for blank in result.blanks]
     heights = [HEAD + BAR * len(line) for line in lines]
-    titles = [f"mask {i}, token {b.position}" for i, b in enumerate(result.blanks, 1)] if several else None
-    fig = make_subplots(
-        rows=len(lines),
-        cols=1,
-        subplot_titles=titles,
-        row_heights=heights,
-        vertical_spacing=min(HEAD / max(sum(heights), 1), 1 / max(len(lines), 2)),
-    )
-    for row, line in enumerate(lines, 1):
+    data, layout, titles, top = [], {}, [], 1.0
+    for row, (blank, line, height) in enumerate(zip(result.blanks, lines, heights, strict=True), 1):
         labels, values, colours, texts = zip(*line, strict=True)
-        fig.add_bar(
-            x=values,
-            y=list(range(len(line))),
-            orientation="h",
-            marker={"color": colours},
-            text=texts,
-            textposition="outside",
-            cliponaxis=False,
-            hovertemplate="%{customdata} %{text}<extra></extra>",
-            customdata=labels,
-            row=row,
-            col=1,
+        number = str(row) if row > 1 else ""
+        data.append(
+            {
+                "type": "bar",
+                "x": values,
+                "y": list(range(len(line))),
+                "orientation": "h",
+                "marker": {"color": colours},
+                "text": texts,
+                "textposition": "outside",
+                "cliponaxis": False,
+                "hovertemplate": "%{customdata} %{text}<extra></extra>",
+                "customdata": labels,
+                "xaxis": f"x{number}",
+                "yaxis": f"y{number}",
+            }
         )
+        head = HEAD / sum(heights) if several else 0.0
+        bottom = max(0.0, top - height / sum(heights))
         ticks = {"tickvals": list(range(len(line))), "ticktext": labels, "tickfont": {"family": MONO, "size": 14}}
-        fig.update_yaxes(autorange="reversed", ticklabelstandoff=8, showgrid=False, **ticks, row=row, col=1)
-        fig.update_xaxes(range=[0, max(*values, 1e-6) * 1.35], visible=False, row=row, col=1)
-    top = HEAD - 14 if several else 4
-    return finish(fig, max(360, sum(heights)), bargap=0.28, margin={"l": 8, "r": 16, "t": top, "b": 8})
+        layout[f"yaxis{number}"] = {
+            "autorange": "reversed",
+            "showgrid": False,
+            "domain": [bottom, top - head],
+            "anchor": f"x{number}",
+            **ticks,
+        }
+        most = max(*values, 1e-6)
+        layout[f"xaxis{number}"] = {"range": [0, most * 1.35], "visible": False, "anchor": f"y{number}"}
+        if several:
+            titles.append(title(f"mask {row}, token {blank.position}", top - head))
+        top = bottom
+    fig = go.Figure({"data": data, "layout": {**layout, "annotations": titles}})
+    return finish(fig, max(360, sum(heights)), bargap=0.28, margin={"l": 8, "r": 16, "t": 4, "b": 8})
+
+
+def title(text: str, y: float) -> dict[str, object]:
+    """Words above a blank's bars. *y*: as a share of the figure's height, from below."""
+    place = {"x": 0.5, "y": y, "xref": "paper", "yref": "paper", "xanchor": "center", "yanchor": "bottom"}
+    return {"text": text, "showarrow": False, "font": {"size": 16}, **place}
 
 
 def bars(blank: Blank, most: int) -> list[tuple[str, float, str, str]]:

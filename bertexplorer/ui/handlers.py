@@ -60,7 +60,10 @@ class Handlers:
             return self.screen.unchanged
         if answer.error and instead is not None:
             return self.answer(tab, self.turns.replace(tab, turn, instead), seen)
-        out = self.screen.show(answer)
+        shown = self.turns.tab(tab)
+        there = seen.memory if seen.turn and seen.turn == shown.answered else {}
+        shown.answered = 0 if answer.error else turn
+        out = self.screen.show(answer, there)
         out |= {self.screen.memory: {**remembered(state), "turn": turn}, self.screen.typed: pieces.turn(turn)}
         # an earlier answer may be on its way to boxes that a person fills at this moment
         surprised = seen.turn < self.turns.filled(tab)

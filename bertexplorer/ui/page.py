@@ -17,6 +17,7 @@ from bertexplorer.ui.laboratory import page as laboratory
 from bertexplorer.ui.laboratory import wiring as laboratory_wiring
 from bertexplorer.ui.laboratory.desk import Desk as Laboratory
 from bertexplorer.ui.screen import Screen
+from bertexplorer.ui.slim import Blocks
 from bertexplorer.ui.state import COMPARED, State
 from bertexplorer.ui.training import page as training
 from bertexplorer.ui.training import wiring
@@ -41,7 +42,7 @@ class Buttons:
 def build(library: Library, settings: Settings, desk: Desk | None = None) -> gr.Blocks:
     """The whole page, ready to launch; with a *desk* there is a second one, on which checkpoints learn."""
     opening = page_opening(settings)
-    with gr.Blocks(title="BERT Explorer", analytics_enabled=False) as blocks:
+    with Blocks(title="BERT Explorer", analytics_enabled=False) as blocks:
         if desk:
             gr.Navbar(main_page_name="Explore")
         with gr.Row(elem_id="top"):

@@ -80,16 +80,17 @@ class Screen:
     def unchanged(self) -> Updates:
         return {self.message: gr.skip()}
 
-    def show(self, answer: Answer) -> Updates:
-        """An answer as updates; what has no answer keeps its old, dimmed content."""
+    def show(self, answer: Answer, there: Mapping[str, Any]) -> Updates:
+        """An answer as updates; what has no answer keeps its old, dimmed content. *there*: the state whose answer the
+        page shows, for what need not be sent again; empty where that is not known."""
         state, checkpoint, tab = answer.state, answer.checkpoint, VIEWS[answer.state.view]
-        out: Updates = {
-            self.message: pieces.message(answer.error),
-            **self.view(state.view),
-        }
+        out: Updates = {self.message: pieces.message(answer.error)}
+        if there.get("view") != state.view:
+            out |= self.view(state.view)
         if answer.strip is not None:
             out[self.strip] = answer.strip
-        if checkpoint is not None:
+        loaded = ("view", "checkpoint", "precision")
+        if checkpoint is not None and (answer.series or any(there.get(n) != getattr(state, n) for n in loaded)):
             title = next((s.label for s in answer.series if s.name == checkpoint.name), checkpoint.name)
             label = f"{title} · {checkpoint.num_parameters / 1e6:,.1f} M parameters · {checkpoint.precision}"
             out |= {self.drawer: gr.update(label=label), self.facts: pieces.facts(checkpoint)}
@@ -104,7 +105,8 @@ class Screen:
                 out[self.plot] = answer.figure
             out[self.caption] = pieces.caption(answer.said, tab.NOTE)
             out[self.receipt] = pieces.receipt(checkpoint, answer.took_ms)
-            out |= self.compared(answer)
+            if answer.beside or there.get("against") != "":
+                out |= self.compared(answer)
         return out
 
     def view(self, chosen: str) -> Updates:

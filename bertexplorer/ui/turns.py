@@ -20,6 +20,7 @@ class Tab:
     state: State | None = None
     event: int = 0  # the last event heard of, as the page counts them
     filled: int = 0  # the last turn whose answer filled boxes
+    answered: int = 0  # the last turn whose answer was sent, 0 after one that kept parts of an earlier
     seen: Seen | None = None  # what the page held at the last event
     fetching: str = ""  # the checkpoint that was chosen last
     ready: threading.Condition = field(default_factory=threading.Condition)

@@ -1,0 +1,126 @@
+"""People as the server hears them: the page fetched, a text typed, the answer read from its stream and checked."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from secrets import token_hex
+from typing import Any
+
+import httpx
+
+API = "/gradio_api/queue"
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """What of the page's config a person needs to press its buttons."""
+
+    typed: int  # component that tells what is typed
+    edit: int  # function that answers it
+    open: int  # function that runs when the page opens
+    values: list[Any]  # what the inputs of `edit` hold at first
+    text: int  # which of them is the text
+    outputs: dict[str, int]  # elem_id -> place among the outputs of `edit`
+    memory: int  # place of what the page remembers among them; it is the first input
+
+    @classmethod
+    def of(cls, config: dict[str, Any]) -> "Wiring":
+        props = {one["id"]: one["props"] for one in config["components"]}
+        named = {prop.get("elem_id"): id for id, prop in props.items() if prop.get("elem_id")}
+        targets = {tuple(target): one for one in config["dependencies"] for target in one["targets"]}
+        edit = targets[named["typed"], "click"]
+        loads = [one for one in config["dependencies"] if any(t[1] == "load" for t in one["targets"])]
+        opens = next(one["id"] for one in loads if one["outputs"] == edit["outputs"])
+        values = [props[id].get("value") for id in edit["inputs"]]
+        places = {props[id].get("elem_id"): place for place, id in enumerate(edit["outputs"])}
+        memory = edit["outputs"].index(edit["inputs"][0])
+        return cls(named["typed"], edit["id"], opens, values, edit["inputs"].index(named["text"]), places, memory)
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What came of one action."""
+
+    ms: float
+    status: str  # answered, busy or wrong
+    told: str = ""
+
+
+@dataclass
+class Person:
+    """One open page."""
+
+    client: httpx.AsyncClient
+    wiring: Wiring
+    session: str = field(default_factory=lambda: token_hex(6))
+    events: int = 0
+    memory: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    async def arrive(cls, client: httpx.AsyncClient) -> "Person":
+        """Open the page: its HTML, its config, and the opening answer."""
+        (await client.get("/")).raise_for_status()
+        config = (await client.get("/config")).raise_for_status().json()
+        person = cls(client, Wiring.of(config))
+        await person.fire(person.wiring.open, [], None)
+        return person
+
+    async def type(self, text: str) -> Heard:
+        """Write *text*; the answer must show each of its words, and say something."""
+        self.events += 1
+        values = list(self.wiring.values)
+        values[0], values[self.wiring.text] = {**self.memory, "event": self.events}, text
+        started = time.perf_counter()
+        try:
+            output = await self.fire(self.wiring.edit, values, {"typed": {"text": text}})
+        except (httpx.HTTPError, ValueError, TimeoutError) as error:
+            return Heard(1000 * (time.perf_counter() - started), "wrong", repr(error))
+        ms = 1000 * (time.perf_counter() - started)
+        self.memory = output[self.wiring.memory]
+        strip, said, message = (shown(output, self.wiring.outputs[name]) for name in ("strip", "caption", "message"))
+        if "busy" in message.lower():
+            return Heard(ms, "busy", message)
+        missing = [word for word in text.lower().replace("[mask]", "").split() if word.strip(".") not in strip]
+        if missing or "It would put" not in said:
+            return Heard(ms, "wrong", f"{missing} {message} {said}"[:200])
+        return Heard(ms, "answered")
+
+    async def fire(self, fn: int, data: list[Any], event: dict[str, Any] | None) -> list[Any]:
+        """Press something, and wait for what its function gives. Raises ValueError if that is an error."""
+        body = {"data": data, "event_data": event, "fn_index": fn, "trigger_id": self.wiring.typed}
+        joined = await self.client.post(f"{API}/join", json={**body, "session_hash": self.session})
+        if joined.status_code != 200:
+            raise ValueError(f"{joined.status_code}: {joined.text[:200]}")
+        id = joined.json()["event_id"]
+        async for message in self.messages():
+            if message.get("event_id") == id and message["msg"] == "process_completed":
+                if not message["success"]:
+                    raise ValueError(str(message["output"])[:200])
+                return list(message["output"]["data"])
+        raise ValueError("the event stream ended")
+
+    async def messages(self) -> AsyncIterator[dict[str, Any]]:
+        async with self.client.stream("GET", f"{API}/data", params={"session_hash": self.session}) as stream:
+            async for line in stream.aiter_lines():
+                if line.startswith("data:"):
+                    yield json.loads(line[5:])
+
+
+def shown(output: list[Any], place: int) -> str:
+    value = output[place]
+    if isinstance(value, dict):
+        value = value.get("value", "")
+    return str(value or "")
+
+
+async def at_rate(people: list[Person], texts: list[str], per_second: float) -> list[Heard]:
+    """*texts* typed by *people* in turn, one every 1 / *per_second* seconds whether the earlier ones were answered or
+    not (an open loop: waiting is not hidden)."""
+    going = []
+    started = time.perf_counter()
+    for number, text in enumerate(texts):
+        await asyncio.sleep(max(0.0, started + number / per_second - time.perf_counter()))
+        going.append(asyncio.create_task(people[number % len(people)].type(text)))
+    return list(await asyncio.gather(*going))

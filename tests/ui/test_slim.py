@@ -1,0 +1,53 @@
+"""Slim Blocks give what gradio's own give, and make nothing anew that an answer leaves as it is."""
+
+import asyncio
+from unittest.mock import patch
+
+import gradio as gr
+import pytest
+from gradio.state_holder import SessionState
+
+from bertexplorer.ui.slim import Blocks
+
+ANSWERS = {
+    "some": lambda a, b, c: {b: "<b>two</b>", c: gr.update(value=3, maximum=7)},
+    "one": lambda a, b, c: {c: gr.update(visible=False)},
+    "none": lambda a, b, c: {a: gr.skip()},
+    "all": lambda a, b, c: {a: "1", b: "2", c: 3},
+    "plain": lambda a, b, c: ["1", "2", 3],
+}
+
+
+def answered(blocks: gr.Blocks, fn: int, answer: object) -> list:
+    found = asyncio.run(blocks.postprocess_data(blocks.fns[fn], answer, SessionState(blocks)))
+    nothing = {"props": {"__type__": "update"}, "__type__": "update"}  # what gr.HTML makes of gr.skip()
+    return [gr.skip() if one == nothing else one for one in found]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_the_same_answer_as_of_gradio(answer: str) -> None:
+    found = []
+    for kind in (gr.Blocks, Blocks):
+        with kind() as blocks:
+            parts = gr.Textbox(), gr.HTML(), gr.Slider(0, 5)
+            gr.Button().click(lambda: None, None, list(parts))
+        found.append(answered(blocks, 0, ANSWERS[answer](*parts)))
+    assert found[0] == found[1]
+
+
+def test_what_does_not_change_is_not_made_anew() -> None:
+    with Blocks() as blocks:
+        parts = [gr.Textbox() for _ in range(20)]
+        gr.Button().click(lambda: None, None, parts)
+    state = SessionState(blocks)
+    with patch.object(state, "_update_value_in_config") as made, patch.object(state, "_update_config") as updated:
+        asyncio.run(blocks.postprocess_data(blocks.fns[0], {parts[0]: "one", parts[1]: gr.skip()}, state))
+    assert [call.args for call in made.call_args_list] == [(parts[0]._id, "one")] and not updated.called
+
+
+def test_an_answer_for_a_component_that_is_no_output_is_an_error() -> None:
+    with Blocks() as blocks:
+        shown, other = gr.Textbox(), gr.Textbox()
+        gr.Button().click(lambda: None, None, [shown, gr.HTML()])
+    with pytest.raises(ValueError):
+        answered(blocks, 0, {other: "x"})
