@@ -20,7 +20,7 @@ def main() -> int:
     except ExplorerError as error:
         sys.stderr.write(f"bertexplorer: {error}\n")
         return 2
-    return launch(Library(settings), settings)
+    return launch(Library(settings, shared=True), settings)
 
 
 if __name__ == "__main__":

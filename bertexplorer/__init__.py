@@ -11,6 +11,7 @@ model/visible.py              who may look at whom: padding, direction and windo
 model/forward.py              what a pass leaves behind, and the changes that can be made to it while it runs
 model/heads.py                the heads of pretraining and of fine-tuning: vectors -> the logits of one task
 model/text.py                 Tokenizer: text (or a pair) -> Encoding, and pieces back to characters and words
+model/cores.py                who computes when, and what is computed together
 model/memo.py                 what is dear to make, kept within a number of bytes
 model/checkpoint.py           an encoder with the heads its file holds; reading config.json and the model card
 model/tensors.py              the tensors of a folder: safetensors only, checked before they are read
@@ -35,6 +36,7 @@ engine/inputs.py              the vectors that add up to the input of the first 
 engine/ablation.py            passes with heads switched off or replaced, many settings at once
 engine/vectors.py             vectors of sentences, words and tokens of many texts, only what is wanted kept
 engine/masking.py             which tokens are to be guessed in pretraining, and what stands in their place
+engine/collate.py             encodings padded into batches under a token budget
 engine/gradients.py           gradients of a prediction with respect to the word vectors, in fp32
 
 analysis/fill_mask.py         what the checkpoint would put in each blank, and how sure it is

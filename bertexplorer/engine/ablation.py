@@ -7,9 +7,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from bertexplorer.engine.collate import TOKEN_BUDGET
 from bertexplorer.engine.pairs import read_pairs
 from bertexplorer.engine.passes import head_outputs, look
-from bertexplorer.engine.run import TOKEN_BUDGET, vocabulary_logits
+from bertexplorer.engine.run import vocabulary_logits
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Intervention
@@ -36,7 +37,7 @@ def ablated(
         for chosen in (lowest == layer).nonzero()[:, 0].split(rows):
             change = Intervention(settings[chosen], fill)
             x = inputs[layer].expand(len(chosen), -1, -1)
-            with torch.inference_mode():
+            with checkpoint.cores.turn(heavy=True), torch.inference_mode():
                 out = checkpoint.encoder.from_embeddings(x, intervention=change, positions=spots, first_layer=layer)
             found[chosen] = out.last[:, 0].float().cpu()
     return found

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from bertexplorer.engine.run import collate
+from bertexplorer.engine.collate import collate
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.config import EncoderConfig
@@ -78,10 +78,11 @@ def path_gradient(
     for share, weight in zip(shares.to(device).split(chunk), weights.to(device).split(chunk), strict=True):
         words = (start + share[:, None, None] * (end - start)).requires_grad_(True)
         sides = segments.expand(len(words), -1) if checkpoint.config.num_segments else None
-        last = encoder.from_embeddings(encoder.embeddings.finish(words, sides), positions=spots).last
-        value = target.read(last)
-        values.append(value.detach())
-        total += torch.autograd.grad(value @ weight, words)[0].sum(dim=0)
+        with checkpoint.cores.turn(heavy=True):
+            last = encoder.from_embeddings(encoder.embeddings.finish(words, sides), positions=spots).last
+            value = target.read(last)
+            values.append(value.detach())
+            total += torch.autograd.grad(value @ weight, words)[0].sum(dim=0)
     found, total = torch.cat(values).cpu(), total.cpu()
     if not (found.isfinite().all() and total.isfinite().all()):
         raise ExplorerError(f"{checkpoint.name} gave gradients that are not finite. Try another baseline or method.")

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bertexplorer.engine.run import collate
+from bertexplorer.engine.collate import collate
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding
 

@@ -7,7 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from bertexplorer.engine.run import batches, forward
+from bertexplorer.engine.collate import batches
+from bertexplorer.engine.run import forward
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding

@@ -1,13 +1,15 @@
 """One pass over one encoding, kept and shared: whatever view asks about the same text, the encoder runs once."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import cast
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from bertexplorer.engine.collate import TOKEN_BUDGET, collate
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.encoder import Layer
 from bertexplorer.model.forward import Forward
@@ -21,15 +23,15 @@ class Pass:
     the last layer that nobody wanted yet."""
 
     def __init__(self, checkpoint: Checkpoint, encoding: Encoding, positions: Int[Tensor, " q"] | None) -> None:
-        self.encoder = checkpoint.encoder
+        self.encoder, self.cores = checkpoint.encoder, checkpoint.cores
         self.lock = threading.Lock()
-        ids = torch.tensor([encoding.ids], device=checkpoint.device)
-        segments = torch.tensor([encoding.segments], device=checkpoint.device)
-        with torch.inference_mode():
-            found = self.encoder(ids, segments if checkpoint.config.num_segments else None, positions=positions)
-        self.inputs: tuple[Tensor, ...] = found.hidden[:-1]  # l of them, 1 x t x d
-        self.last: Tensor = found.last  # 1 x q x d
         self.rows = None if positions is None else positions.tolist()  # the tokens in *last*; None: all
+        # bf16 beside padding rounds otherwise than alone, so only texts of one length share a pass there
+        like = (id(checkpoint), len(encoding) if checkpoint.precision == "bf16" else 0)
+        made = partial(run_together, checkpoint)
+        hidden = self.cores.together(like, (encoding, self.rows), len(encoding), TOKEN_BUDGET, made)
+        self.inputs: tuple[Tensor, ...] = hidden[:-1]  # l of them, 1 x t x d
+        self.last: Tensor = hidden[-1]  # 1 x q x d
 
     @property
     def num_bytes(self) -> int:
@@ -41,10 +43,38 @@ class Pass:
         with self.lock, torch.inference_mode():
             wanted = None if positions is None else positions.tolist()
             if self.rows is not None and wanted != self.rows:
-                done = self.encoder.from_embeddings(self.inputs[-1], first_layer=len(self.inputs) - 1)
+                with self.cores.turn():
+                    done = self.encoder.from_embeddings(self.inputs[-1], first_layer=len(self.inputs) - 1)
                 self.last, self.rows = done.last, None
             last = self.last if wanted == self.rows or positions is None else self.last[:, positions]
             return Forward((*self.inputs, last))
+
+
+def run_together(
+    checkpoint: Checkpoint, asked: Sequence[tuple[Encoding, list[int] | None]]
+) -> list[tuple[Float[Tensor, "1 _ d"], ...]]:
+    """One pass over the encodings of several callers; for each the hidden states as if it had run alone, the last layer
+    at the positions that it asked for."""
+    encodings = [encoding for encoding, _ in asked]
+    wanted = None
+    if all(rows is not None for _, rows in asked):
+        wanted = sorted({row for _, rows in asked for row in rows or ()})
+    ids, segments, mask = collate(encodings, checkpoint.tokenizer.pad_id, checkpoint.device)
+    with torch.inference_mode():
+        positions = None if wanted is None else torch.tensor(wanted, dtype=torch.long, device=checkpoint.device)
+        sides = segments if checkpoint.config.num_segments else None
+        hidden = checkpoint.encoder(ids, sides, mask, positions=positions).hidden
+        if len(asked) == 1 and (wanted is None or wanted == asked[0][1]):
+            return [hidden]
+        found = []
+        for place, (encoding, rows) in enumerate(asked):
+            inputs = [state[place : place + 1, : len(encoding)].clone() for state in hidden[:-1]]
+            own = range(len(encoding)) if rows is None else rows
+            last = hidden[-1][
+                place : place + 1, [own_row if wanted is None else wanted.index(own_row) for own_row in own]
+            ]
+            found.append((*inputs, last))
+    return found
 
 
 def look(checkpoint: Checkpoint, encoding: Encoding, positions: Int[Tensor, " q"] | None = None) -> Pass:

@@ -3,43 +3,17 @@
 from collections.abc import Iterator, Sequence
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from bertexplorer.engine import passes
+from bertexplorer.engine.collate import batches, collate
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import NO_CHANGE, Forward, Intervention
 from bertexplorer.model.text import Encoding
 
-TOKEN_BUDGET = 4096  # padded tokens of one batch
 EXACT = 256  # pieces of the vocabulary whose logits are exact in bf16 too
-
-
-def collate(
-    encodings: Sequence[Encoding], pad_id: int, device: torch.device
-) -> tuple[Int[Tensor, "b t"], Int[Tensor, "b t"], Bool[Tensor, "b t"] | None]:
-    """(ids, segments, mask), padded on the right; the mask is None where nothing is padded."""
-    longest = max(map(len, encodings))
-    ids = [list(e.ids) + [pad_id] * (longest - len(e)) for e in encodings]
-    segments = [list(e.segments) + [0] * (longest - len(e)) for e in encodings]
-    mask = None
-    if any(len(e) < longest for e in encodings):
-        mask = torch.tensor([[i < len(e) for i in range(longest)] for e in encodings], device=device)
-    return torch.tensor(ids, device=device), torch.tensor(segments, device=device), mask
-
-
-def batches(encodings: Sequence[Encoding], budget: int = TOKEN_BUDGET) -> Iterator[Sequence[Encoding]]:
-    """Runs of neighbouring encodings whose padded size stays within *budget* tokens (one encoding always fits)."""
-    start, longest = 0, 0
-    for end, encoding in enumerate(encodings):
-        wider = max(longest, len(encoding))
-        if end > start and wider * (end + 1 - start) > budget:
-            yield encodings[start:end]
-            start, wider = end, len(encoding)
-        longest = wider
-    if start < len(encodings):
-        yield encodings[start:]
 
 
 def forward(
@@ -56,7 +30,7 @@ def forward(
     if len(encodings) == 1 and intervention is NO_CHANGE and not (attention or head_outputs):
         return passes.look(checkpoint, encodings[0], positions).forward(positions)
     ids, segments, mask = collate(encodings, checkpoint.tokenizer.pad_id, checkpoint.device)
-    with torch.inference_mode():
+    with checkpoint.cores.turn(heavy=len(encodings) > 1), torch.inference_mode():
         return checkpoint.encoder(
             ids,
             segments if checkpoint.config.num_segments else None,

@@ -14,6 +14,7 @@ from torch import nn
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.config import HEAD_WORDS, TASK_WORDS, EncoderConfig, check_bounds
+from bertexplorer.model.cores import Cores
 from bertexplorer.model.encoder import ACTIVATIONS, Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.heads import (
@@ -47,6 +48,7 @@ class Checkpoint:
     folder: Path
     licence: str
     unused: tuple[str, ...] = ()  # published names of fine-tuned heads that are none of HEADS, left aside
+    cores: Cores = field(default_factory=Cores, repr=False)  # who computes when; one app's checkpoints share it
     memo: Memo = field(default_factory=Memo, repr=False)  # passes over recent texts; gone when the checkpoint is
 
     def head(self, name: str) -> nn.Module:

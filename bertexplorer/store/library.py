@@ -3,10 +3,12 @@
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.cores import Cores
 from bertexplorer.settings import Settings
 from bertexplorer.store import hub, runs, series
 from bertexplorer.store.catalogue import BUNDLED, CATALOGUE
@@ -22,12 +24,14 @@ MAX_NAME = 500  # characters of a checkpoint's name
 class Library:
     """All the checkpoints of one app. Safe to call from many threads; torch is imported at the first load."""
 
-    def __init__(self, settings: Settings = DEFAULT, *, anywhere: bool = False) -> None:
-        """*anywhere*: a folder may lie outside the models folder too; for a person's own command line, not the page."""
+    def __init__(self, settings: Settings = DEFAULT, *, anywhere: bool = False, shared: bool = False) -> None:
+        """*anywhere*: a folder may lie outside the models folder too; for a person's own command line, not the page.
+        *shared*: many people use it at once, so how many threads a pass has depends on who else computes."""
         self.settings = settings
         self.anywhere = anywhere
         self.loaded: OrderedDict[tuple[str, str], Checkpoint] = OrderedDict()
         self.lock = threading.Lock()
+        self.cores = Cores(threads=shared)
         self.loading: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
 
     def get(self, name: str, precision: str = "auto") -> "Checkpoint":
@@ -70,6 +74,7 @@ class Library:
                     self.loaded.move_to_end(key)
                     return self.loaded[key]
             checkpoint = make()
+            checkpoint = replace(checkpoint, cores=self.cores)
             checkpoint.memo.limit = self.settings.cache_mb * 1_000_000
             with self.lock:
                 self.loaded[key] = checkpoint

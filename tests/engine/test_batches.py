@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertexplorer.engine.run import TOKEN_BUDGET, batches, collate
+from bertexplorer.engine.collate import TOKEN_BUDGET, batches, collate
 from tests.engine.conftest import Twin
 
 

@@ -1,0 +1,106 @@
+"""Many people at once: what is asked at the same time runs as one batch and answers as alone; equal texts run once."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from bertexplorer.engine import passes
+from bertexplorer.engine.run import forward, masked_log_probs
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.cores import Cores
+from bertexplorer.model.load import load
+from bertexplorer.model.memo import Memo
+from tests.model.test_cores import started, until
+
+TEXTS = [f"The {word} is a very [MASK] thing{' indeed' * n}." for n, word in enumerate(("sun", "robin", "bank", "war"))]
+
+
+def anew(checkpoint: Checkpoint) -> Checkpoint:
+    """The same weights with nothing remembered, on one core."""
+    return replace(checkpoint, memo=Memo(), cores=Cores(1))
+
+
+@contextmanager
+def only_core_taken(checkpoint: Checkpoint) -> Iterator[None]:
+    """The block runs while somebody else computes; afterwards the core is free."""
+    hold = threading.Event()
+
+    def other() -> None:
+        with checkpoint.cores.turn():
+            hold.wait(30)
+
+    (thread,) = started(other)
+    until(lambda: checkpoint.cores.busy == 1)
+    yield
+    hold.set()
+    thread.join()
+
+
+def at_once(checkpoint: Checkpoint, jobs: list[Callable[[], object]]) -> None:
+    with only_core_taken(checkpoint):
+        threads = started(*jobs)
+        until(lambda: checkpoint.cores.light_waiting == len(jobs))
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "electra-generator", "distilbert", "modernbert"])
+def test_a_batch_of_many_people_answers_as_each_alone(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32")
+    encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
+    alone = [passes.hidden_states(anew(checkpoint), encoding) for encoding in encodings]
+    crowded, found = anew(checkpoint), {}
+
+    def ask(place: int) -> None:
+        found[place] = passes.hidden_states(crowded, encodings[place])
+
+    at_once(crowded, [lambda n=n: ask(n) for n in range(len(TEXTS))])
+    assert crowded.cores.batches == {len(TEXTS): 1}
+    for place, states in enumerate(alone):
+        torch.testing.assert_close(found[place], states, atol=1e-5, rtol=0)
+
+
+def test_texts_of_one_length_answer_in_bf16_bit_for_bit_as_alone(bundled: Path) -> None:
+    checkpoint = load(bundled, precision="bf16")
+    encodings = [checkpoint.tokenizer.encode(text) for text in [*TEXTS, *(t.replace("very", "truly") for t in TEXTS)]]
+    alone = [next(masked_log_probs(anew(checkpoint), [encoding])) for encoding in encodings]
+    crowded, found = anew(checkpoint), {}
+
+    def ask(place: int) -> None:
+        found[place] = next(masked_log_probs(crowded, [encodings[place]]))
+
+    at_once(crowded, [lambda n=n: ask(n) for n in range(len(encodings))])
+    assert crowded.cores.batches == {2: len(TEXTS)}
+    for place, expected in enumerate(alone):
+        assert torch.equal(found[place], expected)
+
+
+def test_positions_of_different_people_are_kept_apart(tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny("bert"), precision="fp32")
+    crowded, found = anew(checkpoint), {}
+    encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
+    asked = [torch.tensor([1, 3]), None, torch.tensor([0]), torch.tensor([5, 2])]
+
+    def ask(place: int) -> None:
+        found[place] = forward(crowded, [encodings[place]], positions=asked[place]).last
+
+    at_once(crowded, [lambda n=n: ask(n) for n in range(len(TEXTS))])
+    for place, positions in enumerate(asked):
+        expected = forward(anew(checkpoint), [encodings[place]], positions=positions).last
+        torch.testing.assert_close(found[place], expected, atol=1e-5, rtol=0)
+
+
+def test_equal_texts_run_once(tiny: Callable[[str], Path]) -> None:
+    checkpoint, found = anew(load(tiny("bert"), precision="fp32")), []
+    encoding = checkpoint.tokenizer.encode(TEXTS[0])
+    with only_core_taken(checkpoint):
+        threads = started(*(lambda: found.append(passes.hidden_states(checkpoint, encoding)) for _ in range(20)))
+        until(lambda: checkpoint.cores.light_waiting == 1)
+    for thread in threads:
+        thread.join()
+    assert len(found) == 20 and checkpoint.cores.batches == {1: 1}
