@@ -35,6 +35,7 @@ engine/lens.py                the hidden state of every layer through the MLM he
 engine/inputs.py              the vectors that add up to the input of the first layer
 engine/ablation.py            passes with heads switched off or replaced, many settings at once
 engine/vectors.py             vectors of sentences, words and tokens of many texts, only what is wanted kept
+engine/lanes.py               quick views and slow ones wait in lines of their own
 engine/masking.py             which tokens are to be guessed in pretraining, and what stands in their place
 engine/collate.py             encodings padded into batches under a token budget
 engine/gradients.py           gradients of a prediction with respect to the word vectors, in fp32

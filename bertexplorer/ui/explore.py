@@ -34,6 +34,7 @@ VIEWS: dict[str, ModuleType] = {slug(tab): tab for tab in TABS}
 DEFAULTS: dict[str, dict[str, Any]] = {
     name: {s.name: s.default for s in settings(tab.analysis.Options)} for name, tab in VIEWS.items()
 }
+SLOW = {name for name, tab in VIEWS.items() if getattr(tab.analysis, "SLOW", False)}  # take a second or more
 log = logging.getLogger(__name__)
 
 

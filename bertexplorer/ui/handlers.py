@@ -8,10 +8,11 @@ from typing import Any
 
 import gradio as gr
 
+from bertexplorer.engine.lanes import Lanes
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import TOKENS, Span
 from bertexplorer.ui import pieces
-from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
+from bertexplorer.ui.explore import DEFAULTS, SLOW, VIEWS, Answer, Explore
 from bertexplorer.ui.screen import Screen, Updates, remembered, shown_in
 from bertexplorer.ui.seen import Seen, number, read, untouched
 from bertexplorer.ui.state import State, from_link, spans_of
@@ -27,6 +28,7 @@ class Handlers:
     explore: Explore
     screen: Screen
     turns: Turns = field(default_factory=Turns)
+    lanes: Lanes = field(default_factory=Lanes)
 
     @property
     def opening(self) -> State:
@@ -55,7 +57,13 @@ class Handlers:
         state = self.turns.asked(tab)
         if not turn or state is None or not self.turns.holds(tab, turn):
             return self.screen.unchanged
-        answer = self.explore.answer(state)
+        try:
+            with self.lanes.of(state.view in SLOW).place():
+                if not self.turns.holds(tab, turn):  # given up while it waited
+                    return self.screen.unchanged
+                answer = self.explore.answer(state)
+        except ExplorerError as busy:
+            answer = Answer(state, error=str(busy))
         if not self.turns.holds(tab, turn):
             return self.screen.unchanged
         if answer.error and instead is not None:

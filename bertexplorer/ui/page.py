@@ -24,7 +24,7 @@ from bertexplorer.ui.training import wiring
 from bertexplorer.ui.training.desk import Desk
 
 OPENING = State(VIEWS["fill-mask"].EXAMPLES[0].text)
-LIMIT = 16  # handlers of one kind at a time
+LIMIT = 64  # handlers of one kind at a time; how many of them compute is up to the lanes
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import httpx
 
 API = "/gradio_api/queue"
+PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,8 @@ class Person:
     session: str = field(default_factory=lambda: token_hex(6))
     events: int = 0
     memory: dict[str, Any] = field(default_factory=dict)
+    heard: dict[str, "asyncio.Future[dict[str, Any]]"] = field(default_factory=dict)  # event -> how it ended
+    stream: "asyncio.Task[None] | None" = None
 
     @classmethod
     async def arrive(cls, client: httpx.AsyncClient) -> "Person":
@@ -93,19 +95,23 @@ class Person:
         joined = await self.client.post(f"{API}/join", json={**body, "session_hash": self.session})
         if joined.status_code != 200:
             raise ValueError(f"{joined.status_code}: {joined.text[:200]}")
-        id = joined.json()["event_id"]
-        async for message in self.messages():
-            if message.get("event_id") == id and message["msg"] == "process_completed":
-                if not message["success"]:
-                    raise ValueError(str(message["output"])[:200])
-                return list(message["output"]["data"])
-        raise ValueError("the event stream ended")
+        heard = self.heard.setdefault(joined.json()["event_id"], asyncio.get_running_loop().create_future())
+        if self.stream is None or self.stream.done():
+            self.stream = asyncio.create_task(self.listen())
+        message = await asyncio.wait_for(heard, PATIENCE_S)
+        if not message["success"]:
+            raise ValueError(str(message["output"])[:200])
+        return list(message["output"]["data"])
 
-    async def messages(self) -> AsyncIterator[dict[str, Any]]:
-        async with self.client.stream("GET", f"{API}/data", params={"session_hash": self.session}) as stream:
+    async def listen(self) -> None:
+        """The one event stream of a page, until the server ends it or nothing is waited for."""
+        params = {"session_hash": self.session}
+        async with self.client.stream("GET", f"{API}/data", params=params) as stream:
             async for line in stream.aiter_lines():
-                if line.startswith("data:"):
-                    yield json.loads(line[5:])
+                message = json.loads(line[5:]) if line.startswith("data:") else {"msg": ""}
+                if message["msg"] == "process_completed":
+                    new = asyncio.get_running_loop().create_future()
+                    self.heard.setdefault(message["event_id"], new).set_result(message)
 
 
 def shown(output: list[Any], place: int) -> str:

@@ -1,0 +1,159 @@
+"""Benchmark: a class of fifty on one server, every answer checked.
+
+    python -m tests.bench.load [CASE ...] [--seconds 60]
+
+Starts the app on a free port with a data folder of its own. People come at a constant rate whether the earlier ones
+were answered or not. Beside wall time stands the server's CPU time per action, which a busy machine does not change.
+"""
+
+import argparse
+import asyncio
+import os
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import httpx
+
+from tests.bench.common import machine
+from tests.bench.people import Heard, Person, at_rate
+
+ROOT = Path(__file__).parents[2]
+PEOPLE, EVERY_S = 50, 10.0
+NOUNS = ("river", "piano", "doctor", "garden", "market", "castle", "planet", "letter", "bridge", "forest", "orange")
+PLACES = ("house", "city", "mountain", "school", "ship", "island", "church", "palace", "farm", "station", "museum")
+
+
+class Server:
+    """The app in a process of its own."""
+
+    def __init__(self, folder: str) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        env = {**os.environ, "BERTEXPLORER_PORT": str(self.port), "BERTEXPLORER_DATA": folder}
+        self.process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env, stdout=subprocess.DEVNULL)
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def cpu_s(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory_mb(self) -> float:
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) / 1000
+
+
+def texts(count: int, seed: int = 0) -> list[str]:
+    """*count* different sentences of 8 to 40 tokens with one mask each."""
+    draw = random.Random(seed)
+    made: list[str] = []
+    while len(made) < count:
+        one, two, more = draw.choice(NOUNS), draw.choice(PLACES), " and of the old town" * draw.randint(0, 4)
+        made.append(f"Every {one} of the {two} number {len(made)}{more} is very [MASK].")
+    return made
+
+
+async def steady(people: list[Person], seconds: float) -> list[Heard]:
+    """Fifty people, one action each 10 s."""
+    rate = PEOPLE / EVERY_S
+    return await at_rate(people, texts(int(rate * seconds), 1), rate)
+
+
+async def overload(people: list[Person], seconds: float) -> list[Heard]:
+    """Ten times as many actions."""
+    rate = 10 * PEOPLE / EVERY_S
+    return await at_rate(people, texts(int(rate * seconds / 3), 2), rate)
+
+
+async def burst(people: list[Person], seconds: float) -> list[Heard]:
+    """Fifty press at once, all with another text of 16 tokens."""
+    told = [
+        f"The {NOUNS[i % 11]} and the {PLACES[i // 11]} near the old mill by {i} trees are [MASK]." for i in range(50)
+    ]
+    return list(await asyncio.gather(*(person.type(text) for person, text in zip(people, told, strict=True))))
+
+
+async def same(people: list[Person], seconds: float) -> list[Heard]:
+    """Fifty press at once, all with the same text."""
+    return list(await asyncio.gather(*(person.type("The children in the yard are [MASK].") for person in people)))
+
+
+async def openings(people: list[Person], seconds: float) -> list[Heard]:
+    """Fifty open the page within 5 s."""
+
+    async def arrive(after: float) -> Heard:
+        await asyncio.sleep(after)
+        started = time.perf_counter()
+        await Person.arrive(people[0].client)
+        return Heard(1000 * (time.perf_counter() - started), "answered")
+
+    return list(await asyncio.gather(*(arrive(5 * number / PEOPLE) for number in range(PEOPLE))))
+
+
+CASES: dict[str, Callable[[list[Person], float], Awaitable[list[Heard]]]] = {
+    "steady": steady,
+    "burst": burst,
+    "same": same,
+    "openings": openings,
+    "overload": overload,
+}
+
+
+def line(name: str, heard: list[Heard], cpu_s: float) -> str:
+    """One row of the table."""
+    ok = sorted(one.ms for one in heard if one.status == "answered")
+    busy = sorted(one.ms for one in heard if one.status == "busy")
+    wrong = [one for one in heard if one.status == "wrong"]
+    at = lambda share: ok[min(len(ok) - 1, int(share * len(ok)))] if ok else float("nan")  # noqa: E731
+    told = f"; refused within {busy[-1]:,.0f} ms" if busy else ""
+    told += f"; first wrong: {wrong[0].told}" if wrong else ""
+    return (
+        f"| {name} | {len(heard)} | {at(0.5):,.0f} | {at(0.95):,.0f} | {at(0.99):,.0f} | {ok[-1] if ok else 0:,.0f} | "
+        f"{len(busy)} | {len(wrong)} | {1000 * cpu_s / max(1, len(heard)):,.0f} |{told}"
+    )
+
+
+async def main(names: list[str], seconds: float, server: Server) -> int:
+    limits = httpx.Limits(max_connections=None, keepalive_expiry=3)
+    async with httpx.AsyncClient(base_url=server.url, timeout=60, limits=limits) as client:
+        for _ in range(100):
+            try:
+                await Person.arrive(client)
+                break
+            except (httpx.HTTPError, ValueError):
+                await asyncio.sleep(0.3)
+        sys.stdout.write(f"{machine()}; {server.memory_mb():,.0f} MB after the first page\n\n")
+        people = [await Person.arrive(client) for _ in range(PEOPLE)]
+        sys.stdout.write(f"{server.memory_mb():,.0f} MB with {PEOPLE} pages\n\n")
+        sys.stdout.write("| case | actions | p50 ms | p95 | p99 | all within | refused | wrong | CPU ms each |\n")
+        sys.stdout.write("|---|---|---|---|---|---|---|---|---|\n")
+        failed = 0
+        for name in names:
+            before = server.cpu_s()
+            heard = await CASES[name](people, seconds)
+            sys.stdout.write(line(name, heard, server.cpu_s() - before) + "\n")
+            sys.stdout.flush()
+            failed += sum(one.status == "wrong" for one in heard)
+            await asyncio.sleep(2)
+    return failed
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="A class of fifty on one server.")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}; all if none is given")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long the steady case lasts")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        served = Server(folder)
+        try:
+            failed = asyncio.run(main(given.cases or list(CASES), given.seconds, served))
+        finally:
+            served.process.terminate()
+            served.process.wait(30)
+    sys.exit(bool(failed))
