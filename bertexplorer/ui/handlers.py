@@ -28,6 +28,10 @@ class Handlers:
     screen: Screen
     turns: Turns = field(default_factory=Turns)
 
+    def of(self, owner: str) -> "Handlers":
+        """The same for who asks: it sees what *owner* may see."""
+        return replace(self, explore=self.explore.of(owner))
+
     @property
     def opening(self) -> State:
         return self.screen.opening
