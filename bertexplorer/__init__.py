@@ -229,6 +229,7 @@ ui/personal.py                whose event it is, and what that person may see
 ui/state.py                   all that a person has set, to and from the address bar's link
 ui/strip.py                   the text as token chips, each a button that hides its token
 ui/forms.py                   an Options dataclass -> the components of a form
+ui/about.py                   limits and promises in plain words, folded at the end of each page
 ui/pieces.py                  the small pieces of HTML; everything from outside is escaped here
 ui/example.py                 a text that teaches something in a view, one click away
 ui/tabs/fill_mask.py          view: what would BERT put here?

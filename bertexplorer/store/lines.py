@@ -44,7 +44,7 @@ class LineStore:
         self.folder = folder
 
     def save(self, content: bytes, filename: str, owner: str = "") -> str:
-        """Read and keep a file of *owner*; returns its key. Raises ExplorerError as `parse` does, or for a full disk."""
+        """Keep a file of *owner* as read; returns its key. Raises ExplorerError as `parse` does, or for a full disk."""
         found = parse(content, filename)
         kind = Path(filename).suffix.lower()
         key = sha256(f"{owner}{kind}\0".encode() + content).hexdigest()[:24]

@@ -9,6 +9,7 @@ from gradio.components import Component
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store.library import PRECISIONS, Library
 from bertexplorer.ui import pieces
+from bertexplorer.ui.about import about
 from bertexplorer.ui.explore import VIEWS, Explore
 from bertexplorer.ui.forms import form
 from bertexplorer.ui.handlers import Handlers
@@ -57,11 +58,14 @@ def build(library: Library, settings: Settings, desk: Desk | None = None) -> gr.
         buttons = Buttons(**pressed, exports=exports, payload=gr.Textbox(visible=False))
         explore = Explore(library.of(""), desk.quota if desk else None)
         wire(Handlers(explore, screen), screen, buttons, blocks)
+        gr.HTML(about(settings), apply_default_css=False)
     if desk:
         with blocks.route("Train", "train"):
             wiring.wire(desk, training.build(library.of("")), blocks)
+            gr.HTML(about(settings), apply_default_css=False)
         with blocks.route("Pretrain", "pretrain"):
             laboratory_wiring.wire(Laboratory(desk), laboratory.build(), blocks)
+            gr.HTML(about(settings), apply_default_css=False)
     return blocks
 
 
