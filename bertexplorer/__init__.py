@@ -218,10 +218,10 @@ store/trash.py                deleted runs, moved aside and kept for a week
 store/jobs.py                 runs accepted for good, in line, renamed, resumed, deleted
 store/trainer.py              starts queued runs as processes, takes over those that live, tells how they died
 store/lines.py                an uploaded CSV, TSV or TXT as lines, kept under a hash of its content
+store/quota.py                how much of the disk one owner's uploads and runs may take
 store/index.py                vectors in a Qdrant database, in a folder or on a server
 
 ui/quick.py                   gradio imported without the editor stubs that take half of its import time
-ui/launch.py                  the page put on its port, in its look
 ui/page.py                    workbench, views, one figure, picker, and which event leads to which handler
 ui/handlers.py                what happens at each event of the page
 ui/screen.py                  the components, read into a State, and an Answer written back to them
@@ -229,9 +229,11 @@ ui/explore.py                 what happens when a person types, presses, picks: 
 ui/seen.py                    what the page held at an event, and what a person therefore asks for
 ui/turns.py                   a tab's events in their order, and of the answers only the newest shown
 ui/slim.py                    gradio's Blocks, spending nothing on what an answer leaves as it is
+ui/personal.py                whose event it is, and what that person may see
 ui/state.py                   all that a person has set, to and from the address bar's link
 ui/strip.py                   the text as token chips, each a button that hides its token
 ui/forms.py                   an Options dataclass -> the components of a form
+ui/about.py                   limits and promises in plain words, folded at the end of each page
 ui/pieces.py                  the small pieces of HTML; everything from outside is escaped here
 ui/example.py                 a text that teaches something in a view, one click away
 ui/tabs/fill_mask.py          view: what would BERT put here?
@@ -272,6 +274,22 @@ ui/training/beside.py         seeds of one run, runs of one task beside each oth
 ui/training/export.py         what a run made as ZIP, as ONNX, on the hub
 ui/training/desk.py           rows looked at, runs started and read; knows no gradio
 ui/training/pieces.py         its HTML
+
+server/launch.py              the application on its port, until a signal ends it
+server/application.py         the page, and around it the layers that a request passes
+server/watch.py               each request with an id, counted, timed and written down
+server/headers.py             what a browser is told of every answer
+server/guard.py               which requests are answered at all: name, origin, route
+server/health.py              /healthz, /readyz and /metrics
+server/owners.py              each browser known again by a signed cookie, its pages kept from others
+server/gate.py                a class code, asked for once
+server/body.py                how much may come in, counted as it comes; JSON made fit to be answered
+server/seal.py                what signs cookies, with a secret of the data folder
+server/reply.py               headers and cookies read, a sentence sent
+server/metrics.py             the numbers of the server, for Prometheus
+server/logs.py                one line of JSON for each thing worth noting
+server/look.py                the theme of the page, what its head fetches early
+
 cli/main.py                   every analysis as a command, its Options as flags; checkpoints; runs that learn
 __main__.py                   python -m bertexplorer
 """

@@ -1,5 +1,6 @@
 """Settings: folders, host, port and limits, read once from the environment."""
 
+import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,8 @@ from bertexplorer.errors import ExplorerError
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "assets"
+SHORTEST_CODE = 6  # characters
+QUOTA_MB = 2000
 
 
 @dataclass(frozen=True)
@@ -25,11 +28,21 @@ class Settings:
     memory_mb: int = 4096  # loaded checkpoints beyond this are dropped, least recently used first
     cache_mb: int = 256  # passes over recent texts, kept for each loaded checkpoint
     hub_timeout_s: float = 4.5  # to find out whether the hub can be reached: the answer comes within 5 s
+    hosts: tuple[str, ...] = ()  # further names that the page is asked for by
+    code: str = ""  # that a class is asked for once; empty: nothing is asked
+    public: bool = False  # served to others without a code
+    request_kb: int = 1000  # of one request that is no upload
+    upload_mb: int = 25  # of all the files of one upload together
+    upload_files: int = 8  # of one upload
+    quota_mb: int | None = None  # of the disk, for all that one browser uploads and trains; see quota
+    sessions: int = 300  # open pages that are remembered; the oldest go
+    metrics: str = "local"  # who may see /metrics, /healthz and /readyz: local, public
+    log: str = "warning"  # and what is graver, as lines of JSON on stderr; info: requests too
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> "Settings":
-        """Read BERTEXPLORER_HOST, _PORT, _MODELS, _DATA, _QDRANT_URL, _QDRANT_KEY, _CHECKPOINT, _PRECISION, _MEMORY_MB
-        and _CACHE_MB. Raises ExplorerError naming a variable that is not such a number."""
+        """Read the variables that the README lists, such as BERTEXPLORER_PORT. Raises ExplorerError naming one that
+        cannot be used."""
         default = cls()
 
         def number(name: str, otherwise: int, most: int) -> int:
@@ -38,6 +51,15 @@ class Settings:
                 raise ExplorerError(f"{name} is {value!r}; wanted a whole number, {most:,} at most.")
             return int(value)
 
+        def word(name: str, words: tuple[str, ...]) -> str:
+            value = env.get(name, words[0]).lower()
+            if value not in words:
+                raise ExplorerError(f"{name} is {value!r:.60}; wanted one of {', '.join(words)}.")
+            return value
+
+        code = env.get("BERTEXPLORER_CODE", default.code).strip()
+        if code and len(code) < SHORTEST_CODE:
+            raise ExplorerError(f"BERTEXPLORER_CODE has {len(code)} characters; wanted {SHORTEST_CODE} at least.")
         return cls(
             host=env.get("BERTEXPLORER_HOST", default.host),
             port=number("BERTEXPLORER_PORT", default.port, 65_535),
@@ -49,12 +71,44 @@ class Settings:
             precision=env.get("BERTEXPLORER_PRECISION", default.precision),
             memory_mb=number("BERTEXPLORER_MEMORY_MB", default.memory_mb, 10_000_000),
             cache_mb=number("BERTEXPLORER_CACHE_MB", default.cache_mb, 10_000_000),
+            hosts=tuple(name.strip().lower() for name in env.get("BERTEXPLORER_HOSTS", "").split(",") if name.strip()),
+            code=code,
+            request_kb=number("BERTEXPLORER_REQUEST_KB", default.request_kb, 1_000_000),
+            upload_mb=number("BERTEXPLORER_UPLOAD_MB", default.upload_mb, 1_000_000),
+            upload_files=number("BERTEXPLORER_UPLOAD_FILES", default.upload_files, 1000),
+            quota_mb=number("BERTEXPLORER_QUOTA_MB", 0, 1_000_000_000) if "BERTEXPLORER_QUOTA_MB" in env else None,
+            sessions=number("BERTEXPLORER_SESSIONS", default.sessions, 1_000_000),
+            metrics=word("BERTEXPLORER_METRICS", ("local", "public")),
+            log=word("BERTEXPLORER_LOG", ("warning", "info", "debug", "error")),
         )
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine can reach the page."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host.strip("[]")).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def quota(self) -> int:
+        """Bytes that one browser may fill; 0: no limit, as where only this machine can reach the page and nothing else
+        was asked for."""
+        return 1_000_000 * ((0 if self.local else QUOTA_MB) if self.quota_mb is None else self.quota_mb)
+
+    @property
+    def uploads_dir(self) -> Path:
+        """Where uploaded files and made downloads lie for a day."""
+        return self.data_dir / "tmp"
 
 
 QUIET = {  # nothing leaves the machine unless a person asks for a hub name
     "GRADIO_ANALYTICS_ENABLED": "False",
     "GRADIO_RUN_HISTORY": "False",
+    "GRADIO_ANALYTICS_CACHE_FREQUENCY": "1000000",  # else gradio sums up all events so far at every event
+    "GRADIO_ANALYTICS_MAX_EVENTS": "100",
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "TOKENIZERS_PARALLELISM": "false",

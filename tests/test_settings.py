@@ -49,3 +49,30 @@ def test_a_number_that_is_none_is_named(name: str, value: str) -> None:
 def test_nothing_phones_home() -> None:
     assert QUIET["GRADIO_ANALYTICS_ENABLED"] == "False"
     assert QUIET["HF_HUB_DISABLE_TELEMETRY"] == "1"
+
+
+def test_what_the_server_takes_is_read() -> None:
+    found = Settings.from_env(
+        {
+            "BERTEXPLORER_HOSTS": " Bert.School.example, other ,",
+            "BERTEXPLORER_CODE": " robin-2026 ",
+            "BERTEXPLORER_REQUEST_KB": "10",
+            "BERTEXPLORER_UPLOAD_MB": "11",
+            "BERTEXPLORER_UPLOAD_FILES": "12",
+            "BERTEXPLORER_QUOTA_MB": "0",
+            "BERTEXPLORER_SESSIONS": "14",
+            "BERTEXPLORER_METRICS": "Public",
+            "BERTEXPLORER_LOG": "info",
+        }
+    )
+    assert (found.hosts, found.code, found.quota_mb) == (("bert.school.example", "other"), "robin-2026", 0)
+    assert (found.request_kb, found.upload_mb, found.upload_files, found.sessions) == (10, 11, 12, 14)
+    assert (found.metrics, found.log) == ("public", "info")
+    for name in ("BERTEXPLORER_METRICS", "BERTEXPLORER_LOG"):
+        with pytest.raises(ValueError, match=f"{name}.*wanted one of"):
+            Settings.from_env({name: "x"})
+
+
+@pytest.mark.parametrize(("host", "local"), [("127.0.0.1", 1), ("localhost", 1), ("::1", 1), ("0.0.0.0", 0), ("x", 0)])
+def test_where_only_this_machine_can_reach_it(host: str, local: int) -> None:
+    assert Settings(host).local == bool(local)

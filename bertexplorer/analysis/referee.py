@@ -19,6 +19,7 @@ from bertexplorer.model.text import Text
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
+SLOW = True  # waits in a line of its own
 KEYS, MEASURE = ("order", "curve", "hidden"), "probability"
 PASS_TOKENS = 32_768  # tokens read for all curves; a long text has fewer points
 FEWEST = 4  # steps of a curve

@@ -27,7 +27,9 @@ class Lane:
             if self.waiting >= self.most_waiting:
                 self.refused += 1
                 wait = max(1, round((self.waiting + 1) * self.mean_s / self.at_once))
-                raise ExplorerError(f"Busy: {self.waiting} others wait already. Your text is kept; try again in {wait} s.")
+                raise ExplorerError(
+                    f"Busy: {self.waiting} others wait already. Your text is kept; try again in {wait} s."
+                )
             self.waiting += 1
             self.ready.wait_for(lambda: self.inside < self.at_once)
             self.waiting, self.inside = self.waiting - 1, self.inside + 1

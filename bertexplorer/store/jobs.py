@@ -24,7 +24,7 @@ from bertexplorer.store.trash import Trash
 from bertexplorer.training.commit import flush
 
 RESERVE = 1_000_000_000  # bytes of the disk that stay free
-OWN = "(? IS NULL OR owner = ?)"
+OWN = "(? IS NULL OR owner = ? OR owner = ?)"
 
 
 def nothing(folder: Path) -> None:
@@ -35,12 +35,13 @@ class Jobs:
     """All jobs of one data folder. Safe to call from many threads.
 
     *owner*: who asks; None is the operator, who may see and do all. Another's run is not there, as far as one is told.
+    Runs of owner "", from before there were owners, are everyone's with *shared*, else the operator's.
     Every method raises ExplorerError for a run that is not there, and for a disk that is full or cannot be read."""
 
-    def __init__(self, folder: Path, *, reserve: int = RESERVE) -> None:
+    def __init__(self, folder: Path, *, reserve: int = RESERVE, shared: bool = True) -> None:
         """Raises ExplorerError if another server uses *folder*, or it cannot be written."""
         self.folder = folder.resolve()
-        self.reserve = reserve
+        self.reserve, self.shared = reserve, shared
         self.slots = 1  # runs at a time; the trainer sets it
         self.table = Table(self.folder)
         self.trash = Trash(self.table)
@@ -116,7 +117,9 @@ class Jobs:
                 shutil.copytree(run.folder / "data", folder / "data")
 
         name = run.name.removesuffix(" (again)")[: runs.MAX_NAME - 8] + " (again)"
-        return self.accept(run.owner, name, run.spec, fill=copy, key=key, seconds=run.seconds)
+        return self.accept(
+            run.owner if owner is None else owner, name, run.spec, fill=copy, key=key, seconds=run.seconds
+        )
 
     def resume(self, id: str, owner: str | None) -> Run:
         """Queue a stopped, failed or interrupted run, to go on from its last commit; one that waits or works already
@@ -194,8 +197,7 @@ class Jobs:
 
     def job(self, id: str, owner: str | None) -> Job:
         """One row."""
-        owner = owner if owner is None else held(owner)
-        found = self.table.jobs(f"WHERE id = ? AND {OWN}", held(id), owner, owner)
+        found = self.table.jobs(f"WHERE id = ? AND {OWN}", held(id), *self.who(owner))
         if not found:
             raise ExplorerError(f"There is no run {runs.scrub(id, 40)!r} here (any more). Choose one from the list.")
         return found[0]
@@ -206,10 +208,19 @@ class Jobs:
 
     def runs(self, owner: str | None = None, *, deleted: bool = False) -> list[Run]:
         """The runs of one owner, or of all (None), newest first; the deleted ones instead if asked for."""
-        owner = owner if owner is None else held(owner)
         which = "=" if deleted else "<>"
         rest = f"WHERE {OWN} AND wanted {which} 'deleted' ORDER BY number DESC"
-        return self.seen(self.table.jobs(rest, owner, owner))
+        return self.seen(self.table.jobs(rest, *self.who(owner)))
+
+    def ids(self, owner: str) -> set[str]:
+        """The ids of the runs of one owner that are not deleted; no folder is looked at."""
+        rest = f"WHERE {OWN} AND wanted <> 'deleted'"
+        return {job.id for job in self.table.jobs(rest, *self.who(owner))}
+
+    def who(self, owner: str | None) -> tuple[str | None, str | None, str | None]:
+        """What OWN asks for."""
+        asks = owner if owner is None else held(owner)
+        return asks, asks, "" if self.shared else asks
 
     def seen(self, jobs: list[Job]) -> list[Run]:
         waits = self.line() if any(job.wanted == "queued" for job in jobs) else {}

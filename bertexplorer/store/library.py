@@ -3,6 +3,7 @@
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +33,20 @@ class Library:
         self.loaded: OrderedDict[tuple[str, str], Checkpoint] = OrderedDict()
         self.lock = threading.Lock()
         self.cores = Cores(threads=shared)
+        self.owner: str | None = None  # who asks; None: the operator, who may open every run
+        self.owned: Callable[[str], set[str]] | None = None  # owner -> ids of the runs that they may open
         self.loading: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
+
+    def of(self, owner: str) -> "Library":
+        """The same checkpoints for *owner*: of the runs, only those that are theirs."""
+        made = copy(self)
+        made.owner = owner
+        return made
+
+    def opens(self, name: str) -> bool:
+        """Whether the run that run:ID… names may be opened; another's is not there, as far as one is told."""
+        id = name.removeprefix("run:").partition("@")[0]
+        return self.owner is None or self.owned is None or id in self.owned(self.owner)
 
     def get(self, name: str, precision: str = "auto") -> "Checkpoint":
         """The checkpoint called *name*, loaded if it is not yet. Raises ExplorerError if it is not on this disk (then
@@ -88,10 +102,13 @@ class Library:
 
     def trained(self) -> list[tuple[str, str]]:
         """(title, name) of the checkpoints that runs have kept here, the newest first."""
-        return runs.trained(self.settings.data_dir / "runs")
+        whose = None if self.owner is None or self.owned is None else self.owned(self.owner)
+        return runs.trained(self.settings.data_dir / "runs", whose)
 
     def series(self, name: str) -> list[runs.Saved]:
         """The checkpoints along the training that *name* is of, in its order; none where it is of no training."""
+        if name.startswith("run:") and not self.opens(name):
+            return []
         return series.series(name) or runs.series(self.settings.data_dir / "runs", name)
 
     def find(self, name: str) -> Path | None:
@@ -105,7 +122,7 @@ class Library:
             told = "holds a character that cannot be seen" if len(name) <= MAX_NAME else f"has {len(name):,} characters"
             raise ExplorerError(f"The checkpoint name {told}. Type a hub name, at most {MAX_NAME} characters long.")
         if name.startswith("run:"):
-            return runs.find(self.settings.data_dir / "runs", name)
+            return runs.find(self.settings.data_dir / "runs", name) if self.opens(name) else None
         if bundled := series.find(name):
             return bundled
         if any(entry.name == name for entry in CATALOGUE) and (BUNDLED / name / "config.json").is_file():

@@ -1,4 +1,4 @@
-"""Lines: an uploaded CSV, TSV or TXT read into texts with labels, and kept under a hash of its content."""
+"""Lines: an uploaded CSV, TSV or TXT read into texts with labels, and kept under a hash of its owner and content."""
 
 import csv
 import io
@@ -17,11 +17,12 @@ from bertexplorer.training.data.decode import decode, shown
 from bertexplorer.training.data.delimited import DELIMITERS, is_header, separator
 
 MAX_LINES = 10_000
-KEPT = 32  # uploads; the oldest go
+KEPT = 32  # uploads of one owner; the oldest go
 SUFFIXES = (".csv", ".tsv", ".txt")
 TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # the first that is there
 LABEL_NAMES = ("label", "class", "category", "topic")
 KEY = re.compile(r"[0-9a-f]{24}")
+OWNER = re.compile(r"[0-9a-f]{32}|")
 
 
 @dataclass(frozen=True)
@@ -33,33 +34,46 @@ class Lines:
 
 
 class LineStore:
-    """Uploads in a folder, the newest KEPT of them. Safe to call from many threads and processes."""
+    """Uploads in a folder, the newest KEPT of each owner. Safe to call from many threads and processes.
+
+    Whoever has a key may read its lines, so that a link restores a view of them for whom it is given to. Nobody comes
+    by a key otherwise: the owner in the hash is 128 random bits that only one browser knows, so that not even who has
+    the same file can make it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def save(self, content: bytes, filename: str) -> str:
-        """Read and keep a file; returns its key. Raises ExplorerError as `parse` does, and for a full disk."""
+    def save(self, content: bytes, filename: str, owner: str = "") -> str:
+        """Keep a file of *owner* as read; returns its key. Raises ExplorerError as `parse` does, or for a full disk."""
         found = parse(content, filename)
-        key = sha256(Path(filename).suffix.lower().encode() + b"\0" + content).hexdigest()[:24]
-        target = self.folder / f"{key}.json"
+        kind = Path(filename).suffix.lower()
+        key = sha256(f"{owner}{kind}\0".encode() + content).hexdigest()[:24]
+        folder = self.of(owner)
+        target = folder / f"{key}.json"
         part = target.with_suffix(f".{os.getpid()}-{os.urandom(4).hex()}")
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             part.write_text(json.dumps(asdict(found)), "utf-8")
             part.replace(target)
-            for old in sorted(self.folder.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-KEPT]:
+            for old in sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-KEPT]:
                 old.unlink(missing_ok=True)
         except OSError as error:
             with suppress(OSError):
                 part.unlink()
-            raise ExplorerError(f"The lines cannot be kept in {self.folder}: {error}. Make room there.") from error
+            raise ExplorerError(f"The lines cannot be kept in {folder}: {error}. Make room there.") from error
         return key
+
+    def of(self, owner: str) -> Path:
+        """The folder of one owner. Raises ExplorerError for what is none."""
+        if not OWNER.fullmatch(owner):
+            raise ExplorerError("The owner of an upload is not known. Reload the page.")
+        return self.folder / owner if owner else self.folder
 
     def load(self, key: str) -> Lines:
         """What was saved under *key*. Raises ExplorerError if it is not there (any more)."""
-        target = self.folder / f"{key}.json"
-        if not KEY.fullmatch(key) or not target.is_file():
+        places = (f"{key}.json", f"*/{key}.json") if KEY.fullmatch(key) else ()
+        target = next((found for place in places for found in self.folder.glob(place)), None)
+        if target is None:
             raise ExplorerError(f"There are no uploaded lines {key!r:.60} here (any more). Upload the file again.")
         held = json.loads(target.read_text("utf-8"))
         return Lines(tuple(Line(**line) for line in held["lines"]), held["told"])

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -227,9 +227,10 @@ def pretrained(folder: Path) -> list[Path]:
     return [model for model in found if (model / "config.json").is_file()]
 
 
-def trained(root: Path) -> list[tuple[str, str]]:
-    """(name of a run, name of its best checkpoint) of all that kept one, the newest first."""
+def trained(root: Path, whose: Collection[str] | None = None) -> list[tuple[str, str]]:
+    """(name of a run, name of its best checkpoint) of all that kept one, the newest first; of the ids *whose* only."""
     named = [p for p in root.glob("[0-9a-f]*") if re.fullmatch(r"[0-9a-f]{32}", p.name)]
+    named = [p for p in named if whose is None or p.name in whose]
     found = [p for p in named if committed(p / "best") or pretrained(p)]
     found.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
     return [(titled(Run(p.name, folder=p, spec=spec(p))), f"run:{p.name}") for p in found[:LISTED]]

@@ -23,7 +23,7 @@ from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.runs import Job, Run
 
 COMMAND = (sys.executable, "-m", "bertexplorer", "train")  # and the run's folder
-SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
+SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSW|CREDENTIAL|BERTEXPLORER_CODE", re.IGNORECASE)
 MEMORY = re.compile(r"MemoryError|out of memory|not enough memory|can.t allocate memory|bad_alloc", re.IGNORECASE)
 SMALLER = "Try a smaller batch or shorter texts."
 ATTEMPTS = 3  # how often a run is resumed without being asked

@@ -7,6 +7,7 @@ import re
 import secrets
 import time
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +23,7 @@ from bertexplorer.model.text import TOKENS, Encoding, Span
 from bertexplorer.store.index import Index
 from bertexplorer.store.library import Library
 from bertexplorer.store.lines import LineStore
+from bertexplorer.store.quota import Quota
 from bertexplorer.store.runs import Saved
 from bertexplorer.ui import strip
 from bertexplorer.ui.state import State, follow, scrub, to_link
@@ -67,11 +69,19 @@ class Answer:
 class Explore:
     """Looks up, analyses, draws. Holds the library and nothing of any one person."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, quota: Quota | None = None) -> None:
         self.library = library
+        self.owner = ""
         settings = library.settings
         self.lines = LineStore(settings.data_dir / "lines")
+        self.quota = quota or Quota(settings)
         self.index = Index(settings.data_dir / "index", settings.qdrant_url, settings.qdrant_key)
+
+    def of(self, owner: str) -> Explore:
+        """The same, with the runs of *owner* for checkpoints, and uploads kept as theirs."""
+        made = copy(self)
+        made.library, made.owner = self.library.of(owner), owner
+        return made
 
     def answer(self, state: State) -> Answer:
         """The view that *state* asks for; what goes wrong becomes a sentence, and what was typed stays."""
@@ -97,7 +107,7 @@ class Explore:
             return Answer(state, drawn or "", error=str(error), checkpoint=checkpoint)
         except Exception:
             number = secrets.token_hex(4)
-            log.exception("error %s in view %s", number, state.view)
+            log.exception("a view failed", extra={"id": number, "view": state.view})
             told = f"Something went wrong that should not have (error {number} in the log). Your text is kept."
             return Answer(state, drawn, error=told, checkpoint=checkpoint)
 
@@ -114,7 +124,9 @@ class Explore:
 
     def keep_lines(self, file: Path) -> tuple[str, str]:
         """(key of the lines in an uploaded *file*, how they were read). Raises ExplorerError for what is no text."""
-        key = self.lines.save(file.read_bytes(), file.name)
+        content = file.read_bytes()
+        self.quota.room(self.owner, len(content))
+        key = self.lines.save(content, file.name, self.owner)
         return key, self.lines.load(key).told
 
     def beside(self, state: State, result: Any) -> Beside:

@@ -30,6 +30,10 @@ class Handlers:
     turns: Turns = field(default_factory=Turns)
     lanes: Lanes = field(default_factory=Lanes)
 
+    def of(self, owner: str) -> "Handlers":
+        """The same for who asks: it sees what *owner* may see."""
+        return replace(self, explore=self.explore.of(owner))
+
     @property
     def opening(self) -> State:
         return self.screen.opening

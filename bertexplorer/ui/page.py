@@ -1,7 +1,6 @@
 """The page: workbench, views, one figure, picker, and which event leads to which handler."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -10,12 +9,14 @@ from gradio.components import Component
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store.library import PRECISIONS, Library
 from bertexplorer.ui import pieces
+from bertexplorer.ui.about import about
 from bertexplorer.ui.explore import VIEWS, Explore
 from bertexplorer.ui.forms import form
 from bertexplorer.ui.handlers import Handlers
 from bertexplorer.ui.laboratory import page as laboratory
 from bertexplorer.ui.laboratory import wiring as laboratory_wiring
 from bertexplorer.ui.laboratory.desk import Desk as Laboratory
+from bertexplorer.ui.personal import personal
 from bertexplorer.ui.screen import Screen
 from bertexplorer.ui.slim import Blocks
 from bertexplorer.ui.state import COMPARED, State
@@ -24,7 +25,7 @@ from bertexplorer.ui.training import wiring
 from bertexplorer.ui.training.desk import Desk
 
 OPENING = State(VIEWS["fill-mask"].EXAMPLES[0].text)
-LIMIT = 64  # handlers of one kind at a time; how many of them compute is up to the lanes
+LIMIT = 32  # handlers of one kind at a time, fewer than gradio has threads; the lanes say how many compute
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,14 @@ class Buttons:
 
 
 def build(library: Library, settings: Settings, desk: Desk | None = None) -> gr.Blocks:
-    """The whole page, ready to launch; with a *desk* there is a second one, on which checkpoints learn."""
+    """The whole page, ready to be served; with a *desk* there is a second one, on which checkpoints learn."""
     opening = page_opening(settings)
-    with Blocks(title="BERT Explorer", analytics_enabled=False) as blocks:
+    with Blocks(title="BERT Explorer", analytics_enabled=False, delete_cache=(3600, 86_400)) as blocks:
         if desk:
             gr.Navbar(main_page_name="Explore")
         with gr.Row(elem_id="top"):
             gr.HTML(pieces.HEADER, apply_default_css=False, min_width=240)
-            chooser = picker(library, opening)
+            chooser = picker(library.of(""), opening)
         bench, pressed = workbench(opening)
         nav = gr.HTML(pieces.nav(opening.view), js_on_load=script("views.js"), elem_id="nav", apply_default_css=False)
         stage, exports = figure(opening)
@@ -56,12 +57,16 @@ def build(library: Library, settings: Settings, desk: Desk | None = None) -> gr.
         typed = gr.HTML("", js_on_load=script("typed.js"), elem_id="typed", apply_default_css=False)
         screen = Screen(opening, **bench, **stage, **chooser, typed=typed, nav=nav, forms=forms)
         buttons = Buttons(**pressed, exports=exports, payload=gr.Textbox(visible=False))
-        wire(Handlers(Explore(library), screen), screen, buttons, blocks)
+        explore = Explore(library.of(""), desk.quota if desk else None)
+        wire(Handlers(explore, screen), screen, buttons, blocks)
+        gr.HTML(about(settings), apply_default_css=False)
     if desk:
         with blocks.route("Train", "train"):
-            wiring.wire(desk, training.build(library), blocks)
+            wiring.wire(desk, training.build(library.of("")), blocks)
+            gr.HTML(about(settings), apply_default_css=False)
         with blocks.route("Pretrain", "pretrain"):
             laboratory_wiring.wire(Laboratory(desk), laboratory.build(), blocks)
+            gr.HTML(about(settings), apply_default_css=False)
     return blocks
 
 
@@ -164,7 +169,7 @@ def wire(page: Handlers, screen: Screen, buttons: Buttons, blocks: gr.Blocks) ->
     # with always_last gradio would send the data of the first press again
     each = {**asked, "trigger_mode": "multiple"}
     chosen = [c.input for _, _, c in screen.settings() if not isinstance(c, gr.Textbox)]
-    gr.on([*chosen, screen.precision.input], page.choose, screen.inputs, screen.outputs, **latest, **stamp)
+    gr.on([*chosen, screen.precision.input], personal(page.choose), screen.inputs, screen.outputs, **latest, **stamp)
     for pressed, handler in (
         (screen.typed, page.edit),
         (screen.strip, page.press),
@@ -172,18 +177,19 @@ def wire(page: Handlers, screen: Screen, buttons: Buttons, blocks: gr.Blocks) ->
         (screen.nav, page.switch),
         (screen.points, page.jump),
     ):
-        pressed.click(handler, screen.inputs, screen.outputs, **each, **stamp)
-    buttons.unhide.click(page.unhide, screen.inputs, screen.outputs, **latest, **stamp)
-    screen.upload.upload(page.upload, [*screen.inputs, screen.upload], screen.outputs, **latest | {"preprocess": True})
-    screen.moment.input(page.move, [*screen.inputs, screen.moment], screen.outputs, **latest)
+        pressed.click(personal(handler), screen.inputs, screen.outputs, **each, **stamp)
+    buttons.unhide.click(personal(page.unhide), screen.inputs, screen.outputs, **latest, **stamp)
+    uploaded, processed = [*screen.inputs, screen.upload], latest | {"preprocess": True}
+    screen.upload.upload(personal(page.upload), uploaded, screen.outputs, **processed)
+    screen.moment.input(personal(page.move), [*screen.inputs, screen.moment], screen.outputs, **latest)
     compared = [screen.against.input, screen.other.submit, screen.other.blur]
-    gr.on(compared, page.compare, screen.inputs, screen.outputs, **latest, **stamp)
+    gr.on(compared, personal(page.compare), screen.inputs, screen.outputs, **latest, **stamp)
     box = screen.checkpoint
     each_name = {**each, "concurrency_id": "fetched"}
-    fetched = box.input(page.fetch, [box, *screen.inputs], [screen.message, screen.ready], **each_name)
-    fetched.then(page.use, [screen.ready, *screen.inputs], screen.outputs, **each)
+    fetched = box.input(personal(page.fetch), [box, *screen.inputs], [screen.message, screen.ready], **each_name)
+    fetched.then(personal(page.use), [screen.ready, *screen.inputs], screen.outputs, **each)
     blocks.load(None, js=script("page.js"), api_visibility="private")
-    blocks.load(page.open, None, screen.outputs, **common)
+    blocks.load(personal(page.open), None, screen.outputs, **common)
     for button, row in ((buttons.second, screen.pair), (buttons.versus, screen.comparing)):
         button.click(lambda: gr.update(visible=True), None, row, api_visibility="private")
     buttons.insert.click(None, js=script("insert.js"), api_visibility="private")
@@ -194,7 +200,7 @@ def export(page: Handlers, screen: Screen, buttons: Buttons, common: dict[str, A
     """The buttons that take the figure along, as a file or as a link."""
     for kind in ("CSV", "JSON", "Python"):
         made = buttons.exports[kind].click(
-            partial(page.export, kind.lower()), screen.inputs, [buttons.payload, screen.message], **common
+            personal(page.export, kind.lower()), screen.inputs, [buttons.payload, screen.message], **common
         )
         made.then(None, [buttons.payload], None, js=script("save.js"), api_visibility="private")
     for kind in ("PNG", "SVG"):

@@ -7,9 +7,10 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
@@ -112,12 +113,16 @@ def page(browser: Browser, address: str, size: str) -> Iterator[Page]:
 
 
 @contextmanager
-def opened(browser: Browser, address: str, size: str = "desktop", *, gone: bool = False) -> Iterator[Page]:
-    """The page at *address*, watched as above. *gone*: the server is killed meanwhile, so requests may fail."""
+def opened(
+    browser: Browser, address: str, size: str = "desktop", *, gone: bool = False, cookies: Sequence[Any] = ()
+) -> Iterator[Page]:
+    """The page at *address*, watched as above. *gone*: the server is killed meanwhile, so requests may fail. *cookies*:
+    of a context of before, whose person this is."""
     width, height = SIZES[size]
     context = browser.new_context(viewport={"width": width, "height": height}, has_touch=size == "phone")
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     context.set_default_timeout(45_000)
+    context.add_cookies(list(cookies))
     page = context.new_page()
     wrong: list[str] = []
     left: list[float] = []  # when the page was left

@@ -76,9 +76,10 @@ def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[
             page.get_by_label("Name of the run").fill("outlives")
             page.locator("#start").click()
             expect(page.locator("#headline .state")).to_contain_text("running", timeout=SOON)
+            cookies = page.context.cookies()
         app.kill()
         app.start()
-        with opened(browser, app.url + "train") as page:
+        with opened(browser, app.url + "train", cookies=cookies) as page:
             page.locator(".run", has_text="outlives").click()
             expect(page.locator("#headline .state")).to_contain_text("finished", timeout=SOON)
             events = [json.loads(line) for line in next(tmp_path.glob("data/runs/*/events.jsonl")).open()]

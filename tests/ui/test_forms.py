@@ -84,6 +84,6 @@ def test_turns_forget_the_oldest_tabs() -> None:
 def test_the_page_is_built_before_torch_is_imported() -> None:
     """So that it is served, and the browser busy with it, while torch is."""
     heavy = "torch", "sklearn", "scipy", "captum", "accelerate", "transformers"
-    program = f"import sys; import bertexplorer.ui.launch; print([m for m in {heavy} if m in sys.modules])"
+    program = f"import sys; import bertexplorer.server.launch; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"

@@ -45,9 +45,9 @@ def evaluated(arm: Arm, *values: float) -> None:
 
 
 def test_starting_queues_every_arm_once(desk: Desk, text: str) -> None:
-    group = desk.start("tasks", 2.0, text, "")
-    assert desk.start("tasks", 2.0, text, "") == group  # an impatient second press
-    trial = desk.trial(group, "")
+    group = desk.start("tasks", 2.0, text, "one")
+    assert desk.start("tasks", 2.0, text, "one") == group  # an impatient second press
+    trial = desk.trial(group, "one")
     assert [arm.name for arm in trial.arms] == [arm.name for arm in BY_NAME["tasks"].arms]
     assert trial.live and {arm.run.state for arm in trial.arms} == {"queued"}
     spec = trial.arms[2].run.spec["stretches"][0]
@@ -55,7 +55,7 @@ def test_starting_queues_every_arm_once(desk: Desk, text: str) -> None:
     assert spec["running"]["heldout_documents"] == 5  # a tenth of them
     kept = Path(spec["text"][0])
     assert kept.read_bytes() == Path(text).read_bytes() and kept != Path(text)  # an upload goes away
-    assert [name for _, name in desk.groups("")] == [group] and desk.groups("another") == []
+    assert [name for _, name in desk.groups("one")] == [group] and desk.groups("another") == []
 
 
 def test_another_persons_experiment_is_not_there(desk: Desk, text: str) -> None:

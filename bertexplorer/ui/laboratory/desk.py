@@ -97,6 +97,7 @@ class Desk:
             pressed, wish, group = self.pressed.get(owner, (0.0, ("", 0.0, ""), ""))
             if wish == (name, minutes, file) and time.monotonic() - pressed < IMPATIENT_S:
                 return group
+            self.training.quota.room(owner)
             group = self.begin(BY_NAME[name], minutes, self.text(file), owner)
             self.pressed[owner] = time.monotonic(), (name, minutes, file), group
         return group

@@ -1,7 +1,7 @@
 """Every event of the laboratory, and what happens then."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
@@ -13,9 +13,9 @@ from bertexplorer.training.pretraining.experiments import BY_NAME
 from bertexplorer.ui.laboratory import pieces
 from bertexplorer.ui.laboratory.desk import Desk
 from bertexplorer.ui.laboratory.page import OWN, Bench
+from bertexplorer.ui.personal import personal
 from bertexplorer.ui.pieces import caption, message
 from bertexplorer.ui.training.pieces import gone
-from bertexplorer.ui.training.watching import OWNER
 
 LIMIT = 8
 NOTE = (
@@ -31,6 +31,10 @@ class Handlers:
 
     desk: Desk
     bench: Bench
+    owner: str = ""  # who asks
+
+    def of(self, owner: str) -> "Handlers":
+        return replace(self, owner=owner)
 
     def choose(self, name: str) -> Updates:
         """Another experiment: what it asks, what was published, how long it takes."""
@@ -48,7 +52,7 @@ class Handlers:
             return
         yield {bench.message: message("The text is read…", error=False)}
         try:
-            group = self.desk.start(name, float(minutes), file or "" if source == OWN else "", OWNER)
+            group = self.desk.start(name, float(minutes), file or "" if source == OWN else "", self.owner)
         except ExplorerError as error:
             yield {bench.message: message(str(error))}
             return
@@ -63,34 +67,34 @@ class Handlers:
     def restore(self, event: gr.EventData) -> Updates:
         """A deleted experiment is to come back."""
         try:
-            group = self.desk.restore(str(event._data.get("restore", "")), OWNER)
+            group = self.desk.restore(str(event._data.get("restore", "")), self.owner)
         except ExplorerError as error:
             return {self.bench.message: message(str(error))}
         return {self.bench.message: "", **self.shown(group)}
 
     def act(self, group: str | None, done: Any) -> Updates:
-        trial = self.desk.trial(group or "", OWNER)
+        trial = self.desk.trial(group or "", self.owner)
         if trial is None:
             return {self.bench.message: message("That experiment is no longer there."), **self.shown("")}
         try:
-            done(trial.arms, OWNER)
+            done(trial.arms, self.owner)
         except ExplorerError as error:
             return {self.bench.message: message(str(error))}
         return {self.bench.message: "", **self.shown(group or "")}
 
     def shown(self, group: str | None) -> Updates:
         """The chosen experiment as it stands now, the newest if none is."""
-        bench, groups = self.bench, self.desk.groups(OWNER)
+        bench, groups = self.bench, self.desk.groups(self.owner)
         known = [name for _, name in groups]
         group = group if group in known else (known[0] if known else None)
-        trial = self.desk.trial(group or "", OWNER)
+        trial = self.desk.trial(group or "", self.owner)
         live = trial is not None and trial.live
         out: Updates = {
             bench.group: gr.update(choices=groups, value=group, visible=bool(groups)),
             bench.stop: gr.update(visible=live),
             bench.delete: gr.update(visible=trial is not None and not live),
             bench.timer: gr.update(active=live),
-            bench.gone: gone(self.desk.deleted(OWNER)),
+            bench.gone: gone(self.desk.deleted(self.owner)),
         }
         if trial is None:
             return out | {bench.told: "", bench.chart: gr.update(visible=False), bench.said: ""}
@@ -112,13 +116,13 @@ def wire(desk: Desk, bench: Bench, blocks: gr.Blocks) -> None:
     page = Handlers(desk, bench)
     common: dict[str, Any] = {"concurrency_limit": LIMIT, "show_progress": "hidden", "api_visibility": "private"}
     seen = [bench.message, *bench.watched]
-    bench.experiment.input(page.choose, bench.experiment, [bench.about, bench.minutes], **common)
-    bench.source.input(page.source, bench.source, bench.file, **common)
+    bench.experiment.input(personal(page.choose), bench.experiment, [bench.about, bench.minutes], **common)
+    bench.source.input(personal(page.source), bench.source, bench.file, **common)
     wish = [bench.experiment, bench.minutes, bench.source, bench.file]
-    bench.start.click(page.start, wish, seen, **common)
-    bench.stop.click(page.stop, bench.group, seen, **common)
-    bench.delete.click(page.delete, bench.group, seen, **common)
-    bench.gone.click(page.restore, None, seen, **common)
-    bench.group.input(page.shown, bench.group, bench.watched, **common)
-    bench.timer.tick(page.shown, bench.group, bench.watched, **common)
-    blocks.load(page.shown, bench.group, bench.watched, **common)
+    bench.start.click(personal(page.start), wish, seen, **common)
+    bench.stop.click(personal(page.stop), bench.group, seen, **common)
+    bench.delete.click(personal(page.delete), bench.group, seen, **common)
+    bench.gone.click(personal(page.restore), None, seen, **common)
+    bench.group.input(personal(page.shown), bench.group, bench.watched, **common)
+    bench.timer.tick(personal(page.shown), bench.group, bench.watched, **common)
+    blocks.load(personal(page.shown), bench.group, bench.watched, **common)

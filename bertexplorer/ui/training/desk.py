@@ -19,6 +19,7 @@ from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store import runs
 from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.library import Library
+from bertexplorer.store.quota import Quota
 from bertexplorer.store.runs import MAX_NAME, Run
 from bertexplorer.store.trainer import Trainer
 from bertexplorer.training.commit import committed
@@ -81,8 +82,11 @@ class Desk:
     """Holds the jobs of this server. *owner*: whose runs they are."""
 
     def __init__(self, library: Library, settings: Settings) -> None:
-        self.library, self.settings = library, settings
-        self.jobs = Jobs(settings.data_dir / "runs")
+        self.settings = settings
+        self.jobs = Jobs(settings.data_dir / "runs", shared=settings.local)
+        library.owned = self.jobs.ids
+        self.library = library.of("")
+        self.quota = Quota(settings, self.jobs)
         self.trainer = Trainer(self.jobs)
         self.starting = threading.Lock()
         self.timings: dict[str, float] = {}  # seconds that runs were estimated to take
@@ -93,9 +97,10 @@ class Desk:
         self.trainer.close()
         self.jobs.close()
 
-    def look(self, wish: Wish) -> Looked:
+    def look(self, wish: Wish, owner: str = "") -> Looked:
         """The rows as they are understood. Raises ExplorerError as reading them and checking the settings do."""
-        start = self.library.find(wish.checkpoint)
+        library = self.library.of(owner)
+        start = library.find(wish.checkpoint)
         if start is None:
             raise ExplorerError(f"{wish.checkpoint} is not on this disk. Open it on the page “Explore” first.")
         spec = specs.make(wish.task, wish.checkpoint, str(start), wish.values, name=wish.name)
@@ -104,7 +109,7 @@ class Desk:
         mapping = {name: column for name, column in wish.mapping.items() if column} or None
         if mapping and wish.beside:
             mapping |= {PREFIX + column: column for column in wish.beside}
-        tokenizer = self.library.get(wish.checkpoint).tokenizer
+        tokenizer = library.get(wish.checkpoint).tokenizer
         found = preflight(
             spec.module,
             table,
@@ -177,7 +182,8 @@ class Desk:
         return run
 
     def begin(self, wish: Wish, owner: str, key: str, seconds: float) -> Run:
-        looked = self.look(wish)
+        self.quota.room(owner)
+        looked = self.look(wish, owner)
         if looked.found.stops:
             raise ExplorerError(" ".join(looked.found.stops))
         if looked.found.problems and not wish.skip:

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
@@ -15,7 +15,7 @@ from bertexplorer.ui.pieces import message
 from bertexplorer.ui.training import pieces
 from bertexplorer.ui.training.desk import Desk, Looked, Wish
 from bertexplorer.ui.training.page import Bench
-from bertexplorer.ui.training.watching import OWNER, Updates, Watching
+from bertexplorer.ui.training.watching import Updates, Watching
 
 
 @dataclass(eq=False)
@@ -25,6 +25,10 @@ class Starting:
     desk: Desk
     bench: Bench
     watching: Watching
+    owner: str = ""  # who asks
+
+    def of(self, owner: str) -> "Starting":
+        return replace(self, watching=self.watching.of(owner), owner=owner)
 
     def wish(self, values: tuple[Any, ...]) -> Wish:
         """What the components say."""
@@ -86,7 +90,7 @@ class Starting:
             wish = self.wish(values)
             if wish.hub:
                 yield {bench.message: message(f"{wish.hub} is fetched from the hub…", error=False)}
-            looked = self.desk.look(wish)
+            looked = self.desk.look(wish, self.owner)
             yield {bench.looked: pieces.looked(looked), bench.message: "", **self.columns(wish, looked)}
             if looked.found.stops or (looked.found.problems and not wish.skip):
                 return
@@ -119,7 +123,7 @@ class Starting:
         """Queue it; the page shows it at once."""
         bench = self.bench
         try:
-            run = self.desk.start(self.wish(values), OWNER, key=key)
+            run = self.desk.start(self.wish(values), self.owner, key=key)
         except ExplorerError as error:
             return {bench.message: message(str(error))}
         return {bench.message: "", bench.key: secrets.token_hex(8), **self.watching.chosen(run.id)}

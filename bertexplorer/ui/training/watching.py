@@ -1,7 +1,7 @@
 """Handlers of the training page once there are runs: one of them watched, tried, compared, taken along."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
@@ -15,7 +15,6 @@ from bertexplorer.ui.training import beside, export, pieces
 from bertexplorer.ui.training.desk import Desk, Detail
 from bertexplorer.ui.training.page import Bench
 
-OWNER = ""  # everyone is one person until there are owners
 GONE = "That run is no longer there. Choose one from the list."
 Updates = dict[Any, Any]
 
@@ -26,12 +25,16 @@ class Watching:
 
     desk: Desk
     bench: Bench
+    owner: str = ""  # who asks
+
+    def of(self, owner: str) -> "Watching":
+        return replace(self, owner=owner)
 
     def choose(self, event: gr.EventData) -> Updates:
         """A run was pressed, or a deleted one is to come back."""
         id, back = str(event._data.get("run", "")), str(event._data.get("restore", ""))
         try:
-            id = self.desk.jobs.restore(back, OWNER).id if back else id
+            id = self.desk.jobs.restore(back, self.owner).id if back else id
         except ExplorerError as error:
             return {self.bench.message: message(str(error))}
         return self.chosen(id) | {self.bench.message: ""}
@@ -39,16 +42,16 @@ class Watching:
     def chosen(self, id: str) -> Updates:
         """Another run on the page, its other seeds over it."""
         bench = self.bench
-        run = next((run for run in self.desk.runs(OWNER) if run.id == id), None)
-        over = beside.seeds(self.desk, run, OWNER) if run else []
+        run = next((run for run in self.desk.runs(self.owner) if run.id == id), None)
+        over = beside.seeds(self.desk, run, self.owner) if run else []
         out: Updates = {
-            bench.checkpoint: gr.update(choices=pieces.starts(self.desk.library)),
+            bench.checkpoint: gr.update(choices=pieces.starts(self.desk.library.of(self.owner))),
             bench.chosen: id,
             bench.answer: "",
             bench.taken: gr.update(visible=False, value=None),
         }
         if run:
-            choices = beside.choices(self.desk, run, OWNER)
+            choices = beside.choices(self.desk, run, self.owner)
             out |= {bench.over: gr.update(choices=choices, value=over, visible=bool(choices))}
             out |= {bench.name_now: run.name}
         return out | self.shown(id, over)
@@ -60,33 +63,31 @@ class Watching:
         """Other runs over the chosen one."""
         return self.shown(chosen, over or [])
 
-    def act(self, word: str) -> Callable[[str], Updates]:
+    def act(self, word: str, chosen: str) -> Updates:
         """Stop, Resume, Again or Delete the chosen run."""
-
-        def done(chosen: str) -> Updates:
-            jobs, id = self.desk.jobs, chosen
-            try:
-                if word == "Stop":
-                    self.desk.trainer.stop(chosen, OWNER)
-                elif word == "Resume":
-                    jobs.resume(chosen, OWNER)
-                elif word == "Again":
-                    id = jobs.retry(chosen, OWNER).id
-                else:
-                    jobs.delete(chosen, OWNER)
-                    id = ""
-            except ExplorerError as error:
-                return {self.bench.message: message(str(error))}
-            return {self.bench.message: "", **self.chosen(id)}
-
-        return done
+        jobs, id = self.desk.jobs, chosen
+        try:
+            if word in ("Resume", "Again"):
+                self.desk.quota.room(self.owner)
+            if word == "Stop":
+                self.desk.trainer.stop(chosen, self.owner)
+            elif word == "Resume":
+                jobs.resume(chosen, self.owner)
+            elif word == "Again":
+                id = jobs.retry(chosen, self.owner).id
+            else:
+                jobs.delete(chosen, self.owner)
+                id = ""
+        except ExplorerError as error:
+            return {self.bench.message: message(str(error))}
+        return {self.bench.message: "", **self.chosen(id)}
 
     def rename(self, chosen: str, name: str) -> Updates:
         try:
-            run = self.desk.jobs.run(chosen, OWNER)
+            run = self.desk.jobs.run(chosen, self.owner)
             if run.name == name:
                 return {self.bench.message: ""}
-            run = self.desk.jobs.rename(chosen, OWNER, name, run.version)
+            run = self.desk.jobs.rename(chosen, self.owner, name, run.version)
         except ExplorerError as error:
             return {self.bench.message: message(str(error))}
         return {self.bench.message: "", **self.chosen(run.id)}
@@ -94,15 +95,15 @@ class Watching:
     def shown(self, chosen: str, over: Sequence[str] = (), *, whole: bool = True) -> Updates:
         """The list of runs and the chosen one as they stand now."""
         bench = self.bench
-        runs = self.desk.runs(OWNER)
-        out: Updates = {bench.runs: pieces.listed(runs, chosen, self.desk.runs(OWNER, deleted=True))}
+        runs = self.desk.runs(self.owner)
+        out: Updates = {bench.runs: pieces.listed(runs, chosen, self.desk.runs(self.owner, deleted=True))}
         live = any(run.state in (*ACTIVE, "queued") for run in runs)
         out[bench.timer] = gr.update(active=live)
         if not any(run.id == chosen for run in runs):
             return out | {bench.detail: gr.update(visible=False)}
         try:
-            detail = self.desk.detail(chosen, OWNER)
-            others = [self.desk.detail(run.id, OWNER) for run in runs if run.id in over][: beside.MOST]
+            detail = self.desk.detail(chosen, self.owner)
+            others = [self.desk.detail(run.id, self.owner) for run in runs if run.id in over][: beside.MOST]
         except (ExplorerError, OSError):
             return out
         return out | {bench.detail: gr.update(visible=True)} | self.details(detail, others, whole or not live)
@@ -117,7 +118,7 @@ class Watching:
             bench.headline: pieces.headline(detail),
             bench.chart: gr.update(visible=drawable(curves), value=learning.draw(curves)),
             bench.said: caption(learning.say(curves, higher=task.HIGHER), ""),
-            bench.compared: beside.told(self.desk, detail, OWNER) + beside.compared(self.desk, detail, others),
+            bench.compared: beside.told(self.desk, detail, self.owner) + beside.compared(self.desk, detail, others),
             **self.possible(detail),
         }
         if not whole and run.state in ACTIVE:
@@ -145,7 +146,7 @@ class Watching:
         """A cell of the confusion was pressed: its rows."""
         asked = event._data.get("set") or {}
         try:
-            detail = self.desk.detail(chosen, OWNER)
+            detail = self.desk.detail(chosen, self.owner)
             labels = (detail.about or {})["confusion"]["labels"]
             gold, said = labels[int(asked["gold"])], labels[int(asked["predicted"])]
         except (ExplorerError, KeyError, TypeError, ValueError, IndexError, OSError):
@@ -156,29 +157,25 @@ class Watching:
     def ask(self, chosen: str, *texts: str) -> Updates:
         """The playground."""
         try:
-            detail = self.desk.detail(chosen, OWNER)
+            detail = self.desk.detail(chosen, self.owner)
             given = {c.name: str(t or "") for c, t in zip(pieces.inputs(detail), texts, strict=False)}
             return {self.bench.answer: pieces.answered(self.desk.answer(detail, given)), self.bench.message: ""}
         except (ExplorerError, KeyError) as error:
             return {self.bench.message: message(str(error))}
 
-    def take(self, kind: str) -> Callable[[str], Updates]:
+    def take(self, kind: str, chosen: str) -> Updates:
         """The best checkpoint as a file."""
         make = {"ZIP": export.zipped, "ONNX": export.onnx}[kind]
-
-        def done(chosen: str) -> Updates:
-            try:
-                file = make(self.desk.detail(chosen, OWNER))
-            except ExplorerError as error:
-                return {self.bench.message: message(str(error))}
-            return {self.bench.message: "", self.bench.taken: gr.update(visible=True, value=str(file))}
-
-        return done
+        try:
+            file = make(self.desk.detail(chosen, self.owner))
+        except ExplorerError as error:
+            return {self.bench.message: message(str(error))}
+        return {self.bench.message: "", self.bench.taken: gr.update(visible=True, value=str(file))}
 
     def push(self, chosen: str, repository: str, token: str) -> Updates:
         """Upload it to the hub; the token is not kept."""
         try:
-            address = export.pushed(self.desk.detail(chosen, OWNER), repository, token)
+            address = export.pushed(self.desk.detail(chosen, self.owner), repository, token)
         except ExplorerError as error:
             return {self.bench.message: message(str(error))}
         return {self.bench.message: message(f"It is at {address}, private.", error=False), self.bench.token: ""}

@@ -4,6 +4,7 @@ from typing import Any
 
 import gradio as gr
 
+from bertexplorer.ui.personal import personal
 from bertexplorer.ui.training.desk import Desk
 from bertexplorer.ui.training.page import Bench
 from bertexplorer.ui.training.starting import Starting
@@ -22,20 +23,23 @@ def wire(desk: Desk, bench: Bench, blocks: gr.Blocks) -> None:
     seen = [*bench.watched, bench.message, bench.chosen, bench.answer, bench.over, bench.name_now, bench.taken,
             bench.checkpoint]  # fmt: skip
     told = [bench.about, bench.looked, bench.message, *forms, *columns, *bench.tuning.components.values()]
-    bench.task.input(starting.task, bench.task, told, **common)
-    bench.source.input(starting.source, bench.source, [bench.files, bench.hub, bench.looked, *columns], **common)
+    bench.task.input(personal(starting.task), bench.task, told, **common)
+    bench.source.input(
+        personal(starting.source), bench.source, [bench.files, bench.hub, bench.looked, *columns], **common
+    )
     looks = [bench.check.click, *(column.input for column in columns)]
-    gr.on(looks, starting.look, bench.wish, [bench.looked, bench.message, *columns], **common)
-    bench.start.click(starting.start, [bench.key, *bench.wish], [*seen, bench.key], **common)
-    blocks.load(starting.open, [bench.task, bench.chosen], [*seen, bench.key, *forms], **common)
-    bench.runs.click(watching.choose, None, seen, **common)
-    bench.timer.tick(watching.tick, [bench.chosen, bench.over], bench.watched, **common)
-    bench.over.input(watching.lay, [bench.chosen, bench.over], bench.watched, **common)
-    bench.name_now.submit(watching.rename, [bench.chosen, bench.name_now], seen, **common)
-    bench.points.click(watching.cell, bench.chosen, [bench.rows, bench.message], **common)
-    bench.ask.click(watching.ask, [bench.chosen, *bench.play], [bench.answer, bench.message], **common)
+    gr.on(looks, personal(starting.look), bench.wish, [bench.looked, bench.message, *columns], **common)
+    bench.start.click(personal(starting.start), [bench.key, *bench.wish], [*seen, bench.key], **common)
+    blocks.load(personal(starting.open), [bench.task, bench.chosen], [*seen, bench.key, *forms], **common)
+    bench.runs.click(personal(watching.choose), None, seen, **common)
+    bench.timer.tick(personal(watching.tick), [bench.chosen, bench.over], bench.watched, **common)
+    bench.over.input(personal(watching.lay), [bench.chosen, bench.over], bench.watched, **common)
+    bench.name_now.submit(personal(watching.rename), [bench.chosen, bench.name_now], seen, **common)
+    bench.points.click(personal(watching.cell), bench.chosen, [bench.rows, bench.message], **common)
+    bench.ask.click(personal(watching.ask), [bench.chosen, *bench.play], [bench.answer, bench.message], **common)
     for word, button in bench.buttons.items():
-        button.click(watching.act(word), bench.chosen, seen, **common)
+        button.click(personal(watching.act, word), bench.chosen, seen, **common)
     for kind, button in bench.kinds.items():
-        button.click(watching.take(kind), bench.chosen, [bench.taken, bench.message], **common)
-    bench.push.click(watching.push, [bench.chosen, bench.place, bench.token], [bench.message, bench.token], **common)
+        button.click(personal(watching.take, kind), bench.chosen, [bench.taken, bench.message], **common)
+    pushed = [bench.chosen, bench.place, bench.token]
+    bench.push.click(personal(watching.push), pushed, [bench.message, bench.token], **common)

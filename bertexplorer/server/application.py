@@ -1,0 +1,75 @@
+"""Application: the page, and around it the layers that a request passes, from the outside in."""
+
+import warnings
+
+import gradio as gr
+from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from bertexplorer.server.body import Body
+from bertexplorer.server.gate import Gate
+from bertexplorer.server.guard import Guard
+from bertexplorer.server.headers import Headers
+from bertexplorer.server.health import Health, Readiness
+from bertexplorer.server.look import early, theme
+from bertexplorer.server.metrics import Metrics
+from bertexplorer.server.owners import Owners, Sessions
+from bertexplorer.server.seal import Seal
+from bertexplorer.server.watch import Watch
+from bertexplorer.settings import ASSETS, Settings
+
+PRIVATE = ("runs", "lines", "index", "corpora", "models", "secret")  # of the data folder; what is made lies beside them
+
+
+class Packed:
+    """The page and its configuration compressed; gradio does so with its scripts, and a stream must not wait for more
+    to be worth it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app, self.packing = app, GZipMiddleware(app, minimum_size=1000, compresslevel=5)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        packed = scope["type"] == "http" and scope["state"]["route"] in ("page", "config")
+        await (self.packing if packed else self.app)(scope, receive, send)
+
+
+def layered(app: ASGIApp, settings: Settings, seal: Seal, ready: Readiness) -> ASGIApp:
+    """*app* behind all layers."""
+    metrics, sessions = Metrics(), Sessions(4 * settings.sessions)
+    metrics.gauge("pages", "Pages that were opened lately and are remembered", lambda: len(sessions.owners))
+    inside: ASGIApp = Body(Packed(app), settings, sessions)
+    inside = Gate(inside, seal, settings.code)
+    inside = Owners(inside, seal)
+    inside = Health(inside, settings, ready, metrics)
+    inside = Guard(inside, settings)
+    inside = Headers(inside)
+    return Watch(inside, metrics)
+
+
+def mounted(page: gr.Blocks, settings: Settings) -> FastAPI:
+    """The page on an app of our own, with nothing of gradio that it does not need."""
+    page.queue(api_open=False, default_concurrency_limit=16, max_size=256)
+    page.state_session_capacity = settings.sessions
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # said although it is not asked for
+    mounted: FastAPI = gr.mount_gradio_app(
+        app,
+        page,
+        "/",
+        server_name=settings.host,
+        server_port=settings.port,
+        footer_links=[],
+        run_history=False,
+        blocked_paths=[str(settings.data_dir.resolve() / name) for name in PRIVATE],
+        show_error=False,
+        max_file_size=f"{settings.upload_mb}mb",
+        ssr_mode=False,
+        enable_monitoring=False,
+        pwa=False,
+        mcp_server=False,
+        theme=theme(),
+        css_paths=ASSETS / "style.css",
+        head=early(),
+    )
+    return mounted

@@ -1,0 +1,205 @@
+"""Body: how much may come in with one request, counted as it comes, and JSON made fit to be answered."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bertexplorer.server.owners import Sessions
+from bertexplorer.server.reply import header, replayed, reply
+from bertexplorer.settings import Settings
+
+FRAME = 65_536  # bytes that a form adds to its files
+RESERVE = 1_000_000_000  # bytes of the disk that uploads leave free
+DRAINED = 4  # times the limit that is read and dropped, so that the browser gets to see the answer
+LONE = re.compile("[\ud800-\udfff]")
+BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^";,\s]{1,70}))', re.IGNORECASE)
+
+
+class Refused(Exception):
+    """A request that is not read to its end."""
+
+    def __init__(self, status: int, told: str) -> None:
+        super().__init__(told)
+        self.status, self.told = status, told
+
+
+class Body:
+    """The limits of Settings, and one browser's pages kept from another's."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, sessions: Sessions) -> None:
+        self.app, self.settings, self.sessions = app, settings, sessions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            if scope["state"]["route"] == "upload":
+                await self.upload(scope, receive, send)
+                return
+            body = await whole(scope, receive, 1000 * self.settings.request_kb) if scope["method"] == "POST" else b""
+            if scope["state"]["route"] in ("join", "session") and body:
+                body = clean(body)
+            self.page(scope, body)
+        except Refused as refused:
+            await reply(send, refused.status, refused.told)
+            return
+        if scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        kept = [(key, value) for key, value in scope["headers"] if key not in (b"content-length", b"transfer-encoding")]
+        scope = {**scope, "headers": [*kept, (b"content-length", str(len(body)).encode())]}
+        await self.app(scope, replayed(body, receive), send)
+
+    def page(self, scope: Scope, body: bytes) -> None:
+        """Raises Refused if the request is about a page that another browser opened."""
+        session = session_of(scope, body)
+        if session and not self.sessions.admits(session, scope["state"]["owner"], scope["state"]["known"]):
+            raise Refused(403, "This page was opened by another browser. Reload it.")
+
+    async def upload(self, scope: Scope, receive: Receive, send: Send) -> None:
+        limit = self.settings.upload_mb * 2**20 + FRAME
+        held = shutil.disk_usage(existing(self.settings.data_dir)).free
+        if held < RESERVE:
+            told = f"{held / 1e9:.2f} GB are free on the server's disk; uploads leave 1 GB. Make room there."
+            raise Refused(507, told)
+        kind = BOUNDARY.search(header(scope, "content-type"))
+        if kind is None:
+            raise Refused(400, "Files come as multipart/form-data. Upload them on the page.")
+        counted = Counted(receive, limit, self.settings, (kind[1] or kind[2]).encode("latin-1"))
+        started = False
+
+        async def unless_refused(message: Message) -> None:
+            nonlocal started
+            if counted.refused is None or started:
+                started = True
+                await send(message)
+
+        try:
+            counted.promised(header(scope, "content-length"))
+            await self.app(scope, counted.receive, unless_refused)
+        except Exception:
+            if counted.refused is None:
+                raise
+        if counted.refused and not started:
+            await counted.drain()
+            raise counted.refused
+
+
+class Counted:
+    """An upload on its way: its bytes and its parts."""
+
+    def __init__(self, given: Receive, limit: int, settings: Settings, boundary: bytes) -> None:
+        self.given, self.limit, self.settings = given, limit, settings
+        self.mark = b"--" + boundary
+        self.size, self.parts, self.tail = 0, -1, b""  # the last mark closes the form
+        self.over = False
+        self.refused: Refused | None = None
+
+    def promised(self, length: str) -> None:
+        if length.isdecimal() and int(length) > self.limit:
+            self.stop(413, f"The upload has {int(length) / 2**20:,.1f} MB; the limit is {self.settings.upload_mb} MB "
+                           "for all files together. Upload a part of it.")  # fmt: skip
+
+    def stop(self, status: int, told: str) -> None:
+        self.refused = Refused(status, told)
+        raise self.refused
+
+    async def receive(self) -> Message:
+        message = await self.given()
+        if message["type"] != "http.request":
+            return message
+        chunk = message.get("body", b"")
+        self.size += len(chunk)
+        self.over = not message.get("more_body", False)
+        seen = self.tail + chunk
+        self.parts += seen.count(self.mark)
+        self.tail = seen[-(len(self.mark) - 1) :]
+        if self.size > self.limit:
+            self.stop(413, f"The upload has more than {self.settings.upload_mb} MB, the limit for all files together. "
+                           "Upload a part of it.")  # fmt: skip
+        if self.parts > self.settings.upload_files:
+            self.stop(413, f"More than {self.settings.upload_files} files came at once. Upload fewer at a time.")
+        return message
+
+    async def drain(self) -> None:
+        """Take what is still coming and keep nothing of it."""
+        while not self.over and self.size < DRAINED * self.limit:
+            message = await self.given()
+            if message["type"] != "http.request":
+                return
+            self.size += len(message.get("body", b""))
+            self.over = not message.get("more_body", False)
+
+
+async def whole(scope: Scope, receive: Receive, limit: int) -> bytes:
+    """All of a request that is no upload. Raises Refused beyond *limit* bytes."""
+    told = f"A request may have {limit / 1000:,.0f} kB. Shorten the text."
+    length = header(scope, "content-length")
+    parts, size, more = [], 0, True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise Refused(400, "The request broke off. Send it again.")
+        parts.append(message.get("body", b""))
+        size, more = size + len(parts[-1]), message.get("more_body", False)
+        if size > limit:
+            parts = []
+        if size > DRAINED * limit or (length.isdecimal() and int(length) > DRAINED * limit):
+            break
+    if size > limit or more:
+        raise Refused(413, told)
+    return b"".join(parts)
+
+
+def clean(body: bytes) -> bytes:
+    """JSON without lone surrogates: half a character, which JavaScript and JSON can hold and UTF-8 cannot. In an answer
+    it would end the stream of all that its page still waits for. Raises Refused for what is no JSON in UTF-8."""
+    text = body.decode("utf-8", "replace")
+    if "\0" in text:  # UTF-16, which Python's json would take too
+        raise Refused(400, "The request is not JSON in UTF-8. Reload the page.")
+    if body.isascii() and rb"\u" not in body:
+        return body
+    try:
+        found = json.loads(text)
+        return json.dumps(whole_characters(found), ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, "The request is not JSON. Reload the page.") from error
+
+
+def whole_characters(value: Any) -> Any:
+    """The same with U+FFFD for half a character, in keys too."""
+    if isinstance(value, str):
+        return LONE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [whole_characters(one) for one in value]
+    if isinstance(value, dict):
+        return {LONE.sub("\ufffd", key): whole_characters(one) for key, one in value.items()}
+    return value
+
+
+def session_of(scope: Scope, body: bytes) -> str:
+    """The hash of the page that a request is about, "" if it is about none."""
+    route, path = scope["state"]["route"], str(scope["path"])
+    if route == "stream":
+        return parse_qs(scope["query_string"].decode("latin-1")).get("session_hash", [""])[0]
+    if "/heartbeat/" in path:
+        return path.rpartition("/")[2]
+    if route in ("join", "session") and body:
+        try:
+            found = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise Refused(400, "The request is not JSON. Reload the page.") from error
+        session = found.get("session_hash") if isinstance(found, dict) else None
+        return session if isinstance(session, str) else ""
+    return ""
+
+
+def existing(folder: Path) -> Path:
+    """The folder, or the nearest above that is there."""
+    return next((path for path in (folder, *folder.parents) if path.is_dir()), Path("."))

@@ -1,0 +1,89 @@
+"""Gate: a class code asked for once in each browser, where others than this machine's users can reach the page."""
+
+import hmac
+import time
+from collections import deque
+from html import escape
+from urllib.parse import parse_qs, quote
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from bertexplorer.server.body import Refused, whole
+from bertexplorer.server.reply import HTML, cookie, cookies, reply
+from bertexplorer.server.seal import Seal
+from bertexplorer.settings import ASSETS
+
+TRIES, PERIOD_S = 30, 60.0  # wrong codes of one address in a minute: a class often shares one address
+ALL_TRIES = 300  # of all addresses together
+TERM = 120 * 86_400  # seconds that a browser need not say it again
+LONGEST = 4000  # bytes of the form
+OPEN = ("health", "none")
+
+
+class Gate:
+    """Lets a browser through that has said the code. Below the owners: the proof is of one browser only."""
+
+    def __init__(self, app: ASGIApp, seal: Seal, code: str) -> None:
+        self.app, self.seal, self.code = app, seal, code
+        self.name = f"{seal.name}-code"
+        self.wrong: deque[tuple[float, str]] = deque()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route = scope["state"]["route"] if scope["type"] == "http" else "none"
+        if not self.code or route in OPEN or (route != "code" and self.passed(scope)):
+            await self.app(scope, receive, send)
+        elif route == "code":
+            await self.told(scope, receive, send)
+        elif route == "page":
+            await reply(send, 401, form(wanted(scope["path"], scope["query_string"])), kind=HTML)
+        else:
+            await reply(send, 401, "The class code is needed first. Open the page at / and type it.")
+
+    def passed(self, scope: Scope) -> bool:
+        owner = scope["state"]["owner"]
+        return any(self.seal.holds(value, "code", self.code, owner) for value in cookies(scope, self.name))
+
+    async def told(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A code was sent."""
+        try:
+            fields = parse_qs((await whole(scope, receive, LONGEST)).decode("utf-8", "replace"))
+        except Refused as refused:
+            await reply(send, refused.status, refused.told)
+            return
+        back = wanted(fields.get("page", ["/"])[0])
+        address = (scope.get("client") or ("", 0))[0]
+        if wait := self.wait(address):
+            told = f"Too many wrong codes came from your network. Try again in {wait:.0f} seconds."
+            await reply(send, 429, form(back, told), [("retry-after", f"{wait:.0f}")], HTML)
+        elif hmac.compare_digest(fields.get("code", [""])[0].strip().encode(), self.code.encode()):
+            proof = self.seal.mark("code", self.code, scope["state"]["owner"])
+            await reply(send, 303, "", [("location", back), cookie(scope, self.name, proof, TERM)])
+        else:
+            self.wrong.append((time.monotonic(), address))
+            await reply(send, 401, form(back, "That is not the code. Capital letters count."), kind=HTML)
+
+    def wait(self, address: str) -> float:
+        """Seconds until *address* may try again, 0 for now."""
+        now = time.monotonic()
+        while self.wrong and now - self.wrong[0][0] > PERIOD_S:
+            self.wrong.popleft()
+        own = [at for at, whose in self.wrong if whose == address]
+        if len(own) < TRIES and len(self.wrong) < ALL_TRIES:
+            return 0.0
+        return max(1.0, PERIOD_S - (now - (own or [self.wrong[0][0]])[0]))
+
+
+def wanted(path: str, query: bytes = b"") -> str:
+    """The page of this server to go on to, its link kept; "/" for anything else."""
+    path, _, asked = f"{path}?{query.decode('latin-1')}".partition("?")
+    asked = asked.removesuffix("?")
+    if path not in ("/", "/train", "/pretrain"):
+        return "/"
+    return path + (f"?{quote(asked, safe='=&%+-_.~,:;@!()*')}" if asked else "")
+
+
+def form(page: str, told: str = "") -> str:
+    """The page that asks."""
+    source = (ASSETS / "code.html").read_text("utf-8")
+    said = f'<p role="alert">{escape(told)}</p>' if told else ""
+    return source.replace("TOLD", said).replace("PAGE", escape(page, quote=True))  # a link may hold either word

@@ -1,0 +1,68 @@
+"""Health: /healthz, /readyz and /metrics, for who looks after the server."""
+
+import asyncio
+import ipaddress
+import tempfile
+import threading
+from pathlib import Path
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from bertexplorer.server.metrics import Metrics
+from bertexplorer.server.reply import reply
+from bertexplorer.settings import Settings
+
+
+class Readiness:
+    """Whether the opening checkpoint has answered once, and what it said if it cannot."""
+
+    def __init__(self) -> None:
+        self.loaded = threading.Event()
+        self.error = ""
+        self.ending = False
+
+    def lacks(self, folder: Path) -> str:
+        """What is missing, in a sentence; "" if nothing is."""
+        if self.ending:
+            return "The server is being stopped."
+        if self.error:
+            return f"The opening checkpoint cannot be used. {self.error}"
+        if not self.loaded.is_set():
+            return "The opening checkpoint is being loaded."
+        try:
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            return f"The data folder cannot be written: {error.strerror}."
+        return ""
+
+
+class Health:
+    """Answers these three, to this machine alone unless Settings.metrics is public."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, ready: Readiness, metrics: Metrics) -> None:
+        self.app, self.settings, self.ready, self.metrics = app, settings, ready, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["state"]["route"] != "health":
+            if scope["type"] == "http" and self.ready.ending and scope["state"]["route"] in ("join", "upload"):
+                told = "The server is being stopped; runs go on. Try again in a minute."
+                await reply(send, 503, told, [("retry-after", "60")])
+                return
+            await self.app(scope, receive, send)
+        elif self.settings.metrics != "public" and not local(scope):
+            await reply(send, 403, "Only this machine may ask that. BERTEXPLORER_METRICS=public opens it to others.")
+        elif scope["path"] == "/metrics":
+            await reply(send, 200, self.metrics.text(), kind="text/plain; version=0.0.4; charset=utf-8")
+        elif scope["path"] == "/readyz":
+            lacks = await asyncio.to_thread(self.ready.lacks, self.settings.data_dir)
+            await reply(send, 503 if lacks else 200, lacks or "ready")
+        else:
+            await reply(send, 200, "ok")
+
+
+def local(scope: Scope) -> bool:
+    client = scope.get("client")
+    try:
+        return client is None or ipaddress.ip_address(client[0]).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,160 @@
+"""Launch: the application on its port, until a signal ends it."""
+
+import errno
+import os
+import shutil
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import uvicorn
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.server import logs
+from bertexplorer.server.application import layered, mounted
+from bertexplorer.server.health import Readiness
+from bertexplorer.server.seal import Seal, kept
+from bertexplorer.settings import Settings
+from bertexplorer.store.library import Library
+from bertexplorer.ui.explore import Explore
+from bertexplorer.ui.page import build, page_opening
+from bertexplorer.ui.training.desk import Desk
+
+GRACE_S = 8  # for answers that are under way when a signal comes
+LAST_S = 16.0  # after which the process ends whatever it does; runs are processes of their own
+DAY_S = 86_400.0
+
+
+class Server(uvicorn.Server):
+    """Says when it is there, and ends with 0 on a signal."""
+
+    def __init__(self, config: uvicorn.Config, opened: Callable[[], None], ready: Readiness) -> None:
+        super().__init__(config)
+        self.opened, self.ready = opened, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self.opened()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """uvicorn's own would raise the signal again at the end, and so end with its number."""
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        self.ready.ending = True
+        last = threading.Timer(LAST_S, os._exit, (0,))
+        last.daemon = True
+        last.start()
+        super().handle_exit(sig, frame)
+
+
+def launch(library: Library, settings: Settings) -> int:
+    """Serve until interrupted. Returns 0, or 2 after saying on stderr why it cannot be."""
+    logs.install(settings.log)
+    try:
+        check(settings)
+        desk = Desk(library, settings)
+    except ExplorerError as error:
+        print(error, file=sys.stderr)  # noqa: T201 - the one place above the command line that speaks
+        return 2
+    try:
+        bound, seal = bind(settings.host, settings.port), kept(settings.data_dir)
+        make_room(settings)
+    except ExplorerError as error:
+        desk.close()
+        print(error, file=sys.stderr)  # noqa: T201
+        return 2
+    serve(library, settings, desk, seal, bound)
+    desk.close()
+    return 0
+
+
+def serve(library: Library, settings: Settings, desk: Desk, seal: Seal, bound: socket.socket) -> None:
+    """The page on an open socket, until a signal comes."""
+    ready = Readiness()
+    page = build(library, settings, desk)
+    app = layered(mounted(page, settings), settings, seal, ready)
+
+    def opened() -> None:
+        print(f"BERT Explorer is open at {address(settings)}", flush=True)  # noqa: T201
+        threading.Thread(target=warm, args=(library, settings, ready), daemon=True).start()
+
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=GRACE_S,
+    )
+    with suppress(KeyboardInterrupt):
+        Server(config, opened, ready).run(sockets=[bound])
+
+
+def warm(library: Library, settings: Settings, ready: Readiness) -> None:
+    """The first answer computed before anyone asks; torch is imported only now that the page is there."""
+    ready.error = Explore(library).answer(page_opening(settings)).error
+    ready.loaded.set()
+
+
+def check(settings: Settings) -> None:
+    """Raises ExplorerError for a page that anyone could reach without having been meant to."""
+    if not (settings.local or settings.code or settings.public):
+        raise ExplorerError(
+            f"Others can reach {settings.host}. Set BERTEXPLORER_CODE to a class code that they type once, or start "
+            "with --public to let everyone in."
+        )
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens there. Raises ExplorerError with what to do if it cannot be."""
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, protocol)
+        if os.name == "posix":  # elsewhere it would let two servers share a port
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(where)
+        bound.listen(2048)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            told = f"Port {port} is in use. Set BERTEXPLORER_PORT={port + 1}, or stop the other program."
+        elif error.errno == errno.EACCES:
+            told = f"Port {port} is not for programs without rights. Set BERTEXPLORER_PORT=7860."
+        else:
+            told = f"{host} is no address of this machine ({error.strerror}). Set BERTEXPLORER_HOST."
+        raise ExplorerError(told) from error
+    bound.set_inheritable(False)
+    return bound
+
+
+def address(settings: Settings) -> str:
+    """What to open on this machine."""
+    host = "localhost" if settings.host in ("0.0.0.0", "::", "[::]") else settings.host
+    return f"http://[{host}]:{settings.port}/" if ":" in host.strip("[]") else f"http://{host}:{settings.port}/"
+
+
+def make_room(settings: Settings) -> None:
+    """The folder of uploads, which nobody else can look into, without those of days ago. Raises ExplorerError."""
+    folder = settings.uploads_dir
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        for old in [path for path in folder.iterdir() if time.time() - path.stat().st_mtime > DAY_S]:
+            shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise ExplorerError(f"{folder} cannot be used: {error.strerror}. Set BERTEXPLORER_DATA.") from error

@@ -1,0 +1,32 @@
+"""Logs: one line of JSON for each thing worth noting; what people typed is at most a value in it, never its form."""
+
+import json
+import logging
+import sys
+import time
+from typing import TextIO
+
+PLAIN = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
+
+
+class Lines(logging.Formatter):
+    """A record as JSON: newlines and escape signs in it stay inside their string."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        when = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        line = {"time": f"{when}.{int(record.msecs):03d}Z", "level": record.levelname.lower(), "from": record.name}
+        line |= {"told": record.getMessage()}
+        line |= {key: value for key, value in vars(record).items() if key not in PLAIN}
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+def install(level: str, stream: TextIO | None = None) -> None:
+    """All logs of this process on stderr: ours from *level* on, those of libraries from warnings on."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(Lines())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("bertexplorer").setLevel(level.upper())

@@ -1,0 +1,33 @@
+"""Metrics: the numbers of this server as Prometheus reads them."""
+
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+
+class Metrics:
+    """Made once for each server. Whoever has a number of its own registers it here with `gauge`."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "bertexplorer_requests", "Requests answered", ["route", "status"], registry=self.registry
+        )
+        self.seconds = Histogram(
+            "bertexplorer_request_seconds",
+            "From a request to the end of its answer; streams, which wait for people, left out",
+            ["route"],
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self.open = Gauge("bertexplorer_open_requests", "Requests under way", ["route"], registry=self.registry)
+        ProcessCollector(registry=self.registry)  # memory, processor seconds, open files
+
+    def gauge(self, name: str, about: str, value: Callable[[], float]) -> None:
+        """A number that is asked for whenever the metrics are: of the engine, say its batch size or its queue."""
+        Gauge(f"bertexplorer_{name}", about, registry=self.registry).set_function(value)
+
+    def text(self) -> str:
+        return generate_latest(self.registry).decode()

@@ -1,0 +1,47 @@
+"""Quota: how much of the disk one owner's uploads and runs may take."""
+
+from pathlib import Path
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import Settings
+from bertexplorer.store.jobs import Jobs
+
+
+class Quota:
+    """Settings.quota bytes for each owner; without *jobs* only the uploads count."""
+
+    def __init__(self, settings: Settings, jobs: Jobs | None = None) -> None:
+        self.most, self.lines, self.jobs = settings.quota, settings.data_dir / "lines", jobs
+
+    def room(self, owner: str, more: int = 0) -> None:
+        """Raise ExplorerError if *owner* has used it up, or would with *more* bytes. Deleted runs make room first."""
+        if not self.most or self.used(owner) + more <= self.most:
+            return
+        for run in reversed(self.jobs.runs(owner, deleted=True)) if self.jobs else ():
+            if self.jobs and run.owner == owner:
+                self.jobs.erase(run.id, owner)
+            if self.used(owner) + more <= self.most:
+                return
+        raise ExplorerError(
+            f"Your runs and uploads take {self.used(owner) / 1e9:,.2f} GB of the {self.most / 1e9:,.2f} GB that each "
+            "person has on this server. Take along what you want to keep, then delete runs."
+        )
+
+    def used(self, owner: str) -> int:
+        """Bytes that lie on the disk for *owner*."""
+        own = [self.lines / owner] if owner else []
+        if self.jobs:
+            every = [*self.jobs.runs(owner), *self.jobs.runs(owner, deleted=True)]
+            own += [run.folder for run in every if run.owner == owner]
+        return sum(size(folder) for folder in own)
+
+
+def size(folder: Path) -> int:
+    """Bytes of all files below *folder*, as far as they are still there."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:  # a run has just replaced it
+            continue
+    return total

@@ -1,0 +1,47 @@
+"""About: the limits and the promises of this server in plain words, folded at the end of each page."""
+
+from bertexplorer.settings import Settings
+from bertexplorer.store.lines import KEPT, MAX_LINES
+from bertexplorer.ui.laboratory.desk import MOST_MINUTES
+
+PROMISES = (
+    "What you type or upload is shown as text, never run.",
+    "A run that was accepted goes on when you close the page, and is kept when the server stops; it can be resumed "
+    "from its last commit.",
+    "No checkpoint and no file can run code: only safetensors are opened, and nothing is fetched from an address.",
+    "It works without a network. Nothing leaves this server unless you name a checkpoint or a data set of the hub.",
+    "Where a text is cut, a word is unknown or the precision is reduced, the page says so.",
+    "Only your browser sees your runs and uploads. A link to a view of uploaded lines shows them to whom you give it.",
+)
+OPEN = (
+    "Your browser is known by a cookie alone: delete it and your runs are no longer shown to you. Take along what you "
+    "want to keep.",
+    "Strangers who mean harm are kept out by the class code, not by these limits; without a code there is no such "
+    "promise.",
+    "A hosted demo may forget everything when it restarts.",
+    "Computing time is shared: when many press at once, everyone waits.",
+)
+
+
+def about(settings: Settings) -> str:
+    """The section as HTML."""
+    parts = (("Limits", limits(settings)), ("Promises", PROMISES), ("Not promised", OPEN))
+    lists = "".join(
+        f"<h3>{title}</h3><ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>" for title, lines in parts
+    )
+    return f'<details class="about"><summary>About: limits and promises</summary>{lists}</details>'
+
+
+def limits(settings: Settings) -> tuple[str, ...]:
+    """What this server takes, from its settings."""
+    own = (f"All your runs and uploads together: {settings.quota / 1e9:,.1f} GB.",) if settings.quota else ()
+    return (
+        f"A text or any other entry: {settings.request_kb:,} kB. A checkpoint reads as many tokens as it was made for, "
+        "512 mostly; the cut is marked.",
+        f"Files: {settings.upload_mb} MB at once, {settings.upload_files} at most; kept for a day, or with the run "
+        "that learns from them.",
+        f"Uploaded lines to look into: {MAX_LINES:,} a file, your last {KEPT} files.",
+        f"Runs: one works at a time, the others wait in line. A run of pretraining takes {MOST_MINUTES:.0f} minutes at "
+        "most. A deleted run can be had back for a week, or until you need its room.",
+        *own,
+    )

@@ -1,0 +1,48 @@
+"""The server in a real browser: its security policy breaks nothing, and two people see their own runs."""
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import opened
+
+WATCH = """window.__v = []; document.addEventListener('securitypolicyviolation',
+ e => window.__v.push(e.violatedDirective + ' ' + e.blockedURI))"""
+SHOWN = {
+    "?text=The+cat+sat+on+the+mat.&view=bertviz": "#frame iframe",
+    "train": "#runs .note, #runs button, #runs p",
+    "pretrain": "#experiment",
+}
+
+
+@pytest.mark.parametrize("path", SHOWN)
+def test_the_policy_breaks_nothing(browser: Browser, address: str, path: str) -> None:
+    with opened(browser, address) as page:
+        page.add_init_script(WATCH)
+        page.goto(address + path)
+        page.wait_for_selector(SHOWN[path])
+        page.wait_for_load_state("networkidle")
+        for frame in page.frames:
+            assert frame.evaluate("window.__v") == []
+        if "bertviz" in path:
+            expect(page.frame_locator("#frame iframe").locator("svg").first).to_be_visible()
+        page.locator(".about summary").click()
+        expect(page.locator(".about")).to_contain_text("Your browser is known by a cookie alone")
+
+
+def start(page: Page, address: str, name: str) -> None:
+    page.goto(address + "train")
+    page.wait_for_load_state("networkidle")
+    page.locator("#run-name input, #run-name textarea").fill(name)
+    page.locator("#start").click()
+    expect(page.locator("#runs")).to_contain_text(name)
+    page.locator("#run-actions").get_by_role("button", name="Stop").click()
+
+
+def test_two_people_see_their_own_runs(browser: Browser, address: str) -> None:
+    with opened(browser, address) as one, opened(browser, address) as two:
+        start(one, address, "Run of Ada")
+        start(two, address, "Run of Ben")
+        expect(two.locator("#runs")).not_to_contain_text("Ada")
+        one.reload()
+        expect(one.locator("#runs")).to_contain_text("Run of Ada")
+        expect(one.locator("#runs")).not_to_contain_text("Ben")

@@ -1,0 +1,64 @@
+"""Lanes: so many at once, the rest in a bounded line, refused at once with a waiting time beyond it."""
+
+import threading
+import time
+
+import pytest
+
+from bertexplorer.engine.lanes import Lane, Lanes
+from bertexplorer.errors import ExplorerError
+from tests.model.test_cores import started, until
+
+
+def test_no_more_inside_than_may_be_and_all_get_in() -> None:
+    lane, inside, most, done = Lane(2, 50), 0, 0, []
+    lock = threading.Lock()
+
+    def visit() -> None:
+        nonlocal inside, most
+        with lane.place():
+            with lock:
+                inside += 1
+                most = max(most, inside)
+            time.sleep(0.002)
+            with lock:
+                inside -= 1
+            done.append(1)
+
+    for thread in started(*[visit] * 30):
+        thread.join()
+    assert most == 2 and len(done) == lane.answered == 30 and lane.inside == lane.waiting == 0
+
+
+def test_beyond_the_bound_one_is_told_so_at_once() -> None:
+    lane, hold = Lane(1, 2), threading.Event()
+
+    def visit() -> None:
+        with lane.place():
+            hold.wait(10)
+
+    threads = started(visit)
+    until(lambda: lane.inside == 1)
+    threads += started(visit, visit)
+    until(lambda: lane.waiting == 2)
+    lane.mean_s, before = 4.0, time.monotonic()
+    with pytest.raises(ExplorerError, match="Busy: 2 others wait already.*try again in 12 s"), lane.place():
+        pass
+    assert time.monotonic() - before < 0.2 and lane.refused == 1
+    hold.set()
+    for thread in threads:
+        thread.join()
+    with lane.place():
+        assert lane.inside == 1
+
+
+def test_an_error_inside_gives_the_place_back() -> None:
+    lane = Lane(1, 1)
+    with pytest.raises(ZeroDivisionError), lane.place():
+        raise ZeroDivisionError
+    assert lane.inside == 0
+
+
+def test_the_slow_leave_a_core_to_the_quick() -> None:
+    lanes = Lanes(cores=2)
+    assert (lanes.of(True).at_once, lanes.of(False).at_once) == (1, 2)

@@ -1,0 +1,99 @@
+"""The application on a free port, in a thread, with a tiny checkpoint; and the layers alone around a small app."""
+
+import asyncio
+import json
+import shutil
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from bertexplorer.server.application import layered, mounted
+from bertexplorer.server.health import Readiness
+from bertexplorer.server.launch import bind, warm
+from bertexplorer.server.seal import Seal
+from bertexplorer.settings import Settings
+from bertexplorer.store.library import Library
+from bertexplorer.ui.page import build
+from bertexplorer.ui.training.desk import Desk
+
+SEAL = Seal(b"s" * 32)
+
+
+def settle(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """What it returns. In a thread: in this one a browser of other tests may have its own loop."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
+
+
+async def echo(scope: Any, receive: Any, send: Any) -> None:
+    """What came through: the route, the owner, and the body."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body, more = body + message.get("body", b""), message.get("more_body", False)
+    state = scope["state"]
+    told = {"owner": state["owner"], "route": state["route"], "size": len(body), "body": body[:2000].decode()}
+    headers = [(b"access-control-allow-origin", b"*"), (b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": json.dumps(told).encode()})
+
+
+class Alone:
+    """The layers around `echo`, asked by a browser that keeps cookies."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.ready = settings, Readiness()
+        self.app = layered(echo, settings, SEAL, self.ready)
+
+    def browser(self, address: str = "127.0.0.1", **more: Any) -> httpx.AsyncClient:
+        transport = httpx.ASGITransport(self.app, raise_app_exceptions=False, client=(address, 1))
+        return httpx.AsyncClient(transport=transport, base_url="http://localhost:7860", **more)
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Callable[..., Alone]:
+    return lambda **more: Alone(replace(Settings(data_dir=tmp_path), **more))
+
+
+class Running:
+    """A whole server."""
+
+    def __init__(self, models: Path, data: Path) -> None:
+        self.settings = Settings(port=0, models_dir=models, data_dir=data, checkpoint="tiny")
+        self.library, self.ready = Library(self.settings), Readiness()
+        self.desk = Desk(self.library, self.settings)
+        page = build(self.library, self.settings, self.desk)
+        app = layered(mounted(page, self.settings), self.settings, SEAL, self.ready)
+        self.socket = bind("127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        self.server = uvicorn.Server(uvicorn.Config(app, log_config=None, log_level="warning", ws="none"))
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+        warm(self.library, self.settings, self.ready)
+
+    def close(self) -> None:
+        self.server.should_exit = True
+        self.thread.join(20)
+        self.desk.close()
+
+
+@pytest.fixture(scope="session")
+def running(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    models = tmp_path_factory.mktemp("models")
+    shutil.copytree(tiny("bert"), models / "tiny")
+    with pytest.MonkeyPatch.context() as patch:
+        data = tmp_path_factory.mktemp("data")
+        patch.setenv("GRADIO_TEMP_DIR", str(data / "tmp"))
+        made = Running(models, data)
+        yield made
+        made.close()

@@ -1,0 +1,47 @@
+"""A browser's side of gradio's events: one joined, its stream read to the answer."""
+
+import json
+from typing import Any
+
+import httpx
+
+
+class Page:
+    """One open page of a server."""
+
+    def __init__(self, url: str, path: str = "/", session: str = "s") -> None:
+        self.client = httpx.Client(base_url=url, timeout=60)
+        self.client.get(path)
+        self.session = session
+        self.config = self.client.get("/config").json()
+        self.props = {c["id"]: c["props"] for c in self.config["components"]}
+
+    def number(self, elem_id: str, event: str, at: int = 0) -> dict[str, Any]:
+        """The event of a component, by its id on the page; of the page itself for "load"."""
+        found = []
+        for one in self.config["dependencies"]:
+            for target, name in one["targets"]:
+                named = self.props.get(target, {}).get("elem_id") == elem_id or not elem_id
+                if name == event and named and one["backend_fn"]:
+                    found.append(one)
+        return found[at]
+
+    def ask(self, event: dict[str, Any], *first: Any, data: Any = None) -> dict[str, Any]:
+        """The answer to an event, *first* in place of what its first components hold."""
+        held = [self.props[id].get("value") for id in event["inputs"]]
+        body = {"data": [*first, *held[len(first) :]], "fn_index": event["id"], "session_hash": self.session}
+        if data is not None:
+            body["event_data"] = data
+        kind = {"content-type": "application/json"}
+        joined = self.client.post("/gradio_api/queue/join", content=json.dumps(body), headers=kind)
+        assert joined.status_code == 200, joined.text
+        return self.answer()
+
+    def answer(self) -> dict[str, Any]:
+        address = f"/gradio_api/queue/data?session_hash={self.session}"
+        with self.client.stream("GET", address) as stream:
+            for line in stream.iter_lines():
+                told = json.loads(line[6:]) if line.startswith("data: ") else {}
+                if told.get("msg") in ("process_completed", "unexpected_error"):
+                    return told
+        raise AssertionError("the stream ended without an answer")

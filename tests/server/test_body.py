@@ -1,0 +1,83 @@
+"""How much may come in, counted as it comes, and JSON that could never be answered mended."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from bertexplorer.server import body
+from bertexplorer.server.body import clean
+from tests.server.conftest import settle
+
+JOIN, UPLOAD = "/gradio_api/queue/join", "/gradio_api/upload"
+
+
+def post(alone: Any, path: str, **more: Any) -> Any:
+    async def go() -> Any:
+        async with alone.browser() as browser:
+            return await browser.post(path, **more)
+
+    return settle(go())
+
+
+async def pieces(count: int, size: int) -> AsyncIterator[bytes]:
+    """A body that does not say how long it is."""
+    for _ in range(count):
+        yield b" " * size
+
+
+def test_a_request_within_the_limit_comes_through_whole(alone: Callable[..., Any]) -> None:
+    text = json.dumps({"data": ["é 日 😀"], "session_hash": "a"}, ensure_ascii=False).encode()
+    assert json.loads(post(alone(), JOIN, content=text).json()["body"])["data"] == ["é 日 😀"]
+
+
+def test_json_has_a_limit_said_or_not(alone: Callable[..., Any]) -> None:
+    small = alone(request_kb=10)
+    assert post(small, JOIN, content=b"{}" + b" " * 9_990).status_code == 200
+    for content in (b" " * 10_001, pieces(11, 1000), pieces(1000, 1000), b" " * 1_000_000):
+        answer = post(small, JOIN, content=content)
+        assert answer.status_code == 413 and "10 kB" in answer.text
+
+
+def test_an_upload_has_a_limit_for_all_its_files(alone: Callable[..., Any]) -> None:
+    small = alone(upload_mb=1)
+    one = ("a.txt", b"x" * 700_000)
+    assert post(small, UPLOAD, files=[("files", one)]).json()["size"] > 700_000
+    answer = post(small, UPLOAD, files=[("files", one), ("files", one)])
+    assert answer.status_code == 413 and "limit is 1 MB" in answer.text
+    kind = {"content-type": "multipart/form-data; boundary=x"}
+    answer = post(small, UPLOAD, content=pieces(30, 100_000), headers=kind)
+    assert answer.status_code == 413 and "more than 1 MB" in answer.text
+
+
+def test_an_upload_has_few_files(alone: Callable[..., Any]) -> None:
+    files = [("files", (f"{i}.txt", b"x" * i * 1000)) for i in range(9)]
+    assert post(alone(), UPLOAD, files=files[:8]).status_code == 200
+    answer = post(alone(), UPLOAD, files=files)
+    assert answer.status_code == 413 and "More than 8 files" in answer.text
+    assert post(alone(), UPLOAD, content=b"x").status_code == 400, "no form"
+
+
+def test_uploads_leave_the_disk_some_room(alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body, "RESERVE", 10**18)
+    answer = post(alone(), UPLOAD, files=[("files", ("a.txt", b"x"))])
+    assert answer.status_code == 507 and "Make room" in answer.text
+
+
+@pytest.mark.parametrize("half", ["\\ud800", "\\uDFFF", "\\udc00\\ud800"])
+def test_half_a_character_is_replaced(half: str) -> None:
+    got = json.loads(clean(f'{{"data": ["a{half}b", {{"{half}": 1}}]}}'.encode()))
+    assert got["data"][0][0] == "a" and got["data"][0].isprintable() and "\ufffd" in got["data"][0]
+    assert list(got["data"][1])[0].startswith("\ufffd")
+
+
+def test_whole_characters_stay() -> None:
+    assert json.loads(clean(b'["\\ud83d\\ude00", "\\u00e9", 1.5, null]')) == ["😀", "é", 1.5, None]
+    assert clean(b'["plain"]') == b'["plain"]'
+    assert "\ufffd" in clean(b'["\xed\xa0\x80"]').decode(), "as UTF-8 would write a half, if it did"
+
+
+@pytest.mark.parametrize("content", ['["\\ud800"]'.encode("utf-16-le"), b'["\\u', b"[" * 100_000 + b"\\u0041"])
+def test_what_is_no_json_is_refused(alone: Callable[..., Any], content: bytes) -> None:
+    assert post(alone(), JOIN, content=content).status_code == 400

@@ -1,0 +1,96 @@
+"""The whole server: pages open, events are answered, and two browsers see their own runs only."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store.jobs import Jobs
+from tests.server.talk import Page
+
+
+def run_of(jobs: Jobs, owner: str, name: str) -> str:
+    """A stopped run, so that nothing is trained."""
+    with jobs.lock:
+        run = jobs.accept(owner, name, {"kind": "finetuning", "task": "classification"})
+        jobs.stop(run.id, owner)
+    return run.id
+
+
+def owner_of(page: Page) -> str:
+    return next(iter(page.client.cookies.values())).partition(".")[0]
+
+
+@pytest.mark.parametrize("path", ["/", "/train", "/pretrain"])
+def test_pages_open_small(running: Any, path: str) -> None:
+    with httpx.stream("GET", f"{running.url}{path}", headers={"accept-encoding": "gzip"}) as got:
+        assert got.status_code == 200 and got.headers["content-encoding"] == "gzip"
+        assert sum(map(len, got.iter_raw())) < 60_000
+
+
+def test_half_a_character_does_not_end_the_stream(running: Any) -> None:
+    page = Page(running.url, session="half")
+    told = page.ask(page.number("checkpoint", "input"), "\ud800 no such")
+    assert told["msg"] == "process_completed" and told["success"]
+    told = page.ask(page.number("checkpoint", "input"), "tiny")
+    assert told["msg"] == "process_completed", "and the page goes on"
+
+
+def test_runs_are_seen_by_the_browser_that_started_them(running: Any) -> None:
+    pages = [Page(running.url, "/train", f"runs-{i}") for i in range(2)]
+    ids = [run_of(running.desk.jobs, owner_of(page), f"run of {i}") for i, page in enumerate(pages)]
+    before = run_of(running.desk.jobs, "", "run from before")
+    loads = [at for at in range(9) if running_load(pages[0], at)]
+    seen = [str(page.ask(page.number("", "load", loads[0]), "classification", "")) for page in pages]
+    for i in range(2):
+        assert f"run of {i}" in seen[i] and f"run of {1 - i}" not in seen[i] and ids[1 - i] not in seen[i]
+        assert "run from before" in seen[i], "it is everyone's on this machine alone"
+    for id in (*ids, before):
+        running.desk.jobs.delete(id, None)
+
+
+def running_load(page: Page, at: int) -> bool:
+    """Whether this is what happens when the page Train is opened."""
+    try:
+        inputs = page.number("", "load", at)["inputs"]
+    except IndexError:
+        return False
+    return any(page.props[id].get("elem_id") == "task" for id in inputs)
+
+
+def test_anothers_checkpoint_is_not_there(running: Any) -> None:
+    jobs, library = running.desk.jobs, running.library
+    id = run_of(jobs, "a" * 32, "mine")
+    best = jobs.run(id, None).folder / "commits" / "step-000000001"
+    for owner, there in (("a" * 32, True), ("b" * 32, False), ("", False)):
+        assert library.of(owner).opens(f"run:{id}") is there and library.of(owner).opens(f"run:{id}@0") is there
+        if not there:
+            assert library.of(owner).find(f"run:{id}") is None and library.of(owner).series(f"run:{id}") == []
+            with pytest.raises(ExplorerError, match="not on this disk"):
+                library.of(owner).get(f"run:{id}")
+    assert not best.exists()
+    jobs.delete(id, None)
+
+
+def test_the_disk_is_not_read(running: Any) -> None:
+    page = Page(running.url)
+    for path in ("/etc/passwd", str(running.settings.data_dir / "secret"), str(Path(__file__))):
+        assert page.client.get(f"/gradio_api/file={path}").status_code in (403, 404)
+
+
+def test_an_upload_comes_back_to_who_knows_where_it_is(running: Any) -> None:
+    page = Page(running.url)
+    (path,) = page.client.post("/gradio_api/upload", files=[("files", ("a.txt", b"one\n"))]).json()
+    assert Path(path).is_relative_to(running.settings.uploads_dir) and Path(path).read_bytes() == b"one\n"
+    got = page.client.get(f"/gradio_api/file={path}")
+    assert got.text == "one\n" and "sandbox" in got.headers["content-security-policy"]
+
+
+def test_it_says_how_it_is(running: Any) -> None:
+    assert httpx.get(f"{running.url}/healthz").text == "ok"
+    assert httpx.get(f"{running.url}/readyz").text == "ready"
+    numbers = httpx.get(f"{running.url}/metrics").text
+    for wanted in ('requests_total{route="page",status="200"}', "request_seconds_bucket", "resident_memory", "pages"):
+        assert wanted in numbers
