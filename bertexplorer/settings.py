@@ -35,6 +35,7 @@ class Settings:
     upload_mb: int = 25  # of all the files of one upload together
     upload_files: int = 8  # of one upload
     quota_mb: int | None = None  # of the disk, for all that one browser uploads and trains; see quota
+    waiting: int = 64  # events of pages that wait for an answer; further ones are refused at once
     sessions: int = 300  # open pages that are remembered; the oldest go
     metrics: str = "local"  # who may see /metrics, /healthz and /readyz: local, public
     log: str = "warning"  # and what is graver, as lines of JSON on stderr; info: requests too
@@ -77,6 +78,7 @@ class Settings:
             upload_mb=number("BERTEXPLORER_UPLOAD_MB", default.upload_mb, 1_000_000),
             upload_files=number("BERTEXPLORER_UPLOAD_FILES", default.upload_files, 1000),
             quota_mb=number("BERTEXPLORER_QUOTA_MB", 0, 1_000_000_000) if "BERTEXPLORER_QUOTA_MB" in env else None,
+            waiting=number("BERTEXPLORER_WAITING", default.waiting, 1_000_000),
             sessions=number("BERTEXPLORER_SESSIONS", default.sessions, 1_000_000),
             metrics=word("BERTEXPLORER_METRICS", ("local", "public")),
             log=word("BERTEXPLORER_LOG", ("warning", "info", "debug", "error")),

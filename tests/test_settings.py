@@ -61,12 +61,14 @@ def test_what_the_server_takes_is_read() -> None:
             "BERTEXPLORER_UPLOAD_FILES": "12",
             "BERTEXPLORER_QUOTA_MB": "0",
             "BERTEXPLORER_SESSIONS": "14",
+            "BERTEXPLORER_WAITING": "15",
             "BERTEXPLORER_METRICS": "Public",
             "BERTEXPLORER_LOG": "info",
         }
     )
     assert (found.hosts, found.code, found.quota_mb) == (("bert.school.example", "other"), "robin-2026", 0)
     assert (found.request_kb, found.upload_mb, found.upload_files, found.sessions) == (10, 11, 12, 14)
+    assert found.waiting == 15
     assert (found.metrics, found.log) == ("public", "info")
     for name in ("BERTEXPLORER_METRICS", "BERTEXPLORER_LOG"):
         with pytest.raises(ValueError, match=f"{name}.*wanted one of"):

@@ -34,9 +34,9 @@ class Packed:
         await (self.packing if packed else self.app)(scope, receive, send)
 
 
-def layered(app: ASGIApp, settings: Settings, seal: Seal, ready: Readiness) -> ASGIApp:
+def layered(app: ASGIApp, settings: Settings, seal: Seal, ready: Readiness, metrics: Metrics | None = None) -> ASGIApp:
     """*app* behind all layers."""
-    metrics, sessions = Metrics(), Sessions(4 * settings.sessions)
+    metrics, sessions = metrics or Metrics(), Sessions(4 * settings.sessions)
     metrics.gauge("pages", "Pages that were opened lately and are remembered", lambda: len(sessions.owners))
     inside: ASGIApp = Body(Packed(app), settings, sessions)
     inside = Gate(inside, seal, settings.code)
@@ -49,7 +49,7 @@ def layered(app: ASGIApp, settings: Settings, seal: Seal, ready: Readiness) -> A
 
 def mounted(page: gr.Blocks, settings: Settings) -> FastAPI:
     """The page on an app of our own, with nothing of gradio that it does not need."""
-    page.queue(api_open=False, default_concurrency_limit=16, max_size=256)
+    page.queue(api_open=False, default_concurrency_limit=16, max_size=settings.waiting)
     page.state_session_capacity = settings.sessions
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # said although it is not asked for

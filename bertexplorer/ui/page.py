@@ -6,6 +6,7 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
+from bertexplorer.engine.lanes import Lanes
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store.library import PRECISIONS, Library
 from bertexplorer.ui import pieces
@@ -40,8 +41,9 @@ class Buttons:
     payload: gr.Textbox  # a file on its way to the browser
 
 
-def build(library: Library, settings: Settings, desk: Desk | None = None) -> gr.Blocks:
-    """The whole page, ready to be served; with a *desk* there is a second one, on which checkpoints learn."""
+def build(library: Library, settings: Settings, desk: Desk | None = None, lanes: Lanes | None = None) -> gr.Blocks:
+    """The whole page, ready to be served; with a *desk* there is a second one, on which checkpoints learn. *lanes*: in
+    which answers wait."""
     opening = page_opening(settings)
     with Blocks(title="BERT Explorer", analytics_enabled=False, delete_cache=(3600, 86_400)) as blocks:
         if desk:
@@ -58,7 +60,7 @@ def build(library: Library, settings: Settings, desk: Desk | None = None) -> gr.
         screen = Screen(opening, **bench, **stage, **chooser, typed=typed, nav=nav, forms=forms)
         buttons = Buttons(**pressed, exports=exports, payload=gr.Textbox(visible=False))
         explore = Explore(library.of(""), desk.quota if desk else None)
-        wire(Handlers(explore, screen), screen, buttons, blocks)
+        wire(Handlers(explore, screen, lanes=lanes or Lanes()), screen, buttons, blocks)
         gr.HTML(about(settings), apply_default_css=False)
     if desk:
         with blocks.route("Train", "train"):

@@ -9,7 +9,7 @@ from bertexplorer.ui.seen import Seen
 from bertexplorer.ui.state import State
 
 TABS = 2000  # remembered; beyond that the one that asked longest ago is forgotten
-WAIT_S = 5.0  # for an event that the page sent earlier and that is still on its way
+WAIT_S = 2.0  # for an event that the page sent earlier and that is still on its way, or was refused
 
 
 @dataclass(eq=False)

@@ -44,7 +44,7 @@ class Heard:
     """What came of one action."""
 
     ms: float
-    status: str  # answered, busy or wrong
+    status: str  # answered, busy, overtaken (the same person asked for more meanwhile) or wrong
     told: str = ""
 
 
@@ -80,6 +80,10 @@ class Person:
         except (httpx.HTTPError, ValueError, TimeoutError) as error:
             return Heard(1000 * (time.perf_counter() - started), "wrong", repr(error))
         ms = 1000 * (time.perf_counter() - started)
+        if output is None:
+            return Heard(ms, "busy")
+        if "turn" not in output[self.wiring.memory]:
+            return Heard(ms, "overtaken")
         self.memory = output[self.wiring.memory]
         strip, said, message = (shown(output, self.wiring.outputs[name]) for name in ("strip", "caption", "message"))
         if "busy" in message.lower():
@@ -89,10 +93,13 @@ class Person:
             return Heard(ms, "wrong", f"{missing} {message} {said}"[:200])
         return Heard(ms, "answered")
 
-    async def fire(self, fn: int, data: list[Any], event: dict[str, Any] | None) -> list[Any]:
-        """Press something, and wait for what its function gives. Raises ValueError if that is an error."""
+    async def fire(self, fn: int, data: list[Any], event: dict[str, Any] | None) -> list[Any] | None:
+        """Press something, and wait for what its function gives; None if the server is too busy. Raises ValueError if
+        that is an error."""
         body = {"data": data, "event_data": event, "fn_index": fn, "trigger_id": self.wiring.typed}
         joined = await self.client.post(f"{API}/join", json={**body, "session_hash": self.session})
+        if joined.status_code == 503:
+            return None
         if joined.status_code != 200:
             raise ValueError(f"{joined.status_code}: {joined.text[:200]}")
         heard = self.heard.setdefault(joined.json()["event_id"], asyncio.get_running_loop().create_future())

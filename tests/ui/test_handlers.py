@@ -128,6 +128,18 @@ def test_an_answer_that_comes_late_is_not_shown(handlers: Handlers, monkeypatch:
     assert typing(handlers, "late", "Slow [MASK].") == nothing(handlers)
 
 
+def test_a_full_line_is_told_at_once_and_what_was_typed_is_kept(handlers: Handlers) -> None:
+    typing(handlers, "full", "A robin sings.")
+    lane = handlers.lanes.quick
+    lane.waiting = lane.most_waiting
+    try:
+        shown = typing(handlers, "full", "A crow is a [MASK].")
+    finally:
+        lane.waiting = 0
+    assert "Busy" in shown[handlers.screen.message] and handlers.screen.plot not in shown
+    assert "crow" in typing(handlers, "full", "A crow is a [MASK] bird.")[handlers.screen.strip]
+
+
 def test_events_count_in_the_order_they_were_sent(handlers: Handlers) -> None:
     """A view was pressed, then an example of it: the server hears of the example first."""
     list(handlers.open(asking("order")))
