@@ -35,7 +35,7 @@ class Settings:
     upload_mb: int = 25  # of all the files of one upload together
     upload_files: int = 8  # of one upload
     quota_mb: int | None = None  # of the disk, for all that one browser uploads and trains; see quota
-    waiting: int = 64  # events of pages that wait for an answer; further ones are refused at once
+    waiting: int = 40  # events of pages that wait for an answer; further ones are refused at once
     sessions: int = 300  # open pages that are remembered; the oldest go
     metrics: str = "local"  # who may see /metrics, /healthz and /readyz: local, public
     log: str = "warning"  # and what is graver, as lines of JSON on stderr; info: requests too
