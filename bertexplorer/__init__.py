@@ -210,6 +210,7 @@ figures/layers.py             a row for each layer, and the rank of words throug
 store/catalogue.py            the checkpoints that the picker offers, and what is known of each
 store/hub.py                  a checkpoint fetched by name, or a quick and plain answer why not
 store/library.py              a checkpoint by name: found, loaded once, shared, dropped when memory is short
+store/memory.py               whether a checkpoint fits before it is read
 store/locks.py                which process is at a file; the system lets go when it dies
 store/series.py               the training that ships with the app, step by step
 store/runs.py                 runs as their folders show them: state, events as they grow, checkpoints

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.cores import Cores
 from bertexplorer.settings import Settings
-from bertexplorer.store import hub, runs, series
+from bertexplorer.store import hub, memory, runs, series
 from bertexplorer.store.catalogue import BUNDLED, CATALOGUE
 
 if TYPE_CHECKING:
@@ -57,11 +57,20 @@ class Library:
         folder = self.find(name)
         if folder is None:
             raise ExplorerError(f"{name} is not on this disk. Available offline: {', '.join(self.offline())}.")
-        from bertexplorer.model.load import load
         from bertexplorer.model.precision import NAMES, best_device, resolve
 
         key = (str(folder), NAMES[resolve(precision, best_device())])  # type: ignore[arg-type]
-        return self.once(key, lambda: load(folder, name=name, precision=precision))  # type: ignore[arg-type]
+        return self.once(key, lambda: self.read(folder, name, precision, key[1]))
+
+    def read(self, folder: Path, name: str, precision: str, width: str) -> "Checkpoint":
+        """The checkpoint in *folder*, if its weights fit into memory; *width*: what *precision* is here."""
+        from bertexplorer.model.load import load
+
+        with self.lock:
+            missing = memory.missing_bytes(name, folder, width, sum(c.num_bytes for c in self.loaded.values()))
+            while missing > 0 and self.loaded:
+                missing -= self.loaded.popitem(last=False)[1].num_bytes
+        return load(folder, name=name, precision=precision)  # type: ignore[arg-type]
 
     def control(self, name: str, precision: str = "auto") -> "Checkpoint":
         """A checkpoint of the shape, tokenizer and heads of *name* that has learnt nothing: the same random weights

@@ -1,0 +1,56 @@
+"""Memory: whether a checkpoint fits before it is read, so that it is refused and not the server ended."""
+
+from math import prod
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+
+from bertexplorer.errors import ExplorerError
+
+RESERVE = 500_000_000  # bytes left to the answers themselves
+WIDTH = {"fp32": 4, "bf16": 2}  # bytes of a number
+GROUP = Path("/sys/fs/cgroup")  # limits of a container
+MEMINFO = Path("/proc/meminfo")
+
+
+def free_bytes() -> int | None:
+    """What can still be taken on this machine, or in the container that this runs in; None where that is not told."""
+    found = []
+    if MEMINFO.is_file():
+        found += [1024 * int(line.split()[1]) for line in MEMINFO.read_text().splitlines() if "MemAvailable" in line]
+    try:
+        most, used = (GROUP / "memory.max").read_text().strip(), int((GROUP / "memory.current").read_text())
+        cached = [int(line.split()[1]) for line in (GROUP / "memory.stat").read_text().splitlines() if "_file " in line]
+        if most != "max":
+            found.append(int(most) - used + sum(cached))
+    except (OSError, ValueError):
+        pass  # no such limit
+    return min(found) if found else None
+
+
+def wanted_bytes(folder: Path, precision: str) -> int:
+    """Memory for the weights in *folder* at *precision* (fp32 or bf16), as their headers give the shapes; 0 where there
+    are none that can be read, which loading will say better."""
+    numbers = 0
+    for file in folder.glob("*.safetensors"):
+        try:
+            with safe_open(file, framework="np") as opened:
+                numbers += sum(prod(opened.get_slice(name).get_shape()) for name in opened.keys())  # noqa: SIM118
+        except (SafetensorError, OSError):
+            return 0
+    return numbers * WIDTH[precision]
+
+
+def missing_bytes(name: str, folder: Path, precision: str, droppable: int) -> int:
+    """How much must be dropped before the checkpoint fits. Raises ExplorerError with both numbers if the *droppable*
+    bytes are not enough."""
+    wanted, free = wanted_bytes(folder, precision), free_bytes()
+    if free is None:
+        return 0
+    had = max(0, free + droppable - RESERVE)
+    if wanted > had:
+        raise ExplorerError(
+            f"{name} takes {wanted / 1e9:,.1f} GB of memory and {had / 1e9:,.1f} GB can be had. Choose a smaller "
+            "checkpoint, or precision bf16 where the processor has it."
+        )
+    return max(0, wanted + RESERVE - free)
