@@ -77,6 +77,7 @@ analysis/receipt.py           a result as CSV, JSON and the Python that repeats 
 
 training/task.py              what a fine-tuning task is; torch is not imported for it
 training/learner.py           a checkpoint with a task's head: trained by the loop, answers afterwards
+training/student.py           a checkpoint with some of the layers of another
 training/texts.py             texts -> ids -> padded tensors, and the pass over them while learning
 training/objective.py         what the loop trains: an objective over batches, the losses of its tasks
 training/loop.py              a generator of what happened, step by step; saving and stopping are up to who iterates

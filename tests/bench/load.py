@@ -21,6 +21,7 @@ from pathlib import Path
 import httpx
 
 from tests.bench.common import machine
+from tests.bench.painting import browse
 from tests.bench.people import Heard, Person, at_rate
 
 ROOT = Path(__file__).parents[2]
@@ -65,6 +66,19 @@ async def steady(people: list[Person], seconds: float) -> list[Heard]:
     return await at_rate(people, texts(int(rate * seconds), 1), rate)
 
 
+async def alone(people: list[Person], seconds: float) -> list[Heard]:
+    """One person in a real browser, an action each second: from the text written to the figure painted."""
+    url = str(people[0].client.base_url)
+    return [Heard(ms, "answered") for ms in (await browse(url, 1, seconds / 2, 1.0))[1:]]
+
+
+async def browsers(people: list[Person], seconds: float) -> list[Heard]:
+    """Five real browsers among fifty people."""
+    url = str(people[0].client.base_url)
+    painted, _ = await asyncio.gather(browse(url, 5, seconds, EVERY_S), steady(people, seconds))
+    return [Heard(ms, "answered") for ms in painted]
+
+
 async def overload(people: list[Person], seconds: float) -> list[Heard]:
     """Ten times as many actions."""
     rate = 10 * PEOPLE / EVERY_S
@@ -97,7 +111,9 @@ async def openings(people: list[Person], seconds: float) -> list[Heard]:
 
 
 CASES: dict[str, Callable[[list[Person], float], Awaitable[list[Heard]]]] = {
+    "alone": alone,
     "steady": steady,
+    "browsers": browsers,
     "burst": burst,
     "same": same,
     "openings": openings,

@@ -1,6 +1,9 @@
 """Slim Blocks give what gradio's own give, and make nothing anew that an answer leaves as it is."""
 
 import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from unittest.mock import patch
 
 import gradio as gr
@@ -18,8 +21,14 @@ ANSWERS = {
 }
 
 
+def run(answer: Coroutine[Any, Any, list]) -> list:
+    """In a thread of its own: a test with a browser may have left this one in an event loop."""
+    with ThreadPoolExecutor(1) as pool:
+        return list(pool.submit(asyncio.run, answer).result())
+
+
 def answered(blocks: gr.Blocks, fn: int, answer: object) -> list:
-    found = asyncio.run(blocks.postprocess_data(blocks.fns[fn], answer, SessionState(blocks)))
+    found = run(blocks.postprocess_data(blocks.fns[fn], answer, SessionState(blocks)))
     nothing = {"props": {"__type__": "update"}, "__type__": "update"}  # what gr.HTML makes of gr.skip()
     return [gr.skip() if one == nothing else one for one in found]
 
@@ -41,7 +50,7 @@ def test_what_does_not_change_is_not_made_anew() -> None:
         gr.Button().click(lambda: None, None, parts)
     state = SessionState(blocks)
     with patch.object(state, "_update_value_in_config") as made, patch.object(state, "_update_config") as updated:
-        asyncio.run(blocks.postprocess_data(blocks.fns[0], {parts[0]: "one", parts[1]: gr.skip()}, state))
+        run(blocks.postprocess_data(blocks.fns[0], {parts[0]: "one", parts[1]: gr.skip()}, state))
     assert [call.args for call in made.call_args_list] == [(parts[0]._id, "one")] and not updated.called
 
 

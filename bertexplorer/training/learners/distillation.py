@@ -1,24 +1,21 @@
 """A student beside its teacher: the teacher less some layers, which learns its answers."""
 
-import copy
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.model.encoder import Encoder
-from bertexplorer.model.memo import Memo
 from bertexplorer.training.learner import resting
 from bertexplorer.training.learners.classification import Classifier
 from bertexplorer.training.objective import Loss, cross_entropy
+from bertexplorer.training.student import chosen, student_of
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks import classification
 from bertexplorer.training.tasks.classification import Example, names
@@ -46,39 +43,7 @@ def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options) ->
     if not options.soft + options.task + options.cosine:
         raise ExplorerError("All three weights are 0: nothing would be learnt. Raise one.")
     layers = chosen(checkpoint.config.num_layers, options.student_layers, options.taken)
-    return Distiller(student_of(checkpoint, layers), checkpoint, options)
-
-
-def chosen(layers: int, wanted: int, taken: str) -> list[int]:
-    """Which of the teacher's layers (0-based) the student starts from; *spread* over all of 12, 6 are 0, 2, 4, 7, 9 and
-    11, as in DistilBERT. Raises ExplorerError unless there are fewer than the teacher has."""
-    count = wanted or layers // 2
-    if not 0 < count < layers:
-        raise ExplorerError(
-            f"A student of {count} layers was asked for; the teacher has {layers}. Choose from 1 to {layers - 1}."
-            if layers > 1
-            else "The teacher has one layer; a student would need fewer. Choose a larger teacher."
-        )
-    if taken == "first" or count == 1:
-        return list(range(count))
-    return [round(i * (layers - 1) / (count - 1)) for i in range(count)]
-
-
-def student_of(teacher: Checkpoint, layers: Sequence[int]) -> Checkpoint:
-    """A copy of *teacher* with only some of its layers, the first among them, and its classifier."""
-    kept = {name: head for name, head in teacher.heads.items() if name in ("sequence_classifier", "pooler")}
-    whole = copy.deepcopy(nn.ModuleDict({"encoder": teacher.encoder, **kept}))  # at once: what is shared stays shared
-    encoder = cast(Encoder, whole.pop("encoder"))
-    old, described = teacher.config, dict(teacher.hf_config)
-    described["n_layers" if "n_layers" in described else "num_hidden_layers"] = len(layers)
-    if old.window:  # ModernBERT: which layers see all, by their new number
-        kinds = ["sliding_attention" if old.is_local(i) else "full_attention" for i in layers]
-        described["layer_types"] = kinds
-    global_ = tuple(new for new, i in enumerate(layers) if old.window and not old.is_local(i))
-    config = replace(old, num_layers=len(layers), global_layers=global_)
-    encoder.layers, encoder.config = nn.ModuleList(encoder.layers[i] for i in layers), config
-    made: dict[str, Any] = {"config": config, "encoder": encoder, "heads": dict(whole.items()), "hf_config": described}
-    return replace(teacher, **made, folder=Path(), memo=Memo())
+    return Distiller(student_of(checkpoint, layers, ("sequence_classifier", "pooler")), checkpoint, options)
 
 
 class Distiller(Classifier):

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import settings
+from bertexplorer.knobs import build, settings
 from bertexplorer.training.folder import asked_to_stop, keep_memory, show
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.run import pretrain
 
 PLAIN = {  # what a Spec has beside its settings
     "weights": "shares of files, by the beginning of their name: kids=3,books=0.2",
-    "start": "folder of the checkpoint to start from; left out: from scratch",
+    "start": "folder of the checkpoint to start from, with --layers from so many of its layers; left out: from scratch",
     "vocabulary": "folder of the tokenizer, for a start from scratch; left out: one is trained on the text",
     "heldout": "list of documents to hold out; left out: chosen from the text",
     "cache": "folder for token ids",
@@ -59,6 +59,9 @@ def prepare_folder(folder: Path, given: argparse.Namespace) -> None:
         plain["text"] = tuple(str(Path(t).resolve()) for t in given.text)
     path = folder / "spec.json"
     sizes = [s.name for s in settings(specs.Size) if s.name in values]
+    if plain.get("start") and "layers" in values:  # a student of that checkpoint
+        plain["start_layers"] = build(specs.Size, {"layers": values.pop("layers")}).layers
+        sizes.remove("layers")
     if sizes and plain.get("start"):
         raise ExplorerError(f"The checkpoint has its own sizes; leave {', '.join(sizes)} out, or --start.")
     if plain.get("start") and plain.get("vocabulary"):

@@ -69,6 +69,7 @@ class Spec:
     text: tuple[str, ...]  # files and folders
     weights: str = ""  # "kids=3, books=0.2": by the beginning of a file's name; 1 elsewhere, 0 leaves it out
     start: str = ""  # a checkpoint's folder; "": from scratch, as `size` says
+    start_layers: int = 0  # so many of its layers, spread from first to last as in DistilBERT; 0: all of them
     vocabulary: str = ""  # a folder with a tokenizer, for a start from scratch; "": trained on the text
     heldout: str = ""  # a list of held-out documents; "": chosen from the text
     cache: str = ""  # where token ids are kept

@@ -19,6 +19,7 @@ from bertexplorer.training.loop import State
 from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.objectives import CausalLanguage, MaskedLanguage, ReplacedTokens
 from bertexplorer.training.pretraining.spec import Spec
+from bertexplorer.training.student import chosen, student_of
 
 HEADS = {
     "mlm+nsp": ("masked_lm", "pooler", "next_sentence"),
@@ -46,6 +47,8 @@ def begin(spec: Spec, tokenizer: Tokenizer, device: torch.device) -> Trained:
         if task == "replaced":
             raise ExplorerError("Replaced-token detection starts from scratch here. Leave the checkpoint out.")
         given = load(spec.start, precision="fp32", device=device)
+        if spec.start_layers:
+            given = student_of(given, chosen(given.config.num_layers, spec.start_layers, "spread"), list(given.heads))
         return join({"model": with_heads(given, HEADS[task], seed=seed + 1)}, spec)
     if task == "replaced":
         small = config(spec, tokenizer, GENERATOR) | {"architectures": ["ElectraForMaskedLM"]}

@@ -17,7 +17,10 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.training import events
 from bertexplorer.training.pretraining import heldout, run
+from bertexplorer.training.pretraining import spec as specs
+from bertexplorer.training.pretraining.command import parser, prepare_folder
 from bertexplorer.training.pretraining.run import pretrain
+from bertexplorer.training.student import chosen
 from tests.conftest import ROOT
 from tests.training.conftest import add_stretch
 
@@ -135,6 +138,24 @@ def test_it_begins_with_a_checkpoint_and_adds_the_heads_that_it_lacks(begin: Beg
     assert set(made.heads) == {"masked_lm", "pooler", "next_sentence"}
     assert torch.equal(made.encoder.layers[1].attention.query.weight, given.encoder.layers[1].attention.query.weight)
     assert made.masked_lm.output.weight is made.encoder.embeddings.words.weight
+
+
+def test_it_begins_with_some_layers_of_a_teacher(begin: Begin, tiny, tmp_path: Path) -> None:
+    teacher = load(tiny("bert"), precision="fp32")
+    count = teacher.config.num_layers - 1
+    arguments = ["--text", "x", "--start", str(tiny("bert")), "--layers", str(count)]
+    prepare_folder(tmp_path, parser().parse_args([str(tmp_path), *arguments]))
+    assert specs.read(tmp_path / "spec.json")[0].start_layers == count
+    plain = {"vocabulary": "", "start": str(tiny("bert")), "start_layers": count}
+    folder = begin(plain=plain, steps=1, peak=0.0, warmup=0.0, export="fp32")
+    list(pretrain(folder))
+    made = load(sorted((folder / "commits").iterdir())[-1] / "model", precision="fp32")
+    assert made.config.num_layers == count
+    for new, old in enumerate(chosen(teacher.config.num_layers, count, "spread")):
+        found, expected = (c.encoder.layers[i].attention.query.weight for c, i in ((made, new), (teacher, old)))
+        assert torch.equal(found, expected)
+    with pytest.raises(ExplorerError, match="the teacher has"):
+        list(pretrain(begin("more", plain=plain | {"start_layers": count + 1})))
 
 
 @pytest.mark.parametrize("name", ["roberta", "distilbert", "modernbert", "electra-generator"])

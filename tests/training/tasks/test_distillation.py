@@ -15,7 +15,8 @@ from bertexplorer.model.save import save
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.learner import resting
 from bertexplorer.training.learners.classification import Classifier
-from bertexplorer.training.learners.distillation import Distiller, chosen, student_of
+from bertexplorer.training.learners.distillation import Distiller
+from bertexplorer.training.student import chosen, student_of
 from bertexplorer.training.tasks import classification, distillation
 from bertexplorer.training.tasks.classification import Example
 from bertexplorer.training.tasks.distillation import Options
@@ -55,7 +56,7 @@ def test_the_student_is_the_teacher_with_layers_cut_out(family: str, tiny, tmp_p
     folder = tiny(f"{family}-SequenceClassification")
     teacher = load(folder, precision="fp32", device="cpu")
     taken = [0, 2] if family != "modernbert" else [0, 2, 3]
-    student = student_of(teacher, taken)
+    student = student_of(teacher, taken, list(teacher.heads))
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     holder = LAYERS[family](theirs)
     name = "layers" if hasattr(holder, "layers") else "layer"

@@ -1,0 +1,47 @@
+"""Real browsers beside the people of `tests.bench.load`: from a text written to its answer painted."""
+
+import asyncio
+import time
+
+from playwright.async_api import Page, async_playwright
+
+from tests.browser.conftest import FLAGS, chromium
+
+PAINTED = """word => document.querySelector(".strip")?.textContent.includes(word)
+    && document.querySelector("#caption .said")?.textContent.includes("It would put")
+    && !document.querySelector("#figure .wrap.minimal:not(.hide)")"""
+WORDS = ("apple", "bread", "cloud", "dance", "earth", "flower", "glass", "horse", "island", "jungle", "knife", "lemon")
+
+
+async def painted(page: Page, word: str) -> float:
+    """Milliseconds from writing a sentence with *word* to its figure standing there."""
+    started = time.perf_counter()
+    await page.locator("#text textarea").fill(f"The {word} is a very old [MASK].")
+    await page.wait_for_function(PAINTED, arg=word, polling="raf")
+    return 1000 * (time.perf_counter() - started)
+
+
+async def browse(url: str, browsers: int, seconds: float, every_s: float) -> list[float]:
+    """What *browsers* pages in contexts of their own measure, each writing every *every_s* seconds."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        try:
+            pages = [await (await browser.new_context()).new_page() for _ in range(browsers)]
+            for page in pages:
+                await page.goto(url)
+                await page.wait_for_selector("#figure .main-svg")
+
+            async def sit(page: Page, after_s: float) -> list[float]:
+                found: list[float] = []
+                end = time.perf_counter() + seconds
+                await asyncio.sleep(after_s)
+                while time.perf_counter() < end:
+                    next_at = time.perf_counter() + every_s
+                    found.append(await painted(page, WORDS[len(found) % len(WORDS)]))
+                    await asyncio.sleep(max(0.0, next_at - time.perf_counter()))
+                return found
+
+            sat = await asyncio.gather(*(sit(page, every_s * n / browsers) for n, page in enumerate(pages)))
+            return [ms for one in sat for ms in one]
+        finally:
+            await browser.close()
