@@ -42,12 +42,17 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
 
     def cpu_s(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_s(self.process.pid)
 
     def memory_mb(self) -> float:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.partition("VmRSS:")[2].split()[0]) / 1000
+
+
+def cpu_s(process: int) -> float:
+    """Seconds of the processor that a process has had."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def texts(count: int, seed: int = 0) -> list[str]:
@@ -64,6 +69,41 @@ async def steady(people: list[Person], seconds: float) -> list[Heard]:
     """Fifty people, one action each 10 s."""
     rate = PEOPLE / EVERY_S
     return await at_rate(people, texts(int(rate * seconds), 1), rate)
+
+
+async def training(people: list[Person], seconds: float) -> list[Heard]:
+    """Fifty people beside a run, which gets what the trainer gives it: one thread that yields to all others."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder) / "text.txt"
+        text.write_text("".join(f"{one}\n\n" if n % 5 == 4 else f"{one}\n" for n, one in enumerate(texts(5000))))
+        told = ["--text", str(text), "--minutes", "60", "--heldout-documents", "20", "--heldout-pairs", "20"]
+        command = [
+            sys.executable,
+            "-m",
+            "bertexplorer",
+            "pretrain",
+            str(Path(folder) / "run"),
+            *told,
+            "--layers",
+            "4",
+            "--hidden",
+            "256",
+        ]
+        command += ["--threads", "1", "--pieces", "1000", "--heads", "4", "--objective", "mlm"]
+        run = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        os.setpriority(os.PRIO_PROCESS, run.pid, 19)
+        try:
+            await asyncio.sleep(25)  # its text is read, its first steps are done
+            if run.poll() is not None:
+                raise RuntimeError("the run has ended; nothing is measured beside it")
+            before, started = cpu_s(run.pid), time.perf_counter()
+            heard = await steady(people, seconds)
+            cores = (cpu_s(run.pid) - before) / (time.perf_counter() - started)
+            sys.stdout.write(f"the run had {cores:.2f} of a core\n")
+        finally:
+            run.kill()
+            run.wait()
+    return heard
 
 
 async def alone(people: list[Person], seconds: float) -> list[Heard]:
@@ -114,6 +154,7 @@ CASES: dict[str, Callable[[list[Person], float], Awaitable[list[Heard]]]] = {
     "alone": alone,
     "steady": steady,
     "browsers": browsers,
+    "training": training,
     "burst": burst,
     "same": same,
     "openings": openings,
