@@ -19,6 +19,7 @@ TIRED = "The animal didn't cross the street because it was too tired."
 
 def press_figure(page: Page, row: float, column: float) -> None:
     """Press the first subplot at these shares of its height and width."""
+    page.wait_for_timeout(1500)  # the sentence is there before its figure
     area = page.locator("#figure .nsewdrag").first
     box = area.bounding_box()
     area.click(position={"x": column * box["width"], "y": row * box["height"]}, force=True)
