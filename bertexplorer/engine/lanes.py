@@ -1,12 +1,12 @@
 """Lanes: quick views and slow ones wait in lines of their own, so that nobody waits behind another's long analysis."""
 
-import os
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.cores import available
 
 MEMORY = 0.9  # how much of the mean time of an answer is kept at each new one
 
@@ -48,7 +48,7 @@ class Lanes:
     """The line of the quick and that of the slow."""
 
     def __init__(self, cores: int = 0, quick_waiting: int = 64, slow_waiting: int = 8) -> None:
-        cores = cores or len(os.sched_getaffinity(0))
+        cores = cores or available()
         self.quick = Lane(cores, quick_waiting)
         self.slow = Lane(max(1, cores - 1), slow_waiting)
 

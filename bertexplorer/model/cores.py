@@ -9,6 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 
+def available() -> int:
+    """Cores that this process may use, whatever OMP_NUM_THREADS says."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @dataclass(eq=False)
 class Waiting:
     """One of those that may be done together."""
@@ -30,7 +35,7 @@ class Cores:
     def __init__(self, count: int = 0, *, threads: bool = False) -> None:
         """*count*: of cores, 0 for those that this process may use. *threads*: whether the number of torch's threads
         is set here; else it stays what it is."""
-        self.count = count or len(os.sched_getaffinity(0))
+        self.count = count or available()
         self.threads = threads
         self.ready = threading.Condition()
         self.busy = self.heavy = self.light_waiting = self.heavy_waiting = 0

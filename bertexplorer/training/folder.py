@@ -94,11 +94,6 @@ def show(events: Iterable[Event]) -> int:
     return 0
 
 
-def cores() -> int:
-    """That this process may use, whatever OMP_NUM_THREADS says."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def keep_memory() -> None:
     """Have glibc keep freed memory: a step frees and takes the same 47 MB matrices a hundred times, and getting fresh
     pages for them takes a sixth of its time."""

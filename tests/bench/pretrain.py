@@ -18,8 +18,9 @@ import transformers
 
 from bertexplorer.engine.masking import Masking
 from bertexplorer.model import precision
+from bertexplorer.model.cores import available
 from bertexplorer.model.load import load
-from bertexplorer.training.folder import cores, keep_memory
+from bertexplorer.training.folder import keep_memory
 from bertexplorer.training.optimiser import Learning, adamw
 from bertexplorer.training.pretraining.batches import Collator
 from bertexplorer.training.pretraining.examples import Example
@@ -81,7 +82,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--checkpoint", type=Path, default=Path("assets/checkpoints/mini"))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=cores())
+    parser.add_argument("--threads", type=int, default=available())
     given = parser.parse_args()
     loops = {"transformers, fp32": theirs(given.checkpoint, given.threads)}
     loops["ours, fp32"] = ours(given.checkpoint, False, given.threads)

@@ -18,6 +18,7 @@ import torch
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import precision as precisions
+from bertexplorer.model.cores import available
 from bertexplorer.model.load import load
 from bertexplorer.training import weights
 from bertexplorer.training.commit import commit, newest
@@ -29,7 +30,7 @@ from bertexplorer.training.finetuning.kept import keep, snapshot
 from bertexplorer.training.finetuning.learns import frozen_vectors, learning_of, prepare, scale_of
 from bertexplorer.training.finetuning.order import epoch_of, steps_of
 from bertexplorer.training.finetuning.spec import Spec
-from bertexplorer.training.folder import cores, work
+from bertexplorer.training.folder import work
 from bertexplorer.training.learner import Learner
 from bertexplorer.training.loop import Budget, State, Window, train
 from bertexplorer.training.optimiser import adamw
@@ -79,7 +80,7 @@ class Run:
         self.task, self.tuning = spec.module, spec.tuning
         self.rows = train_rows, dev_rows
         self.state, self.best = State(), Best()
-        self.threads = self.tuning.threads or cores()
+        self.threads = self.tuning.threads or available()
         torch.set_num_threads(self.threads)
         self.placement = Placement()
         self.device = self.placement.device

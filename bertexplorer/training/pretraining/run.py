@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import precision as precisions
+from bertexplorer.model.cores import available
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.settings import ROOT
 from bertexplorer.training.commit import commit, newest
 from bertexplorer.training.events import Event
-from bertexplorer.training.folder import cores, work
+from bertexplorer.training.folder import work
 from bertexplorer.training.loop import Budget, State, Window, train
 from bertexplorer.training.optimiser import adamw
 from bertexplorer.training.pretraining import heldout
@@ -62,7 +63,7 @@ class Run:
         self.spec, self.stretch = stretches[-1], len(stretches) - 1
         self.state = State()
         self.probe: probes.Probe | None = None
-        self.threads = self.spec.running.threads or cores()
+        self.threads = self.spec.running.threads or available()
         torch.set_num_threads(self.threads)
         self.device = precisions.best_device()
         self.bf16 = precisions.resolve(self.spec.running.precision, self.device) == torch.bfloat16
