@@ -69,11 +69,9 @@ def run_together(
         found = []
         for place, (encoding, rows) in enumerate(asked):
             inputs = [state[place : place + 1, : len(encoding)].clone() for state in hidden[:-1]]
-            own = range(len(encoding)) if rows is None else rows
-            last = hidden[-1][
-                place : place + 1, [own_row if wanted is None else wanted.index(own_row) for own_row in own]
-            ]
-            found.append((*inputs, last))
+            own = list(range(len(encoding))) if rows is None else rows
+            spots = own if wanted is None else [wanted.index(row) for row in own]
+            found.append((*inputs, hidden[-1][place : place + 1, spots]))
     return found
 
 
