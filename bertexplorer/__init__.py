@@ -284,6 +284,7 @@ server/headers.py             what a browser is told of every answer
 server/guard.py               which requests are answered at all: name, origin, route
 server/health.py              /healthz, /readyz and /metrics
 server/owners.py              each browser known again by a signed cookie, its pages kept from others
+server/line.py                where someone stands who waits for an answer
 server/gate.py                a class code, asked for once
 server/body.py                how much may come in, counted as it comes; JSON made fit to be answered
 server/seal.py                what signs cookies, with a secret of the data folder

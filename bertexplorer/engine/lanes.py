@@ -2,8 +2,10 @@
 
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.cores import available
@@ -11,37 +13,82 @@ from bertexplorer.model.cores import available
 MEMORY = 0.9  # how much of the mean time of an answer is kept at each new one
 
 
+@dataclass(eq=False)
+class Ticket:
+    """Someone's place in a line."""
+
+    who: str
+    turn: threading.Event = field(default_factory=threading.Event)
+    since: float = 0.0  # by time.monotonic, when its turn came
+
+
 class Lane:
-    """A bounded line. Safe to call from many threads."""
+    """A bounded line, first come, first served. Safe to call from many threads."""
 
     def __init__(self, at_once: int, most_waiting: int) -> None:
         self.at_once, self.most_waiting = at_once, most_waiting
-        self.ready = threading.Condition()
-        self.inside = self.waiting = self.answered = self.refused = 0
+        self.lock = threading.Lock()
+        self.line: deque[Ticket] = deque()
+        self.inside: list[Ticket] = []
+        self.answered = self.refused = 0
         self.mean_s = 0.0
 
+    @property
+    def waiting(self) -> int:
+        return len(self.line)
+
     @contextmanager
-    def place(self) -> Iterator[None]:
+    def place(self, who: str = "") -> Iterator[None]:
         """A place for as long as the block lasts. Raises ExplorerError at once if the line is full."""
-        with self.ready:
-            if self.waiting >= self.most_waiting:
-                self.refused += 1
-                wait = max(1, round((self.waiting + 1) * self.mean_s / self.at_once))
-                raise ExplorerError(
-                    f"Busy: {self.waiting} others wait already. Your text is kept; try again in {wait} s."
-                )
-            self.waiting += 1
-            self.ready.wait_for(lambda: self.inside < self.at_once)
-            self.waiting, self.inside = self.waiting - 1, self.inside + 1
-        started = time.monotonic()
+        mine = self.enter(who)
         try:
             yield
         finally:
-            took = time.monotonic() - started
-            with self.ready:
-                self.mean_s = MEMORY * self.mean_s + (1 - MEMORY) * took if self.answered else took
-                self.inside, self.answered = self.inside - 1, self.answered + 1
-                self.ready.notify()
+            self.leave(mine)
+
+    def enter(self, who: str) -> Ticket:
+        mine = Ticket(who)
+        with self.lock:
+            if len(self.inside) < self.at_once:
+                self.admit(mine)
+                return mine
+            if self.waiting >= self.most_waiting:
+                self.refused += 1
+                raise ExplorerError(
+                    f"Busy: {self.waiting} others wait already. Your text is kept; try again in "
+                    f"{self.seconds(self.waiting + 1)} s."
+                )
+            self.line.append(mine)
+        mine.turn.wait()
+        return mine
+
+    def admit(self, ticket: Ticket) -> None:
+        """The lock is held."""
+        ticket.since = time.monotonic()
+        self.inside.append(ticket)
+        ticket.turn.set()
+
+    def leave(self, mine: Ticket) -> None:
+        """The place goes to the first in line."""
+        with self.lock:
+            took = time.monotonic() - mine.since
+            self.mean_s = MEMORY * self.mean_s + (1 - MEMORY) * took if self.answered else took
+            self.answered += 1
+            self.inside.remove(mine)
+            if self.line:
+                self.admit(self.line.popleft())
+
+    def seconds(self, place: int) -> int:
+        """About how long it takes until the one at *place* (1: the first) is answered: as the mean of the
+        answers so far, or longer if those on their way take longer."""
+        now = time.monotonic()
+        each = max([self.mean_s, *(now - one.since for one in self.inside)])
+        return max(1, round((place + 1) * each / self.at_once))
+
+    def standing(self, who: str) -> int:
+        """The last place in line (1: the first) of *who*, 0 for none."""
+        with self.lock:
+            return max((place for place, ticket in enumerate(self.line, 1) if ticket.who == who), default=0)
 
 
 class Lanes:
@@ -54,3 +101,8 @@ class Lanes:
 
     def of(self, slow: bool) -> Lane:
         return self.slow if slow else self.quick
+
+    def standing(self, who: str) -> dict[str, int]:
+        """Where *who* stands: the `place` in line and the `seconds` that it takes; empty if *who* does not wait."""
+        places = [(lane.standing(who), lane) for lane in (self.slow, self.quick)]
+        return next(({"place": place, "seconds": lane.seconds(place)} for place, lane in places if place), {})

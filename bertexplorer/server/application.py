@@ -7,11 +7,13 @@ from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from bertexplorer.engine.lanes import Lanes
 from bertexplorer.server.body import Body
 from bertexplorer.server.gate import Gate
 from bertexplorer.server.guard import Guard
 from bertexplorer.server.headers import Headers
 from bertexplorer.server.health import Health, Readiness
+from bertexplorer.server.line import Line
 from bertexplorer.server.look import early, theme
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.server.owners import Owners, Sessions
@@ -34,11 +36,19 @@ class Packed:
         await (self.packing if packed else self.app)(scope, receive, send)
 
 
-def layered(app: ASGIApp, settings: Settings, seal: Seal, ready: Readiness, metrics: Metrics | None = None) -> ASGIApp:
-    """*app* behind all layers."""
+def layered(
+    app: ASGIApp,
+    settings: Settings,
+    seal: Seal,
+    ready: Readiness,
+    metrics: Metrics | None = None,
+    lanes: Lanes | None = None,
+) -> ASGIApp:
+    """*app* behind all layers; *lanes*: those in which its answers wait."""
     metrics, sessions = metrics or Metrics(), Sessions(4 * settings.sessions)
     metrics.gauge("pages", "Pages that were opened lately and are remembered", lambda: len(sessions.owners))
     inside: ASGIApp = Body(Packed(app), settings, sessions)
+    inside = Line(inside, lanes or Lanes())
     inside = Gate(inside, seal, settings.code)
     inside = Owners(inside, seal)
     inside = Health(inside, settings, ready, metrics)

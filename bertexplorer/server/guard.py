@@ -14,6 +14,7 @@ READ, WRITE = ("GET", "HEAD"), ("POST",)
 ROUTES = (  # (name, methods, path): all that the pages ask for; whatever else gradio offers is not there
     ("page", READ, r"/(train|pretrain)?/?"),
     ("health", READ, r"/(healthz|readyz|metrics)"),
+    ("line", READ, r"/line"),
     ("code", WRITE, r"/code"),
     ("asset", READ, r"/(assets|static|svelte)/.+|/favicon\.ico|/robots\.txt|/manifest\.json|(/gradio_api)?/theme\.css"),
     ("config", READ, r"/config/?|/gradio_api/info/?"),

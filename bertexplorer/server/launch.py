@@ -90,7 +90,7 @@ def serve(library: Library, settings: Settings, desk: Desk, seal: Seal, bound: s
     lanes, metrics = Lanes(), Metrics()
     metrics.watch(library.cores, lanes)
     page = build(library, settings, desk, lanes)
-    app = layered(mounted(page, settings), settings, seal, ready, metrics)
+    app = layered(mounted(page, settings), settings, seal, ready, metrics, lanes)
 
     def opened() -> None:
         print(f"BERT Explorer is open at {address(settings)}", flush=True)  # noqa: T201

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.server.reply import reply
 
-QUIET = ("asset", "health")  # routes that are written down only when something is wrong
+QUIET = ("asset", "health", "line")  # routes that are written down only when something is wrong
 log = logging.getLogger(__name__)
 
 

@@ -29,10 +29,11 @@ class Handlers:
     screen: Screen
     turns: Turns = field(default_factory=Turns)
     lanes: Lanes = field(default_factory=Lanes)
+    who: str = ""  # whose place in a line it is
 
     def of(self, owner: str) -> "Handlers":
         """The same for who asks: it sees what *owner* may see."""
-        return replace(self, explore=self.explore.of(owner))
+        return replace(self, explore=self.explore.of(owner), who=owner)
 
     @property
     def opening(self) -> State:
@@ -62,7 +63,7 @@ class Handlers:
         if not turn or state is None or not self.turns.holds(tab, turn):
             return self.screen.unchanged
         try:
-            with self.lanes.of(state.view in SLOW).place():
+            with self.lanes.of(state.view in SLOW).place(self.who):
                 if not self.turns.holds(tab, turn):  # given up while it waited
                     return self.screen.unchanged
                 answer = self.explore.answer(state)

@@ -1,8 +1,13 @@
 """Several people and several tabs: each sees their own, and the sixth tab opens like the first."""
 
+import re
+import time
+from contextlib import ExitStack
+
 from playwright.sync_api import Browser, expect
 
-from tests.browser.steps import expect_said, write
+from tests.browser.conftest import opened
+from tests.browser.steps import choose_view, expect_said, write
 
 
 def test_two_people_see_their_own(browser: Browser, address: str) -> None:
@@ -23,3 +28,22 @@ def test_eight_tabs_of_one_browser(browser: Browser, address: str) -> None:
         page.goto(address)
         expect_said(page, "It would put “paris”")
     context.close()
+
+
+def test_who_waits_sees_a_place_in_line(browser: Browser, address: str) -> None:
+    with ExitStack() as stack:
+        pages = [stack.enter_context(opened(browser, address)) for _ in range(3)]
+        for page in pages:
+            page.wait_for_selector("#figure .main-svg")
+            choose_view(page, "Referee")
+            expect_said(page, "random order")
+        for page, word in zip(pages, ("blue", "old", "small"), strict=True):
+            write(page, f"The {word} boat went out to the sea every day until the storm came over the [MASK]. " * 4)
+        shown = "[...document.querySelectorAll('#figure')].map(one => one.dataset.line || '').join()"
+        seen, begun = "", time.monotonic()
+        while not seen and time.monotonic() - begun < 30:
+            seen = "".join(page.evaluate(shown) for page in pages)
+        assert re.fullmatch(r"(Place [12] in line, about \d+ s)+", seen)
+        for page in pages:
+            expect(page.locator("#figure[data-line]")).to_have_count(0)
+            expect(page.locator(".strip")).to_contain_text("storm")

@@ -27,7 +27,7 @@ def test_no_more_inside_than_may_be_and_all_get_in() -> None:
 
     for thread in started(*[visit] * 30):
         thread.join()
-    assert most == 2 and len(done) == lane.answered == 30 and lane.inside == lane.waiting == 0
+    assert most == 2 and len(done) == lane.answered == 30 and not lane.inside and lane.waiting == 0
 
 
 def test_beyond_the_bound_one_is_told_so_at_once() -> None:
@@ -38,27 +38,50 @@ def test_beyond_the_bound_one_is_told_so_at_once() -> None:
             hold.wait(10)
 
     threads = started(visit)
-    until(lambda: lane.inside == 1)
+    until(lambda: lane.inside)
     threads += started(visit, visit)
     until(lambda: lane.waiting == 2)
     lane.mean_s, before = 4.0, time.monotonic()
-    with pytest.raises(ExplorerError, match="Busy: 2 others wait already.*try again in 12 s"), lane.place():
+    with pytest.raises(ExplorerError, match="Busy: 2 others wait already.*try again in 16 s"), lane.place():
         pass
     assert time.monotonic() - before < 0.2 and lane.refused == 1
     hold.set()
     for thread in threads:
         thread.join()
     with lane.place():
-        assert lane.inside == 1
+        assert len(lane.inside) == 1
 
 
 def test_an_error_inside_gives_the_place_back() -> None:
     lane = Lane(1, 1)
     with pytest.raises(ZeroDivisionError), lane.place():
         raise ZeroDivisionError
-    assert lane.inside == 0
+    assert not lane.inside
 
 
 def test_the_slow_leave_a_core_to_the_quick() -> None:
     lanes = Lanes(cores=2)
     assert (lanes.of(True).at_once, lanes.of(False).at_once) == (1, 2)
+
+
+def test_who_waits_is_told_where_and_served_in_order() -> None:
+    lanes, hold, served = Lanes(cores=1), threading.Event(), []
+
+    def visit(who: str) -> None:
+        with lanes.of(False).place(who):
+            hold.wait(10)
+            served.append(who)
+
+    threads, there = [], []
+    for who in ("ann", "ben", "cem", "ben"):
+        there.append(who)
+        threads += started(lambda who=who: visit(who))
+        until(lambda: len(lanes.quick.inside) + lanes.quick.waiting == len(there))
+    lanes.quick.mean_s = 2.0
+    assert lanes.standing("ann") == lanes.standing("dee") == {}, "one computes, the other asked nothing"
+    assert lanes.standing("cem") == {"place": 2, "seconds": 6}
+    assert lanes.standing("ben")["place"] == 3, "the last of two"
+    hold.set()
+    for thread in threads:
+        thread.join()
+    assert served == ["ann", "ben", "cem", "ben"] and lanes.standing("ben") == {}

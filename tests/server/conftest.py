@@ -15,6 +15,7 @@ import httpx
 import pytest
 import uvicorn
 
+from bertexplorer.engine.lanes import Lanes
 from bertexplorer.server.application import layered, mounted
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.launch import bind, warm
@@ -50,8 +51,8 @@ class Alone:
     """The layers around `echo`, asked by a browser that keeps cookies."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings, self.ready = settings, Readiness()
-        self.app = layered(echo, settings, SEAL, self.ready)
+        self.settings, self.ready, self.lanes = settings, Readiness(), Lanes()
+        self.app = layered(echo, settings, SEAL, self.ready, lanes=self.lanes)
 
     def browser(self, address: str = "127.0.0.1", **more: Any) -> httpx.AsyncClient:
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False, client=(address, 1))

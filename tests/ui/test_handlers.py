@@ -1,11 +1,13 @@
 """Handlers: a tab's events in the order they were sent, each adding to what was asked; late answers are not shown."""
 
+import time
 from threading import Thread
 from types import SimpleNamespace
 
 import gradio as gr
 import pytest
 
+from bertexplorer.engine.lanes import Ticket
 from bertexplorer.model.text import Span
 from bertexplorer.settings import Settings
 from bertexplorer.store.library import Library
@@ -131,11 +133,11 @@ def test_an_answer_that_comes_late_is_not_shown(handlers: Handlers, monkeypatch:
 def test_a_full_line_is_told_at_once_and_what_was_typed_is_kept(handlers: Handlers) -> None:
     typing(handlers, "full", "A robin sings.")
     lane = handlers.lanes.quick
-    lane.waiting = lane.most_waiting
+    lane.inside, most, lane.most_waiting = [Ticket("", since=time.monotonic())] * lane.at_once, lane.most_waiting, 0
     try:
         shown = typing(handlers, "full", "A crow is a [MASK].")
     finally:
-        lane.waiting = 0
+        lane.inside, lane.most_waiting = [], most
     assert "Busy" in shown[handlers.screen.message] and handlers.screen.plot not in shown
     assert "crow" in typing(handlers, "full", "A crow is a [MASK] bird.")[handlers.screen.strip]
 
