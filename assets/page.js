@@ -11,6 +11,20 @@
   document.addEventListener("pointerdown", (event) => {
     if (window.innerWidth > 640 && !event.target.closest("#picker, .options, ul[role=listbox]")) shut();
   });
+  // Whoever comes while too many wait is not turned away: the same is asked again when it may be answered.
+  const plain = window.fetch;
+  let busy = "";
+  window.fetch = async (...given) => {
+    let answer = await plain(...given);
+    while (answer.status === 503 && String(given[0].url ?? given[0]).includes("/queue/join") && answer.headers.has("retry-after")) {
+      const rest = Number(answer.headers.get("retry-after"));
+      busy = `Many are asking. Yours is asked again in ${rest} s`;
+      await new Promise((done) => setTimeout(done, 1000 * rest));
+      answer = await plain(...given);
+    }
+    busy = "";
+    return answer;
+  };
   const LATE = 200, AGAIN = 1000;  // ms until the line is asked for, and between two askings
   let since = 0, asked = 0;
   const place = async () => {
@@ -18,6 +32,7 @@
     const waits = figure?.querySelector(".wrap.minimal:not(.hide)");
     if (!waits) { since = 0; figure?.removeAttribute("data-line"); return; }
     since ||= now;
+    if (busy) { figure.dataset.line = busy; return; }
     if (now - since < LATE || now - asked < AGAIN) return;
     asked = now;
     const told = await fetch("line").then((answer) => answer.json()).catch(() => ({}));

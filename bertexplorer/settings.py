@@ -35,8 +35,8 @@ class Settings:
     upload_mb: int = 25  # of all the files of one upload together
     upload_files: int = 8  # of one upload
     quota_mb: int | None = None  # of the disk, for all that one browser uploads and trains; see quota
-    waiting: int = 40  # events of pages that wait for an answer; further ones are refused at once
-    sessions: int = 300  # open pages that are remembered; the oldest go
+    waiting: int = 40  # answers of quick views that are waited for; who comes then is told to try again
+    sessions: int = 600  # open pages that are remembered; the oldest go
     metrics: str = "local"  # who may see /metrics, /healthz and /readyz: local, public
     log: str = "warning"  # and what is graver, as lines of JSON on stderr; info: requests too
 
@@ -78,7 +78,7 @@ class Settings:
             upload_mb=number("BERTEXPLORER_UPLOAD_MB", default.upload_mb, 1_000_000),
             upload_files=number("BERTEXPLORER_UPLOAD_FILES", default.upload_files, 1000),
             quota_mb=number("BERTEXPLORER_QUOTA_MB", 0, 1_000_000_000) if "BERTEXPLORER_QUOTA_MB" in env else None,
-            waiting=number("BERTEXPLORER_WAITING", default.waiting, 1_000_000),
+            waiting=number("BERTEXPLORER_WAITING", default.waiting, 1000),
             sessions=number("BERTEXPLORER_SESSIONS", default.sessions, 1_000_000),
             metrics=word("BERTEXPLORER_METRICS", ("local", "public")),
             log=word("BERTEXPLORER_LOG", ("warning", "info", "debug", "error")),

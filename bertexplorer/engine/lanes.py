@@ -18,8 +18,10 @@ class Ticket:
     """Someone's place in a line."""
 
     who: str
+    page: str
     turn: threading.Event = field(default_factory=threading.Event)
     since: float = 0.0  # by time.monotonic, when its turn came
+    left: bool = False  # its page asked for something else meanwhile
 
 
 class Lane:
@@ -38,27 +40,30 @@ class Lane:
         return len(self.line)
 
     @contextmanager
-    def place(self, who: str = "") -> Iterator[None]:
-        """A place for as long as the block lasts. Raises ExplorerError at once if the line is full."""
-        mine = self.enter(who)
+    def place(self, who: str = "", page: str = "") -> Iterator[bool]:
+        """A place for as long as the block lasts; False if *page* (of *who*), if it has a name, asked again while it
+        waited: the later question has its place in line. Raises ExplorerError at once if the line is full."""
+        mine = self.enter(Ticket(who, page))
         try:
-            yield
+            yield not mine.left
         finally:
             self.leave(mine)
 
-    def enter(self, who: str) -> Ticket:
-        mine = Ticket(who)
+    def enter(self, mine: Ticket) -> Ticket:
         with self.lock:
-            if len(self.inside) < self.at_once:
+            earlier = next((one for one in self.line if one.page == mine.page and one.page), None)
+            if earlier:
+                self.line[self.line.index(earlier)] = mine
+                earlier.left = True
+                earlier.turn.set()
+            elif len(self.inside) < self.at_once:
                 self.admit(mine)
                 return mine
-            if self.waiting >= self.most_waiting:
+            elif self.waiting >= self.most_waiting:
                 self.refused += 1
-                raise ExplorerError(
-                    f"Busy: {self.waiting} others wait already. Your text is kept; try again in "
-                    f"{self.seconds(self.waiting + 1)} s."
-                )
-            self.line.append(mine)
+                raise ExplorerError(self.busy(self.waiting))
+            else:
+                self.line.append(mine)
         mine.turn.wait()
         return mine
 
@@ -71,12 +76,24 @@ class Lane:
     def leave(self, mine: Ticket) -> None:
         """The place goes to the first in line."""
         with self.lock:
+            if mine.left:
+                return
             took = time.monotonic() - mine.since
             self.mean_s = MEMORY * self.mean_s + (1 - MEMORY) * took if self.answered else took
             self.answered += 1
             self.inside.remove(mine)
             if self.line:
                 self.admit(self.line.popleft())
+
+    def holds(self, page: str) -> bool:
+        """Whether a question of *page* waits."""
+        with self.lock:
+            return any(one.page == page for one in self.line)
+
+    def busy(self, others: int) -> str:
+        """What is said to whom it refuses."""
+        wait = self.seconds(others)
+        return f"Busy: {others} others wait already. Your text is kept; try again in {wait} s."
 
     def seconds(self, place: int) -> int:
         """About how long it takes until the one at *place* (1: the first) is answered: as the mean of the
@@ -94,10 +111,15 @@ class Lane:
 class Lanes:
     """The line of the quick and that of the slow."""
 
-    def __init__(self, cores: int = 0, quick_waiting: int = 64, slow_waiting: int = 8) -> None:
+    def __init__(self, cores: int = 0, quick_waiting: int = 40, slow_waiting: int = 8) -> None:
         cores = cores or available()
         self.quick = Lane(cores, quick_waiting)
         self.slow = Lane(max(1, cores - 1), slow_waiting)
+
+    @property
+    def most(self) -> int:
+        """Who may be in them at once, inside or waiting."""
+        return sum(lane.at_once + lane.most_waiting for lane in (self.quick, self.slow))
 
     def of(self, slow: bool) -> Lane:
         return self.slow if slow else self.quick

@@ -1,10 +1,13 @@
 """Application: the page, and around it the layers that a request passes, from the outside in."""
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import gradio as gr
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bertexplorer.engine.lanes import Lanes
@@ -20,6 +23,7 @@ from bertexplorer.server.owners import Owners, Sessions
 from bertexplorer.server.seal import Seal
 from bertexplorer.server.watch import Watch
 from bertexplorer.settings import ASSETS, Settings
+from bertexplorer.ui.slim import Pages
 
 PRIVATE = ("runs", "lines", "index", "corpora", "models", "secret")  # of the data folder; what is made lies beside them
 
@@ -43,12 +47,13 @@ def layered(
     ready: Readiness,
     metrics: Metrics | None = None,
     lanes: Lanes | None = None,
+    going: Callable[[], int] = lambda: 0,
 ) -> ASGIApp:
-    """*app* behind all layers; *lanes*: those in which its answers wait."""
+    """*app* behind all layers; *lanes*: those in which its answers wait; *going*: how many events it has taken."""
     metrics, sessions = metrics or Metrics(), Sessions(4 * settings.sessions)
     metrics.gauge("pages", "Pages that were opened lately and are remembered", lambda: len(sessions.owners))
-    inside: ASGIApp = Body(Packed(app), settings, sessions)
-    inside = Line(inside, lanes or Lanes())
+    inside: ASGIApp = Line(Packed(app), lanes or Lanes(), going, settings.waiting)
+    inside = Body(inside, settings, sessions)
     inside = Gate(inside, seal, settings.code)
     inside = Owners(inside, seal)
     inside = Health(inside, settings, ready, metrics)
@@ -57,9 +62,14 @@ def layered(
     return Watch(inside, metrics)
 
 
+def going(page: gr.Blocks) -> int:
+    """Events that gradio has taken and not answered yet."""
+    return len(page._queue) + sum(job is not None for job in page._queue.active_jobs)
+
+
 def mounted(page: gr.Blocks, settings: Settings) -> FastAPI:
     """The page on an app of our own, with nothing of gradio that it does not need."""
-    page.queue(api_open=False, default_concurrency_limit=16, max_size=settings.waiting)
+    page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
     page.state_session_capacity = settings.sessions
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # said although it is not asked for
@@ -82,4 +92,7 @@ def mounted(page: gr.Blocks, settings: Settings) -> FastAPI:
         css_paths=ASSETS / "style.css",
         head=early(),
     )
+    gradio_app: Any = next(route.app for route in mounted.routes if isinstance(route, Mount))
+    gradio_app.state_holder = Pages()
+    gradio_app.state_holder.set_blocks(page)
     return mounted

@@ -59,6 +59,7 @@ class Body:
     def page(self, scope: Scope, body: bytes) -> None:
         """Raises Refused if the request is about a page that another browser opened."""
         session = session_of(scope, body)
+        scope["state"]["page"] = session
         if session and not self.sessions.admits(session, scope["state"]["owner"], scope["state"]["known"]):
             raise Refused(403, "This page was opened by another browser. Reload it.")
 

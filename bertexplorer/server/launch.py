@@ -17,7 +17,7 @@ import uvicorn
 from bertexplorer.engine.lanes import Lanes
 from bertexplorer.errors import ExplorerError
 from bertexplorer.server import logs
-from bertexplorer.server.application import layered, mounted
+from bertexplorer.server.application import going, layered, mounted
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.server.seal import Seal, kept
@@ -87,10 +87,10 @@ def launch(library: Library, settings: Settings) -> int:
 def serve(library: Library, settings: Settings, desk: Desk, seal: Seal, bound: socket.socket) -> None:
     """The page on an open socket, until a signal comes."""
     ready = Readiness()
-    lanes, metrics = Lanes(), Metrics()
+    lanes, metrics = Lanes(quick_waiting=settings.waiting), Metrics()
     metrics.watch(library.cores, lanes)
     page = build(library, settings, desk, lanes)
-    app = layered(mounted(page, settings), settings, seal, ready, metrics, lanes)
+    app = layered(mounted(page, settings), settings, seal, ready, metrics, lanes, lambda: going(page))
 
     def opened() -> None:
         print(f"BERT Explorer is open at {address(settings)}", flush=True)  # noqa: T201

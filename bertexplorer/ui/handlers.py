@@ -63,16 +63,21 @@ class Handlers:
         if not turn or state is None or not self.turns.holds(tab, turn):
             return self.screen.unchanged
         try:
-            with self.lanes.of(state.view in SLOW).place(self.who):
-                if not self.turns.holds(tab, turn):  # given up while it waited
+            with self.lanes.of(state.view in SLOW).place(self.who, tab) as mine:
+                if not mine or not self.turns.holds(tab, turn):  # given up while it waited
                     return self.screen.unchanged
                 answer = self.explore.answer(state)
+                if not answer.error or instead is None:
+                    return self.shown(tab, turn, seen, answer)
         except ExplorerError as busy:
-            answer = Answer(state, error=str(busy))
+            return self.shown(tab, turn, seen, Answer(state, error=str(busy)))
+        return self.answer(tab, self.turns.replace(tab, turn, instead), seen)
+
+    def shown(self, tab: str, turn: int, seen: Seen, answer: Answer) -> Updates:
+        """What *answer* changes on the page; nothing if it is not the one to *turn* of *tab* that is waited for."""
         if not self.turns.holds(tab, turn):
             return self.screen.unchanged
-        if answer.error and instead is not None:
-            return self.answer(tab, self.turns.replace(tab, turn, instead), seen)
+        state = answer.state
         shown = self.turns.tab(tab)
         there = seen.memory if seen.turn and seen.turn == shown.answered else {}
         shown.answered = 0 if answer.error else turn

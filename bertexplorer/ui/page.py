@@ -26,7 +26,7 @@ from bertexplorer.ui.training import wiring
 from bertexplorer.ui.training.desk import Desk
 
 OPENING = State(VIEWS["fill-mask"].EXAMPLES[0].text)
-LIMIT = 32  # handlers of one kind at a time, fewer than gradio has threads; the lanes say how many compute
+SPARE = 16  # threads beside those for all whom the lanes take: to refuse others at once, and for all else
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,9 @@ def build(library: Library, settings: Settings, desk: Desk | None = None, lanes:
         screen = Screen(opening, **bench, **stage, **chooser, typed=typed, nav=nav, forms=forms)
         buttons = Buttons(**pressed, exports=exports, payload=gr.Textbox(visible=False))
         explore = Explore(library.of(""), desk.quota if desk else None)
-        wire(Handlers(explore, screen, lanes=lanes or Lanes()), screen, buttons, blocks)
+        lanes = lanes or Lanes()
+        blocks.max_threads = lanes.most + 2 * SPARE
+        wire(Handlers(explore, screen, lanes=lanes), screen, buttons, blocks)
         gr.HTML(about(settings), apply_default_css=False)
     if desk:
         with blocks.route("Train", "train"):
@@ -158,7 +160,7 @@ def picker(library: Library, opening: State) -> dict[str, Any]:
 def wire(page: Handlers, screen: Screen, buttons: Buttons, blocks: gr.Blocks) -> None:
     """Every event and its handler. Each handler is given all that the page holds, so no event relies on another."""
     common: dict[str, Any] = {
-        "concurrency_limit": LIMIT,
+        "concurrency_limit": page.lanes.most + SPARE,
         "show_progress": "minimal",
         "show_progress_on": [screen.plot],
         "api_visibility": "private",

@@ -10,7 +10,6 @@ import argparse
 import asyncio
 import os
 import random
-import socket
 import subprocess
 import sys
 import tempfile
@@ -23,36 +22,11 @@ import httpx
 from tests.bench.common import machine
 from tests.bench.painting import browse
 from tests.bench.people import Heard, Person, at_rate
+from tests.bench.serving import ROOT, Server, cpu_s
 
-ROOT = Path(__file__).parents[2]
 PEOPLE, EVERY_S = 50, 10.0
 NOUNS = ("river", "piano", "doctor", "garden", "market", "castle", "planet", "letter", "bridge", "forest", "orange")
 PLACES = ("house", "city", "mountain", "school", "ship", "island", "church", "palace", "farm", "station", "museum")
-
-
-class Server:
-    """The app in a process of its own."""
-
-    def __init__(self, folder: str) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        env = {**os.environ, "BERTEXPLORER_PORT": str(self.port), "BERTEXPLORER_DATA": folder}
-        self.process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env, stdout=subprocess.DEVNULL)
-        self.url = f"http://127.0.0.1:{self.port}"
-
-    def cpu_s(self) -> float:
-        return cpu_s(self.process.pid)
-
-    def memory_mb(self) -> float:
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.partition("VmRSS:")[2].split()[0]) / 1000
-
-
-def cpu_s(process: int) -> float:
-    """Seconds of the processor that a process has had."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def texts(count: int, seed: int = 0) -> list[str]:
@@ -120,9 +94,10 @@ async def browsers(people: list[Person], seconds: float) -> list[Heard]:
 
 
 async def overload(people: list[Person], seconds: float) -> list[Heard]:
-    """Ten times as many actions."""
+    """Ten times as many people."""
     rate = 10 * PEOPLE / EVERY_S
-    return await at_rate(people, texts(int(rate * seconds / 3), 2), rate)
+    many = [Person(one.client, one.wiring) for one in people for _ in range(10)]
+    return await at_rate(many, texts(int(rate * seconds / 3), 2), rate)
 
 
 async def burst(people: list[Person], seconds: float) -> list[Heard]:
@@ -179,12 +154,8 @@ def line(name: str, heard: list[Heard], cpu_s: float) -> str:
 async def main(names: list[str], seconds: float, server: Server) -> int:
     limits = httpx.Limits(max_connections=None, keepalive_expiry=3)
     async with httpx.AsyncClient(base_url=server.url, timeout=60, limits=limits) as client:
-        for _ in range(100):
-            try:
-                await Person.arrive(client)
-                break
-            except (httpx.HTTPError, ValueError):
-                await asyncio.sleep(0.3)
+        await server.there(client)
+        await Person.arrive(client)
         sys.stdout.write(f"{machine()}; {server.memory_mb():,.0f} MB after the first page\n\n")
         people = [await Person.arrive(client) for _ in range(PEOPLE)]
         sys.stdout.write(f"{server.memory_mb():,.0f} MB with {PEOPLE} pages\n\n")
@@ -211,6 +182,5 @@ if __name__ == "__main__":
         try:
             failed = asyncio.run(main(given.cases or list(CASES), given.seconds, served))
         finally:
-            served.process.terminate()
-            served.process.wait(30)
+            served.end()
     sys.exit(bool(failed))

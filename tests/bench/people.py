@@ -81,6 +81,7 @@ class Person:
             return Heard(1000 * (time.perf_counter() - started), "wrong", repr(error))
         ms = 1000 * (time.perf_counter() - started)
         if output is None:
+            self.events -= 1  # a page sends the same again
             return Heard(ms, "busy")
         if "turn" not in output[self.wiring.memory]:
             return Heard(ms, "overtaken")

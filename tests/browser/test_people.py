@@ -47,3 +47,17 @@ def test_who_waits_sees_a_place_in_line(browser: Browser, address: str) -> None:
         for page in pages:
             expect(page.locator("#figure[data-line]")).to_have_count(0)
             expect(page.locator(".strip")).to_contain_text("storm")
+
+
+def test_who_was_not_let_in_is_asked_for_again(browser: Browser, address: str) -> None:
+    with opened(browser, address, gone=True) as page:  # a refusal is written on the console
+        expect_said(page, "It would put “paris”")
+        page.wait_for_load_state("networkidle")
+        refusals = [{"status": 503, "json": {"detail": "Busy"}, "headers": {"retry-after": "2"}}]
+        join = "**/queue/join*"
+        page.route(join, lambda route: route.fulfill(**refusals.pop()) if refusals else route.continue_())
+        write(page, "A robin is a [MASK].")
+        expect(page.locator("#figure[data-line='Many are asking. Yours is asked again in 2 s']")).to_have_count(1)
+        expect(page.locator(".strip")).to_contain_text("robin")
+        expect(page.locator("#figure[data-line]")).to_have_count(0)
+        page.unroute(join)

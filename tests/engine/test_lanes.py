@@ -42,7 +42,7 @@ def test_beyond_the_bound_one_is_told_so_at_once() -> None:
     threads += started(visit, visit)
     until(lambda: lane.waiting == 2)
     lane.mean_s, before = 4.0, time.monotonic()
-    with pytest.raises(ExplorerError, match="Busy: 2 others wait already.*try again in 16 s"), lane.place():
+    with pytest.raises(ExplorerError, match="Busy: 2 others wait already.*try again in 12 s"), lane.place():
         pass
     assert time.monotonic() - before < 0.2 and lane.refused == 1
     hold.set()
@@ -85,3 +85,23 @@ def test_who_waits_is_told_where_and_served_in_order() -> None:
     for thread in threads:
         thread.join()
     assert served == ["ann", "ben", "cem", "ben"] and lanes.standing("ben") == {}
+
+
+def test_a_page_that_asks_again_keeps_its_place_and_gives_up_what_it_asked() -> None:
+    lane, hold, served = Lane(1, 2), threading.Event(), []
+
+    def visit(page: str, text: str) -> None:
+        with lane.place("ann", page) as mine:
+            if mine:
+                hold.wait(10)
+                served.append(text)
+
+    threads = []
+    for page, text, waiting in (("p", "1", 0), ("q", "2", 1), ("r", "3", 2), ("q", "4", 2), ("q", "5", 2)):
+        threads += started(lambda page=page, text=text: visit(page, text))
+        until(lambda waiting=waiting: lane.inside and lane.waiting == waiting)
+        time.sleep(0.02)
+    hold.set()
+    for thread in threads:
+        thread.join()
+    assert served == ["1", "5", "3"] and lane.answered == 3 and not lane.inside and not lane.line

@@ -52,7 +52,8 @@ class Alone:
 
     def __init__(self, settings: Settings) -> None:
         self.settings, self.ready, self.lanes = settings, Readiness(), Lanes()
-        self.app = layered(echo, settings, SEAL, self.ready, lanes=self.lanes)
+        self.going = 0
+        self.app = layered(echo, settings, SEAL, self.ready, lanes=self.lanes, going=lambda: self.going)
 
     def browser(self, address: str = "127.0.0.1", **more: Any) -> httpx.AsyncClient:
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False, client=(address, 1))

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from bertexplorer.engine.lanes import Ticket
 from tests.model.test_cores import started, until
 from tests.server.conftest import SEAL, settle
 
@@ -34,3 +35,22 @@ def test_the_place_of_who_asks(alone: Callable[..., Any]) -> None:
     for thread in threads:
         thread.join()
     assert told(ann) == {}
+
+
+def test_beyond_those_who_may_wait_one_is_told_when_to_come_again(alone: Callable[..., Any]) -> None:
+    made = alone(waiting=3)
+
+    async def join(page: str) -> Any:
+        async with made.browser() as browser:
+            return await browser.post("/gradio_api/queue/join", json={"data": [], "session_hash": page})
+
+    made.going = 2
+    assert settle(join("a")).status_code == 200
+    made.going, made.lanes.quick.mean_s = 3, 1.0
+    told = settle(join("b"))
+    assert told.status_code == 503 and int(told.headers["retry-after"]) >= 1
+    assert told.json()["detail"].startswith("Busy: 3 others wait already.") and made.lanes.quick.refused == 1
+    made.lanes.quick.line.append(Ticket("", "c"))
+    assert settle(join("c")).status_code == 200, "it has a place in line"
+    made.lanes.slow.line.append(Ticket("", "d"))
+    assert settle(join("b")).status_code == 200, "one of the three is slow"

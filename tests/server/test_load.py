@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.load import Server, main
+from tests.bench.load import main
+from tests.bench.serving import Server
 
 
 def test_fifty_people_are_all_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -15,7 +16,6 @@ def test_fifty_people_are_all_answered(tmp_path: Path, capsys: pytest.CaptureFix
         with ThreadPoolExecutor(1) as pool:  # a test with a browser may have left this thread in an event loop
             wrong = pool.submit(asyncio.run, main(["steady", "burst", "same"], 10.0, server)).result()
     finally:
-        server.process.terminate()
-        assert server.process.wait(30) == 0
+        assert server.end() == 0
     rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith(("| s", "| b"))]
     assert wrong == 0 and [int(row[2]) for row in rows] == [50, 50, 50]

@@ -133,7 +133,7 @@ def test_an_answer_that_comes_late_is_not_shown(handlers: Handlers, monkeypatch:
 def test_a_full_line_is_told_at_once_and_what_was_typed_is_kept(handlers: Handlers) -> None:
     typing(handlers, "full", "A robin sings.")
     lane = handlers.lanes.quick
-    lane.inside, most, lane.most_waiting = [Ticket("", since=time.monotonic())] * lane.at_once, lane.most_waiting, 0
+    lane.inside, most, lane.most_waiting = [Ticket("", "", since=time.monotonic())] * lane.at_once, lane.most_waiting, 0
     try:
         shown = typing(handlers, "full", "A crow is a [MASK].")
     finally:

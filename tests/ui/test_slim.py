@@ -10,7 +10,7 @@ import gradio as gr
 import pytest
 from gradio.state_holder import SessionState
 
-from bertexplorer.ui.slim import Blocks
+from bertexplorer.ui.slim import Blocks, Pages, Session
 
 ANSWERS = {
     "some": lambda a, b, c: {b: "<b>two</b>", c: gr.update(value=3, maximum=7)},
@@ -28,7 +28,8 @@ def run(answer: Coroutine[Any, Any, list]) -> list:
 
 
 def answered(blocks: gr.Blocks, fn: int, answer: object) -> list:
-    found = run(blocks.postprocess_data(blocks.fns[fn], answer, SessionState(blocks)))
+    session = Session(blocks) if isinstance(blocks, Blocks) else SessionState(blocks)
+    found = run(blocks.postprocess_data(blocks.fns[fn], answer, session))
     nothing = {"props": {"__type__": "update"}, "__type__": "update"}  # what gr.HTML makes of gr.skip()
     return [gr.skip() if one == nothing else one for one in found]
 
@@ -60,3 +61,16 @@ def test_an_answer_for_a_component_that_is_no_output_is_an_error() -> None:
         gr.Button().click(lambda: None, None, [shown, gr.HTML()])
     with pytest.raises(ValueError):
         answered(blocks, 0, {other: "x"})
+
+
+def test_a_page_remembers_what_an_answer_changed_and_no_other_page_does() -> None:
+    with Blocks() as blocks:
+        choice = gr.Dropdown(["a"])
+        gr.Button().click(lambda: None, None, [choice])
+    pages = Pages()
+    blocks.state_session_capacity = 2
+    pages.set_blocks(blocks)
+    run(blocks.postprocess_data(blocks.fns[0], {choice: gr.update(choices=["b"])}, pages["one"]))
+    assert pages["one"][choice._id].choices == [("b", "b")] and pages["two"][choice._id].choices == [("a", "a")]
+    pages["three"]
+    assert "one" not in pages and "two" in pages and len(pages.session_data) == 2

@@ -1,0 +1,124 @@
+"""Benchmark: answers a second when fifty ask without pause, beside a plain page around `transformers.pipeline`.
+
+    python -m tests.bench.throughput [--seconds 20]
+
+Three servers one after the other, on the same weights, each asked the same sentences by fifty callers who ask again as
+soon as they are answered: gradio's `Interface` around the pipeline, the same `Interface` around our engine, our page.
+"""
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+
+import httpx
+
+from bertexplorer.settings import ASSETS
+from tests.bench.common import machine
+from tests.bench.load import PEOPLE, texts
+from tests.bench.people import Person, Wiring
+from tests.bench.serving import Server
+
+MINI = ASSETS / "checkpoints" / "mini"
+TOP = 5
+
+
+def serve(kind: str, port: int) -> None:
+    """A plain page with one box for the sentence and one for the answers."""
+    import gradio as gr
+
+    if kind == "pipeline":
+        from transformers import pipeline
+
+        fill = pipeline("fill-mask", model=str(MINI), top_k=TOP)
+        page = gr.Interface(lambda text: {one["token_str"]: one["score"] for one in fill(text)}, "text", "label")
+    else:
+        from bertexplorer.analysis import fill_mask
+        from bertexplorer.store.library import Library
+
+        checkpoint = Library().get("mini")
+
+        def answer(text: str) -> dict[str, float]:
+            (blank,) = fill_mask.run(checkpoint, text, options=fill_mask.Options(top=TOP)).blanks
+            return {one.token: one.probability for one in blank.candidates}
+
+        page = gr.Interface(answer, "text", "label", concurrency_limit=PEOPLE)
+    page.launch(server_port=port, quiet=True, prevent_thread_lock=False, max_threads=PEOPLE)
+
+
+class Plain(Server):
+    """Such a page in a process of its own."""
+
+    def command(self) -> list[str]:
+        return [sys.executable, "-m", "tests.bench.throughput", "--serve", self.folder, "--port", str(self.port)]
+
+
+async def plain(client: httpx.AsyncClient) -> list[Person]:
+    """Fifty on a plain page."""
+    config = (await client.get("/config")).raise_for_status().json()
+    submit = next(one["id"] for one in config["dependencies"] if one["backend_fn"] and one["inputs"])
+    wiring = Wiring(typed=0, edit=submit, open=0, values=[], text=0, outputs={}, memory=0)
+    return [Person(client, wiring) for _ in range(PEOPLE)]
+
+
+async def ask(person: Person, text: str, ours: bool) -> bool:
+    """Whether *text* was answered rightly."""
+    if ours:
+        return (await person.type(text)).status == "answered"
+    try:
+        output = await person.fire(person.wiring.edit, [text], None)
+    except (httpx.HTTPError, ValueError, TimeoutError) as error:
+        sys.stderr.write(f"{error!r}\n")
+        return False
+    return output is not None and len(output[0]["confidences"]) == TOP
+
+
+async def count(server: Server, ours: bool, seconds: float) -> str:
+    """One row: answers a second, and the server's CPU time for each."""
+    limits = httpx.Limits(max_connections=None, keepalive_expiry=3)
+    async with httpx.AsyncClient(base_url=server.url, timeout=60, limits=limits) as client:
+        await server.there(client)
+        people = [await Person.arrive(client) for _ in range(PEOPLE)] if ours else await plain(client)
+        every = iter(texts(100_000, 3))
+        wrong = 0
+
+        async def caller(person: Person, until: float) -> int:
+            nonlocal wrong
+            answered = 0
+            while time.perf_counter() < until:
+                right = await ask(person, next(every), ours)
+                answered, wrong = answered + right, wrong + (not right)
+            return answered
+
+        await asyncio.gather(*(caller(person, time.perf_counter() + 3) for person in people))  # warm
+        before, started, wrong = server.cpu_s(), time.perf_counter(), 0
+        answered = sum(await asyncio.gather(*(caller(person, started + seconds) for person in people)))
+        took = time.perf_counter() - started
+        each = 1000 * (server.cpu_s() - before) / max(1, answered)
+        return f"{answered / took:,.1f} | {each:,.1f} | {wrong} |"
+
+
+def main(seconds: float) -> None:
+    sys.stdout.write(f"{machine()}\n\n| page | answers a second | server's CPU ms each | wrong |\n|---|---|---|---|\n")
+    for kind in ("pipeline", "engine", "page"):
+        with tempfile.TemporaryDirectory() as folder:
+            server = Server(folder) if kind == "page" else Plain(kind)
+            try:
+                row = asyncio.run(count(server, kind == "page", seconds))
+            finally:
+                server.end()
+        sys.stdout.write(f"| {kind} | {row}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Answers a second when fifty ask without pause.")
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--serve", default="")
+    parser.add_argument("--port", type=int, default=0)
+    given = parser.parse_args()
+    if given.serve:
+        serve(given.serve, given.port)
+    else:
+        main(given.seconds)
