@@ -53,8 +53,8 @@ class Watch:
         self.metrics.requests.labels(route, str(status or "left")).inc()
         if route != "stream":
             self.metrics.seconds.labels(route).observe(seconds)
-        refused, failed = status in (400, 403, 413, 429, 507), status in (500, 503)
-        if route in QUIET and not (refused or failed):
+        refused, failed = status in (400, 403, 408, 413, 429, 503, 507), status == 500
+        if (route in QUIET and not failed and status != 403) or (route == "join" and status == 503):
             return
         who = hashlib.sha256(scope["state"].get("owner", "").encode()).hexdigest()[:8]
         told = {"id": id, "route": route, "method": scope["method"], "status": status, "ms": round(1000 * seconds, 1)}

@@ -6,6 +6,7 @@ whatever it says on stdout and stderr goes to RUN/output.txt."""
 import logging
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ COMMAND = (sys.executable, "-m", "bertexplorer", "train")  # and the run's folde
 SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSW|CREDENTIAL|BERTEXPLORER_CODE", re.IGNORECASE)
 MEMORY = re.compile(r"MemoryError|out of memory|not enough memory|can.t allocate memory|bad_alloc", re.IGNORECASE)
 SMALLER = "Try a smaller batch or shorter texts."
+FULL = 20_000_000  # bytes free of a disk on which a run cannot even write down why it ends
 ATTEMPTS = 3  # how often a run is resumed without being asked
 
 log = logging.getLogger(__name__)
@@ -51,6 +53,7 @@ class Trainer:
         jobs.slots = slots
         self.children: dict[str, subprocess.Popen[bytes]] = {}
         self.asked: dict[str, float] = {}  # when a run was first asked to stop; infinite once it was sent SIGTERM
+        self.causes: dict[str, str] = {}  # why runs ended, until that could be written down
         self.closing = threading.Event()
         for job in jobs.going() if resume_interrupted else ():
             self.take_up(job)
@@ -95,10 +98,11 @@ class Trainer:
             if job.wanted == "stop":
                 self.press(job.id, folder)
             return True
-        self.children.pop(job.id, None)
-        self.asked.pop(job.id, None)
         told = runs.read(folder, job).state in runs.LAST  # or asked to stop
-        self.jobs.ended(job.id, "" if told else cause(code, folder))
+        why = self.causes.setdefault(job.id, "" if told else cause(code, folder))
+        self.jobs.ended(job.id, why)  # raises while the disk is full
+        for kept in (self.children, self.asked, self.causes):
+            kept.pop(job.id, None)
         return False
 
     def press(self, id: str, folder: Path) -> None:
@@ -172,6 +176,8 @@ def cause(code: int | None, folder: Path) -> str:
     """Why a process ended without a last word of its run, as far as *code* (None: no one was there) and what it printed
     tell."""
     said = runs.last_words(folder)
+    if shutil.disk_usage(folder).free < FULL:
+        return "The disk was full. Make room, then resume it."
     if MEMORY.search(said):
         return f"Memory ran out. {SMALLER}"
     if code is None:

@@ -48,10 +48,10 @@ class Server:
                 await asyncio.sleep(0.3)
         raise RuntimeError("the server has not come up")
 
-    def wait(self, path: str = "/healthz") -> float:
-        """Seconds until *path* is answered with 200."""
+    def wait(self, path: str = "/healthz", at_most_s: float = COMES_S) -> float:
+        """Seconds until *path* is answered with 200. Raises RuntimeError if it is not."""
         begun = time.monotonic()
-        while time.monotonic() - begun < COMES_S:
+        while time.monotonic() - begun < at_most_s:
             try:
                 urllib.request.urlopen(self.url + path, timeout=5).close()
                 return time.monotonic() - begun

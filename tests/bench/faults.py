@@ -1,0 +1,191 @@
+"""Benchmark: server and trainer killed as by a pulled plug, again and again; nothing that was accepted is lost.
+
+    python -m tests.bench.faults [--kills 100]
+
+A person starts runs on the page. At moments drawn by chance the server, the run or both get kill -9. The server comes
+up again: each run that was accepted must be listed, none as running without a process, those that were cut off can be
+resumed, and in the end every run has, to the last bit, the weights of one that was left alone.
+"""
+
+import argparse
+import hashlib
+import os
+import random
+import re
+import signal
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from bertexplorer.store import locks, runs
+from tests.bench.serving import Server
+from tests.server.talk import Page
+
+LISTED = re.compile(r'data-run="([0-9a-f]{32})".*?<b[^>]*>(.*?)</b><span class="state (\w+)"')
+SHORT = {"Epochs": 4, "Start from": "tiny"}  # a run of some seconds
+UNFINISHED, LEFT_S = 2, 240.0  # runs at a time; until the last must be finished
+
+
+@dataclass
+class Drill:
+    """One server, one person, and what that person was told is accepted."""
+
+    server: Server
+    draw: random.Random
+    accepted: dict[str, str] = field(default_factory=dict)  # name -> run
+    up_s: list[float] = field(default_factory=list)  # from each start to an answer
+    wrong: list[str] = field(default_factory=list)
+    client: httpx.Client | None = None
+
+    def open(self) -> Page:
+        """The page Train as the same browser opens it."""
+        page = Page(self.server.url, "/train", session=f"{self.draw.getrandbits(40):x}")
+        if self.client:
+            page.client.cookies = self.client.cookies
+        self.client = page.client
+        for props in page.props.values():
+            if props.get("label") in SHORT:
+                props["value"] = SHORT[props["label"]]
+        return page
+
+    def listed(self, page: Page) -> dict[str, tuple[str, str]]:
+        """name -> run, state: what the page shows."""
+        loads = [one for one in page.config["dependencies"] if [name for _, name in one["targets"]] == ["load"]]
+        named = {id: props.get("elem_id") for id, props in page.props.items()}
+        (load,) = (one for one in loads if "task" in [named[id] for id in one["inputs"]])
+        told = page.ask(load)
+        place = [named[id] for id in load["outputs"]].index("runs")
+        return {name: (id, state) for id, name, state in LISTED.findall(str(told["output"]["data"][place]))}
+
+    def begin(self, page: Page, name: str) -> None:
+        """Press Start; it counts as accepted once the page lists it."""
+        (box,) = (props for props in page.props.values() if props.get("elem_id") == "run-name")
+        box["value"] = name
+        start = page.number("start", "click")
+        told = page.ask(start, f"{self.draw.getrandbits(40):x}")
+        named = [page.props[id].get("elem_id") for id in start["outputs"]]
+        found = {name: id for id, name, _ in LISTED.findall(str(told["output"]["data"][named.index("runs")]))}
+        if name not in found:
+            raise ValueError(f"{name} was not accepted: {told['output']['data'][named.index('message')]}")
+        self.accepted[name] = found[name]
+
+    def resume(self, page: Page, id: str) -> None:
+        """Press Resume."""
+        (button,) = (key for key, props in page.props.items() if props.get("value") == "Resume")
+        (press,) = (one for one in page.config["dependencies"] if [button, "click"] in map(list, one["targets"]))
+        page.ask(press, id)
+
+    def headline(self, page: Page, id: str) -> str:
+        """What the page says of a run that is chosen."""
+        told = page.ask(tick := page.number("", "tick"), id)
+        named = [page.props[one].get("elem_id") for one in tick["outputs"]]
+        return str(told["output"]["data"][named.index("headline")])
+
+    def check(self, shown: dict[str, tuple[str, str]]) -> None:
+        """What the page shows against what was accepted and what goes on."""
+        for name, id in self.accepted.items():
+            state = shown.get(name, ("", "missing"))[1]
+            if state == "missing":
+                self.wrong.append(f"{name} is not listed")
+            elif state in runs.ACTIVE and not self.lives(id) and self.stays(name):
+                self.wrong.append(f"{name} is shown as {state}; it has no process")
+
+    def lives(self, id: str) -> bool:
+        return runs.alive(self.folder(id))
+
+    def stays(self, name: str) -> bool:
+        """Whether it is still shown as active, without a process, after the server has had time to notice."""
+        time.sleep(2)
+        id, state = self.listed(self.open())[name]
+        return state in runs.ACTIVE and not self.lives(id)
+
+    def folder(self, id: str) -> Path:
+        return Path(self.server.folder) / "runs" / id
+
+    def up(self) -> None:
+        if self.server.process.poll() is not None:
+            self.server.start()
+            self.up_s.append(self.server.wait("/readyz"))
+
+    def kill(self) -> str:
+        """Somebody, at a moment drawn by chance."""
+        time.sleep(self.draw.uniform(0.0, 4.0))
+        victim = self.draw.choice(("server", "run", "both"))
+        for id in self.accepted.values() if victim != "server" else ():
+            if pid := locks.holder(self.folder(id) / "process"):
+                with suppress(ProcessLookupError):
+                    os.killpg(pid, signal.SIGKILL)
+        if victim != "run":
+            self.server.kill()
+        return victim
+
+    def go_on(self) -> dict[str, tuple[str, str]]:
+        """The page opened, checked, and what was cut off resumed."""
+        self.up()
+        page = self.open()
+        shown = self.listed(page)
+        self.check(shown)
+        for id, state in shown.values():
+            if state == "interrupted":
+                self.resume(page, id)
+        return shown
+
+    def weights(self, name: str) -> str:
+        (best,) = (self.folder(self.accepted[name]) / "best").glob("step-*")
+        return hashlib.sha256((best / "model.safetensors").read_bytes()).hexdigest()
+
+    def finish(self) -> None:
+        """Wait until all are finished, and compare."""
+        begun = time.monotonic()
+        while any(state != "finished" for _, state in self.go_on().values()):
+            if time.monotonic() - begun > LEFT_S:
+                self.wrong.append(f"not finished: {self.listed(self.open())}")
+                return
+            time.sleep(1)
+
+    def compare(self) -> None:
+        alone = self.weights("alone")
+        self.wrong += [f"{name} ended with other weights" for name in self.accepted if self.weights(name) != alone]
+
+
+def drill(server: Server, kills: int, seed: int = 0) -> Drill:
+    """Everything above."""
+    one = Drill(server, random.Random(seed))
+    server.wait("/readyz")
+    one.begin(one.open(), "alone")
+    one.finish()
+    for number in range(kills):
+        shown = one.go_on()
+        if sum(state != "finished" for _, state in shown.values()) < UNFINISHED:
+            one.begin(one.open(), f"run {number}")
+        victim = one.kill()
+        sys.stdout.write(f"{number + 1}: {victim} killed, {len(one.accepted)} runs accepted, {len(one.wrong)} wrong\n")
+        sys.stdout.flush()
+    one.finish()
+    one.compare()
+    return one
+
+
+def main(kills: int) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(folder)
+        try:
+            one = drill(server, kills)
+        finally:
+            server.end()
+    slowest = max(one.up_s, default=0.0)
+    told: list[Any] = [f"{kills} kills; {len(one.accepted)} runs accepted; up again within {slowest:.1f} s", *one.wrong]
+    sys.stdout.write("\n".join(told) + "\n")
+    return len(one.wrong)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Server and trainer killed again and again.")
+    parser.add_argument("--kills", type=int, default=100)
+    sys.exit(bool(main(parser.parse_args().kills)))
