@@ -1,6 +1,6 @@
 """BERT Explorer: see how BERT works. The map of the code, floor by floor; each floor imports only from those above it.
 
-errors.py                     the one error that a person is meant to read
+errors.py                     the one error that a person is meant to read, and what is said of all others
 knobs.py                      a setting declared once -> a form on the page, a flag, a field in a file
 cells.py                      a text as a spreadsheet may be given it: shown, never run
 settings.py                   folders, host, port and limits, read once from the environment

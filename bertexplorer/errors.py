@@ -1,5 +1,16 @@
 """The one error that a person is meant to read: what was given, what was wanted, what to do."""
 
+import logging
+import secrets
+
 
 class ExplorerError(ValueError):
     """Raised on bad input of any kind; its text is shown as it is, on the page and by the command line."""
+
+
+def unforeseen(log: logging.Logger, what: str, **more: str) -> str:
+    """What a person is told of an error that nobody expected, which is being handled; *log* gets it under the same
+    number, with *what* failed."""
+    number = secrets.token_hex(4)
+    log.exception(what, extra={"id": number, **more})
+    return f"Something went wrong that should not have (error {number} in the log). What you entered is kept."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import secrets
 import time
 from collections.abc import Iterator, Mapping
 from copy import copy
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bertexplorer import engine
 from bertexplorer.analysis import receipt
 from bertexplorer.analysis.fill_mask import encode_masked
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, unforeseen
 from bertexplorer.figures import Figure, difference
 from bertexplorer.knobs import build, settings
 from bertexplorer.model.text import TOKENS, Encoding, Span
@@ -106,10 +105,7 @@ class Explore:
         except ExplorerError as error:
             return Answer(state, drawn or "", error=str(error), checkpoint=checkpoint)
         except Exception:
-            number = secrets.token_hex(4)
-            log.exception("a view failed", extra={"id": number, "view": state.view})
-            told = f"Something went wrong that should not have (error {number} in the log). Your text is kept."
-            return Answer(state, drawn, error=told, checkpoint=checkpoint)
+            return Answer(state, drawn, error=unforeseen(log, "a view failed", view=state.view), checkpoint=checkpoint)
 
     def analyse(self, checkpoint: Checkpoint, state: State) -> Any:
         """The result of the view's analysis."""

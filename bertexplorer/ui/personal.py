@@ -1,17 +1,34 @@
 """Personal: whose event it is, and the handler that sees what that person may see."""
 
 import inspect
+import logging
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
 import gradio as gr
 
+from bertexplorer.errors import unforeseen
+
+log = logging.getLogger(__name__)
+
 
 def owner_of(request: gr.Request) -> str:
     """Who asks, as the server found out from the browser's cookie; "" where no server has, as in tests."""
     return str(getattr(getattr(request, "state", None), "owner", ""))
+
+
+@contextmanager
+def explained(name: str) -> Iterator[None]:
+    """An error that nobody expected is told in a sentence, where gradio would say no more than "Error"."""
+    try:
+        yield
+    except gr.Error:
+        raise
+    except Exception as error:
+        raise gr.Error(unforeseen(log, "an event failed", event=name), duration=None) from error
 
 
 def personal(handler: Callable[..., Any], *first: Any) -> Callable[..., Any]:
@@ -31,11 +48,13 @@ def personal(handler: Callable[..., Any], *first: Any) -> Callable[..., Any]:
 
     @wraps(handler)
     def one(request: gr.Request, *values: Any) -> Any:
-        return call(request, *values)
+        with explained(handler.__name__):
+            return call(request, *values)
 
     @wraps(handler)
     def several(request: gr.Request, *values: Any) -> Any:
-        yield from call(request, *values)
+        with explained(handler.__name__):
+            yield from call(request, *values)
 
     made = several if inspect.isgeneratorfunction(handler) else one
     rest = [names[name] for name in special if name != "request"]

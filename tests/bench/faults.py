@@ -16,6 +16,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +43,7 @@ class Drill:
     up_s: list[float] = field(default_factory=list)  # from each start to an answer
     wrong: list[str] = field(default_factory=list)
     client: httpx.Client | None = None
+    values: Mapping[str, Any] = field(default_factory=lambda: SHORT)  # label of a setting -> what a run has
 
     def open(self) -> Page:
         """The page Train as the same browser opens it."""
@@ -50,8 +52,8 @@ class Drill:
             page.client.cookies = self.client.cookies
         self.client = page.client
         for props in page.props.values():
-            if props.get("label") in SHORT:
-                props["value"] = SHORT[props["label"]]
+            if props.get("label") in self.values:
+                props["value"] = self.values[props["label"]]
         return page
 
     def listed(self, page: Page) -> dict[str, tuple[str, str]]:
@@ -117,10 +119,8 @@ class Drill:
         """Somebody, at a moment drawn by chance."""
         time.sleep(self.draw.uniform(0.0, 4.0))
         victim = self.draw.choice(("server", "run", "both"))
-        for id in self.accepted.values() if victim != "server" else ():
-            if pid := locks.holder(self.folder(id) / "process"):
-                with suppress(ProcessLookupError):
-                    os.killpg(pid, signal.SIGKILL)
+        if victim != "server":
+            kill_runs(Path(self.server.folder))
         if victim != "run":
             self.server.kill()
         return victim
@@ -152,6 +152,14 @@ class Drill:
     def compare(self) -> None:
         alone = self.weights("alone")
         self.wrong += [f"{name} ended with other weights" for name in self.accepted if self.weights(name) != alone]
+
+
+def kill_runs(data: Path) -> None:
+    """kill -9 for each run below the data folder that goes on."""
+    for process in data.glob("runs/*/process"):
+        if pid := locks.holder(process):
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
 
 
 def drill(server: Server, kills: int, seed: int = 0) -> Drill:

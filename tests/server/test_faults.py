@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bertexplorer.store import runs
-from tests.bench.faults import Drill, drill
+from tests.bench.faults import Drill, drill, kill_runs
 from tests.bench.serving import Server
 from tests.server.test_launch import env, free, refused
 
@@ -33,8 +33,7 @@ def begin() -> Iterator[Begin]:
 def end(server: Server) -> None:
     with contextlib.suppress(ProcessLookupError):
         server.process.kill()
-    for process in Path(server.folder).glob("runs/*/process"):
-        subprocess.run(["pkill", "-KILL", "-f", str(process.parent)], check=False)
+    kill_runs(Path(server.folder))
 
 
 def until(holds: Callable[[], bool], seconds: float = 90) -> None:

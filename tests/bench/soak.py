@@ -1,0 +1,128 @@
+"""Benchmark: a class of fifty for hours, a run always on; what must not grow is watched.
+
+    python -m tests.bench.soak [--minutes 480] [--leak]
+
+Fifty people ask at a constant rate, some open a new page, one run trains all the time. Every answer is checked. After
+a warm-up of a tenth of the time, memory may grow by 100 MB, threads and open files by a few. With --leak the server
+forgets nothing, as a control: then this must fail.
+"""
+
+import argparse
+import asyncio
+import random
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import httpx
+
+from bertexplorer.store.runs import ACTIVE
+from tests.bench.faults import Drill, kill_runs
+from tests.bench.load import EVERY_S, PEOPLE, texts
+from tests.bench.people import Heard, Person, at_rate
+from tests.bench.serving import Server
+
+WARM, SLICE_S = 0.1, 30.0
+GROWTH_MB, MORE_THREADS, MORE_FILES, DRIFT = 100.0, 10, 40, 1.5
+NEWCOMERS = 3  # pages that are opened in each slice
+KEPT = {"BERTEXPLORER_CACHE_MB": "32", "BERTEXPLORER_SESSIONS": "100"}  # full before the warm-up is over
+LEAK = {"BERTEXPLORER_CACHE_MB": "1000000", "BERTEXPLORER_SESSIONS": "1000000"}
+LONG = {"Start from": "tiny", "Epochs": 100}
+
+
+@dataclass(frozen=True)
+class Look:
+    """The server at one moment."""
+
+    minute: float
+    memory_mb: float
+    threads: int
+    files: int
+    p95_ms: float
+    failed: int
+
+    def line(self) -> str:
+        return (
+            f"| {self.minute:,.1f} | {self.memory_mb:,.0f} | {self.threads} | {self.files} | {self.p95_ms:,.0f} | "
+            f"{self.failed} |\n"
+        )
+
+
+def keep_training(one: Drill) -> None:
+    """Start another run if none goes on."""
+    shown = one.listed(one.open())
+    if all(state not in (*ACTIVE, "queued") for _, state in shown.values()):
+        one.begin(one.open(), f"run {len(shown)}")
+
+
+def failures(heard: list[Heard]) -> int:
+    return sum(one.status in ("wrong", "busy") for one in heard)
+
+
+async def slices(server: Server, minutes: float) -> list[Look]:
+    """A look after each half minute."""
+    looks: list[Look] = []
+    trained = Drill(server, random.Random(0), values=LONG)
+    limits = httpx.Limits(max_connections=None, keepalive_expiry=3)
+    async with httpx.AsyncClient(base_url=server.url, timeout=60, limits=limits) as client:
+        await server.there(client)
+        people = [await Person.arrive(client) for _ in range(PEOPLE)]
+        begun, seed = time.monotonic(), 0
+        while time.monotonic() - begun < 60 * minutes:
+            await asyncio.to_thread(keep_training, trained)
+            rate, seed = PEOPLE / EVERY_S, seed + 1
+            asked = at_rate(people, texts(int(rate * SLICE_S), seed), rate)
+            heard, *new = await asyncio.gather(asked, *(Person.arrive(client) for _ in range(NEWCOMERS)))
+            people = [*people[NEWCOMERS:], *new]
+            ms = sorted(one.ms for one in heard)
+            p95 = ms[int(0.95 * len(ms))]
+            minute = (time.monotonic() - begun) / 60
+            looks.append(Look(minute, server.memory_mb(), server.threads(), server.files(), p95, failures(heard)))
+            sys.stdout.write(looks[-1].line())
+            sys.stdout.flush()
+    return looks
+
+
+def judge(looks: list[Look]) -> list[str]:
+    """What went wrong after the warm-up: the middle of the last quarter against that of the first."""
+    warm = looks[max(1, int(WARM * len(looks))) :]
+    quarter = max(1, len(warm) // 4)
+    first, last = warm[:quarter], warm[-quarter:]
+
+    def grown(name: str) -> float:
+        return median(getattr(one, name) for one in last) - median(getattr(one, name) for one in first)
+
+    told = [f"{one.failed} answers wrong or refused before minute {one.minute:.1f}" for one in looks if one.failed]
+    for name, most in (("memory_mb", GROWTH_MB), ("threads", MORE_THREADS), ("files", MORE_FILES)):
+        if grown(name) > most:
+            told.append(f"{name} grew by {grown(name):,.0f}, {most:,.0f} at most were wanted")
+    if median(one.p95_ms for one in last) > DRIFT * median(one.p95_ms for one in first):
+        told.append(f"p95 went from {median(x.p95_ms for x in first):,.0f} to {median(x.p95_ms for x in last):,.0f} ms")
+    sys.stdout.write(f"\nmemory grew by {grown('memory_mb'):,.0f} MB\n")
+    return told
+
+
+def main(minutes: float, leak: bool) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(folder, **(LEAK if leak else KEPT))
+        sys.stdout.write(
+            "| minute | memory, MB | threads | files | p95 ms | wrong or refused |\n|---|---|---|---|---|---|\n"
+        )
+        try:
+            told = judge(asyncio.run(slices(server, minutes)))
+        finally:
+            server.end()
+            kill_runs(Path(folder))
+    sys.stdout.write("\n".join(told or ["nothing grew, nothing failed"]) + "\n")
+    return len(told)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="A class of fifty for hours, a run always on.")
+    parser.add_argument("--minutes", type=float, default=480.0)
+    parser.add_argument("--leak", action="store_true", help="the server forgets nothing: this must fail")
+    given = parser.parse_args()
+    sys.exit(bool(main(given.minutes, given.leak)))
