@@ -42,7 +42,7 @@ def test_fill_mask_prints_the_answers(run: Run) -> None:
     assert lines[0].split() == [
         *("mask", "position", "entropy_bits", "kind", "rank", "token", "probability", "log_probability")
     ]
-    assert len(lines) == 5 and "capital" in lines[1] and "heart" in lines[4]
+    assert len(lines) == 5 and "capital" in "".join(lines[1:4]) and "heart" in lines[4]
     assert all(line == line.rstrip() for line in lines)
 
 

@@ -80,7 +80,9 @@ def test_named_words_of_one_and_of_several_pieces(mini: Checkpoint, reference: R
         assert (score.rank is None) == (len(score.pieces) > 1)
     scores = [w.log_probability for w in blank.words]
     assert scores == sorted(scores, reverse=True)
-    assert next(w for w in blank.words if w.word == "capital").rank == 1
+    log_probs = reference.log_probs(ids)[spot]
+    above = int((log_probs > log_probs[reference.tokenizer.convert_tokens_to_ids("capital")]).sum())
+    assert next(w for w in blank.words if w.word == "capital").rank == above + 1 < 5
 
 
 def test_a_word_that_the_vocabulary_lacks_gets_no_number(mini: Checkpoint) -> None:

@@ -110,7 +110,7 @@ def test_what_is_hidden_stays_hidden(twin: Twin) -> None:
 def test_the_label_order_is_that_of_the_published_head(mini: Checkpoint) -> None:
     """Index 0 is next: "0 indicates sequence B is a continuation of sequence A" (transformers' documentation)."""
     result = next_sentence.run(mini, STORE, options=Options("Penguins are flightless."))
-    assert result.forward.is_next > 0.9 and result.candidates[-1].is_next < 0.2
+    assert result.forward.is_next > 0.7 and result.candidates[-1].is_next < 0.2
     assert [c.second for c in result.candidates] == [STORE.second, "Penguins are flightless."]
 
 
