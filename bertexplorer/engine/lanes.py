@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.cores import available
 
+SLOW_WAITING = 8  # answers of slow views that are waited for
 MEMORY = 0.9  # how much of the mean time of an answer is kept at each new one
 
 
@@ -111,7 +112,7 @@ class Lane:
 class Lanes:
     """The line of the quick and that of the slow."""
 
-    def __init__(self, cores: int = 0, quick_waiting: int = 40, slow_waiting: int = 8) -> None:
+    def __init__(self, cores: int = 0, quick_waiting: int = 40, slow_waiting: int = SLOW_WAITING) -> None:
         cores = cores or available()
         self.quick = Lane(cores, quick_waiting)
         self.slow = Lane(max(1, cores - 1), slow_waiting)
