@@ -53,7 +53,7 @@ class Watch:
         self.metrics.requests.labels(route, str(status or "left")).inc()
         if route != "stream":
             self.metrics.seconds.labels(route).observe(seconds)
-        refused, failed = status in (400, 403, 413, 429, 507), status in (500, 503)
+        refused, failed = status in (400, 403, 408, 413, 429, 507), status in (500, 503)
         if route in QUIET and not (refused or failed):
             return
         who = hashlib.sha256(scope["state"].get("owner", "").encode()).hexdigest()[:8]
