@@ -286,7 +286,8 @@ server/health.py              /healthz, /readyz and /metrics
 server/owners.py              each browser known again by a signed cookie, its pages kept from others
 server/line.py                where someone stands who waits for an answer
 server/gate.py                a class code, asked for once
-server/body.py                how much may come in, counted as it comes; JSON made fit to be answered
+server/body.py                how much may come in and how long it may take; JSON made fit to be answered
+server/files.py               files that a request names are those that were uploaded here
 server/seal.py                what signs cookies, with a secret of the data folder
 server/reply.py               headers and cookies read, a sentence sent
 server/metrics.py             the numbers of the server, for Prometheus

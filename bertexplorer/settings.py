@@ -34,6 +34,7 @@ class Settings:
     request_kb: int = 1000  # of one request that is no upload
     upload_mb: int = 25  # of all the files of one upload together
     upload_files: int = 8  # of one upload
+    upload_s: int = 120  # in which an upload, or any other request, must have arrived
     quota_mb: int | None = None  # of the disk, for all that one browser uploads and trains; see quota
     waiting: int = 40  # answers of quick views that are waited for; who comes then is told to try again
     sessions: int = 600  # open pages that are remembered; the oldest go
@@ -77,6 +78,7 @@ class Settings:
             request_kb=number("BERTEXPLORER_REQUEST_KB", default.request_kb, 1_000_000),
             upload_mb=number("BERTEXPLORER_UPLOAD_MB", default.upload_mb, 1_000_000),
             upload_files=number("BERTEXPLORER_UPLOAD_FILES", default.upload_files, 1000),
+            upload_s=number("BERTEXPLORER_UPLOAD_S", default.upload_s, 86_400),
             quota_mb=number("BERTEXPLORER_QUOTA_MB", 0, 1_000_000_000) if "BERTEXPLORER_QUOTA_MB" in env else None,
             waiting=number("BERTEXPLORER_WAITING", default.waiting, 1000),
             sessions=number("BERTEXPLORER_SESSIONS", default.sessions, 1_000_000),

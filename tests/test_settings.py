@@ -59,6 +59,7 @@ def test_what_the_server_takes_is_read() -> None:
             "BERTEXPLORER_REQUEST_KB": "10",
             "BERTEXPLORER_UPLOAD_MB": "11",
             "BERTEXPLORER_UPLOAD_FILES": "12",
+            "BERTEXPLORER_UPLOAD_S": "13",
             "BERTEXPLORER_QUOTA_MB": "0",
             "BERTEXPLORER_SESSIONS": "14",
             "BERTEXPLORER_WAITING": "15",
@@ -68,6 +69,7 @@ def test_what_the_server_takes_is_read() -> None:
     )
     assert (found.hosts, found.code, found.quota_mb) == (("bert.school.example", "other"), "robin-2026", 0)
     assert (found.request_kb, found.upload_mb, found.upload_files, found.sessions) == (10, 11, 12, 14)
+    assert found.upload_s == 13
     assert found.waiting == 15
     assert (found.metrics, found.log) == ("public", "info")
     for name in ("BERTEXPLORER_METRICS", "BERTEXPLORER_LOG"):

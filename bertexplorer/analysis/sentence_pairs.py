@@ -92,8 +92,9 @@ def drawn(found: list[str], options: Options, draw: np.random.Generator) -> Pair
 
 
 def rows(result: SentencePairs) -> list[dict[str, object]]:
-    """One row a pair, counted from 1."""
+    """One row a pair, counted from 1; is_next empty where the checkpoint has no such head."""
+    answers = ["" if np.isnan(p) else float(p) for p in result.is_next]
     return [
-        {"pair": i, "first": p.first, "second": p.second, "drawn": p.kind, "is_next": float(answer)}
-        for i, (p, answer) in enumerate(zip(result.pairs, result.is_next, strict=True), 1)
+        {"pair": i, "first": p.first, "second": p.second, "drawn": p.kind, "is_next": answer}
+        for i, (p, answer) in enumerate(zip(result.pairs, answers, strict=True), 1)
     ]

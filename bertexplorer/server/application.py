@@ -92,6 +92,8 @@ def mounted(page: gr.Blocks, settings: Settings) -> FastAPI:
         css_paths=ASSETS / "style.css",
         head=early(),
     )
+    page.has_launched = True  # else gradio takes any path in a request for an upload, and copies that file to where it
+    # serves files from: it looks only at apps that it launched itself
     gradio_app: Any = next(route.app for route in mounted.routes if isinstance(route, Mount))
     gradio_app.state_holder = Pages()
     gradio_app.state_holder.set_blocks(page)

@@ -1,14 +1,19 @@
-"""Body: how much may come in with one request, counted as it comes, and JSON made fit to be answered."""
+"""Body: how much may come in with one request and how long it may take, and JSON made fit to be answered."""
 
+import asyncio
 import json
 import re
 import shutil
+import time
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import parse_qs
 
+from starlette.formparsers import MultiPartException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bertexplorer.server.files import foreign
 from bertexplorer.server.owners import Sessions
 from bertexplorer.server.reply import header, replayed, reply
 from bertexplorer.settings import Settings
@@ -16,12 +21,13 @@ from bertexplorer.settings import Settings
 FRAME = 65_536  # bytes that a form adds to its files
 RESERVE = 1_000_000_000  # bytes of the disk that uploads leave free
 DRAINED = 4  # times the limit that is read and dropped, so that the browser gets to see the answer
+LEFT = (400, "The request broke off. Send it again.")
 LONE = re.compile("[\ud800-\udfff]")
 BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^";,\s]{1,70}))', re.IGNORECASE)
 
 
-class Refused(Exception):
-    """A request that is not read to its end."""
+class Refused(MultiPartException):
+    """A request that is not read to its end. Of that kind, so that gradio deletes what it had written of an upload."""
 
     def __init__(self, status: int, told: str) -> None:
         super().__init__(told)
@@ -42,12 +48,15 @@ class Body:
             if scope["state"]["route"] == "upload":
                 await self.upload(scope, receive, send)
                 return
-            body = await whole(scope, receive, 1000 * self.settings.request_kb) if scope["method"] == "POST" else b""
+            limits = 1000 * self.settings.request_kb, self.settings.upload_s
+            body = await whole(scope, receive, *limits) if scope["method"] == "POST" else b""
             if scope["state"]["route"] in ("join", "session") and body:
                 body = clean(body)
             self.page(scope, body)
+            if scope["state"]["route"] == "join" and foreign(body, self.settings.uploads_dir):
+                raise Refused(403, "A file was named that was not uploaded here. Upload it again.")
         except Refused as refused:
-            await reply(send, refused.status, refused.told)
+            await refuse(send, refused)
             return
         if scope["method"] != "POST":
             await self.app(scope, receive, send)
@@ -72,7 +81,8 @@ class Body:
         kind = BOUNDARY.search(header(scope, "content-type"))
         if kind is None:
             raise Refused(400, "Files come as multipart/form-data. Upload them on the page.")
-        counted = Counted(receive, limit, self.settings, (kind[1] or kind[2]).encode("latin-1"))
+        coming, boundary = timely(receive, self.settings.upload_s), (kind[1] or kind[2]).encode("latin-1")
+        counted = Counted(coming, limit, self.settings, boundary)
         started = False
 
         async def unless_refused(message: Message) -> None:
@@ -107,13 +117,18 @@ class Counted:
             self.stop(413, f"The upload has {int(length) / 2**20:,.1f} MB; the limit is {self.settings.upload_mb} MB "
                            "for all files together. Upload a part of it.")  # fmt: skip
 
-    def stop(self, status: int, told: str) -> None:
+    def stop(self, status: int, told: str) -> NoReturn:
         self.refused = Refused(status, told)
         raise self.refused
 
     async def receive(self) -> Message:
-        message = await self.given()
+        try:
+            message = await self.given()
+        except Refused as slow:
+            self.stop(slow.status, slow.told)
         if message["type"] != "http.request":
+            if not self.over:
+                self.stop(*LEFT)
             return message
         chunk = message.get("body", b"")
         self.size += len(chunk)
@@ -129,24 +144,52 @@ class Counted:
         return message
 
     async def drain(self) -> None:
-        """Take what is still coming and keep nothing of it."""
-        while not self.over and self.size < DRAINED * self.limit:
-            message = await self.given()
-            if message["type"] != "http.request":
-                return
-            self.size += len(message.get("body", b""))
-            self.over = not message.get("more_body", False)
+        """Take what is still coming, while there is time, and keep nothing of it."""
+        with suppress(Refused):
+            while not self.over and self.size < DRAINED * self.limit:
+                message = await self.given()
+                if message["type"] != "http.request":
+                    return
+                self.size += len(message.get("body", b""))
+                self.over = not message.get("more_body", False)
 
 
-async def whole(scope: Scope, receive: Receive, limit: int) -> bytes:
-    """All of a request that is no upload. Raises Refused beyond *limit* bytes."""
+def timely(receive: Receive, seconds: float) -> Receive:
+    """The same until the body is there. Raises Refused for one that takes longer than *seconds* in all: who sends it
+    byte by byte would else hold a connection, and a file, for as long as they like."""
+    ends, over = time.monotonic() + seconds, False
+
+    async def waiting() -> Message:
+        nonlocal over
+        if over:
+            return await receive()
+        try:
+            message = await asyncio.wait_for(receive(), max(0.0, ends - time.monotonic()))
+        except TimeoutError as error:
+            told = f"The request took longer than {seconds:g} seconds to arrive. Try again, or send less at a time."
+            raise Refused(408, told) from error
+        over = not message.get("more_body", False)
+        return message
+
+    return waiting
+
+
+async def refuse(send: Send, refused: Refused) -> None:
+    """Say so. The connection of who is too slow is closed, for the rest would go on coming."""
+    more = [("connection", "close")] if refused.status == 408 else []
+    await reply(send, refused.status, refused.told, more)
+
+
+async def whole(scope: Scope, receive: Receive, limit: int, seconds: float) -> bytes:
+    """All of a request that is no upload. Raises Refused beyond *limit* bytes or *seconds*."""
+    receive = timely(receive, seconds)
     told = f"A request may have {limit / 1000:,.0f} kB. Shorten the text."
     length = header(scope, "content-length")
     parts, size, more = [], 0, True
     while more:
         message = await receive()
         if message["type"] != "http.request":
-            raise Refused(400, "The request broke off. Send it again.")
+            raise Refused(*LEFT)
         parts.append(message.get("body", b""))
         size, more = size + len(parts[-1]), message.get("more_body", False)
         if size > limit:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, quote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from bertexplorer.server.body import Refused, whole
+from bertexplorer.server.body import Refused, refuse, whole
 from bertexplorer.server.reply import HTML, cookie, cookies, reply
 from bertexplorer.server.seal import Seal
 from bertexplorer.settings import ASSETS
@@ -16,7 +16,7 @@ from bertexplorer.settings import ASSETS
 TRIES, PERIOD_S = 30, 60.0  # wrong codes of one address in a minute: a class often shares one address
 ALL_TRIES = 300  # of all addresses together
 TERM = 120 * 86_400  # seconds that a browser need not say it again
-LONGEST = 4000  # bytes of the form
+LONGEST, PATIENCE_S = 4000, 20  # bytes of the form, and in what time they come
 OPEN = ("health", "none")
 
 
@@ -46,9 +46,9 @@ class Gate:
     async def told(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A code was sent."""
         try:
-            fields = parse_qs((await whole(scope, receive, LONGEST)).decode("utf-8", "replace"))
+            fields = parse_qs((await whole(scope, receive, LONGEST, PATIENCE_S)).decode("utf-8", "replace"))
         except Refused as refused:
-            await reply(send, refused.status, refused.told)
+            await refuse(send, refused)
             return
         back = wanted(fields.get("page", ["/"])[0])
         address = (scope.get("client") or ("", 0))[0]

@@ -26,6 +26,10 @@ ROUTES = (  # (name, methods, path): all that the pages ask for; whatever else g
     ("session", (*READ, *WRITE), r"/gradio_api/(heartbeat/\w+|cancel|reset/?)"),
 )
 PATTERNS = [(name, methods, re.compile(path)) for name, methods, path in ROUTES]
+UNHEARD = (  # headers that no page sends: gradio fails at odd ranges, and takes the other for this server's name
+    b"range",
+    b"x-forwarded-host",
+)
 CROOKED = re.compile(r"//|(^|[/\\])\.\.([/\\]|$)|[\x00-\x1f]")
 
 
@@ -46,6 +50,7 @@ class Guard:
                 await self.app(scope, receive, send)
             return
         route = route_of(scope["path"])
+        scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in UNHEARD]}
         scope.setdefault("state", {})["route"] = route[0]
         if refused := self.host(scope) or wrong_route(scope, route) or wrong_origin(scope):
             await reply(send, *refused)

@@ -141,7 +141,8 @@ class Explore:
             else self.library.get(other.checkpoint, state.precision)
         )
         found = self.analyse(checkpoint, other)
-        names = (state.text, other.text) if state.against == "another text" else (state.checkpoint, checkpoint.name)
+        texts = state.as_text.first, other.as_text.first
+        names = texts if state.against == "another text" else (state.checkpoint, checkpoint.name)
         drawn = difference.draw(tab.analysis, result, found, names)
         figure = tab.figure.draw(found)
         said = tab.figure.say(found)

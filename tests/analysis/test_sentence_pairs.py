@@ -42,6 +42,7 @@ def test_answers_are_those_of_transformers(mini: Checkpoint, bundled: Path) -> N
 def test_without_the_head_the_pairs_are_drawn_all_the_same(tiny: Callable[[str], Path]) -> None:
     found = sentence_pairs.run(load(tiny("roberta")), " ".join(STORY))
     assert np.isnan(found.is_next).all() and len(found.pairs) == sentence_pairs.PAIRS
+    assert {row["is_next"] for row in sentence_pairs.rows(found)} == {""}, "JSON has no NaN"
 
 
 def test_one_sentence_has_no_next(mini: Checkpoint) -> None:

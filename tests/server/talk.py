@@ -26,16 +26,21 @@ class Page:
                     found.append(one)
         return found[at]
 
-    def ask(self, event: dict[str, Any], *first: Any, data: Any = None) -> dict[str, Any]:
-        """The answer to an event, *first* in place of what its first components hold."""
+    def join(self, event: dict[str, Any], *first: Any, data: Any = None) -> tuple[int, dict[str, Any]]:
+        """(status, answer) of an event, *first* in place of what its first components hold; {} if it is refused."""
         held = [self.props[id].get("value") for id in event["inputs"]]
         body = {"data": [*first, *held[len(first) :]], "fn_index": event["id"], "session_hash": self.session}
         if data is not None:
             body["event_data"] = data
         kind = {"content-type": "application/json"}
         joined = self.client.post("/gradio_api/queue/join", content=json.dumps(body), headers=kind)
-        assert joined.status_code == 200, joined.text
-        return self.answer()
+        return joined.status_code, self.answer() if joined.status_code == 200 else {"refused": joined.text}
+
+    def ask(self, event: dict[str, Any], *first: Any, data: Any = None) -> dict[str, Any]:
+        """The answer to an event that is not refused."""
+        status, told = self.join(event, *first, data=data)
+        assert status == 200, told
+        return told
 
     def answer(self) -> dict[str, Any]:
         address = f"/gradio_api/queue/data?session_hash={self.session}"

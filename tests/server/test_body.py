@@ -1,12 +1,14 @@
 """How much may come in, counted as it comes, and JSON that could never be answered mended."""
 
+import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
-from bertexplorer.server import body
+from bertexplorer.server import body, gate
 from bertexplorer.server.body import clean
 from tests.server.conftest import settle
 
@@ -57,6 +59,33 @@ def test_an_upload_has_few_files(alone: Callable[..., Any]) -> None:
     answer = post(alone(), UPLOAD, files=files)
     assert answer.status_code == 413 and "More than 8 files" in answer.text
     assert post(alone(), UPLOAD, content=b"x").status_code == 400, "no form"
+
+
+@pytest.mark.parametrize("path", [JOIN, UPLOAD, "/code"])
+def test_what_comes_byte_by_byte_is_not_waited_for(
+    alone: Callable[..., Any], path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def dripping() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            yield b" "
+            await asyncio.sleep(0.05)
+
+    monkeypatch.setattr(gate, "PATIENCE_S", 1)
+    kind = {"content-type": "multipart/form-data; boundary=x"}
+    begun = time.monotonic()
+    answer = post(alone(upload_s=1, code="robin-2026" * (path == "/code")), path, content=dripping(), headers=kind)
+    assert time.monotonic() - begun < 3
+    assert answer.status_code == 408 and "longer than 1 seconds" in answer.text
+    assert answer.headers["connection"] == "close", "or the rest would go on coming"
+
+
+def test_one_that_takes_its_time_within_the_limit_comes_through(alone: Callable[..., Any]) -> None:
+    async def slow() -> AsyncIterator[bytes]:
+        for part in (b'{"data"', b": 1}"):
+            await asyncio.sleep(0.1)
+            yield part
+
+    assert json.loads(post(alone(upload_s=2), JOIN, content=slow()).json()["body"]) == {"data": 1}
 
 
 def test_uploads_leave_the_disk_some_room(alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,143 @@
+"""A canary in all that people and files bring: text, settings, names, cells, labels, lines, the pieces of a vocabulary.
+It is shown as it is written, and never sings."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from safetensors.torch import load_file, save_file
+
+from bertexplorer.ui.tabs import TABS, slug
+from tests import tiny
+from tests.browser.conftest import App, opened
+from tests.browser.steps import TEXT, choose_view, use_checkpoint, wait_until_idle, write
+
+SOON = 150_000
+IMAGE = "<img src=x onerror=window.__pwn=1>"
+CANARY = f"{IMAGE}<script>window.__pwn=1</script>"
+LINKS = "[x](javascript:window.__pwn=1) $$\\href{javascript:window.__pwn=1}{y}$$"
+TYPED = f"{CANARY} {{Paris|London}} is [MASK]. {LINKS} The cat sat."
+
+
+@pytest.fixture(scope="module")
+def nest(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An app with a checkpoint whose likeliest piece is the canary."""
+    place = tmp_path_factory.mktemp("nest")
+    hostile(place / "models" / "hostile")
+    (place / "data").mkdir()
+    app = App(place / "models", place / "data", place / "hub")
+    yield app.url
+    app.close()
+
+
+def hostile(folder: Path) -> None:
+    """A tiny BERT that answers every mask with `</script>` and the canary."""
+    tiny.write(folder, "bert", max_position_embeddings=512)
+    described = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    vocabulary = described["model"]["vocab"]
+    number = vocabulary.pop("bank")
+    vocabulary["</script>" + CANARY] = number
+    (folder / "tokenizer.json").write_text(json.dumps(described), "utf-8")
+    weights = load_file(folder / "model.safetensors")
+    weights["cls.predictions.bias"][number] += 60
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def silent(page: Page, *shown: str) -> None:
+    """In no frame anything was run or made of it, and where *shown* it stands as it is written."""
+    for frame in page.frames:
+        assert frame.evaluate("window.__pwn") is None
+        assert frame.evaluate("document.querySelectorAll('img[src=x], [onerror], a[href^=javascript]').length") == 0
+    for place in shown:
+        expect(page.locator(place).first).to_contain_text("onerror=window.__pwn=1")
+
+
+def hover(page: Page) -> None:
+    """Over the figure from left to right, so that its labels come up."""
+    box = page.locator("#figure").bounding_box()
+    for share in (0.2, 0.5, 0.8) if box and box["height"] else ():
+        page.mouse.move(box["x"] + share * box["width"], box["y"] + min(90, box["height"] / 2))
+        page.wait_for_timeout(60)
+
+
+def test_in_every_view(browser: Browser, nest: str, tmp_path: Path) -> None:
+    with opened(browser, nest) as page:
+        page.wait_for_selector("#figure .main-svg")
+        page.wait_for_load_state("networkidle")
+        use_checkpoint(page, "hostile")
+        expect(page.locator("#receipt")).to_contain_text("hostile")
+        write(page, TYPED)
+        expect(page.locator("#figure")).to_contain_text("<img src=x")  # the rest is cut
+        silent(page, "#caption .said")
+        for tab in TABS:
+            choose_view(page, tab.TITLE)
+            expect(page.locator("#question h2")).to_have_text(tab.QUESTION)
+            wait_until_idle(page)
+            hover(page)
+            silent(page)
+            boxes = page.locator(
+                f"#options-{slug(tab)} textarea:visible, #options-{slug(tab)} input[type=text]:visible"
+            )
+            for box in boxes.all():
+                if not box.get_attribute("aria-haspopup") and box.is_editable() and not box.get_attribute("role"):
+                    box.fill(f"{TYPED}, a")
+                    wait_until_idle(page)
+                    silent(page)
+        choose_view(page, "Search")
+        lines = tmp_path / f"{IMAGE}.txt"
+        lines.write_text("".join(f"{CANARY} {i} cats\n" for i in range(20)), "utf-8")
+        page.locator("input[type=file]").first.set_input_files(lines)
+        expect(page.locator("#figure")).to_contain_text("<img", timeout=SOON)
+        hover(page)
+        silent(page)
+        assert page.locator(TEXT).input_value() == TYPED
+
+
+def test_in_rows_and_runs(browser: Browser, nest: str, tmp_path: Path) -> None:
+    file = tmp_path / f"{IMAGE}.csv"
+    rows = [f"{'a great' if i % 2 else 'a bad'} film {i} {CANARY},{CANARY if i % 2 else 'neg'}" for i in range(60)]
+    file.write_text("\n".join([f"text {CANARY},label", *rows, f"{CANARY},too,many"]) + "\n", "utf-8")
+    with opened(browser, f"{nest}train") as page:
+        expect(page.locator("#check")).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        page.get_by_label("my file").click()
+        page.locator("#rows-file input[type=file]").set_input_files(file)
+        page.wait_for_load_state("networkidle")
+        page.locator("#check").click()
+        expect(page.locator("#looked")).to_contain_text("Three steps were timed", timeout=SOON)
+        silent(page, "#looked", "#rows-file")
+        page.get_by_label("Name of the run").fill(CANARY)
+        page.locator("#start").click()
+        expect(page.locator("#headline .state")).to_contain_text("finished", timeout=SOON)
+        expect(page.locator("#rows table")).to_be_visible()
+        silent(page, "#headline h2", "#runs", "#rows")
+        hover(page)
+        page.locator("#difference .nsewdrag").first.click(position={"x": 40, "y": 20}, force=True)
+        expect(page.locator("#rows h3")).to_contain_text("taken for")
+        page.locator("#playground textarea").first.fill(CANARY)
+        page.locator("#ask").click()
+        expect(page.locator(".shares li")).to_have_count(2, timeout=SOON)
+        silent(page, ".shares", "#rows")
+        page.locator("#rename textarea, #rename input").fill(f"{CANARY} again")
+        page.keyboard.press("Enter")
+        expect(page.locator("#headline h2")).to_contain_text("again")
+        page.get_by_role("button", name="Delete").click()
+        expect(page.locator(".run")).to_have_count(0)
+        page.locator(".gone summary").click()
+        silent(page, ".gone")
+
+
+def test_in_the_laboratory(browser: Browser, nest: str, tmp_path: Path) -> None:
+    with opened(browser, f"{nest}pretrain") as page:
+        expect(page.locator("#start")).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        page.get_by_label("my text").click()
+        file = tmp_path / f"{IMAGE}.txt"
+        file.write_text(f"{CANARY}\n\n{LINKS}\n", "utf-8")
+        page.locator("#text-file input[type=file]").set_input_files(file)
+        page.wait_for_load_state("networkidle")
+        page.locator("#start").click()
+        expect(page.locator("#message")).to_contain_text("different documents")
+        silent(page, "#text-file")

@@ -1,0 +1,221 @@
+"""What was once found wrong with gradio and starlette, tried on the whole server: refused with a sentence, or without
+effect. The ids are those of the advisories; what the guard alone refuses is in test_guard.py."""
+
+import http.client
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from bertexplorer.server import body
+from tests.server.talk import Page
+
+FILE = "/gradio_api/file="
+SECRETS = (b"root:", b"s3cret", b"[tool.", b"import gradio")
+READS = {
+    "CVE-2021-43831": "/file/../../../../../../etc/passwd",
+    "CVE-2023-34239": f"{FILE}/etc/passwd",
+    "CVE-2023-51449": f"{FILE}{{tmp}}/%2e%2e/kept.txt",
+    "CVE-2024-47164": f"{FILE}{{tmp}}/../kept.txt",
+    "CVE-2024-47164-encoded-twice": f"{FILE}{{tmp}}/%252e%252e/kept.txt",
+    "CVE-2024-47164-backslash": f"{FILE}{{tmp}}/..%5ckept.txt",
+    "CVE-2024-12217-stream": f"{FILE}{{kept}}::$DATA",
+    "CVE-2024-12217-stream-encoded": f"{FILE}{{kept}}%3A%3A%24DATA",
+    "CVE-2025-23042-case": f"{FILE}{{KEPT}}",
+    "CVE-2026-28414-windows": f"{FILE}C:/Windows/win.ini",
+    "CVE-2026-28414-rooted": f"{FILE}%5cWindows%5cwin.ini",
+    "UNC": f"{FILE}%5c%5cevil.example%5cshare",
+    "UNC-slashes": f"{FILE}//evil.example/share",
+    "PYSEC-2024-197-custom-component": "/gradio_api/custom_component/x/client/component/..%2f..%2f..%2fetc%2fpasswd",
+    "CVE-2026-49119-file-explorer": "/gradio_api/component_server",
+    "PYSEC-2026-1408-save-url": f"{FILE}http://127.0.0.1:1/x",
+    "CVE-2026-59806-file-url": f"{FILE}hTTps:/example.com/x",
+    "CVE-2026-28416-proxy": "/gradio_api/proxy=http://169.254.169.254/latest",
+    "GHSA-2mr9-proxy-cookies": "/proxy=https://x.hf.space/",
+    "device": f"{FILE}/dev/zero",
+    "process": f"{FILE}/proc/self/environ",
+    "data-folder-secret": f"{FILE}{{data}}/secret",
+    "data-folder-runs": f"{FILE}{{data}}/runs/jobs.sqlite",
+    "source": f"{FILE}{Path(__file__).parents[2]}/app.py",
+    "static": "/static/..%2f..%2f..%2f..%2fetc%2fpasswd",
+    "assets": "/assets/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+    "svelte": "/svelte/..%5c..%5cetc%5cpasswd",
+    "NUL": f"{FILE}{{tmp}}/a%00.txt",
+}
+
+
+def raw(running: Any, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, bytes, Any]:
+    """(status, body, headers) of a request whose path is sent as it stands; clients would tidy it."""
+    host, _, port = running.url.removeprefix("http://").partition(":")
+    asked = http.client.HTTPConnection(host, int(port), timeout=60)
+    asked.putrequest(method, path)
+    for name, value in {**headers, "content-length": str(len(body))}.items():
+        asked.putheader(name.replace("_", "-"), value)
+    asked.endheaders(body)
+    answer = asked.getresponse()
+    content = answer.read()
+    asked.close()
+    return answer.status, content, answer.headers
+
+
+@pytest.mark.parametrize("path", READS.values(), ids=READS)
+def test_no_file_and_no_address_is_read(running: Any, path: str) -> None:
+    data = running.settings.data_dir
+    kept = data / "kept.txt"
+    kept.write_text("s3cret")
+    asked = path.format(tmp=data / "tmp", kept=kept, KEPT=str(kept).upper(), data=data)
+    for method in ("GET", "POST"):
+        status, content, headers = raw(running, method, asked)
+        assert status in (400, 403, 404, 405), content[:200]
+        assert content.strip() and not any(secret in content for secret in SECRETS) and "location" not in headers
+
+
+ROUTES = (
+    *("/login", "/login/huggingface", "/logout", "/token", "/user", "/login_check", "/app_id", "/dev/reload"),
+    *("/gradio_api/token", "/gradio_api/user", "/gradio_api/app_id", "/gradio_api/startup-events", "/pwa_icon"),
+    *("/gradio_api/mcp/sse", "/gradio_api/mcp/", "/mcp", "/gradio_api/deep_link", "/monitoring/x", "/docs", "/redoc"),
+    *("/gradio_api/run/answer", "/gradio_api/api/answer", "/gradio_api/call/answer", "/gradio_api/call/v2/answer"),
+    *("/gradio_api/process_recording", "/gradio_api/vibe-edit", "/gradio_api/profiling/traces", "/gradio_api/runs"),
+    *("/gradio_api/stream/s/1/2/playlist.m3u8", "/gradio_api/run-history/connect", "/gradio_api/queue/status"),
+)
+
+
+@pytest.mark.parametrize("path", ROUTES)
+def test_no_way_in_beside_the_page(running: Any, path: str) -> None:
+    """CVE-2026-27167 (a login that hands out the server's token), the queue gone round, MCP, monitoring."""
+    for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS", "TRACE"):
+        status, content, headers = raw(running, method, path)
+        assert status in (404, 405) and content.strip() and "location" not in headers
+
+
+@pytest.mark.parametrize("path", ["//evil.example/", "/%5cevil.example", "/%2f%2fevil.example", "/train//evil.example",
+                                  "/?_target_url=https://evil.example", "/?next=//evil.example"])  # fmt: skip
+def test_nobody_is_sent_elsewhere(running: Any, path: str) -> None:
+    """PYSEC-2026-1414, CVE-2026-28415: open redirects."""
+    assert "location" not in raw(running, "GET", path)[2]
+
+
+@pytest.mark.parametrize("name", ["x_forwarded_host", "x_forwarded_prefix", "x_forwarded_server", "forwarded",
+                                  "x_original_url", "x_gradio_server"])  # fmt: skip
+def test_a_header_does_not_say_where_the_server_is(running: Any, name: str) -> None:
+    """What is named in one would stand in the page as the place of its scripts, and could be kept by a proxy."""
+    for path in ("/", "/config"):
+        assert b"evil.example" not in raw(running, "GET", path, **{name: "evil.example"})[1]
+
+
+LINKS = ("../../../../etc/passwd", "..%2f..%2fsecret", "x" * 4000, "%00", "a/b", "C:%5cx")
+
+
+@pytest.mark.parametrize("link", LINKS, ids=range(len(LINKS)))
+def test_a_deep_link_reads_nothing(running: Any, link: str) -> None:
+    for path in ("/", "/config", "/train"):
+        status, content, _ = raw(running, "GET", f"{path}?deep_link={link}")
+        assert status < 500 and b"root:" not in content and b"Traceback" not in content
+
+
+LOCAL = {"path": "/etc/passwd", "url": "file:///etc/passwd", "orig_name": "a.csv", "meta": {"_type": "gradio.FileData"}}
+
+
+PATHS = ("/etc/passwd", "{data}/secret", "README.md", "http://example.com/x", "{data}/tmp/../secret", "\0", "x" * 5000)
+
+
+@pytest.mark.parametrize("walls", [2, 1], ids=["refused", "refused by gradio too"])
+@pytest.mark.parametrize("path", PATHS, ids=range(len(PATHS)))
+def test_a_value_is_no_way_to_a_file(running: Any, path: str, walls: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GHSA-f3h9-8phc-6gvh, CVE-2024-47868, PYSEC-2026-1408: a path in JSON where a file was, or where none ever was."""
+    if walls == 1:
+        monkeypatch.setattr(body, "foreign", lambda *_: "")
+        if path.startswith("http"):
+            pytest.skip("gradio would fetch it")
+    page = Page(running.url, "/train", f"value-{PATHS.index(path)}-{walls}")
+    local = {**LOCAL, "path": path.format(data=running.settings.data_dir)}
+    asked = [
+        (page.number("check", "click"), ("classification", "tiny", "my file", local)),
+        (page.number("check", "click"), (local, local, "my file", local, local)),
+        (page.number("ask", "click"), (local, [[{"deep": local}]])),
+        (page.number("checkpoint", "input"), (local,)),
+    ]
+    kept = running.settings.data_dir / "secret"
+    kept.write_text("s3cret")
+    before = set(running.settings.uploads_dir.rglob("*"))
+    for event, given in asked:
+        joined, told = page.join(event, *given)
+        assert joined == 403 if walls == 2 else not told["success"]
+        assert "root:" not in str(told) and "s3cret" not in str(told)
+    kept.unlink()
+    assert set(running.settings.uploads_dir.rglob("*")) == before, "nothing is copied to where files are served from"
+
+
+def test_a_file_that_was_uploaded_is_taken(running: Any) -> None:
+    page = Page(running.url, "/train", "taken")
+    (path,) = page.client.post("/gradio_api/upload", files=[("files", ("a.csv", b"text,label\na,b\nc,d\n"))]).json()
+    told = page.ask(page.number("check", "click"), "classification", "tiny", "my file", {**LOCAL, "path": path})
+    assert told["success"], told
+
+
+NAMES = ("../../x.txt", "..\\..\\x.txt", "/etc/passwd", "C:\\x.txt", "a\x00b.txt", "CON", "\u202egnp.exe", "x" * 400,
+         "<img src=x onerror=1>.csv", "a\r\nset-cookie: x=1.txt", "a;b|c`d`$(e).txt", ".", "..")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+def test_a_file_lies_where_we_put_it(running: Any, name: str) -> None:
+    got = httpx.post(f"{running.url}/gradio_api/upload", files=[("files", (name, b"x"))])
+    assert got.status_code in (200, 400), got.text
+    for path in got.json() if got.status_code == 200 else []:
+        assert Path(path).resolve().parent.parent == running.settings.uploads_dir.resolve() and Path(path).is_file()
+        assert not set(Path(path).name) & set("\r\n\x00/\\<>")
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.svg", "a.js", "a.xml", "a.xhtml", "a.pdf", "a.htm"])
+def test_an_uploaded_page_does_nothing(running: Any, name: str) -> None:
+    """CVE-2024-47872."""
+    evil = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'><script>alert(1)</script></svg>"
+    (path,) = httpx.post(f"{running.url}/gradio_api/upload", files=[("files", (name, evil))]).json()
+    got = httpx.get(f"{running.url}{FILE}{path}")
+    assert got.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert got.headers["x-content-type-options"] == "nosniff"
+
+
+RANGES = {
+    "CVE-2025-62727": "bytes=" + ",".join(f"{i}-{i}" for i in range(0, 9000, 2)),
+    "overlapping": "bytes=" + ",".join(["0-"] * 3000),
+    "suffixes": "bytes=" + ",".join(f"-{i}" for i in range(1, 2000)),
+    "6.31.0-endless": "bytes=5-2",
+    "huge": f"bytes={10**30}-",
+    "nonsense": "bytes=a-b,-,--1",
+}
+
+
+@pytest.mark.parametrize("asked", RANGES.values(), ids=RANGES)
+def test_many_ranges_cost_nothing(running: Any, asked: str) -> None:
+    (path,) = httpx.post(f"{running.url}/gradio_api/upload", files=[("files", ("a.txt", b"x" * 100_000))]).json()
+    begun = time.monotonic()
+    status, content, _ = raw(running, "GET", f"{FILE}{path}", range=asked)
+    assert status in (200, 206, 400, 416) and time.monotonic() - begun < 3 and len(content) < 2_000_000
+
+
+def test_101_megabytes_are_refused(running: Any) -> None:
+    form = {"content-type": "multipart/form-data; boundary=x"}
+    before = set(running.settings.uploads_dir.rglob("*"))
+
+    def megabytes() -> Iterator[bytes]:
+        yield b'--x\r\ncontent-disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
+        for _ in range(101):
+            yield b" " * 1_000_000
+
+    answer = httpx.post(f"{running.url}/gradio_api/upload", content=megabytes(), headers=form, timeout=60)
+    assert answer.status_code == 413 and "25 MB" in answer.text
+    assert raw(running, "POST", "/gradio_api/upload", b"x" * 101_000_000, **form)[0] == 413
+    assert httpx.post(f"{running.url}/gradio_api/queue/join", content=b" " * 3_000_000).status_code == 413
+    assert set(running.settings.uploads_dir.rglob("*")) == before, "nothing of it stays on the disk"
+
+
+def test_a_thousand_files_are_refused(running: Any) -> None:
+    before = set(running.settings.uploads_dir.rglob("*"))
+    files = [("files", (f"{i}.txt", b"x" * 100)) for i in range(1000)]
+    answer = httpx.post(f"{running.url}/gradio_api/upload", files=files, timeout=60)
+    assert answer.status_code == 413 and "More than 8 files" in answer.text
+    assert set(running.settings.uploads_dir.rglob("*")) == before

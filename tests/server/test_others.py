@@ -1,0 +1,102 @@
+"""Another person's runs, through every event of the pages Train and Pretrain: neither seen nor changed nor taken."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.server.conftest import Running
+from tests.server.talk import Page
+from tests.server.test_whole import owner_of, run_of
+
+NAME = "nobody elses business"
+PAGES = count()
+
+
+@pytest.fixture(scope="module")
+def quiet(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server on which nothing is trained, so that a run waits for ever."""
+    place = tmp_path_factory.mktemp("quiet")
+    (place / "data").mkdir()
+    shutil.copytree(tiny("bert"), place / "models" / "tiny")
+    made = Running(place / "models", place / "data")
+    made.desk.trainer.close()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def mine(quiet: Any) -> Iterator[tuple[Page, dict[str, str]]]:
+    """Someone's page, and their runs: one stopped, one that waits, one deleted, and one of an experiment."""
+    page, jobs = Page(quiet.url, "/train", f"mine-{next(PAGES)}"), quiet.desk.jobs
+    owner = owner_of(page)
+    ids = {"stopped": run_of(jobs, owner, f"{NAME} 1"), "deleted": run_of(jobs, owner, f"{NAME} 2")}
+    ids["queued"] = jobs.accept(owner, f"{NAME} 3", {"kind": "finetuning", "task": "classification"}).id
+    spec = {"kind": "pretraining", "experiment": "floor", "arm": "MLM + NSP"}
+    ids["group"] = jobs.accept(owner, f"{NAME} 4", spec, group="g" * 32).group
+    jobs.delete(ids["deleted"], owner)
+    yield page, ids
+    for run in jobs.runs(None):
+        if run.name.startswith(NAME):
+            jobs.stop(run.id, None)
+            jobs.delete(run.id, None)
+
+
+def seen(quiet: Any, owner: str) -> list[Any]:
+    jobs = quiet.desk.jobs
+    return [(run.id, run.name, run.state) for gone in (False, True) for run in jobs.runs(owner, deleted=gone)]
+
+
+def events(page: Page) -> list[dict[str, Any]]:
+    """Those that are told which run or which experiment they are about."""
+    chosen = page.number("ask", "click")["inputs"][0]
+    group = page.number("group", "input")["inputs"][0]
+    found = [one for one in page.config["dependencies"] if one["backend_fn"] and {chosen, group} & set(one["inputs"])]
+    return [*found, page.number("runs", "click"), page.number("gone", "click")]
+
+
+def test_no_event_reaches_another_persons_runs(quiet: Any, mine: tuple[Page, dict[str, str]]) -> None:
+    page, ids = mine
+    owner, thief = owner_of(page), Page(quiet.url, "/train", "thief")
+    before = seen(quiet, owner)
+    asked = events(thief)
+    assert len(asked) >= 15, "Stop, Resume, Again, Delete, ZIP, ONNX, upload, ask, cell, rename, lay, tick, open, …"
+    for event in asked:
+        for id in ids.values():
+            data = {"run": id, "restore": id, "set": {"gold": 0, "predicted": 0}}
+            told = json.dumps(thief.join(event, *([id] * len(event["inputs"])), data=data))
+            assert NAME not in told and str(quiet.settings.data_dir) not in told, (event["targets"], told)
+            assert seen(quiet, owner) == before
+    assert NAME in json.dumps(page.ask(page.number("runs", "click"), data={"run": ids["stopped"]})), "its owner does"
+
+
+@pytest.mark.parametrize("made", ["run:{}", "run:{}@0", "run:{}/../..", "../runs/{}", "{}"])
+def test_another_persons_checkpoint_is_no_start_and_opens_nowhere(
+    quiet: Any, mine: tuple[Page, dict[str, str]], made: str
+) -> None:
+    thief = Page(quiet.url, "/train", f"start-{next(PAGES)}")
+    name = made.format(mine[1]["stopped"])
+    for event, given in (
+        (thief.number("check", "click"), ("classification", name)),
+        (thief.number("start", "click"), ("key", "classification", name)),
+        (thief.number("checkpoint", "input"), (name,)),
+    ):
+        told = json.dumps(thief.join(event, *given))
+        assert NAME not in told and str(quiet.settings.data_dir) not in told
+    assert not seen(quiet, owner_of(thief)), "nothing was started from it"
+
+
+def test_a_page_of_anothers_is_not_taken(quiet: Any, mine: tuple[Page, dict[str, str]]) -> None:
+    page, _ = mine
+    page.ask(page.number("runs", "click"), data={"run": ""})
+    thief = Page(quiet.url, "/train", page.session)  # with the hash of another's page
+    for event in events(thief):
+        assert thief.join(event, "x")[0] == 403
+    assert thief.client.get(f"/gradio_api/queue/data?session_hash={page.session}").status_code == 403
+    assert (
+        thief.client.post("/gradio_api/cancel", json={"session_hash": page.session, "fn_index": 1}).status_code == 403
+    )

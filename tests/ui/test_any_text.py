@@ -1,0 +1,118 @@
+"""Whatever is typed, hidden, picked and set, in every view and of every kind of tokenizer: an answer whose figure draws
+and whose numbers are numbers, or a sentence."""
+
+import csv
+import io
+import json
+import math
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from bertexplorer.analysis import receipt
+from bertexplorer.figures import Figure
+from bertexplorer.knobs import Setting, settings
+from bertexplorer.model.text import Span
+from bertexplorer.settings import Settings
+from bertexplorer.store.library import Library
+from bertexplorer.ui.explore import VIEWS, Answer, Explore
+from bertexplorer.ui.state import State, to_link
+
+CHECKPOINTS = ("bert", "roberta", "xlm-roberta", "electra-discriminator", "modernbert")
+MANY = int(os.environ.get("EXAMPLES", "0"))  # a longer search, on other examples each time
+PIECES = st.sampled_from(
+    [
+        *("[MASK]", "[SEP]", "[CLS]", "[PAD]", "[UNK]", "<mask>", "</s>", "<pad>", "___", "[mask]", "{a|b}", "{|}"),
+        *("{", " ", "\n", ".", "|", ",", "the cat", "Paris is", "##s", "▁", "Ġ", "…", "0:4-8", "1·1", "-1", "é", "日"),
+        *("\u202eשלום\u202c", "\u2066", "e\u0301\u0302", "👩\u200d🔬", "🏳️\u200d🌈", "\ufeff", "\u200b", "\x00"),
+        *("\x1b[31m", "\ud800", "ﷺ", "İ", "ß", "\U0010ffff", "<img src=x onerror=1>", "</script>", "$$x$$", "%s"),
+        *("\u2028", "cat " * 90, "a" * 3000, "\u0301" * 500, "=1+1"),
+    ]
+)
+PLAIN = "[MASK] {cat|dog} sat. It is good."
+TEXT = st.one_of(
+    st.lists(PIECES, max_size=6).map(lambda pieces: " ".join([*pieces, PLAIN])),
+    st.lists(PIECES, max_size=6).map(lambda pieces: " ".join([PLAIN, *pieces])),
+    st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=12).map("".join),
+    st.text(max_size=40),
+)
+WORDS = st.one_of(st.sampled_from(["", "cat, paris", "cat", "1·1", "1-2", "A [MASK] here. | So it is."]), TEXT)
+SPANS = st.lists(st.builds(Span, st.integers(0, 2), st.integers(0, 20), st.integers(0, 30)), max_size=3).map(tuple)
+
+
+def value(setting: Setting) -> st.SearchStrategy[Any]:
+    """What a person or a link could set."""
+    if setting.choices:
+        return st.sampled_from(setting.choices)
+    if setting.kind is bool:
+        return st.booleans()
+    if setting.kind is str:
+        return WORDS
+    low, high = setting.knob.low, setting.knob.high
+    if setting.kind is float:
+        return st.floats(low, high)
+    return st.one_of(st.integers(low, min(low + 4, high)), st.just(setting.default), st.integers(low, high))
+
+
+def states(view: str) -> st.SearchStrategy[State]:
+    named = {one.name: value(one) for one in settings(VIEWS[view].analysis.Options)}
+    needed = {name: named.pop(name) for name in ("other",) if name in named}  # without it there is no answer
+    options = st.fixed_dictionaries(needed, optional=named)
+    names, pair = st.sampled_from(("bert", "bert", *CHECKPOINTS)), st.one_of(st.just(""), st.just(""), TEXT)
+    against = st.sampled_from(("", "", "", "random weights", "another text"))
+    return st.builds(State, TEXT, pair, SPANS, SPANS, names, st.just("fp32"), st.just(view), options, against, TEXT)
+
+
+@pytest.fixture(scope="module")
+def explore(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Explore:
+    place = tmp_path_factory.mktemp("any")
+    for name in CHECKPOINTS:
+        shutil.copytree(tiny(name), place / "models" / name)
+    return Explore(Library(Settings(models_dir=place / "models", data_dir=place / "data")))
+
+
+def no_constant(name: str) -> None:
+    raise AssertionError(f"{name} is no JSON")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_an_answer_or_a_sentence(explore: Explore, view: str) -> None:
+    @hypothesis_settings(max_examples=MANY or 25, deadline=None, derandomize=not MANY, phases=[Phase.generate])
+    @given(states(view))
+    def whatever(state: State) -> None:
+        answer = explore.answer(state)
+        to_link(state, {})
+        if answer.figure is None:
+            assert len(answer.error) > 10 and answer.error.rstrip("”’)")[-1:] in (".", "!", "?"), answer.error
+            assert "went wrong" not in answer.error
+            answer.error.encode()
+            return
+        assert answer.said.strip() and answer.strip and not answer.error
+        (answer.said + answer.strip).encode()
+        for figure in (answer.figure, *((answer.beside.figure, answer.beside.difference) if answer.beside else ())):
+            if isinstance(figure, Figure):
+                drawn = json.loads(figure.to_json(), parse_constant=no_constant)
+                assert drawn["data"] and drawn["layout"]["height"] >= 100
+        exported(VIEWS[view].analysis, explore, answer)
+
+    whatever()
+
+
+def exported(analysis: ModuleType, explore: Explore, answer: Answer) -> None:
+    """The rows hold numbers that are numbers, as a table and as JSON; the program that repeats them can be read."""
+    checkpoint, state = answer.checkpoint, answer.state
+    rows, options = analysis.rows(explore.analyse(checkpoint, state)), explore.options(state)
+    for name, cell in [pair for row in rows for pair in row.items()]:
+        assert not isinstance(cell, float) or math.isfinite(cell), (name, cell)
+    table = list(csv.reader(io.StringIO(receipt.as_csv(rows), newline="")))
+    assert len(table) == len(rows) + 1 and not [c for line in table for c in line if c.lstrip()[:1] in set("=@＝")]
+    assert len(json.loads(receipt.as_json(analysis, checkpoint, state.as_text, options, rows))["rows"]) == len(rows)
+    compile(receipt.as_python(analysis, checkpoint, state.as_text, options), "receipt", "exec")
