@@ -36,7 +36,7 @@ class Settings:
     upload_files: int = 8  # of one upload
     upload_s: int = 120  # in which an upload, or any other request, must have arrived
     quota_mb: int | None = None  # of the disk, for all that one browser uploads and trains; see quota
-    waiting: int = 40  # answers of quick views that are waited for; who comes then is told to try again
+    waiting: int = 50  # answers of quick views that are waited for; who comes then is told to try again
     sessions: int = 600  # open pages that are remembered; the oldest go
     metrics: str = "local"  # who may see /metrics, /healthz and /readyz: local, public
     log: str = "warning"  # and what is graver, as lines of JSON on stderr; info: requests too

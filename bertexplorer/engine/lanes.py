@@ -112,7 +112,7 @@ class Lane:
 class Lanes:
     """The line of the quick and that of the slow."""
 
-    def __init__(self, cores: int = 0, quick_waiting: int = 40, slow_waiting: int = SLOW_WAITING) -> None:
+    def __init__(self, cores: int = 0, quick_waiting: int = 50, slow_waiting: int = SLOW_WAITING) -> None:
         cores = cores or available()
         self.quick = Lane(cores, quick_waiting)
         self.slow = Lane(max(1, cores - 1), slow_waiting)
