@@ -3,7 +3,7 @@
 import ipaddress
 import re
 import socket
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -26,10 +26,8 @@ ROUTES = (  # (name, methods, path): all that the pages ask for; whatever else g
     ("session", (*READ, *WRITE), r"/gradio_api/(heartbeat/\w+|cancel|reset/?)"),
 )
 PATTERNS = [(name, methods, re.compile(path)) for name, methods, path in ROUTES]
-UNHEARD = (  # headers that no page sends: gradio fails at odd ranges, and takes the other for this server's name
-    b"range",
-    b"x-forwarded-host",
-)
+UNHEARD = (b"range", b"x-forwarded-host")  # no page sends them; gradio fails at odd ranges, and believes the other
+UNASKED = ("page", "deep_link")  # in a link to a page: gradio's own, which fail where they name what is not there
 CROOKED = re.compile(r"//|(^|[/\\])\.\.([/\\]|$)|[\x00-\x1f]")
 
 
@@ -50,7 +48,9 @@ class Guard:
                 await self.app(scope, receive, send)
             return
         route = route_of(scope["path"])
-        scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in UNHEARD]}
+        heard = [pair for pair in scope["headers"] if pair[0] not in UNHEARD]
+        query = plain(scope["query_string"]) if route[0] == "page" else scope["query_string"]
+        scope = {**scope, "headers": heard, "query_string": query}
         scope.setdefault("state", {})["route"] = route[0]
         if refused := self.host(scope) or wrong_route(scope, route) or wrong_origin(scope):
             await reply(send, *refused)
@@ -93,6 +93,12 @@ def route_of(path: str) -> tuple[str, tuple[str, ...]]:
     if plain != path or CROOKED.search(plain):  # the server has unquoted once; what changes again hides something
         return "none", ()
     return next(((name, methods) for name, methods, known in PATTERNS if known.fullmatch(path)), ("none", ()))
+
+
+def plain(query: bytes) -> bytes:
+    """Of the query of a page what is ours."""
+    parts = query.split(b"&")
+    return b"&".join(p for p in parts if unquote_plus(p.partition(b"=")[0].decode("latin-1")) not in UNASKED)
 
 
 def wrong_route(scope: Scope, route: tuple[str, tuple[str, ...]]) -> tuple[int, str] | None:

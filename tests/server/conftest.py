@@ -1,7 +1,9 @@
 """The application on a free port, in a thread, with a tiny checkpoint; and the layers alone around a small app."""
 
 import asyncio
+import io
 import json
+import logging
 import shutil
 import threading
 import time
@@ -16,6 +18,7 @@ import pytest
 import uvicorn
 
 from bertexplorer.engine.lanes import Lanes
+from bertexplorer.server import logs
 from bertexplorer.server.application import layered, mounted
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.launch import bind, warm
@@ -73,7 +76,8 @@ class Running:
         self.library, self.ready = Library(self.settings), Readiness()
         self.desk = Desk(self.library, self.settings)
         page = build(self.library, self.settings, self.desk)
-        app = layered(mounted(page, self.settings), self.settings, SEAL, self.ready)
+        self.mounted = mounted(page, self.settings)
+        app = layered(self.mounted, self.settings, SEAL, self.ready)
         self.socket = bind("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self.server = uvicorn.Server(uvicorn.Config(app, log_config=None, log_level="warning", ws="none"))
@@ -99,3 +103,20 @@ def running(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory)
         made = Running(models, data)
         yield made
         made.close()
+
+
+@pytest.fixture
+def written() -> Iterator[io.StringIO]:
+    """What goes to stderr."""
+    root, ours = logging.getLogger(), logging.getLogger("bertexplorer")
+    before, level, own = root.handlers[:], root.level, ours.level
+    stream = io.StringIO()
+    logs.install("info", stream)
+    yield stream
+    root.handlers[:] = before
+    root.setLevel(level)
+    ours.setLevel(own)
+
+
+def lines(written: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in written.getvalue().splitlines()]

@@ -2,15 +2,18 @@
 effect. The ids are those of the advisories; what the guard alone refuses is in test_guard.py."""
 
 import http.client
+import io
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
 
 from bertexplorer.server import body
+from tests.server.conftest import lines
 from tests.server.talk import Page
 
 FILE = "/gradio_api/file="
@@ -219,3 +222,25 @@ def test_a_thousand_files_are_refused(running: Any) -> None:
     answer = httpx.post(f"{running.url}/gradio_api/upload", files=files, timeout=60)
     assert answer.status_code == 413 and "More than 8 files" in answer.text
     assert set(running.settings.uploads_dir.rglob("*")) == before
+
+
+def test_nothing_that_is_sent_breaks_the_log(running: Any, written: io.StringIO) -> None:
+    """Newlines and escape signs in paths, headers and names."""
+    evil = '\n{"level": "forged"}\x1b[31m\u2028'
+    quoted = quote(evil)
+    for path in (
+        f"/{quoted}",
+        f"/assets/{quoted}",
+        f"{FILE}/tmp/{quoted}",
+        f"/?text={quoted}",
+        f"/monitoring/{quoted}",
+    ):
+        raw(running, "GET", path, user_agent="\x1b[31m a", referer=f"http://a/{quoted}", host=f"a{quoted}.example")
+        raw(running, "GET", path, cookie=f"a={quoted}")
+    httpx.post(f"{running.url}/gradio_api/upload", files=[("files", (f"{evil}.csv", b"x"))])
+    page = Page(running.url, "/train", quoted)
+    page.join(page.number("checkpoint", "input"), evil)
+    page.join(page.number("check", "click"), evil, evil, evil)
+    told = written.getvalue()
+    assert told.count("\n") == len(lines(written)) > 10 and "\x1b" not in told and told.isascii()
+    assert not [line for line in lines(written) if line["level"] == "forged"]

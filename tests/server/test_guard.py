@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.server.guard import route_of
+from bertexplorer.server.guard import plain, route_of
 from tests.server.conftest import settle
 
 JOIN = "/gradio_api/queue/join"
@@ -107,6 +107,12 @@ def test_what_no_page_asks_for_is_not_there(alone: Callable[..., Any], path: str
 )
 def test_what_they_ask_for_is(path: str, route: str) -> None:
     assert route_of(path)[0] == route
+
+
+@pytest.mark.parametrize("query", ["page=nowhere", "%70age=x", "deep_link=..", "a=1&page=x&page=y"])
+def test_what_a_link_asks_of_gradio_is_not_heard(query: str) -> None:
+    assert plain(query.encode()) in (b"", b"a=1")
+    assert plain(b"text=a+page&view=x&&pages=1") == b"text=a+page&view=x&&pages=1"
 
 
 CROOKED = ["/gradio_api/file=/tmp/../etc/passwd", "/assets/../config", "/assets/a\n", "/assets//a", "/..", "\\..\\a"]

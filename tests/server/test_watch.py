@@ -1,38 +1,19 @@
 """What is written down, what is counted, and who is told."""
 
 import io
-import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from bertexplorer.server import logs
 from bertexplorer.server.application import layered
 from bertexplorer.server.health import Readiness
 from bertexplorer.settings import Settings
-from tests.server.conftest import SEAL, Alone, settle
+from tests.server.conftest import SEAL, Alone, lines, settle
 
 EVIL = "\n\x1b[31m{} %s \u2028\u202e"
-
-
-@pytest.fixture
-def written() -> Iterator[io.StringIO]:
-    """What goes to stderr."""
-    root, ours = logging.getLogger(), logging.getLogger("bertexplorer")
-    before, level, own = root.handlers[:], root.level, ours.level
-    stream = io.StringIO()
-    logs.install("info", stream)
-    yield stream
-    root.handlers[:] = before
-    root.setLevel(level)
-    ours.setLevel(own)
-
-
-def lines(written: io.StringIO) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in written.getvalue().splitlines()]
 
 
 def get(made: Alone, path: str, address: str = "127.0.0.1", **more: Any) -> Any:

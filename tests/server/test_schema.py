@@ -1,0 +1,69 @@
+"""All that gradio says of itself in its OpenAPI description, asked of the whole server with what fits it and what does
+not: a known route or a refusal, never a failure."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis.errors import Unsatisfiable
+from hypothesis.strategies import SearchStrategy
+from schemathesis import GenerationMode
+from schemathesis.errors import SchemathesisError
+from starlette.routing import Mount
+
+from bertexplorer.server.guard import route_of
+
+MANY = int(os.environ.get("EXAMPLES", "0"))
+REFUSED = (400, 401, 403, 404, 405, 413, 422)
+
+
+def described(running: Any) -> dict[str, Any]:
+    """The routes of the page as gradio lists them; the server itself does not tell."""
+    page = next(route.app for route in running.mounted.routes if isinstance(route, Mount))
+    return page.openapi()
+
+
+def test_the_server_describes_itself_to_nobody(running: Any) -> None:
+    assert running.mounted.openapi_url is None and len(described(running)["paths"]) > 50
+    for path in ("/openapi.json", "/gradio_api/openapi.json", "/docs", "/redoc"):
+        assert requests.get(running.url + path, timeout=10).status_code == 404
+
+
+def test_whatever_is_asked_is_answered_or_refused(running: Any) -> None:
+    counted: dict[str, int] = {}
+
+    def check(case: Any) -> None:
+        asked = case.as_transport_kwargs(base_url=running.url)
+        with requests.request(**asked, stream=True, timeout=20, allow_redirects=False) as answer:
+            streamed = answer.headers.get("content-type", "").startswith("text/event-stream")
+            told = b"a stream" if streamed else answer.content[:5000]
+            route = route_of(unquote(urlsplit(answer.request.url).path))[0]
+            assert answer.status_code < 500 and b"Traceback" not in told, (answer.request.url, told)
+            here = answer.headers.get("location", "") in ("/train", "/pretrain")
+            assert answer.status_code in (200, 304, *REFUSED) or here, (answer.status_code, answer.request.url)
+            assert route != "none" or answer.status_code in REFUSED, answer.request.url
+            assert told or answer.status_code == 304 or here or asked["method"] == "HEAD"
+        counted[route] = counted.get(route, 0) + 1
+
+    for found in schemathesis.openapi.from_dict(described(running)).get_all_operations():
+        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+            with suppress(SchemathesisError, Unsatisfiable):  # where nothing can be told that does not fit
+                asked_for(found.ok().as_strategy(generation_mode=mode), check)
+    assert counted["none"] > 100 and {"join", "page", "config", "session", "upload"} <= set(counted), counted
+    assert requests.get(running.url, timeout=10).status_code == 200
+
+
+def asked_for(cases: SearchStrategy[Any], check: Callable[[Any], None]) -> None:
+    hypothesis_settings(
+        max_examples=MANY or 5,
+        deadline=None,
+        derandomize=not MANY,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )(given(cases)(check))()

@@ -1,0 +1,48 @@
+"""Long and repeated signs that patterns could stumble over: an answer or a sentence within seconds, in every view."""
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.knobs import settings
+from bertexplorer.settings import Settings
+from bertexplorer.store.library import Library
+from bertexplorer.ui.explore import VIEWS, Explore
+from bertexplorer.ui.state import State, spans_of
+
+SOON = 6.0  # seconds on a busy machine; a pattern that runs away takes minutes
+LISTS = ("(a+)+$" + "a" * 19_000, "a,|" * 4_000, "1·" * 9_900)
+SIGNS = ("_" * 19_900, "{a|" * 6_000, "[mask" * 3_900, ". " * 9_900)
+
+
+@pytest.fixture(scope="module")
+def explore(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Explore:
+    place = tmp_path_factory.mktemp("bombs")
+    shutil.copytree(tiny("bert"), place / "models" / "bert")
+    made = Explore(Library(Settings(models_dir=place / "models", data_dir=place / "data")))
+    made.answer(State("The cat sat.", checkpoint="bert", precision="fp32"))
+    return made
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_answers_soon(explore: Explore, view: str) -> None:
+    plain = State("[MASK] {cat|dog} sat. It is.", checkpoint="bert", precision="fp32", view=view)
+    words = [one.name for one in settings(VIEWS[view].analysis.Options) if one.kind is str and not one.choices]
+    texts = [replace(plain, text=bomb) for bomb in SIGNS]
+    for state in (*texts, *(replace(plain, options={name: bomb}) for name in words for bomb in LISTS)):
+        begun = time.perf_counter()
+        answer = explore.answer(state)
+        assert time.perf_counter() - begun < SOON, (state.text[:20], [*state.options])
+        assert answer.figure is not None or "went wrong" not in answer.error
+        assert len(answer.error) < 2_000, answer.error[:200]
+
+
+def test_spans_of_a_link_are_read_soon() -> None:
+    begun = time.perf_counter()
+    for bomb in (*SIGNS, *LISTS, "0:0-1," * 3_000, "0:" * 9_000, "1" * 19_000):
+        spans_of(bomb * 50)
+    assert time.perf_counter() - begun < SOON
