@@ -3,6 +3,7 @@ effect. The ids are those of the advisories; what the guard alone refuses is in 
 
 import http.client
 import io
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import httpx
 import pytest
 
 from bertexplorer.server import body
+from bertexplorer.ui.training import export
 from tests.server.conftest import lines
 from tests.server.talk import Page
 
@@ -244,3 +246,16 @@ def test_nothing_that_is_sent_breaks_the_log(running: Any, written: io.StringIO)
     told = written.getvalue()
     assert told.count("\n") == len(lines(written)) > 10 and "\x1b" not in told and told.isascii()
     assert not [line for line in lines(written) if line["level"] == "forged"]
+
+
+def test_what_a_run_made_is_given_out_all_the_same(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = Path(tempfile.mkdtemp()) / "run.zip"
+    file.write_bytes(b"PK")
+    monkeypatch.setattr(export, "zipped", lambda detail: file)
+    monkeypatch.setattr(running.desk, "detail", lambda id, owner: None)
+    page = Page(running.url, "/train", "given-out")
+    button = next(id for id, props in page.props.items() if props.get("value") == "ZIP")
+    event = next(one for one in page.config["dependencies"] if [button, "click"] in one["targets"])
+    told = page.ask(event, "x")["output"]["data"]
+    (given,) = [one["value"] for one in told if isinstance(one, dict) and isinstance(one.get("value"), dict)]
+    assert page.client.get(f"{FILE}{given['path']}").content == b"PK"
