@@ -29,7 +29,7 @@ from tests.bench.serving import Server
 from tests.server.talk import Page
 
 LISTED = re.compile(r'data-run="([0-9a-f]{32})".*?<b[^>]*>(.*?)</b><span class="state (\w+)"')
-SHORT = {"Epochs": 4, "Start from": "tiny"}  # a run of some seconds
+SHORT = {"Epochs": 3, "Start from": "tiny"}  # a run of some seconds
 UNFINISHED, LEFT_S = 2, 240.0  # runs at a time; until the last must be finished
 
 
@@ -117,7 +117,7 @@ class Drill:
 
     def kill(self) -> str:
         """Somebody, at a moment drawn by chance."""
-        time.sleep(self.draw.uniform(0.0, 4.0))
+        time.sleep(self.draw.uniform(0.0, 3.0))
         victim = self.draw.choice(("server", "run", "both"))
         if victim != "server":
             kill_runs(Path(self.server.folder))

@@ -61,7 +61,7 @@ def test_whatever_is_asked_is_answered_or_refused(running: Any) -> None:
 
 def asked_for(cases: SearchStrategy[Any], check: Callable[[Any], None]) -> None:
     hypothesis_settings(
-        max_examples=MANY or 5,
+        max_examples=MANY or 2,
         deadline=None,
         derandomize=not MANY,
         phases=[Phase.generate],

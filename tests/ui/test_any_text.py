@@ -85,7 +85,7 @@ def no_constant(name: str) -> None:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_an_answer_or_a_sentence(explore: Explore, view: str) -> None:
-    @hypothesis_settings(max_examples=MANY or 25, deadline=None, derandomize=not MANY, phases=[Phase.generate])
+    @hypothesis_settings(max_examples=MANY or 10, deadline=None, derandomize=not MANY, phases=[Phase.generate])
     @given(states(view))
     def whatever(state: State) -> None:
         answer = explore.answer(state)

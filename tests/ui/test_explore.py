@@ -4,9 +4,6 @@ import logging
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
 
 from bertexplorer.model.text import Span
 from bertexplorer.store.library import Library
@@ -32,15 +29,6 @@ def test_a_view_answers_its_first_example(explore: Explore, view: str) -> None:
         assert answer.figure.startswith("<!doctype html>") and answer.height >= 300
     else:
         assert answer.figure is not None and answer.figure.layout.height >= 300
-
-
-@pytest.mark.parametrize("view", VIEWS)
-@hypothesis_settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.text(st.characters(), max_size=40))
-def test_any_text_gets_an_answer_or_a_sentence(explore: Explore, view: str, text: str) -> None:
-    answer = explore.answer(state(view, f"{text} [MASK]"))
-    assert bool(answer.error) != (answer.figure is not None)
-    assert "went wrong" not in answer.error
 
 
 def test_an_unforeseen_error_is_logged_with_its_number(explore: Explore, monkeypatch, caplog) -> None:
