@@ -20,9 +20,9 @@
       const rest = Number(answer.headers.get("retry-after"));
       busy = `Many are asking. Yours is asked again in ${rest} s`;
       await new Promise((done) => setTimeout(done, 1000 * rest));
+      busy = "";
       answer = await plain(...given);
     }
-    busy = "";
     return answer;
   };
   const LATE = 200, AGAIN = 1000;  // ms until the line is asked for, and between two askings
