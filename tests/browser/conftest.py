@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from tests.browser.steps import UNDER_WAY, wait_until_quiet
+
 ROOT = Path(__file__).parents[2]
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 CUT_OFF = ("AbortError: signal is aborted", "Unexpected error Connection errored out")
@@ -108,7 +110,7 @@ def page(browser: Browser, address: str, size: str) -> Iterator[Page]:
     """The opened app at one size. Fails at the end on a console error, a page error or a request to another host."""
     with opened(browser, address, size) as page:
         page.wait_for_selector("#figure .main-svg")
-        page.wait_for_load_state("networkidle")
+        wait_until_quiet(page)
         yield page
 
 
@@ -137,6 +139,10 @@ def opened(
     page.on("request", lambda r: left.append(time.time()) if r.is_navigation_request() else None)
     page.on("console", note)
     page.on("pageerror", lambda e: wrong.append(f"page: {e}"))
+    under_way = UNDER_WAY.setdefault(page, set())
+    page.on("request", lambda r: under_way.add(r))
+    page.on("requestfinished", lambda r: under_way.discard(r))
+    page.on("requestfailed", lambda r: under_way.discard(r))
     page.on("request", lambda r: None if is_local(r.url, address) else wrong.append(f"request: {r.url}"))
     page.goto(address)
     yield page

@@ -1,6 +1,9 @@
 """What a person does on the page, for the tests to say in one line."""
 
-from playwright.sync_api import Page, expect
+import time
+from weakref import WeakKeyDictionary
+
+from playwright.sync_api import Page, Request, expect
 
 from bertexplorer.ui.tabs import TABS, slug
 
@@ -47,8 +50,20 @@ def expect_message(page: Page, words: str) -> None:
     expect(page.locator("#message")).to_contain_text(words)
 
 
+UNDER_WAY: WeakKeyDictionary[Page, set[Request]] = WeakKeyDictionary()  # the requests of a page without an end yet
+
+
+def wait_until_quiet(page: Page, seconds: float = 60) -> None:
+    """No request under way for half a second. Playwright's "networkidle" waits for frames too that are gone."""
+    begun = quiet = time.monotonic()
+    while time.monotonic() - quiet < 0.5:
+        page.wait_for_timeout(50)
+        if UNDER_WAY[page]:
+            quiet = time.monotonic()
+        assert quiet - begun < seconds, f"still under way: {[request.url for request in UNDER_WAY[page]]}"
+
+
 def wait_until_idle(page: Page) -> None:
     """Nothing is being answered any more, so that the page can be left without cutting a request off."""
     expect(page.locator("#figure .wrap.minimal:not(.hide)")).to_have_count(0)
-    page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(300)
+    wait_until_quiet(page)

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from bertexplorer.ui.tabs import TABS, slug
 from tests import tiny
 from tests.browser.conftest import App, opened
-from tests.browser.steps import TEXT, choose_view, use_checkpoint, wait_until_idle, write
+from tests.browser.steps import TEXT, choose_view, use_checkpoint, wait_until_idle, wait_until_quiet, write
 
 SOON = 150_000
 IMAGE = "<img src=x onerror=window.__pwn=1>"
@@ -65,7 +65,7 @@ def hover(page: Page) -> None:
 def test_in_every_view(browser: Browser, nest: str, tmp_path: Path) -> None:
     with opened(browser, nest) as page:
         page.wait_for_selector("#figure .main-svg")
-        page.wait_for_load_state("networkidle")
+        wait_until_quiet(page)
         use_checkpoint(page, "hostile")
         expect(page.locator("#receipt")).to_contain_text("hostile")
         write(page, TYPED)
@@ -101,10 +101,10 @@ def test_in_rows_and_runs(browser: Browser, nest: str, tmp_path: Path) -> None:
     file.write_text("\n".join([f"text {CANARY},label", *rows, f"{CANARY},too,many"]) + "\n", "utf-8")
     with opened(browser, f"{nest}train") as page:
         expect(page.locator("#check")).to_be_visible()
-        page.wait_for_load_state("networkidle")
+        wait_until_quiet(page)
         page.get_by_label("my file").click()
         page.locator("#rows-file input[type=file]").set_input_files(file)
-        page.wait_for_load_state("networkidle")
+        wait_until_quiet(page)
         page.locator("#check").click()
         expect(page.locator("#looked")).to_contain_text("Three steps were timed", timeout=SOON)
         silent(page, "#looked", "#rows-file")
@@ -130,12 +130,12 @@ def test_in_rows_and_runs(browser: Browser, nest: str, tmp_path: Path) -> None:
 def test_in_the_laboratory(browser: Browser, nest: str, tmp_path: Path) -> None:
     with opened(browser, f"{nest}pretrain") as page:
         expect(page.locator("#start")).to_be_visible()
-        page.wait_for_load_state("networkidle")
+        wait_until_quiet(page)
         page.get_by_label("my text").click()
         file = tmp_path / f"{IMAGE}.txt"
         file.write_text(f"{CANARY}\n\n{LINKS}\n", "utf-8")
         page.locator("#text-file input[type=file]").set_input_files(file)
-        page.wait_for_load_state("networkidle")
+        wait_until_quiet(page)
         page.locator("#start").click()
         expect(page.locator("#message")).to_contain_text("different documents")
         silent(page, "#text-file")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import expect_message, expect_said
+from tests.browser.steps import expect_message, expect_said, wait_until_quiet
 from tests.tiny import WORDS
 
 SOON = 240_000
@@ -14,7 +14,7 @@ SOON = 240_000
 def open_page(page: Page) -> None:
     page.goto(page.url.partition("?")[0] + "pretrain")
     expect(page.locator("#start")).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    wait_until_quiet(page)
 
 
 def text(folder: Path) -> Path:
@@ -47,7 +47,7 @@ def test_an_experiment_runs_from_the_page(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#about")).to_contain_text("learnt nothing")
     page.get_by_label("my text").click()
     page.locator("#text-file input[type=file]").set_input_files(text(tmp_path))
-    page.wait_for_load_state("networkidle")
+    wait_until_quiet(page)
     minutes = page.locator("#minutes input[type=number]")
     minutes.fill("0.5")
     minutes.press("Enter")

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import opened
-from tests.browser.steps import choose_view, expect_said, write
+from tests.browser.steps import choose_view, expect_said, wait_until_quiet, write
 
 
 def test_two_people_see_their_own(browser: Browser, address: str) -> None:
@@ -52,7 +52,7 @@ def test_who_waits_sees_a_place_in_line(browser: Browser, address: str) -> None:
 def test_who_was_not_let_in_is_asked_for_again(browser: Browser, address: str) -> None:
     with opened(browser, address, gone=True) as page:  # a refusal is written on the console
         expect_said(page, "It would put “paris”")
-        page.wait_for_load_state("networkidle")
+        wait_until_quiet(page)
         refusals = [{"status": 503, "json": {"detail": "Busy"}, "headers": {"retry-after": "2"}}]
         join = "**/queue/join*"
         page.route(join, lambda route: route.fulfill(**refusals.pop()) if refusals else route.continue_())

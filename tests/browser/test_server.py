@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import opened
+from tests.browser.steps import wait_until_quiet
 
 WATCH = """window.__v = []; document.addEventListener('securitypolicyviolation',
  e => window.__v.push(e.violatedDirective + ' ' + e.blockedURI))"""
@@ -20,7 +21,7 @@ def test_the_policy_breaks_nothing(browser: Browser, address: str, path: str) ->
         page.add_init_script(WATCH)
         page.goto(address + path)
         page.wait_for_selector(SHOWN[path])
-        page.wait_for_load_state("networkidle")
+        wait_until_quiet(page)
         for frame in page.frames:
             assert frame.evaluate("window.__v") == []
         if "bertviz" in path:
@@ -31,7 +32,7 @@ def test_the_policy_breaks_nothing(browser: Browser, address: str, path: str) ->
 
 def start(page: Page, address: str, name: str) -> None:
     page.goto(address + "train")
-    page.wait_for_load_state("networkidle")
+    wait_until_quiet(page)
     page.locator("#run-name input, #run-name textarea").fill(name)
     page.locator("#start").click()
     expect(page.locator("#runs")).to_contain_text(name)

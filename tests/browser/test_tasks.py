@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from bertexplorer.training.tasks import BY_NAME
 from tests.browser.conftest import App, opened
+from tests.browser.steps import wait_until_quiet
 from tests.browser.test_training import choose
 from tests.training.tasks.builtin import knowing
 
@@ -24,7 +25,7 @@ def test_every_built_in_set_trains_from_the_page(browser: Browser, tmp_path: Pat
     app = App(tmp_path / "models", tmp_path / "data", tmp_path / "hub")
     try:
         with opened(browser, app.url + "train") as page:
-            page.wait_for_load_state("networkidle")
+            wait_until_quiet(page)
             for number, name in enumerate(BY_NAME):
                 if name == "distillation":
                     finished(page, "classification")

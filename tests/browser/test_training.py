@@ -8,6 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import App, opened
+from tests.browser.steps import wait_until_quiet
 
 SOON = 150_000  # a trainer starts, reads a checkpoint and learns
 
@@ -15,7 +16,7 @@ SOON = 150_000  # a trainer starts, reads a checkpoint and learns
 def open_page(page: Page) -> None:
     page.goto(page.url.partition("?")[0] + "train")
     expect(page.locator("#check")).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    wait_until_quiet(page)
 
 
 def test_a_file_is_looked_at_learnt_from_and_tried(page: Page, tmp_path: Path) -> None:
@@ -25,7 +26,7 @@ def test_a_file_is_looked_at_learnt_from_and_tried(page: Page, tmp_path: Path) -
     file = tmp_path / "<img src=x>.csv"
     file.write_text("sentence;what\n" + rows + "one;too;many\n", "utf-8")
     page.locator("#rows-file input[type=file]").set_input_files(file)
-    page.wait_for_load_state("networkidle")
+    wait_until_quiet(page)
     page.locator("#check").click()
     looked = page.locator("#looked")
     expect(looked).to_contain_text("semicolons")
@@ -66,7 +67,7 @@ def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[
             choose(page, "Start from", "small")
             page.get_by_label("my file").click()
             page.locator("#rows-file input[type=file]").set_input_files(file)
-            page.wait_for_load_state("networkidle")
+            wait_until_quiet(page)
             page.locator("#check").click()
             expect(page.locator("#looked")).to_contain_text("line 402", timeout=SOON)
             choose(page, "Column: Text", "words")
@@ -111,14 +112,14 @@ def open_in_explore(page: Page) -> None:
     page.get_by_role("link", name="Open in Explore").click()
     expect(page.locator("#question h2")).to_have_text("Who looks at whom?")
     expect(page.locator("#receipt")).to_contain_text("run:", timeout=SOON)
-    page.wait_for_load_state("networkidle")
+    wait_until_quiet(page)
     expect(page.locator("#moment")).to_contain_text("Training: best")
     page.locator("#moment input[type=range]").focus()
     page.keyboard.press("Home")
     expect(page.locator("#moment")).to_contain_text("Training: before", timeout=SOON)
     page.keyboard.press("ArrowRight")
     expect(page.locator("#moment")).to_contain_text("Training: step", timeout=SOON)
-    page.wait_for_load_state("networkidle")
+    wait_until_quiet(page)
 
 
 def choose(page: Page, label: str, name: str) -> None:

@@ -167,7 +167,7 @@ NAMES = ("../../x.txt", "..\\..\\x.txt", "/etc/passwd", "C:\\x.txt", "a\x00b.txt
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
 def test_a_file_lies_where_we_put_it(running: Any, name: str) -> None:
-    got = httpx.post(f"{running.url}/gradio_api/upload", files=[("files", (name, b"x"))])
+    got = httpx.post(f"{running.url}/gradio_api/upload", files=[("files", (name, b"x"))], timeout=60)
     assert got.status_code in (200, 400), got.text
     for path in got.json() if got.status_code == 200 else []:
         assert Path(path).resolve().parent.parent == running.settings.uploads_dir.resolve() and Path(path).is_file()
@@ -178,8 +178,8 @@ def test_a_file_lies_where_we_put_it(running: Any, name: str) -> None:
 def test_an_uploaded_page_does_nothing(running: Any, name: str) -> None:
     """CVE-2024-47872."""
     evil = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'><script>alert(1)</script></svg>"
-    (path,) = httpx.post(f"{running.url}/gradio_api/upload", files=[("files", (name, evil))]).json()
-    got = httpx.get(f"{running.url}{FILE}{path}")
+    (path,) = httpx.post(f"{running.url}/gradio_api/upload", files=[("files", (name, evil))], timeout=60).json()
+    got = httpx.get(f"{running.url}{FILE}{path}", timeout=60)
     assert got.headers["content-security-policy"] == "default-src 'none'; sandbox"
     assert got.headers["x-content-type-options"] == "nosniff"
 
@@ -196,10 +196,19 @@ RANGES = {
 
 @pytest.mark.parametrize("asked", RANGES.values(), ids=RANGES)
 def test_many_ranges_cost_nothing(running: Any, asked: str) -> None:
-    (path,) = httpx.post(f"{running.url}/gradio_api/upload", files=[("files", ("a.txt", b"x" * 100_000))]).json()
+    (path,) = httpx.post(
+        f"{running.url}/gradio_api/upload", files=[("files", ("a.txt", b"x" * 100_000))], timeout=60
+    ).json()
     begun = time.monotonic()
     status, content, _ = raw(running, "GET", f"{FILE}{path}", range=asked)
     assert status in (200, 206, 400, 416) and time.monotonic() - begun < 3 and len(content) < 2_000_000
+
+
+def kept(running: Any, sent: bytes, before: set[Path]) -> list[Path]:
+    """Files that were not there *before* and begin as what was *sent* does, or are empty. Answers to what was asked
+    earlier may still come to lie beside them."""
+    files = (file for file in running.settings.uploads_dir.rglob("*") if file not in before and file.is_file())
+    return [file for file in files if sent.startswith(file.open("rb").read(50))]
 
 
 def test_101_megabytes_are_refused(running: Any) -> None:
@@ -214,8 +223,9 @@ def test_101_megabytes_are_refused(running: Any) -> None:
     answer = httpx.post(f"{running.url}/gradio_api/upload", content=megabytes(), headers=form, timeout=60)
     assert answer.status_code == 413 and "25 MB" in answer.text
     assert raw(running, "POST", "/gradio_api/upload", b"x" * 101_000_000, **form)[0] == 413
-    assert httpx.post(f"{running.url}/gradio_api/queue/join", content=b" " * 3_000_000).status_code == 413
-    assert set(running.settings.uploads_dir.rglob("*")) == before, "nothing of it stays on the disk"
+    joined = httpx.post(f"{running.url}/gradio_api/queue/join", content=b" " * 3_000_000, timeout=60)
+    assert joined.status_code == 413
+    assert not kept(running, b" " * 50, before), "nothing of it stays on the disk"
 
 
 def test_a_thousand_files_are_refused(running: Any) -> None:
@@ -223,7 +233,7 @@ def test_a_thousand_files_are_refused(running: Any) -> None:
     files = [("files", (f"{i}.txt", b"x" * 100)) for i in range(1000)]
     answer = httpx.post(f"{running.url}/gradio_api/upload", files=files, timeout=60)
     assert answer.status_code == 413 and "More than 8 files" in answer.text
-    assert set(running.settings.uploads_dir.rglob("*")) == before
+    assert not kept(running, b"x" * 100, before)
 
 
 def test_nothing_that_is_sent_breaks_the_log(running: Any, written: io.StringIO) -> None:
@@ -239,7 +249,7 @@ def test_nothing_that_is_sent_breaks_the_log(running: Any, written: io.StringIO)
     ):
         raw(running, "GET", path, user_agent="\x1b[31m a", referer=f"http://a/{quoted}", host=f"a{quoted}.example")
         raw(running, "GET", path, cookie=f"a={quoted}")
-    httpx.post(f"{running.url}/gradio_api/upload", files=[("files", (f"{evil}.csv", b"x"))])
+    httpx.post(f"{running.url}/gradio_api/upload", files=[("files", (f"{evil}.csv", b"x"))], timeout=60)
     page = Page(running.url, "/train", quoted)
     page.join(page.number("checkpoint", "input"), evil)
     page.join(page.number("check", "click"), evil, evil, evil)

@@ -25,7 +25,7 @@ def owner_of(page: Page) -> str:
 
 @pytest.mark.parametrize("path", ["/", "/train", "/pretrain"])
 def test_pages_open_small(running: Any, path: str) -> None:
-    with httpx.stream("GET", f"{running.url}{path}", headers={"accept-encoding": "gzip"}) as got:
+    with httpx.stream("GET", f"{running.url}{path}", headers={"accept-encoding": "gzip"}, timeout=60) as got:
         assert got.status_code == 200 and got.headers["content-encoding"] == "gzip"
         assert sum(map(len, got.iter_raw())) < 60_000
 
@@ -89,8 +89,8 @@ def test_an_upload_comes_back_to_who_knows_where_it_is(running: Any) -> None:
 
 
 def test_it_says_how_it_is(running: Any) -> None:
-    assert httpx.get(f"{running.url}/healthz").text == "ok"
-    assert httpx.get(f"{running.url}/readyz").text == "ready"
-    numbers = httpx.get(f"{running.url}/metrics").text
+    assert httpx.get(f"{running.url}/healthz", timeout=60).text == "ok"
+    assert httpx.get(f"{running.url}/readyz", timeout=60).text == "ready"
+    numbers = httpx.get(f"{running.url}/metrics", timeout=60).text
     for wanted in ('requests_total{route="page",status="200"}', "request_seconds_bucket", "resident_memory", "pages"):
         assert wanted in numbers
