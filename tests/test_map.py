@@ -1,4 +1,4 @@
-"""The map of the code is complete: its docstring, the tuples that list a folder's modules, and the size of files."""
+"""The map of the code is complete: each folder's docstring, the tuples of modules, and the size of files."""
 
 import ast
 import re
@@ -8,7 +8,6 @@ from types import ModuleType
 
 import pytest
 
-import bertexplorer
 from bertexplorer.analysis import ANALYSES
 from bertexplorer.model.families import FAMILIES
 from bertexplorer.ui.tabs import TABS, slug
@@ -33,16 +32,26 @@ def is_analysis(name: str) -> bool:
     return hasattr(import_module(f"bertexplorer.analysis.{name}"), "run")
 
 
-def test_the_map_names_every_module_and_no_other() -> None:
-    there = {str(file.relative_to(PACKAGE)) for file in FILES if file.name != "__init__.py"}
-    listed = re.findall(r"^\s*([\w/]+\.py)\b", bertexplorer.__doc__ or "", re.MULTILINE)
-    assert len(listed) == len(set(listed)), "a module stands there twice"
-    assert set(listed) == there, f"missing: {there - set(listed)}; not there: {set(listed) - there}"
+FOLDERS = sorted(file.parent for file in FILES if file.name == "__init__.py")
 
 
-def test_every_line_of_the_map_says_something() -> None:
-    lines = re.findall(r"^\s*[\w/]+\.py\b(.*)$", bertexplorer.__doc__ or "", re.MULTILINE)
-    assert all(len(line.split()) >= 2 for line in lines)
+def listed(folder: Path) -> list[tuple[str, str]]:
+    """(what is named at the start of a line of the folder's docstring, what is said of it)."""
+    doc = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
+    return re.findall(r"^(\w+\.py|[\w/]+/) +(.*)$", doc, re.MULTILINE)
+
+
+def test_the_map_names_every_folder() -> None:
+    named = [name.rstrip("/") for name, _ in listed(PACKAGE) if name.endswith("/")]
+    assert sorted(named) == [str(folder.relative_to(PACKAGE)) for folder in FOLDERS if folder != PACKAGE]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
+def test_a_folder_names_each_of_its_modules_once_and_says_something_of_it(folder: Path) -> None:
+    lines = [(name, said) for name, said in listed(folder) if name.endswith(".py")]
+    there = sorted(file.name for file in folder.glob("*.py") if file.name != "__init__.py")
+    assert sorted(name for name, _ in lines) == there
+    assert all(len(said.split()) >= 2 for _, said in lines)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))

@@ -1,4 +1,40 @@
-"""The analyses, in the order that the command line lists them: each (Checkpoint, text, Options) -> a frozen result."""
+"""The analyses, in the order that the command line lists them: each (Checkpoint, text, Options) -> a frozen result.
+
+fill_mask.py          what the checkpoint would put in each blank, and how sure it is
+decoding.py           several masks filled four ways
+pseudo_likelihood.py  how likely each token is given all the others, and so the sentence
+contrast.py           one blank in two sentences, over the whole vocabulary
+left_context.py       the same blank with the right side hidden from the encoder
+template.py           one sentence with alternatives, {doctor|nurse}, for every way to choose
+next_sentence.py      does B follow A, in both orders, and against other candidates
+sentence_matrix.py    a paragraph: does each sentence follow each other one
+tokenization.py       what goes in: pieces, ids, and the norms of the vectors that add up
+input_vectors.py      the vectors that add up for one token, number by number
+nearest_pieces.py     the neighbours of a token in the table of word vectors
+heads.py              heads and layers as a person names them: 5·3
+merge.py              pieces merged to words, between which attention is shown
+attention.py          who looks at whom, in one head, several, or all side by side
+attention_flow.py     rollout and flow: what a token is made of, layers taken together
+alike.py              how far heads are apart, and a plane in which those distances hold best
+head_roles.py         what every head looks at, and which heads behave alike
+switchboard.py        heads switched off or replaced, each in turn too, and what the answer becomes
+bertviz.py            what BertViz's three views need, and no more than a browser can draw
+samples.py            plain sentences on ten topics, where a person has brought none
+vectors.py            sentence vectors, cosines, principal components, what random pairs score
+occurrences.py        where a word occurs in the text and in other sentences
+word_in_context.py    one word in several sentences: cosines layer by layer, senses apart or not
+word_path.py          the way of a word's vector through the layers, in one fixed plane
+embedding_map.py      tokens or sentences laid out by PCA, t-SNE or UMAP, with neighbours
+search.py             semantic search over lines
+attribution.py        six ways to say how much each token counts
+saliency.py           which tokens a prediction rests on
+referee.py            each method's order put to the test against random orders
+masking.py            what pretraining would hide of the text, roll by roll
+sentence_pairs.py     true and random next sentences drawn, and told apart or not
+layers.py             when the answer forms: every layer through the MLM head
+words.py              words that a person names, scored in a blank
+receipt.py            a result as CSV, JSON and the Python that repeats it, and what exactly made it
+"""
 
 from types import ModuleType
 

@@ -1,4 +1,7 @@
-"""The command line: python -m bertexplorer."""
+"""The command line: python -m bertexplorer.
+
+main.py  every analysis as a command, its Options as flags; checkpoints; runs that learn
+"""
 
 from bertexplorer.cli.main import main, make_parser, table
 

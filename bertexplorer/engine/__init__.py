@@ -1,4 +1,17 @@
-"""How a forward pass is run. Loaded at first use: torch takes a second to import, and the page is drawn without it."""
+"""How a forward pass is run. Loaded at first use: torch takes a second to import, and the page is drawn without it.
+
+passes.py     one pass over one encoding, kept and shared by all views
+run.py        how a pass is run: batches under a token budget, log-probabilities at the masks
+pairs.py      the logits of next-sentence prediction, for many pairs at once
+lens.py       the hidden state of every layer through the MLM head
+inputs.py     the vectors that add up to the input of the first layer
+ablation.py   passes with heads switched off or replaced, many settings at once
+vectors.py    vectors of sentences, words and tokens of many texts, only what is wanted kept
+lanes.py      quick views and slow ones wait in lines of their own
+masking.py    which tokens are to be guessed in pretraining, and what stands in their place
+collate.py    encodings padded into batches under a token budget
+gradients.py  gradients of a prediction with respect to the word vectors, in fp32
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

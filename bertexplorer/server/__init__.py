@@ -1,1 +1,19 @@
-"""The server: the page behind layers that each keep one thing out, or let one thing be seen."""
+"""The server: the page behind layers that each keep one thing out, or let one thing be seen.
+
+launch.py       the application on its port, until a signal ends it
+application.py  the page, and around it the layers that a request passes
+watch.py        each request with an id, counted, timed and written down
+headers.py      what a browser is told of every answer
+guard.py        which requests are answered at all: name, origin, route
+health.py       /healthz, /readyz and /metrics
+owners.py       each browser known again by a signed cookie, its pages kept from others
+line.py         where someone stands who waits for an answer
+gate.py         a class code, asked for once
+body.py         how much may come in and how long it may take; JSON made fit to be answered
+files.py        files that a request names are those that were uploaded here
+seal.py         what signs cookies, with a secret of the data folder
+reply.py        headers and cookies read, a sentence sent
+metrics.py      the numbers of the server, for Prometheus
+logs.py         one line of JSON for each thing worth noting
+look.py         the theme of the page, what its head fetches early
+"""

@@ -1,1 +1,17 @@
-"""What lives on disk: checkpoints, found, downloaded and loaded once."""
+"""What lives on disk: checkpoints, found, downloaded and loaded once.
+
+catalogue.py  the checkpoints that the picker offers, and what is known of each
+hub.py        a checkpoint fetched by name, or a quick and plain answer why not
+library.py    a checkpoint by name: found, loaded once, shared, dropped when memory is short
+memory.py     whether a checkpoint fits before it is read
+locks.py      which process is at a file; the system lets go when it dies
+series.py     the training that ships with the app, step by step
+runs.py       runs as their folders show them: state, events as they grow, checkpoints
+table.py      the rows of the jobs in SQLite, for one server at a time
+trash.py      deleted runs, moved aside and kept for a week
+jobs.py       runs accepted for good, in line, renamed, resumed, deleted
+trainer.py    starts queued runs as processes, takes over those that live, tells how they died
+lines.py      an uploaded CSV, TSV or TXT as lines, kept under a hash of its content
+quota.py      how much of the disk one owner's uploads and runs may take
+index.py      vectors in a Qdrant database, in a folder or on a server
+"""

@@ -1,4 +1,18 @@
-"""The fine-tuning tasks, each a module with the names of training/task.Task."""
+"""The fine-tuning tasks, each a module with the names of training/task.Task.
+
+classification.py       one label for a text, or several
+pair_classification.py  one label for two texts
+tagging.py              a tag for each word, each alone or all together by a CRF
+question_answering.py   where in a passage an answer starts and ends, or that there is none
+similarity.py           how alike two texts are, as the cosine of their vectors
+retrieval.py            passages found by the cosine of their vectors to a query's
+reranking.py            passages put in order, each read together with the query
+summary.py              the sentences of a document that make its summary
+adaptation.py           masked language modelling goes on, on texts of one's own
+next_word.py            left to right: what comes next, and a text continued
+sequence.py             a target written from a source
+distillation.py         a smaller student learns a classifier's answers
+"""
 
 from types import ModuleType
 
