@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bertexplorer.engine.lanes import Lanes
 from bertexplorer.server.body import Body
+from bertexplorer.server.files import Files
 from bertexplorer.server.gate import Gate
 from bertexplorer.server.guard import Guard
 from bertexplorer.server.headers import Headers
@@ -52,7 +53,8 @@ def layered(
     """*app* behind all layers; *lanes*: those in which its answers wait; *going*: how many events it has taken."""
     metrics, sessions = metrics or Metrics(), Sessions(4 * settings.sessions)
     metrics.gauge("pages", "Pages that were opened lately and are remembered", lambda: len(sessions.owners))
-    inside: ASGIApp = Line(Packed(app), lanes or Lanes(), going, settings.waiting)
+    inside: ASGIApp = Files(Packed(app), settings.uploads_dir)
+    inside = Line(inside, lanes or Lanes(), going, settings.waiting)
     inside = Body(inside, settings, sessions)
     inside = Gate(inside, seal, settings.code)
     inside = Owners(inside, seal)

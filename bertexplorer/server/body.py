@@ -13,10 +13,11 @@ from urllib.parse import parse_qs
 from starlette.formparsers import MultiPartException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bertexplorer.server.files import foreign
+from bertexplorer.errors import ExplorerError
 from bertexplorer.server.owners import Sessions
 from bertexplorer.server.reply import header, replayed, reply
 from bertexplorer.settings import Settings
+from bertexplorer.store.quota import Quota
 
 FRAME = 65_536  # bytes that a form adds to its files
 RESERVE = 1_000_000_000  # bytes of the disk that uploads leave free
@@ -53,8 +54,6 @@ class Body:
             if scope["state"]["route"] in ("join", "session") and body:
                 body = clean(body)
             self.page(scope, body)
-            if scope["state"]["route"] == "join" and foreign(body, self.settings.uploads_dir):
-                raise Refused(403, "A file was named that was not uploaded here. Upload it again.")
         except Refused as refused:
             await refuse(send, refused)
             return
@@ -74,10 +73,6 @@ class Body:
 
     async def upload(self, scope: Scope, receive: Receive, send: Send) -> None:
         limit = self.settings.upload_mb * 2**20 + FRAME
-        held = shutil.disk_usage(existing(self.settings.data_dir)).free
-        if held < RESERVE:
-            told = f"{held / 1e9:.2f} GB are free on the server's disk; uploads leave 1 GB. Make room there."
-            raise Refused(507, told)
         kind = BOUNDARY.search(header(scope, "content-type"))
         if kind is None:
             raise Refused(400, "Files come as multipart/form-data. Upload them on the page.")
@@ -92,6 +87,7 @@ class Body:
                 await send(message)
 
         try:
+            self.room(counted, scope["state"]["owner"])
             counted.promised(header(scope, "content-length"))
             await self.app(scope, counted.receive, unless_refused)
         except Exception:
@@ -100,6 +96,18 @@ class Body:
         if counted.refused and not started:
             await counted.drain()
             raise counted.refused
+
+    def room(self, counted: "Counted", owner: str) -> None:
+        """Stop what there is no room for, on the disk or in what its owner may take of it."""
+        held = shutil.disk_usage(existing(self.settings.data_dir)).free
+        if held < RESERVE:
+            counted.stop(
+                507, f"{held / 1e9:.2f} GB are free on the server's disk; uploads leave 1 GB. Make room there."
+            )
+        try:
+            Quota(self.settings).room(owner)
+        except ExplorerError as full:
+            counted.stop(507, str(full))
 
 
 class Counted:

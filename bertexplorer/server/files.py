@@ -1,21 +1,67 @@
-"""Files: those that a request names are those that were uploaded here, or made to be taken along."""
+"""Files: each browser has those that it uploaded and those that were made for it, and no others."""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-def foreign(body: bytes, folder: Path) -> str:
-    """The first path that a JSON *body* names as a file and that does not lie in *folder*, "" if all do. gradio copies
-    what is named to where it serves files from, and fetches what is an address."""
-    if b'"path"' not in body and b"\\" not in body:  # a key may be spelt with escapes
-        return ""
-    return next((path for path in named(json.loads(body)) if not inside(path, folder)), "")
+from bertexplorer.server.reply import replayed, reply
+from bertexplorer.store import uploads
+
+ELSE = "This file is not yours, or it is gone: files are kept for a day. Upload or make it again."
+
+
+class Files:
+    """gradio copies whatever a request names as a file to where it serves files from, and gives it to whoever knows its
+    path. Here a file has owners (store/uploads.py)."""
+
+    def __init__(self, app: ASGIApp, folder: Path) -> None:
+        self.app, self.folder = app, folder
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route = scope["state"]["route"] if scope["type"] == "http" else ""
+        owner = scope["state"]["owner"] if route else ""
+        if route == "upload":
+            plain = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
+            await self.app({**scope, "headers": plain}, receive, self.giving(send, owner))
+            return
+        named: list[str] = []
+        if route == "file":
+            named = [str(scope["path"]).partition("file=")[2]]
+        elif route == "join":
+            body = (await receive())["body"]  # whole, see Body
+            receive, named = replayed(body, receive), list(paths(body))
+        if all(uploads.has(path, self.folder, owner) for path in named):
+            await self.app(scope, receive, send)
+        else:
+            await reply(send, 403, ELSE)
+
+    def giving(self, send: Send, owner: str) -> Send:
+        """The same, but before the browser hears where its files lie they are given to it."""
+        held: list[Message] = []
+
+        async def after(message: Message) -> None:
+            held.append(message)
+            if message.get("more_body", message["type"] == "http.response.start"):
+                return
+            if held[0]["status"] == 200:
+                for path in json.loads(b"".join(one.get("body", b"") for one in held)):
+                    uploads.give(Path(path), owner)
+            for one in held:
+                await send(one)
+
+        return after
+
+
+def paths(body: bytes) -> Iterator[str]:
+    """Every path of a file in a JSON *body*, however deep."""
+    if b'"path"' in body or b"\\" in body:  # a key may be spelt with escapes
+        yield from named(json.loads(body))
 
 
 def named(value: Any) -> Iterator[str]:
-    """Every path of a file in it, however deep."""
     if isinstance(value, dict):
         if isinstance(value.get("path"), str) and "meta" in value:
             yield value["path"]
@@ -23,10 +69,3 @@ def named(value: Any) -> Iterator[str]:
     if isinstance(value, list):
         for one in value:
             yield from named(one)
-
-
-def inside(path: str, folder: Path) -> bool:
-    try:
-        return Path(path).resolve().is_relative_to(folder.resolve())
-    except (OSError, ValueError):  # NUL, or a name too long
-        return False

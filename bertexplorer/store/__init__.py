@@ -11,6 +11,7 @@ table.py      the rows of the jobs in SQLite, for one server at a time
 trash.py      deleted runs, moved aside and kept for a week
 jobs.py       runs accepted for good, in line, renamed, resumed, deleted
 trainer.py    starts queued runs as processes, takes over those that live, tells how they died
+uploads.py    files that a page sent or that were made for it, for a day, and whose they are
 lines.py      an uploaded CSV, TSV or TXT as lines, kept under a hash of its content
 quota.py      how much of the disk one owner's uploads and runs may take
 index.py      vectors in a Qdrant database, in a folder or on a server

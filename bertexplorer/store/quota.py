@@ -4,6 +4,7 @@ from pathlib import Path
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
+from bertexplorer.store import uploads
 from bertexplorer.store.jobs import Jobs
 
 
@@ -11,7 +12,9 @@ class Quota:
     """Settings.quota bytes for each owner; without *jobs* only the uploads count."""
 
     def __init__(self, settings: Settings, jobs: Jobs | None = None) -> None:
-        self.most, self.lines, self.jobs = settings.quota, settings.data_dir / "lines", jobs
+        self.most, self.jobs = settings.quota, jobs
+        self.kept = [settings.data_dir / name for name in ("lines", "corpora")]
+        self.uploads = settings.uploads_dir
 
     def room(self, owner: str, more: int = 0) -> None:
         """Raise ExplorerError if *owner* has used it up, or would with *more* bytes. Deleted runs make room first."""
@@ -29,7 +32,8 @@ class Quota:
 
     def used(self, owner: str) -> int:
         """Bytes that lie on the disk for *owner*."""
-        own = [self.lines / owner] if owner else []
+        own = [folder / owner for folder in self.kept] if owner else []
+        own += uploads.folders(self.uploads, owner)
         if self.jobs:
             every = [*self.jobs.runs(owner), *self.jobs.runs(owner, deleted=True)]
             own += [run.folder for run in every if run.owner == owner]

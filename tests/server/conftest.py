@@ -44,6 +44,10 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
         message = await receive()
         body, more = body + message.get("body", b""), message.get("more_body", False)
     state = scope["state"]
+    if state["route"] == "upload":  # gradio says where the files lie
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"x-size", str(len(body)).encode())]})
+        await send({"type": "http.response.body", "body": b"[]"})
+        return
     told = {"owner": state["owner"], "route": state["route"], "size": len(body), "body": body[:2000].decode()}
     headers = [(b"access-control-allow-origin", b"*"), (b"content-type", b"application/json")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})

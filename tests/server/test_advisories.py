@@ -3,7 +3,6 @@ effect. The ids are those of the advisories; what the guard alone refuses is in 
 
 import http.client
 import io
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from bertexplorer.server import body
+from bertexplorer.store import uploads
 from bertexplorer.ui.training import export
 from tests.server.conftest import lines
 from tests.server.talk import Page
@@ -132,7 +131,7 @@ PATHS = ("/etc/passwd", "{data}/secret", "README.md", "http://example.com/x", "{
 def test_a_value_is_no_way_to_a_file(running: Any, path: str, walls: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """GHSA-f3h9-8phc-6gvh, CVE-2024-47868, PYSEC-2026-1408: a path in JSON where a file was, or where none ever was."""
     if walls == 1:
-        monkeypatch.setattr(body, "foreign", lambda *_: "")
+        monkeypatch.setattr(uploads, "has", lambda *_: True)
         if path.startswith("http"):
             pytest.skip("gradio would fetch it")
     page = Page(running.url, "/train", f"value-{PATHS.index(path)}-{walls}")
@@ -178,8 +177,10 @@ def test_a_file_lies_where_we_put_it(running: Any, name: str) -> None:
 def test_an_uploaded_page_does_nothing(running: Any, name: str) -> None:
     """CVE-2024-47872."""
     evil = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'><script>alert(1)</script></svg>"
-    (path,) = httpx.post(f"{running.url}/gradio_api/upload", files=[("files", (name, evil))], timeout=60).json()
-    got = httpx.get(f"{running.url}{FILE}{path}", timeout=60)
+    with httpx.Client(base_url=running.url, timeout=60) as client:
+        (path,) = client.post("/gradio_api/upload", files=[("files", (name, evil))]).json()
+        got = client.get(f"{FILE}{path}")
+    assert got.status_code == 200
     assert got.headers["content-security-policy"] == "default-src 'none'; sandbox"
     assert got.headers["x-content-type-options"] == "nosniff"
 
@@ -196,11 +197,10 @@ RANGES = {
 
 @pytest.mark.parametrize("asked", RANGES.values(), ids=RANGES)
 def test_many_ranges_cost_nothing(running: Any, asked: str) -> None:
-    (path,) = httpx.post(
-        f"{running.url}/gradio_api/upload", files=[("files", ("a.txt", b"x" * 100_000))], timeout=60
-    ).json()
+    sent = httpx.post(f"{running.url}/gradio_api/upload", files=[("files", ("a.txt", b"x" * 100_000))], timeout=60)
+    cookie = "; ".join(f"{name}={value}" for name, value in sent.cookies.items())
     begun = time.monotonic()
-    status, content, _ = raw(running, "GET", f"{FILE}{path}", range=asked)
+    status, content, _ = raw(running, "GET", f"{FILE}{sent.json()[0]}", range=asked, cookie=cookie)
     assert status in (200, 206, 400, 416) and time.monotonic() - begun < 3 and len(content) < 2_000_000
 
 
@@ -259,9 +259,12 @@ def test_nothing_that_is_sent_breaks_the_log(running: Any, written: io.StringIO)
 
 
 def test_what_a_run_made_is_given_out_all_the_same(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = Path(tempfile.mkdtemp()) / "run.zip"
-    file.write_bytes(b"PK")
-    monkeypatch.setattr(export, "zipped", lambda detail: file)
+    def zipped(detail: Any, folder: Path, owner: str) -> Path:
+        file = uploads.make(folder, "run.zip", owner)
+        file.write_bytes(b"PK")
+        return file
+
+    monkeypatch.setattr(export, "zipped", zipped)
     monkeypatch.setattr(running.desk, "detail", lambda id, owner: None)
     page = Page(running.url, "/train", "given-out")
     button = next(id for id, props in page.props.items() if props.get("value") == "ZIP")
@@ -269,3 +272,4 @@ def test_what_a_run_made_is_given_out_all_the_same(running: Any, monkeypatch: py
     told = page.ask(event, "x")["output"]["data"]
     (given,) = [one["value"] for one in told if isinstance(one, dict) and isinstance(one.get("value"), dict)]
     assert page.client.get(f"{FILE}{given['path']}").content == b"PK"
+    assert Page(running.url).client.get(f"{FILE}{given['path']}").status_code == 403, "to nobody else"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.store import uploads
 from bertexplorer.store.runs import Run
 from bertexplorer.ui.training import beside, export, pieces
 from bertexplorer.ui.training.desk import Detail
@@ -66,11 +67,12 @@ def test_what_is_taken_along(tmp_path: Path) -> None:
     (tmp_path / "step-1").mkdir()
     (tmp_path / "step-1" / "config.json").write_text("{}")
     detail = Detail(Run("a", f"../{EVIL}", spec={}), [], None, tmp_path / "step-1")
-    file = export.zipped(detail)
-    assert file.parent.name.startswith("bertexplorer-") and "<" not in file.name and ".." not in file.name
+    file = export.zipped(detail, tmp_path / "tmp", "a" * 32)
+    assert file.parent.parent == tmp_path / "tmp" and "<" not in file.name and ".." not in file.name
+    assert uploads.has(file, tmp_path / "tmp", "a" * 32) and not uploads.has(file, tmp_path / "tmp", "b" * 32)
     assert zipfile.ZipFile(file).namelist() == ["config.json"]
     with pytest.raises(ExplorerError, match="kept no checkpoint"):
-        export.zipped(Detail(Run("a"), [], None, None))
+        export.zipped(Detail(Run("a"), [], None, None), tmp_path, "")
     with pytest.raises(ExplorerError, match="wanted OWNER/NAME"):
         export.pushed(detail, EVIL.replace("/", ""), "hf_x")
     with pytest.raises(ExplorerError, match="token of yours"):

@@ -58,6 +58,24 @@ def test_starting_queues_every_arm_once(desk: Desk, text: str) -> None:
     assert [name for _, name in desk.groups("one")] == [group] and desk.groups("another") == []
 
 
+def test_a_text_counts_for_its_owner_and_stays_as_long_as_its_runs(desk: Desk, text: str, tmp_path: Path) -> None:
+    group = desk.start("floor", 1.0, text, "one")
+    trial = desk.trial(group, "one")
+    (kept,) = (tmp_path / "corpora" / "one").iterdir()
+    assert desk.training.quota.used("one") > kept.stat().st_size
+    for arm in trial.arms:
+        desk.jobs.stop(arm.run.id, "one")
+        desk.jobs.delete(arm.run.id, "one")
+    desk.tidy("one")
+    assert kept.is_file(), "deleted runs can be brought back"
+    for arm in trial.arms:
+        desk.jobs.erase(arm.run.id, "one")
+    desk.tidy("another")
+    assert kept.is_file()
+    desk.tidy("one")
+    assert not kept.exists()
+
+
 def test_another_persons_experiment_is_not_there(desk: Desk, text: str) -> None:
     assert desk.trial(desk.start("floor", 1.0, text, "me"), "you") is None
 

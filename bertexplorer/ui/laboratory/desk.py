@@ -63,8 +63,8 @@ class Desk:
         self.starting = threading.Lock()
         self.pressed: dict[str, tuple[float, tuple[str, float, str], str]] = {}  # what each owner started last
 
-    def text(self, file: str) -> Path:
-        """The text to learn from: an uploaded *file*, kept, or the manuals. Raises ExplorerError."""
+    def text(self, file: str, owner: str) -> Path:
+        """The text to learn from: an uploaded *file*, kept for *owner*, or the manuals. Raises ExplorerError."""
         if not file:
             return manuals.collect(self.corpora)
         path = Path(file)
@@ -78,13 +78,22 @@ class Desk:
                 "the command line: python -m bertexplorer pretrain."
             )
         ending = ".txt.xz" if path.name.endswith(".xz") else ".txt"
-        kept = self.corpora / f"text-{hashlib.sha256(content).hexdigest()[:16]}{ending}"
-        self.corpora.mkdir(parents=True, exist_ok=True)
+        kept = self.corpora / owner / f"text-{hashlib.sha256(content).hexdigest()[:16]}{ending}"
+        kept.parent.mkdir(parents=True, exist_ok=True)
         if not kept.is_file():
             aside = kept.with_suffix(".partial")
             aside.write_bytes(content)
             aside.replace(kept)
         return kept
+
+    def tidy(self, owner: str) -> None:
+        """Remove the texts of *owner* whose runs are gone."""
+        runs = [*self.jobs.runs(owner), *self.jobs.runs(owner, deleted=True)]
+        parts = [part for run in runs for part in (run.spec or {}).get("stretches", ())]
+        wanted = {Path(text).name for part in parts for text in part.get("text", ())}
+        for kept in (self.corpora / owner).glob("text-*") if owner else ():
+            if kept.name not in wanted:
+                kept.unlink(missing_ok=True)
 
     def start(self, name: str, minutes: float, file: str, owner: str) -> str:
         """Queue every arm of an experiment, *minutes* each. The group that they share. Pressed again at once it is the
@@ -97,8 +106,9 @@ class Desk:
             pressed, wish, group = self.pressed.get(owner, (0.0, ("", 0.0, ""), ""))
             if wish == (name, minutes, file) and time.monotonic() - pressed < IMPATIENT_S:
                 return group
+            self.tidy(owner)
             self.training.quota.room(owner)
-            group = self.begin(BY_NAME[name], minutes, self.text(file), owner)
+            group = self.begin(BY_NAME[name], minutes, self.text(file, owner), owner)
             self.pressed[owner] = time.monotonic(), (name, minutes, file), group
         return group
 

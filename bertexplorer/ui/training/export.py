@@ -2,10 +2,10 @@
 
 import re
 import shutil
-import tempfile
 from pathlib import Path
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.store import uploads
 from bertexplorer.ui.training.desk import Detail
 
 
@@ -16,27 +16,27 @@ def kept(detail: Detail) -> Path:
     return detail.best
 
 
-def place(detail: Detail, ending: str) -> Path:
-    """A new file of the run's name."""
+def place(detail: Detail, ending: str, folder: Path, owner: str) -> Path:
+    """Where a file of the run's name may be written for *owner*."""
     title = re.sub(r"[^\w.-]+", "-", detail.run.name).strip("-.")[:60] or "run"
-    return Path(tempfile.mkdtemp(prefix="bertexplorer-")) / f"{title}{ending}"
+    return uploads.make(folder, f"{title}{ending}", owner)
 
 
-def zipped(detail: Detail) -> Path:
+def zipped(detail: Detail, folder: Path, owner: str) -> Path:
     """The folder that transformers loads, with model card, task, metrics and predictions."""
-    file = place(detail, ".zip")
     try:
+        file = place(detail, ".zip", folder, owner)
         return Path(shutil.make_archive(str(file.with_suffix("")), "zip", kept(detail)))
     except OSError as error:
         raise ExplorerError(f"The ZIP cannot be written ({error.strerror or error}). Make room on the disk.") from error
 
 
-def onnx(detail: Detail) -> Path:
+def onnx(detail: Detail, folder: Path, owner: str) -> Path:
     """The checkpoint with its head, for onnxruntime."""
     from bertexplorer.model.load import load
     from bertexplorer.model.onnx import export_onnx
 
-    file = place(detail, ".onnx")
+    file = place(detail, ".onnx", folder, owner)
     export_onnx(load(kept(detail), precision="fp32"), file)
     return file
 

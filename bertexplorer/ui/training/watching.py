@@ -167,7 +167,8 @@ class Watching:
         """The best checkpoint as a file."""
         make = {"ZIP": export.zipped, "ONNX": export.onnx}[kind]
         try:
-            file = make(self.desk.detail(chosen, self.owner))
+            detail = self.desk.detail(chosen, self.owner)
+            file = make(detail, self.desk.settings.uploads_dir, self.owner)
         except ExplorerError as error:
             return {self.bench.message: message(str(error))}
         return {self.bench.message: "", self.bench.taken: gr.update(visible=True, value=str(file))}
