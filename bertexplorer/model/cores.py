@@ -108,6 +108,8 @@ class Cores:
             self.ready.wait_for(until)
         finally:
             setattr(self, kind, getattr(self, kind) - 1)
+            if not self.light_waiting:  # who leaves without a core, being done already, leaves no other word
+                self.ready.notify_all()
 
     def enter(self, heavy: bool) -> bool:
         """Take a core; whether nobody else computes or waits. The lock is held."""

@@ -10,7 +10,7 @@ from bertexplorer.model.cores import Cores
 
 
 def started(*jobs: Callable[[], object]) -> list[threading.Thread]:
-    threads = [threading.Thread(target=job) for job in jobs]
+    threads = [threading.Thread(target=job, daemon=True) for job in jobs]
     for thread in threads:
         thread.start()
     return threads
@@ -62,6 +62,34 @@ def test_light_goes_before_heavy() -> None:
     for thread in threads:
         thread.join()
     assert order == ["light", "heavy"]
+
+
+def test_heavy_work_has_its_turn_when_the_last_light_ones_were_done_by_others() -> None:
+    """Who was done together with another leaves without having had a core; heavy work must hear of that too."""
+    for _ in range(30):
+        cores, hold = Cores(1), threading.Event()
+
+        def blocker(cores: Cores = cores, hold: threading.Event = hold) -> None:
+            with cores.turn():
+                hold.wait(10)
+
+        def heavy(cores: Cores = cores) -> None:
+            with cores.turn(heavy=True):
+                pass
+
+        def light(cores: Cores = cores) -> None:
+            cores.together("key", 1, 1, 100, lambda batch: batch)
+
+        threads = started(blocker)
+        until(lambda cores=cores: cores.busy == 1)
+        threads += started(heavy)
+        until(lambda cores=cores: cores.heavy_waiting == 1)
+        threads += started(*[light] * 6)
+        until(lambda cores=cores: cores.light_waiting == 6)
+        hold.set()
+        for thread in threads:
+            thread.join(5)
+        assert not any(thread.is_alive() for thread in threads)
 
 
 def crowd(cores: Cores, given: list[int], make: Callable, budget: int) -> dict[int, object]:
