@@ -92,9 +92,11 @@ def serve(library: Library, settings: Settings, desk: Desk, seal: Seal, bound: s
     page = build(library, settings, desk, lanes)
     app = layered(mounted(page, settings), settings, seal, ready, metrics, lanes, lambda: going(page))
 
+    warming = threading.Thread(target=warm, args=(library, settings, ready), daemon=True)
+
     def opened() -> None:
         print(f"BERT Explorer is open at {address(settings)}", flush=True)  # noqa: T201
-        threading.Thread(target=warm, args=(library, settings, ready), daemon=True).start()
+        warming.start()
 
     config = uvicorn.Config(
         app,
@@ -108,6 +110,8 @@ def serve(library: Library, settings: Settings, desk: Desk, seal: Seal, bound: s
     )
     with suppress(KeyboardInterrupt):
         Server(config, opened, ready).run(sockets=[bound])
+    if warming.is_alive():  # torch, cut off while it is imported, would abort the process
+        warming.join()
 
 
 def warm(library: Library, settings: Settings, ready: Readiness) -> None:
