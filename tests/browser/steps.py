@@ -1,7 +1,7 @@
 """What a person does on the page, for the tests to say in one line."""
 
+import sys
 import time
-import warnings
 from weakref import WeakKeyDictionary
 
 from playwright.sync_api import Page, Request, expect
@@ -64,7 +64,7 @@ def wait_until_quiet(page: Page, seconds: float = 60) -> None:
         page.wait_for_timeout(50)
         names = {request.url.partition("?")[0].rpartition("/gradio_api")[2] for request in UNDER_WAY[page]}
         if names == {"/queue/data"} and time.monotonic() - begun > FORGOTTEN_S:
-            warnings.warn(f"a stream of answers is still open after {FORGOTTEN_S:.0f} s", stacklevel=2)
+            sys.stderr.write(f"{page.url}: a stream of answers is still open after {FORGOTTEN_S:.0f} s\n")
             return  # under load gradio seldom forgets to close one; what a test is about it asks of the page itself
         if names:
             quiet = time.monotonic()
