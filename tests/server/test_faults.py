@@ -92,7 +92,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(begin: Begin
         one.begin(one.open(), "not begun")
     filler.unlink()
     page = one.open()
-    until(lambda: "The disk was full" in one.headline(page, one.accepted["on a full disk"]))
+    until(lambda: "Make room" in one.headline(page, one.accepted["on a full disk"]))
     one.resume(page, one.accepted["on a full disk"])
     one.finish()
     one.compare()
