@@ -67,6 +67,7 @@ def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[
             choose(page, "Start from", "small")
             page.get_by_label("my file").click()
             page.locator("#rows-file input[type=file]").set_input_files(file)
+            expect(page.locator("#rows-file")).to_contain_text("reviews")
             wait_until_quiet(page)
             page.locator("#check").click()
             expect(page.locator("#looked")).to_contain_text("line 402", timeout=SOON)
