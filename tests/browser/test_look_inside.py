@@ -1,5 +1,6 @@
 """The views of what happens inside: picked chips, figures that lead on, an upload, a comparison, at both sizes."""
 
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -55,11 +56,22 @@ def test_a_second_pick_needs_shift_and_special_tokens_can_be_picked(page: Page) 
     expect(page.locator("button.chip.picked")).to_have_count(2)
 
 
+TRACES = "[...document.querySelectorAll('#figure .js-plotly-plot')].flatMap((p) => p.data || []).map((d) => d.type)"
+
+
+def wait_for_trace(page: Page, kind: str, seconds: float = 60) -> None:
+    """The figure holds a trace of that kind."""
+    end = time.monotonic() + seconds
+    while kind not in (drawn := page.evaluate(TRACES)):
+        assert time.monotonic() < end, (drawn, page.locator("#caption .said").inner_text(), page.url)
+        page.wait_for_timeout(100)
+
+
 def test_heads_are_switched_off_by_pressing_them(page: Page) -> None:
     choose_view(page, "Switchboard")
     expect_said(page, "With all heads on, “paris” has")
     off = page.locator("#options-switchboard textarea, #options-switchboard input[type=text]").first
-    page.wait_for_function("document.querySelector('#figure .js-plotly-plot').data.some((d) => d.type === 'heatmap')")
+    wait_for_trace(page, "heatmap")
     wait_until_idle(page)
     for _ in range(3):  # as a person does: a press is lost while the browser is still busy with the figure
         press_figure(page, 1.5 / 6, 3.5 / 12)
