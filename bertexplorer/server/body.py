@@ -101,9 +101,8 @@ class Body:
         """Stop what there is no room for, on the disk or in what its owner may take of it."""
         held = shutil.disk_usage(existing(self.settings.data_dir)).free
         if held < RESERVE:
-            counted.stop(
-                507, f"{held / 1e9:.2f} GB are free on the server's disk; uploads leave 1 GB. Make room there."
-            )
+            free = f"{held / 1e9:.2f} GB are free on the server's disk"
+            counted.stop(507, f"{free}; uploads leave 1 GB. Make room there.")
         try:
             Quota(self.settings).room(owner)
         except ExplorerError as full:

@@ -9,6 +9,8 @@ from playwright.sync_api import Page, Request, expect
 from bertexplorer.ui.tabs import TABS, slug
 
 TEXT = "#text textarea"
+UNDER_WAY: WeakKeyDictionary[Page, set[Request]] = WeakKeyDictionary()  # the requests of a page without an end yet
+FORGOTTEN_S = 20.0  # after which a stream of answers does not count among them
 
 
 def write(page: Page, text: str) -> None:
@@ -49,12 +51,6 @@ def expect_said(page: Page, words: str) -> None:
 
 def expect_message(page: Page, words: str) -> None:
     expect(page.locator("#message")).to_contain_text(words)
-
-
-UNDER_WAY: WeakKeyDictionary[Page, set[Request]] = WeakKeyDictionary()  # the requests of a page without an end yet
-
-
-FORGOTTEN_S = 20.0
 
 
 def wait_until_quiet(page: Page, seconds: float = 60) -> None:
