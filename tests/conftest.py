@@ -21,15 +21,18 @@ SHARED = ROOT.parent / "shared" / "checkpoints"
 torch.set_num_threads(1)  # two threads wait for each other when pytest-xdist fills the cores
 
 
+ALONE = tuple(f"test_{name}.py" for name in ("canary", "people", "server", "training", "tasks", "laboratory"))
+
+
 class BrowserApart(LoadScopeScheduling):
-    """The tests with a browser one after the other in one process, first, while another runs all else; those that wait
-    for runs more than for the browser may come between."""
+    """The tests with a browser that is all they wait for, one after the other in one process, first; those that wait
+    for runs and for servers of their own, each file by itself; all else wherever there is time."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         if not file.startswith("tests/browser/"):
             return nodeid
-        return file if file.endswith(("test_tasks.py", "test_laboratory.py")) else "tests/browser"
+        return file if file.endswith(ALONE) else "tests/browser"
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> BrowserApart:

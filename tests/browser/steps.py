@@ -2,6 +2,7 @@
 
 import sys
 import time
+from urllib.parse import urljoin
 from weakref import WeakKeyDictionary
 
 from playwright.sync_api import Page, Request, expect
@@ -60,11 +61,17 @@ def wait_until_quiet(page: Page, seconds: float = 60) -> None:
         page.wait_for_timeout(50)
         names = {request.url.partition("?")[0].rpartition("/gradio_api")[2] for request in UNDER_WAY[page]}
         if names == {"/queue/data"} and time.monotonic() - begun > FORGOTTEN_S:
-            sys.stderr.write(f"{page.url}: a stream of answers is still open after {FORGOTTEN_S:.0f} s\n")
-            return  # under load gradio seldom forgets to close one; what a test is about it asks of the page itself
+            sys.stderr.write(f"{page.url}: a stream of answers is still open after {FORGOTTEN_S:.0f} s\n{served(page)}")
+            return  # seldom, and under load only; what a test is about it asks of the page itself
         if names:
             quiet = time.monotonic()
         assert quiet - begun < seconds, f"still under way: {[request.url for request in UNDER_WAY[page]]}"
+
+
+def served(page: Page) -> str:
+    """What the server says it has under way, a line each: whether it or the browser has not ended a request."""
+    told = page.request.get(urljoin(page.url, "/metrics")).text()
+    return "".join(f"{line}\n" for line in told.splitlines() if line.startswith("bertexplorer_open_requests{"))
 
 
 def wait_until_idle(page: Page) -> None:

@@ -1,9 +1,10 @@
-"""The views of what happens inside: picked chips, figures that lead on, an upload, a comparison, at both sizes."""
+"""The views of what happens inside: picked chips, figures that lead on, an upload, a comparison."""
 
 import time
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.steps import (
@@ -46,6 +47,7 @@ def test_a_chip_is_picked_and_a_tile_opens_its_head(page: Page) -> None:
     expect(chip(page, "it")).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_a_second_pick_needs_shift_and_special_tokens_can_be_picked(page: Page) -> None:
     choose_view(page, "Heads")
     page.locator("button.chip", has_text="[CLS]").click()
@@ -67,6 +69,7 @@ def wait_for_trace(page: Page, kind: str, seconds: float = 60) -> None:
         page.wait_for_timeout(100)
 
 
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_heads_are_switched_off_by_pressing_them(page: Page) -> None:
     choose_view(page, "Switchboard")
     expect_said(page, "With all heads on, “paris” has")
@@ -89,6 +92,7 @@ def test_heads_are_switched_off_by_pressing_them(page: Page) -> None:
     expect_said(page, "With all heads on")
 
 
+@pytest.mark.parametrize("size", ["phone"], indirect=True)
 def test_bertviz_is_drawn_inside_its_frame(page: Page) -> None:
     choose_view(page, "BertViz")
     frame = page.frame_locator("#frame iframe")
@@ -99,6 +103,7 @@ def test_bertviz_is_drawn_inside_its_frame(page: Page) -> None:
     expect(page.locator("#figure .main-svg").first).to_be_visible()
 
 
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_uploaded_lines_are_read_searched_and_remembered(page: Page, tmp_path: Path) -> None:
     choose_view(page, "Search")
     file = tmp_path / "lines.csv"
@@ -124,6 +129,7 @@ def test_uploaded_lines_are_read_searched_and_remembered(page: Page, tmp_path: P
     expect(page.locator(TEXT)).to_have_value("A deep stream.")
 
 
+@pytest.mark.parametrize("size", ["phone"], indirect=True)
 def test_random_weights_stand_beside_the_answer(page: Page) -> None:
     page.get_by_role("button", name="Compare").click()
     page.get_by_label("random weights").click()
@@ -138,6 +144,7 @@ def test_random_weights_stand_beside_the_answer(page: Page) -> None:
     expect(page.locator("#beside")).to_be_hidden()
 
 
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_another_text_and_another_checkpoint_stand_beside_the_answer(page: Page) -> None:
     page.get_by_role("button", name="Compare").click()
     page.get_by_label("another text").click()
@@ -157,6 +164,7 @@ def test_another_text_and_another_checkpoint_stand_beside_the_answer(page: Page)
     expect(page.frame_locator("#frame iframe").locator("svg").first).to_be_visible()
 
 
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_a_link_with_a_pair_and_settings_opens_as_it_was(page: Page) -> None:
     """The boxes are filled one after the other; none of them may ask with the others as they were before."""
     asked = "view=attention&text=The+man+went+to+the+store.&pair=He+bought+a+gallon+of+milk.&checkpoint=mini"
@@ -169,6 +177,7 @@ def test_a_link_with_a_pair_and_settings_opens_as_it_was(page: Page) -> None:
         expect_said(page, "[CLS] and [SEP] are left out")
 
 
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_topics_are_walked_with_the_keyboard(page: Page) -> None:
     page.locator("button.topic[aria-selected=true]").focus()
     page.keyboard.press("ArrowRight")

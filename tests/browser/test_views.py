@@ -3,33 +3,46 @@
 import csv
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from bertexplorer.ui.tabs import TABS
-from tests.browser.conftest import SIZES
-from tests.browser.steps import choose_view, wait_until_idle
+from tests.browser.conftest import SIZES, opened
+from tests.browser.steps import choose_view, wait_until_idle, wait_until_quiet
 
 
-@pytest.mark.parametrize("size", ["phone"], indirect=True)
+@pytest.fixture(scope="module")
+def phone(browser: Browser, address: str) -> Iterator[Page]:
+    """One page that all views are walked on."""
+    with opened(browser, address, "phone") as page:
+        page.wait_for_selector("#figure .main-svg")
+        wait_until_quiet(page)
+        yield page
+
+
 @pytest.mark.parametrize("tab", TABS, ids=lambda tab: tab.TITLE)
-def test_a_view_answers_its_examples(page: Page, tab) -> None:
-    choose_view(page, tab.TITLE)
-    expect(page.locator("#question h2")).to_have_text(tab.QUESTION)
+def test_a_view_answers_its_examples(phone: Page, tab) -> None:
+    choose_view(phone, tab.TITLE)
+    expect(phone.locator("#question h2")).to_have_text(tab.QUESTION)
+    wait_until_idle(phone)
+    turn = phone.locator("[data-turn]")
     for number, example in enumerate(tab.EXAMPLES):
-        page.locator("button.example").nth(number).click()
-        expect(page.locator("#text textarea")).to_have_value(example.text)
-        wait_until_idle(page)
-        expect(page.locator("#message")).to_be_empty()
-    expect(page.locator("#figure")).to_have_attribute("aria-label", page.locator(".said").inner_text())
-    drawn = page.locator("#frame iframe" if tab.TITLE == "BertViz" else "#figure .main-svg").first
+        before = turn.get_attribute("data-turn")
+        phone.locator("button.example").nth(number).click()
+        expect(turn).not_to_have_attribute("data-turn", before)
+        expect(phone.locator("#text textarea")).to_have_value(example.text)
+        expect(phone.locator("#message")).to_be_empty()
+    wait_until_idle(phone)
+    expect(phone.locator("#figure")).to_have_attribute("aria-label", phone.locator(".said").inner_text())
+    drawn = phone.locator("#frame iframe" if tab.TITLE == "BertViz" else "#figure .main-svg").first
     for width, height in SIZES.values():
-        page.set_viewport_size({"width": width, "height": height})
+        phone.set_viewport_size({"width": width, "height": height})
         expect(drawn).to_be_visible()
         assert drawn.bounding_box()["height"] >= 300
-        page.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth")
+        phone.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)

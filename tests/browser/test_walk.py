@@ -1,5 +1,6 @@
 """The walk of a first visit: an answer is there, a click hides a word, the checkpoint changes, the link restores it."""
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.steps import (
@@ -46,6 +47,7 @@ def test_type_hide_read_switch_reload(page: Page) -> None:
     assert page.url == link
 
 
+@pytest.mark.parametrize("size", ["phone"], indirect=True)
 def test_a_link_restores_a_view_with_its_settings(page: Page) -> None:
     choose_view(page, "Two sentences")
     page.locator("button.example").first.click()
@@ -61,6 +63,7 @@ def test_a_link_restores_a_view_with_its_settings(page: Page) -> None:
     expect(page.locator("#options-contrast input[type=number]")).to_have_value("3")
 
 
+@pytest.mark.parametrize("size", ["phone"], indirect=True)
 def test_quick_presses_are_all_kept(page: Page) -> None:
     for word in ("the", "capital", "france"):
         chip(page, word).click()
@@ -69,6 +72,7 @@ def test_quick_presses_are_all_kept(page: Page) -> None:
     assert chips(page) == ["[CLS]", "[MASK]", "[MASK]", "of", "[MASK]", "is", "[MASK]", ".", "[SEP]"]
 
 
+@pytest.mark.parametrize("size", ["phone"], indirect=True)
 def test_a_press_counts_when_its_chip_is_replaced_under_the_finger(page: Page) -> None:
     before = page.locator(".said").inner_text()
     chip(page, "capital").click()
@@ -83,6 +87,7 @@ def test_a_press_counts_when_its_chip_is_replaced_under_the_finger(page: Page) -
     expect(page.locator("button.chip.masked")).to_have_count(3 if pressed == "of" else 2)
 
 
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_a_typed_mask_takes_the_best_answer(page: Page) -> None:
     chip(page, "[MASK]").click()
     expect(page.locator(TEXT)).to_have_value("The capital of France is paris.")
@@ -90,6 +95,7 @@ def test_a_typed_mask_takes_the_best_answer(page: Page) -> None:
     expect_said(page, "It would put “paris”")
 
 
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_backspace_and_paste_are_answered(page: Page) -> None:
     box = page.locator(TEXT)
     box.click()
@@ -102,6 +108,7 @@ def test_backspace_and_paste_are_answered(page: Page) -> None:
     expect(page.locator("#message")).to_be_empty()
 
 
+@pytest.mark.parametrize("size", ["phone"], indirect=True)
 def test_words_stay_hidden_while_the_text_before_them_is_edited(page: Page) -> None:
     write(page, "The man went to the store.")
     chip(page, "store").click()
@@ -112,6 +119,7 @@ def test_words_stay_hidden_while_the_text_before_them_is_edited(page: Page) -> N
     assert chips(page)[-3:] == ["[MASK]", ".", "[SEP]"]
 
 
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_the_keyboard_is_enough(page: Page) -> None:
     chip(page, "the").focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):

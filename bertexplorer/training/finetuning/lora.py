@@ -22,11 +22,11 @@ def add(encoder: nn.Module, rank: int, seed: int) -> None:
 
 def merged(checkpoint: Checkpoint) -> Checkpoint:
     """A copy with the matrices added into the weights, as any program loads it."""
+    whole = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
+    if not any(hasattr(module, "lora_A") for module in whole.modules()):
+        return checkpoint  # without peft, whose import takes seconds
     from peft.tuners.lora import LoraLayer
 
-    whole = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
-    if not any(isinstance(module, LoraLayer) for module in whole.modules()):
-        return checkpoint
     whole = copy.deepcopy(whole)  # one copy, so that what is shared stays shared
     for module in list(whole.modules()):
         for name, child in list(module.named_children()):
