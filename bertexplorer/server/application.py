@@ -11,7 +11,7 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bertexplorer.engine.lanes import Lanes
-from bertexplorer.server.body import Body
+from bertexplorer.server.body import Body, largest
 from bertexplorer.server.files import Files
 from bertexplorer.server.gate import Gate
 from bertexplorer.server.guard import Guard
@@ -85,7 +85,7 @@ def mounted(page: gr.Blocks, settings: Settings) -> FastAPI:
         run_history=False,
         blocked_paths=[str(settings.data_dir.resolve() / name) for name in PRIVATE],
         show_error=False,
-        max_file_size=f"{settings.upload_mb}mb",
+        max_file_size=largest(settings),  # Body has seen as much before, and says it in a sentence
         ssr_mode=False,
         enable_monitoring=False,
         pwa=False,

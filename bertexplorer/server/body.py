@@ -72,7 +72,7 @@ class Body:
             raise Refused(403, "This page was opened by another browser. Reload it.")
 
     async def upload(self, scope: Scope, receive: Receive, send: Send) -> None:
-        limit = self.settings.upload_mb * 2**20 + FRAME
+        limit = largest(self.settings)
         kind = BOUNDARY.search(header(scope, "content-type"))
         if kind is None:
             raise Refused(400, "Files come as multipart/form-data. Upload them on the page.")
@@ -107,6 +107,11 @@ class Body:
             Quota(self.settings).room(owner)
         except ExplorerError as full:
             counted.stop(507, str(full))
+
+
+def largest(settings: Settings) -> int:
+    """Bytes of an upload, the form around its files too."""
+    return settings.upload_mb * 2**20 + FRAME
 
 
 class Counted:

@@ -211,6 +211,13 @@ def kept(running: Any, sent: bytes, before: set[Path]) -> list[Path]:
     return [file for file in files if sent.startswith(file.open("rb").read(50))]
 
 
+@pytest.mark.parametrize(("more", "status"), [(30_000, 200), (70_000, 413)])
+def test_the_limit_is_said_wherever_an_upload_crosses_it(running: Any, more: int, status: int) -> None:
+    files = [("files", ("a.txt", b" " * (running.settings.upload_mb * 2**20 + more)))]
+    answer = httpx.post(f"{running.url}/gradio_api/upload", files=files, timeout=60)
+    assert answer.status_code == status and (status == 200 or "limit is 25 MB" in answer.text)
+
+
 def test_101_megabytes_are_refused(running: Any) -> None:
     form = {"content-type": "multipart/form-data; boundary=x"}
     before = set(running.settings.uploads_dir.rglob("*"))
