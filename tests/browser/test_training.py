@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import App, opened
@@ -19,6 +20,7 @@ def open_page(page: Page) -> None:
     wait_until_quiet(page)
 
 
+@pytest.mark.parametrize("size", ["phone"], indirect=True)
 def test_a_file_is_looked_at_learnt_from_and_tried(page: Page, tmp_path: Path) -> None:
     open_page(page)
     page.get_by_label("my file").click()
@@ -73,7 +75,7 @@ def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[
             expect(page.locator("#looked")).to_contain_text("line 402", timeout=SOON)
             choose(page, "Column: Text", "words")
             choose(page, "Column: Label", "liked")
-            page.get_by_label("Epochs").fill("150")
+            page.get_by_label("Epochs").fill("60")
             page.get_by_label("Learning rate").fill("0.003")
             page.get_by_label("Name of the run").fill("outlives")
             page.locator("#start").click()

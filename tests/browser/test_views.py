@@ -29,11 +29,11 @@ def test_a_view_answers_its_examples(phone: Page, tab) -> None:
     expect(phone.locator("#question h2")).to_have_text(tab.QUESTION)
     wait_until_idle(phone)
     turn = phone.locator("[data-turn]")
-    for number, example in enumerate(tab.EXAMPLES):
+    for number in {0, len(tab.EXAMPLES) - 1}:  # tests/ui/test_explore.py has them all answered
         before = turn.get_attribute("data-turn")
         phone.locator("button.example").nth(number).click()
         expect(turn).not_to_have_attribute("data-turn", before)
-        expect(phone.locator("#text textarea")).to_have_value(example.text)
+        expect(phone.locator("#text textarea")).to_have_value(tab.EXAMPLES[number].text)
         expect(phone.locator("#message")).to_be_empty()
     wait_until_idle(phone)
     expect(phone.locator("#figure")).to_have_attribute("aria-label", phone.locator(".said").inner_text())

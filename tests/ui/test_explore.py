@@ -1,13 +1,13 @@
 """Explore: every state gets an answer or a sentence, and what was typed comes back."""
 
 import logging
-from dataclasses import replace
 
 import pytest
 
 from bertexplorer.model.text import Span
 from bertexplorer.store.library import Library
 from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
+from bertexplorer.ui.screen import shown_in
 from bertexplorer.ui.state import State
 
 
@@ -21,14 +21,14 @@ def state(view: str, text: str, **options) -> State:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_view_answers_its_first_example(explore: Explore, view: str) -> None:
-    example = VIEWS[view].EXAMPLES[0]
-    answer = explore.answer(replace(state(view, example.text, **example.options), pair=example.pair))
-    assert answer.error == "" and answer.said and answer.strip
-    if isinstance(answer.figure, str):
-        assert answer.figure.startswith("<!doctype html>") and answer.height >= 300
-    else:
-        assert answer.figure is not None and answer.figure.layout.height >= 300
+def test_a_view_answers_its_examples(explore: Explore, view: str) -> None:
+    for example in VIEWS[view].EXAMPLES:
+        answer = explore.answer(shown_in(example, state(view, "")))
+        assert answer.error == "" and answer.said and answer.strip
+        if isinstance(answer.figure, str):
+            assert answer.figure.startswith("<!doctype html>") and answer.height >= 300
+        else:
+            assert answer.figure is not None and answer.figure.layout.height >= 300
 
 
 def test_an_unforeseen_error_is_logged_with_its_number(explore: Explore, monkeypatch, caplog) -> None:
