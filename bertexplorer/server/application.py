@@ -1,7 +1,6 @@
 """Application: the page, and around it the layers that a request passes, from the outside in."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
@@ -17,7 +16,7 @@ from bertexplorer.server.gate import Gate
 from bertexplorer.server.guard import Guard
 from bertexplorer.server.headers import Headers
 from bertexplorer.server.health import Health, Readiness
-from bertexplorer.server.line import Line
+from bertexplorer.server.line import Events, Line
 from bertexplorer.server.look import early, theme
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.server.owners import Owners, Sessions
@@ -49,13 +48,13 @@ def layered(
     ready: Readiness,
     metrics: Metrics | None = None,
     lanes: Lanes | None = None,
-    going: Callable[[], int] = lambda: 0,
+    events: Events | None = None,
 ) -> ASGIApp:
-    """*app* behind all layers; *lanes*: those in which its answers wait; *going*: how many events it has taken."""
+    """*app* behind all layers; *lanes*: those in which its answers wait; *events*: what it has taken."""
     metrics, sessions = metrics or Metrics(), Sessions(4 * settings.sessions)
     metrics.gauge("pages", "Pages that were opened lately and are remembered", lambda: len(sessions.owners))
     inside: ASGIApp = Files(Packed(app), settings.uploads_dir)
-    inside = Line(inside, lanes or Lanes(), going, settings.waiting)
+    inside = Line(inside, lanes or Lanes(), events or Events(), settings.waiting)
     inside = Body(inside, settings, sessions)
     inside = Gate(inside, seal, settings.code)
     inside = Owners(inside, seal)
@@ -65,9 +64,13 @@ def layered(
     return Watch(inside, metrics)
 
 
-def going(page: gr.Blocks) -> int:
-    """Events that gradio has taken and not answered yet."""
-    return len(page._queue) + sum(job is not None for job in page._queue.active_jobs)
+def taken(page: gr.Blocks) -> Events:
+    """The events of gradio's queue."""
+    queue = page._queue
+    return Events(
+        lambda: len(queue) + sum(job is not None for job in queue.active_jobs),
+        lambda session: bool(queue.pending_event_ids_session.get(session)),
+    )
 
 
 def mounted(page: gr.Blocks, settings: Settings) -> FastAPI:

@@ -17,7 +17,7 @@ import uvicorn
 from bertexplorer.engine.lanes import Lanes
 from bertexplorer.errors import ExplorerError
 from bertexplorer.server import logs
-from bertexplorer.server.application import going, layered, mounted
+from bertexplorer.server.application import layered, mounted, taken
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.server.seal import Seal, kept
@@ -90,7 +90,7 @@ def serve(library: Library, settings: Settings, desk: Desk, seal: Seal, bound: s
     lanes, metrics = Lanes(quick_waiting=settings.waiting), Metrics()
     metrics.watch(library.cores, lanes)
     page = build(library, settings, desk, lanes)
-    app = layered(mounted(page, settings), settings, seal, ready, metrics, lanes, lambda: going(page))
+    app = layered(mounted(page, settings), settings, seal, ready, metrics, lanes, taken(page))
 
     warming = threading.Thread(target=warm, args=(library, settings, ready), daemon=True)
 

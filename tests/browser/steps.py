@@ -1,8 +1,6 @@
 """What a person does on the page, for the tests to say in one line."""
 
-import sys
 import time
-from urllib.parse import urljoin
 from weakref import WeakKeyDictionary
 
 from playwright.sync_api import Page, Request, expect
@@ -11,7 +9,6 @@ from bertexplorer.ui.tabs import TABS, slug
 
 TEXT = "#text textarea"
 UNDER_WAY: WeakKeyDictionary[Page, set[Request]] = WeakKeyDictionary()  # the requests of a page without an end yet
-FORGOTTEN_S = 20.0  # after which a stream of answers does not count among them
 
 
 def write(page: Page, text: str) -> None:
@@ -59,19 +56,9 @@ def wait_until_quiet(page: Page, seconds: float = 60) -> None:
     begun = quiet = time.monotonic()
     while time.monotonic() - quiet < 0.5:
         page.wait_for_timeout(50)
-        names = {request.url.partition("?")[0].rpartition("/gradio_api")[2] for request in UNDER_WAY[page]}
-        if names == {"/queue/data"} and time.monotonic() - begun > FORGOTTEN_S:
-            sys.stderr.write(f"{page.url}: a stream of answers is still open after {FORGOTTEN_S:.0f} s\n{served(page)}")
-            return  # seldom, and under load only; what a test is about it asks of the page itself
-        if names:
+        if UNDER_WAY[page]:
             quiet = time.monotonic()
         assert quiet - begun < seconds, f"still under way: {[request.url for request in UNDER_WAY[page]]}"
-
-
-def served(page: Page) -> str:
-    """What the server says it has under way, a line each: whether it or the browser has not ended a request."""
-    told = page.request.get(urljoin(page.url, "/metrics")).text()
-    return "".join(f"{line}\n" for line in told.splitlines() if line.startswith("bertexplorer_open_requests{"))
 
 
 def wait_until_idle(page: Page) -> None:

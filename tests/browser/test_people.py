@@ -4,10 +4,10 @@ import re
 import time
 from contextlib import ExitStack
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.browser.conftest import opened
-from tests.browser.steps import choose_view, expect_said, wait_until_quiet, write
+from tests.browser.steps import chip, choose_view, expect_said, wait_until_quiet, write
 
 
 def test_two_people_see_their_own(browser: Browser, address: str) -> None:
@@ -89,3 +89,24 @@ def test_an_answer_that_came_as_its_stream_was_closed_is_asked_for_again(browser
         write(page, "A piano is a [MASK].")
         expect(page.locator(".strip")).to_contain_text("piano")
         wait_until_quiet(page)
+
+
+def test_a_question_that_is_taken_late_leaves_no_stream_open(browser: Browser, address: str) -> None:
+    """The page hears that its question was taken after it has read the answer, and opens a stream for it."""
+
+    def late(route: Route) -> None:
+        answer = route.fetch()
+        page.wait_for_timeout(1500)
+        route.fulfill(response=answer)
+
+    with opened(browser, address) as page:
+        expect_said(page, "It would put “paris”")
+        wait_until_quiet(page)
+        page.route("**/queue/join*", late)
+        with page.expect_request("**/queue/data*"):  # that of the first question
+            chip(page, "france").click()
+        page.wait_for_timeout(100)
+        chip(page, "capital").click()
+        expect(page.locator(".chip[aria-pressed=true]")).to_have_count(3)
+        wait_until_quiet(page)
+        page.unroute("**/queue/join*")

@@ -19,9 +19,10 @@ import uvicorn
 
 from bertexplorer.engine.lanes import Lanes
 from bertexplorer.server import logs
-from bertexplorer.server.application import layered, mounted
+from bertexplorer.server.application import layered, mounted, taken
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.launch import bind, warm
+from bertexplorer.server.line import Events
 from bertexplorer.server.seal import Seal
 from bertexplorer.settings import Settings
 from bertexplorer.store.library import Library
@@ -60,7 +61,9 @@ class Alone:
     def __init__(self, settings: Settings) -> None:
         self.settings, self.ready, self.lanes = settings, Readiness(), Lanes()
         self.going = 0
-        self.app = layered(echo, settings, SEAL, self.ready, lanes=self.lanes, going=lambda: self.going)
+        self.read: set[str] = set()  # pages that wait for nothing
+        events = Events(lambda: self.going, lambda page: page not in self.read)
+        self.app = layered(echo, settings, SEAL, self.ready, lanes=self.lanes, events=events)
 
     def browser(self, address: str = "127.0.0.1", **more: Any) -> httpx.AsyncClient:
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False, client=(address, 1))
@@ -81,7 +84,7 @@ class Running:
         self.desk = Desk(self.library, self.settings)
         page = build(self.library, self.settings, self.desk)
         self.mounted = mounted(page, self.settings)
-        app = layered(self.mounted, self.settings, SEAL, self.ready)
+        app = layered(self.mounted, self.settings, SEAL, self.ready, events=taken(page))
         self.socket = bind("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self.server = uvicorn.Server(uvicorn.Config(app, log_config=None, log_level="warning", ws="none"))

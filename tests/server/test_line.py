@@ -1,5 +1,6 @@
 """Who waits for an answer is told the place in line, and nobody else's."""
 
+import json
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -54,3 +55,17 @@ def test_beyond_those_who_may_wait_one_is_told_when_to_come_again(alone: Callabl
     assert settle(join("c")).status_code == 200, "it has a place in line"
     made.lanes.slow.line.append(Ticket("", "d"))
     assert settle(join("b")).status_code == 200, "one of the three is slow"
+
+
+def test_a_stream_in_which_nothing_would_come_is_closed(alone: Callable[..., Any]) -> None:
+    made = alone()
+    made.read.add("a")
+
+    async def streams() -> list[Any]:
+        async with made.browser() as browser:
+            return [await browser.get("/gradio_api/queue/data", params={"session_hash": page}) for page in "ab"]
+
+    closed, passed = settle(streams())
+    assert closed.headers["content-type"] == "text/event-stream"
+    assert json.loads(closed.text.removeprefix("data: "))["msg"] == "close_stream" and closed.text.endswith("\n\n")
+    assert passed.json()["route"] == "stream"
