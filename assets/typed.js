@@ -21,8 +21,7 @@ document.addEventListener("input", (event) => {
 // what a person does next must not overtake it
 for (const kind of ["pointerdown", "focusout", "keydown"])
   document.addEventListener(kind, (event) => { if (kind !== "keydown" || event.key === "Enter") tell(); }, true);
-// An answer may reach the page after a newer one, or not at all (see page.js): then the newest is asked for again.
-document.addEventListener("unread", () => trigger("click", { typed: {} }));
+// An answer may reach the page after a newer one: then the newest is asked for again.
 watch("value", () => {
   const turn = Number(element.querySelector("[data-turn]")?.dataset.turn || 0);
   if (turn < newest) trigger("click", { typed: {} });

@@ -15,5 +15,5 @@ seal.py         what signs cookies, with a secret of the data folder
 reply.py        headers and cookies read, a sentence sent
 metrics.py      the numbers of the server, for Prometheus
 logs.py         one line of JSON for each thing worth noting
-look.py         the theme of the page, what its head fetches early
+look.py         the theme of the page, what stands in its head
 """

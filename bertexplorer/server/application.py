@@ -17,7 +17,7 @@ from bertexplorer.server.guard import Guard
 from bertexplorer.server.headers import Headers
 from bertexplorer.server.health import Health, Readiness
 from bertexplorer.server.line import Events, Line
-from bertexplorer.server.look import early, theme
+from bertexplorer.server.look import head, theme
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.server.owners import Owners, Sessions
 from bertexplorer.server.seal import Seal
@@ -97,7 +97,7 @@ def mounted(page: gr.Blocks, settings: Settings) -> FastAPI:
         mcp_server=False,
         theme=theme(),
         css_paths=ASSETS / "style.css",
-        head=early(),
+        head=head(),
     )
     page.has_launched = True  # else gradio takes any path in a request for an upload, and copies that file to where it
     # serves files from: it looks only at apps that it launched itself

@@ -26,8 +26,8 @@ class Events:
 
 class Line:
     """/line gives {"place": 3, "seconds": 5}; {} for who does not wait. The page asks once an answer takes a while, and
-    asks again by itself for what was refused (see assets/page.js). A stream that a page opens after it has read all its
-    answers ends at once: gradio would keep it open, and a browser has six connections for all its tabs.
+    asks again by itself for what was refused (see assets/answers.js). A stream that a page opens after it has read all
+    its answers ends at once: gradio would keep it open, and a browser has six connections for all its tabs.
 
     *most*: how many quick events may be going."""
 

@@ -1,8 +1,10 @@
-"""Look: the theme of the page, and what its head tells the browser to fetch early."""
+"""Look: the theme of the page, and what stands in its head."""
 
 from pathlib import Path
 
 import gradio as gr
+
+from bertexplorer.settings import ASSETS
 
 
 def theme() -> gr.themes.Base:
@@ -17,7 +19,10 @@ def theme() -> gr.themes.Base:
     )
 
 
-def early() -> str:
-    """Lets the browser fetch gradio's chart script while the first answer is computed, instead of after it."""
+def head() -> str:
+    """How the pages ask (assets/answers.js). And gradio's chart script, for the browser to fetch while the first answer
+    is computed instead of after it."""
+    asking = (ASSETS / "answers.js").read_text("utf-8")
     folder = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
-    return "".join(f'<link rel="modulepreload" href="./assets/{file.name}">' for file in folder.glob("PlotlyPlot-*.js"))
+    links = (f'<link rel="modulepreload" href="./assets/{file.name}">' for file in folder.glob("PlotlyPlot-*.js"))
+    return "".join([f"<script>{asking}</script>", *links])

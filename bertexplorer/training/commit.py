@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
+from safetensors import SafetensorError
+
 from bertexplorer.errors import ExplorerError
 
 MANIFEST = "manifest.json"
@@ -31,11 +33,12 @@ def commit(folder: Path, name: str, write: Callable[[Path], None], *, keep: int 
         shutil.rmtree(target, ignore_errors=True)  # of the same step, from before a crash
         os.replace(aside, target)
         flush(folder)
-    except OSError as error:
+    except (OSError, SafetensorError) as error:  # safetensors has its own for a full disk
         shutil.rmtree(aside, ignore_errors=True)
+        why = getattr(error, "strerror", None) or error
         raise ExplorerError(
-            f"The checkpoint {name} could not be written to {folder} ({error.strerror or error}). Make room and "
-            "resume; the earlier checkpoints are whole."
+            f"The checkpoint {name} could not be written to {folder} ({why}). Make room and resume; the earlier "
+            "checkpoints are whole."
         ) from error
     for old in committed(folder)[:-keep]:
         shutil.rmtree(old, ignore_errors=True)

@@ -116,15 +116,22 @@ def page(browser: Browser, address: str, size: str) -> Iterator[Page]:
 
 @contextmanager
 def opened(
-    browser: Browser, address: str, size: str = "desktop", *, gone: bool = False, cookies: Sequence[Any] = ()
+    browser: Browser,
+    address: str,
+    size: str = "desktop",
+    *,
+    gone: bool = False,
+    cookies: Sequence[Any] = (),
+    script: str = "",
 ) -> Iterator[Page]:
     """The page at *address*, watched as above. *gone*: the server is killed meanwhile, so requests may fail. *cookies*:
-    of a context of before, whose person this is."""
+    of a context of before, whose person this is. *script*: runs before those of the page."""
     width, height = SIZES[size]
     context = browser.new_context(viewport={"width": width, "height": height}, has_touch=size == "phone")
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     context.set_default_timeout(45_000)
     context.add_cookies(list(cookies))
+    context.add_init_script(script or "0")
     page = context.new_page()
     wrong: list[str] = []
     left: list[float] = []  # when the page was left

@@ -43,10 +43,11 @@ class Page:
         return told
 
     def answer(self) -> dict[str, Any]:
-        address = f"/gradio_api/queue/data?session_hash={self.session}"
-        with self.client.stream("GET", address) as stream:
-            for line in stream.iter_lines():
-                told = json.loads(line[6:]) if line.startswith("data: ") else {}
-                if told.get("msg") in ("process_completed", "unexpected_error"):
-                    return told
+        with self.client.stream("GET", "/gradio_api/queue/data", params={"session_hash": self.session}) as stream:
+            rest = ""
+            for text in stream.iter_text():
+                *lines, rest = (rest + text).split("\n")  # httpx would take U+2028 in an answer for its end
+                for told in (json.loads(line[6:]) for line in lines if line.startswith("data: ")):
+                    if told.get("msg") in ("process_completed", "unexpected_error"):
+                        return dict(told)
         raise AssertionError("the stream ended without an answer")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bertexplorer.store import runs
-from tests.bench.faults import Drill, drill, kill_runs
+from tests.bench.faults import SHORT, Drill, drill, kill_runs
 from tests.bench.serving import Server
 from tests.server.test_launch import env, free, refused
 
@@ -74,7 +74,8 @@ def test_a_server_that_is_stopped_leaves_its_run_alone(begin: Begin, tmp_path: P
 def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(begin: Begin, small_disk: Path) -> None:
     server = begin(small_disk)
     server.wait("/readyz")
-    one = Drill(server, random.Random(1))
+    longer = {**SHORT, "Epochs": 12}  # so that the disk is full before the run is over
+    one = Drill(server, random.Random(1), values=longer)
     one.begin(one.open(), "alone")
     one.finish()
     one.begin(one.open(), "on a full disk")
@@ -85,9 +86,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(begin: Begin
         while True:
             file.write(b"x" * 1_000_000)
     until(lambda: one.listed(one.open())["on a full disk"][1] in ("failed", "interrupted"))
-    time.sleep(
-        5
-    )  # the process is gone; the server must have looked at the disk too, which shows nowhere while it is full
+    time.sleep(5)  # for the server to look at the disk too, which shows nowhere while it is full
     with pytest.raises(ValueError, match="GB are free on this disk; a run wants 1.00 GB"):
         one.begin(one.open(), "not begun")
     filler.unlink()

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from safetensors import SafetensorError
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.commit import MANIFEST, commit, committed, fault, newest
@@ -57,7 +58,11 @@ def test_without_a_manifest_it_is_no_commit(tmp_path: Path) -> None:
     assert list(newest(tmp_path / "nothing")) == []
 
 
-def test_a_crash_or_a_full_disk_while_writing_leaves_the_last_one(tmp_path: Path) -> None:
+FULL = OSError(28, "No space left on device"), SafetensorError("I/O error: No space left on device (os error 28)")
+
+
+@pytest.mark.parametrize("error", FULL, ids=lambda error: type(error).__name__)
+def test_a_crash_or_a_full_disk_while_writing_leaves_the_last_one(tmp_path: Path, error: Exception) -> None:
     commit(tmp_path, "step-0", write("0"))
 
     def crash(folder: Path) -> None:
@@ -66,11 +71,11 @@ def test_a_crash_or_a_full_disk_while_writing_leaves_the_last_one(tmp_path: Path
 
     def full(folder: Path) -> None:
         (folder / "half").write_text("half")
-        raise OSError(28, "No space left on device")
+        raise error
 
     with pytest.raises(KeyboardInterrupt):
         commit(tmp_path, "step-1", crash)
-    with pytest.raises(ExplorerError, match="No space left"):
+    with pytest.raises(ExplorerError, match="No space left.* Make room"):
         commit(tmp_path, "step-1", full)
     assert [(p.name, wrong) for p, wrong in newest(tmp_path)] == [("step-0", "")]
     commit(tmp_path, "step-1", write("1"))
