@@ -1,6 +1,7 @@
 """A run's folder while a process works in it: held by one alone, told of in files, stopped by a file or a signal."""
 
 import ctypes
+import errno
 import fcntl
 import os
 import signal
@@ -71,6 +72,8 @@ def work(folder: Path, begin: Callable[[Callable[[], bool]], Working], stop: Cal
 def told(error: Exception) -> str:
     if isinstance(error, MemoryError) or "not enough memory" in str(error) or "out of memory" in str(error):
         return "Out of memory. Try a smaller batch or shorter texts."
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{error.strerror}. Make room and resume; its commits are whole."
     return str(error) or type(error).__name__
 
 
