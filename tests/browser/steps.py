@@ -20,7 +20,7 @@ def chip(page: Page, word: str, number: int = 0):
 
 
 def chips(page: Page) -> list[str]:
-    return [item.inner_text() for item in page.locator(".strip .chip").all()]
+    return page.locator(".strip .chip").all_inner_texts()
 
 
 def choose_view(page: Page, title: str) -> None:
