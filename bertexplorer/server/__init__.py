@@ -10,6 +10,7 @@ owners.py       each browser known again by a signed cookie, its pages kept from
 line.py         where someone stands who waits for an answer
 gate.py         a class code, asked for once
 body.py         how much may come in and how long it may take; JSON made fit to be answered
+packed.py       what a browser loads, compressed; scripts once for all
 files.py        each browser has the files that it uploaded or that were made for it
 seal.py         what signs cookies, with a secret of the data folder
 reply.py        headers and cookies read, a sentence sent

@@ -5,9 +5,8 @@ from typing import Any
 
 import gradio as gr
 from fastapi import FastAPI
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Mount
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from bertexplorer.engine.lanes import Lanes
 from bertexplorer.server.body import Body, largest
@@ -20,6 +19,7 @@ from bertexplorer.server.line import Events, Line
 from bertexplorer.server.look import head, theme
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.server.owners import Owners, Sessions
+from bertexplorer.server.packed import Assets, Packed
 from bertexplorer.server.seal import Seal
 from bertexplorer.server.watch import Watch
 from bertexplorer.settings import ASSETS, Settings
@@ -27,18 +27,6 @@ from bertexplorer.ui.slim import Pages
 
 LOOKS_S = 0.005  # between two looks for events; gradio's 0.001 takes 7 % of a core while nobody asks
 PRIVATE = ("runs", "lines", "index", "corpora", "models", "secret")  # of the data folder; what is made lies beside them
-
-
-class Packed:
-    """The page and its configuration compressed; gradio does so with its scripts, and a stream must not wait for more
-    to be worth it."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app, self.packing = app, GZipMiddleware(app, minimum_size=1000, compresslevel=5)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        packed = scope["type"] == "http" and scope["state"]["route"] in ("page", "config")
-        await (self.packing if packed else self.app)(scope, receive, send)
 
 
 def layered(
@@ -53,7 +41,7 @@ def layered(
     """*app* behind all layers; *lanes*: those in which its answers wait; *events*: what it has taken."""
     metrics, sessions = metrics or Metrics(), Sessions(4 * settings.sessions)
     metrics.gauge("pages", "Pages that were opened lately and are remembered", lambda: len(sessions.owners))
-    inside: ASGIApp = Files(Packed(app), settings.uploads_dir)
+    inside: ASGIApp = Files(Assets(Packed(app)), settings.uploads_dir)
     inside = Line(inside, lanes or Lanes(), events or Events(), settings.waiting)
     inside = Body(inside, settings, sessions)
     inside = Gate(inside, seal, settings.code)
