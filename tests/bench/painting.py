@@ -21,6 +21,20 @@ async def painted(page: Page, word: str) -> float:
     return 1000 * (time.perf_counter() - started)
 
 
+async def loaded(url: str) -> list[str]:
+    """The scripts, styles and fonts that a browser fetches to show the page."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        try:
+            page = await browser.new_page()
+            await page.goto(url)
+            await page.wait_for_selector("#figure .main-svg")
+            names = await page.evaluate("performance.getEntriesByType('resource').map(one => one.name)")
+            return [name.removeprefix(url) for name in names if "/gradio_api/" not in name]
+        finally:
+            await browser.close()
+
+
 async def browse(url: str, browsers: int, seconds: float, every_s: float) -> list[float]:
     """What *browsers* pages in contexts of their own measure, each writing every *every_s* seconds."""
     async with async_playwright() as playwright:
