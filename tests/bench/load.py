@@ -128,7 +128,7 @@ async def openings(people: list[Person], seconds: float) -> list[Heard]:
         await asyncio.sleep(after)
         started = time.perf_counter()
         await fetch(url, paths)
-        await Person.arrive(people[0].client)
+        await Person.arrive(people[0].client, people[0].wiring)
         return Heard(1000 * (time.perf_counter() - started), "answered")
 
     return list(await asyncio.gather(*(arrive(5 * number / PEOPLE) for number in range(PEOPLE))))

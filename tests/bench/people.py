@@ -63,11 +63,12 @@ class Person:
     stream: "asyncio.Task[None] | None" = None
 
     @classmethod
-    async def arrive(cls, client: httpx.AsyncClient) -> "Person":
-        """Open the page: its HTML, its config, and the opening answer."""
+    async def arrive(cls, client: httpx.AsyncClient, wiring: Wiring | None = None) -> "Person":
+        """Open the page: its HTML, and the opening answer. A browser finds the wiring in the HTML; without it, it is
+        asked for."""
         (await client.get("/")).raise_for_status()
-        config = (await client.get("/config")).raise_for_status().json()
-        person = cls(client, Wiring.of(config))
+        wiring = wiring or Wiring.of((await client.get("/config")).raise_for_status().json())
+        person = cls(client, wiring)
         await person.fire(person.wiring.open, [], None)
         return person
 
