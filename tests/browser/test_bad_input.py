@@ -1,11 +1,12 @@
 """Bad input of every kind: a sentence that helps, the page stays usable, what was typed stays, nothing is executed."""
 
+from collections.abc import Iterator
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import opened
 from tests.browser.steps import TEXT, chip, chips, choose_view, expect_message, expect_said, use_checkpoint, write
-
-pytestmark = pytest.mark.parametrize("size", ["desktop"], indirect=True)
 
 CANARY = "<img src=x onerror='window.__pwn=1'><script>window.__pwn=1</script>"
 REFUSED = {
@@ -16,6 +17,24 @@ REFUSED = {
     "a" * 25_000: "25,000 characters; the limit is 20,000",
     "word " * 700 + "[MASK]": "Nothing is hidden within the tokens that are read",
 }
+
+
+@pytest.fixture(scope="module")
+def only(browser: Browser, address: str) -> Iterator[Page]:
+    with opened(browser, address) as page:
+        expect_said(page, "It would put “paris”")
+        yield page
+
+
+@pytest.fixture
+def page(only: Page) -> Page:
+    """The same page for all that is bad: after each it answers as before."""
+    choose_view(only, "One mask")
+    write(only, "The doctor is a [MASK].")
+    expect(chip(only, "doctor")).to_be_visible()
+    expect(only.locator("#message")).to_be_empty()
+    expect_said(only, "It would put")
+    return only
 
 
 def test_what_cannot_be_answered_is_said(page: Page) -> None:
@@ -56,10 +75,12 @@ def test_markup_in_the_text_stays_text(page: Page) -> None:
 
 
 def test_markup_in_settings_and_names_stays_text(page: Page) -> None:
-    page.locator("#options-fill-mask textarea, #options-fill-mask input[type=text]").first.fill(CANARY)
-    page.wait_for_timeout(500)
+    words = page.locator("#options-fill-mask textarea, #options-fill-mask input[type=text]").first
+    words.fill(CANARY)
+    expect_message(page, "is cut into 37 pieces; the limit is 20")
     use_checkpoint(page, CANARY)
     expect_message(page, "Still using mini")
+    words.fill("")
     choose_view(page, "Two sentences")
     page.locator("#options-contrast textarea, #options-contrast input[type=text]").first.fill(f"{CANARY} [MASK]")
     expect_said(page, "Leaning to")
@@ -81,6 +102,7 @@ def test_a_checkpoint_that_cannot_be_had(page: Page) -> None:
         use_checkpoint(page, name)
         expect_message(page, told)
         expect_message(page, "Still using mini")
+    write(page, "The capital of France is [MASK].")
     chip(page, "capital").click()
     expect_said(page, "For mask 2")
     expect(page.locator("#receipt")).to_contain_text("mini")
@@ -91,7 +113,7 @@ def test_a_checkpoint_without_the_head_says_so(page: Page) -> None:
     expect_message(page, "has no fill-mask head")
     use_checkpoint(page, "mini")
     expect(page.locator("#message")).to_be_empty()
-    expect_said(page, "It would put “paris”")
+    expect(page.locator("#receipt")).to_contain_text("mini")
 
 
 def test_bad_settings_in_a_link_are_said(page: Page, address: str) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from bertexplorer.ui.tabs import TABS
 from tests.browser.conftest import SIZES, opened
-from tests.browser.steps import choose_view, wait_until_idle, wait_until_quiet
+from tests.browser.steps import choose_view, wait_until_idle, wait_until_quiet, write
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +63,15 @@ def test_exports_are_saved(page: Page, tmp_path: Path) -> None:
         assert saved[kind].startswith(start) and len(saved[kind]) > 5000
 
 
-def test_the_link_is_copied(page: Page) -> None:
-    page.locator("#export-link").click()
-    expect(page.locator("#export-link")).to_have_text("Copied")
-    assert page.evaluate("navigator.clipboard.readText()") == page.url
+def test_the_link_is_copied(phone: Page) -> None:
+    phone.locator("#export-link").click()
+    expect(phone.locator("#export-link")).to_have_text("Copied")
+    assert phone.evaluate("navigator.clipboard.readText()") == phone.url
 
 
-def test_words_are_looked_up(page: Page) -> None:
-    page.locator("#options-fill-mask textarea, #options-fill-mask input[type=text]").first.fill("lyon, Llanfair")
-    expect(page.locator("#figure .bartext", has_text="pieces")).to_have_count(1)
-    expect(page.locator("#figure .bartext")).to_have_count(12)
+def test_words_are_looked_up(phone: Page) -> None:
+    choose_view(phone, "One mask")
+    write(phone, "The capital of France is [MASK].")
+    phone.locator("#options-fill-mask textarea, #options-fill-mask input[type=text]").first.fill("lyon, Llanfair")
+    expect(phone.locator("#figure .bartext", has_text="pieces")).to_have_count(1)
+    expect(phone.locator("#figure .bartext")).to_have_count(12)
