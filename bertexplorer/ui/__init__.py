@@ -9,6 +9,7 @@ seen.py      what the page held at an event, and what a person therefore asks fo
 turns.py     a tab's events in their order, and of the answers only the newest shown
 slim.py      gradio's Blocks, spending nothing on what an answer leaves as it is
 personal.py  whose event it is, and what that person may see
+link.py      what the address bar asks of a page that opens, and what of it cannot be had
 state.py     all that a person has set, to and from the address bar's link
 strip.py     the text as token chips, each a button that hides its token
 forms.py     an Options dataclass -> the components of a form

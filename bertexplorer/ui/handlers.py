@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import TOKENS, Span
 from bertexplorer.ui import pieces
 from bertexplorer.ui.explore import DEFAULTS, SLOW, VIEWS, Answer, Explore
+from bertexplorer.ui.link import followed
 from bertexplorer.ui.screen import Screen, Updates, remembered, shown_in
 from bertexplorer.ui.seen import Seen, number, read, untouched
-from bertexplorer.ui.state import State, from_link, spans_of
+from bertexplorer.ui.state import State, spans_of
 from bertexplorer.ui.turns import Turns
 
 EXAMPLES = {example.text for tab in VIEWS.values() for example in tab.EXAMPLES}
@@ -226,11 +227,7 @@ class Handlers:
     def open(self, request: gr.Request) -> Iterator[Updates]:
         """The page as its link asks for it, or with the opening example."""
         tab = tab_of(request)
-        state, error = from_link(dict(request.query_params), self.opening, DEFAULTS), ""
-        try:
-            state = replace(state, options=asdict(self.explore.options(state)))
-        except ExplorerError as caught:
-            state, error = replace(state, options=DEFAULTS[state.view]), f"{caught} The link's settings are left out."
+        state, error = followed(self.explore, dict(request.query_params), self.opening)
         turn = self.turns.open(tab, state)
         if not turn:
             yield self.screen.unchanged
@@ -240,7 +237,7 @@ class Handlers:
                 yield {self.screen.message: pieces.message(line, error=False)}
             self.explore.library.get(state.checkpoint, state.precision)
         except ExplorerError as caught:
-            error = f"{caught} Shown with {self.opening.checkpoint} instead."
+            error = f"{error} {caught} Shown with {self.opening.checkpoint} instead.".strip()
             state = replace(state, checkpoint=self.opening.checkpoint, precision=self.opening.precision)
         turn = self.turns.replace(tab, turn, state)
         if not turn:  # typed while this was on its way

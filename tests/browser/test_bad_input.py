@@ -117,6 +117,9 @@ def test_a_checkpoint_without_the_head_says_so(page: Page) -> None:
 
 
 def test_bad_settings_in_a_link_are_said(page: Page, address: str) -> None:
+    page.goto(f"{address}?view=heads")
+    expect_message(page, "There is no view 'heads'")
+    expect(chip(page, "capital")).to_be_visible()
     page.goto(f"{address}?text=A+robin+is+a+[MASK].&top=100000")
     expect_message(page, "wanted a whole number from 1 to 100")
     expect(chip(page, "robin")).to_be_visible()

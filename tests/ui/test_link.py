@@ -1,0 +1,47 @@
+"""A link opens what it names; what it names in vain is said."""
+
+from dataclasses import asdict, replace
+
+import pytest
+
+from bertexplorer.knobs import build
+from bertexplorer.store.library import Library
+from bertexplorer.ui.explore import VIEWS, Explore
+from bertexplorer.ui.link import followed
+from bertexplorer.ui.screen import shown_in
+from bertexplorer.ui.state import State
+
+OPENING = State("The capital of France is [MASK].", checkpoint="mini")
+
+
+@pytest.fixture(scope="module")
+def explore() -> Explore:
+    return Explore(Library())
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view != OPENING.view])
+def test_a_view_alone_opens_with_its_first_example(explore: Explore, view: str) -> None:
+    state, told = followed(explore, {"view": view}, OPENING)
+    example = shown_in(VIEWS[view].EXAMPLES[0], replace(OPENING, view=view))
+    assert not told
+    assert state == replace(example, options=asdict(build(VIEWS[view].analysis.Options, dict(example.options))))
+
+
+def test_what_stands_in_the_link_goes_before_the_example(explore: Explore) -> None:
+    asked = {"view": "contrast", "other": "In Rome [MASK].", "checkpoint": "a/b", "precision": "fp32"}
+    state, told = followed(explore, asked, OPENING)
+    assert (state.text, state.options["other"]) == (VIEWS["contrast"].EXAMPLES[0].text, "In Rome [MASK].")
+    assert (state.checkpoint, state.precision, told) == ("a/b", "fp32", "")
+
+
+@pytest.mark.parametrize("query", [{}, {"utm": "1"}, {"view": OPENING.view}])
+def test_a_link_that_names_nothing_is_the_opening(explore: Explore, query: dict[str, str]) -> None:
+    state, told = followed(explore, query, OPENING)
+    assert replace(state, options={}) == OPENING and not told
+
+
+def test_what_is_named_in_vain_is_said(explore: Explore) -> None:
+    state, told = followed(explore, {"view": "heads", "text": "A robin is a [MASK].", "top": "many"}, OPENING)
+    assert (state.view, state.text, state.options["top"]) == (OPENING.view, "A robin is a [MASK].", 10)
+    assert told.startswith("There is no view 'heads'. Pick one of those shown. ")
+    assert "many" in told and told.endswith("The link's settings are left out.")
