@@ -244,7 +244,8 @@ class Handlers:
             yield {self.screen.message: pieces.message(error)} if error else self.screen.unchanged
             return
         out = self.with_picker(self.answer(tab, turn, untouched(self.opening)))
-        yield {**out, self.screen.message: pieces.message(error)} if error else out
+        answered = out.get(self.screen.message) == pieces.message("")
+        yield {**out, self.screen.message: pieces.message(error, stands=answered)} if error else out
         yield self.screen.unchanged  # see switch
 
     def fetch(self, request: gr.Request, name: str | None, *values: Any) -> Iterator[Updates]:

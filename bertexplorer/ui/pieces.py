@@ -82,11 +82,12 @@ def caption(said: str, note: str) -> str:
     )
 
 
-def message(text: str, *, error: bool = True) -> str:
-    """A sentence for the person: an error, or what is going on."""
+def message(text: str, *, error: bool = True, stands: bool = False) -> str:
+    """A sentence for the person: an error, or what is going on. The figure fades under an error, unless it *stands*: it
+    is the answer to what is on the page."""
     if not text:
         return ""
-    kind, role = ("error", "alert") if error else ("busy", "status")
+    kind, role = ("error stands" if stands else "error", "alert") if error else ("busy", "status")
     return f'<p class="message {kind}" role="{role}" dir="auto">{escape(text)}</p>'
 
 

@@ -42,6 +42,7 @@ def test_what_cannot_be_answered_is_said(page: Page) -> None:
         write(page, typed or "x")
         write(page, typed)
         expect_message(page, told)
+        expect(page.locator("#figure")).to_have_css("opacity", "0.35")
         assert page.locator(TEXT).input_value() == typed
         write(page, "A robin is a [MASK].")
         expect(chip(page, "robin")).to_be_visible()
@@ -119,6 +120,7 @@ def test_a_checkpoint_without_the_head_says_so(page: Page) -> None:
 def test_bad_settings_in_a_link_are_said(page: Page, address: str) -> None:
     page.goto(f"{address}?view=heads")
     expect_message(page, "There is no view 'heads'")
+    expect(page.locator("#figure")).to_have_css("opacity", "1")
     expect(chip(page, "capital")).to_be_visible()
     page.goto(f"{address}?text=A+robin+is+a+[MASK].&top=100000")
     expect_message(page, "wanted a whole number from 1 to 100")
