@@ -7,7 +7,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bertexplorer.server.reply import header
 
-FOR_GOOD = b"private, max-age=31536000, immutable"  # private: the answer may carry somebody's cookie
+OWN = (b"content-length", b"cache-control", b"set-cookie")  # headers of an answer that are not kept with it
+FOR_GOOD = b"private, max-age=31536000, immutable"  # private: the layers above may give a browser its cookie with it
 FOR_A_DAY = b"private, max-age=86400"
 ROOM = 64_000_000  # bytes of assets that are kept; a page needs 2 million
 
@@ -91,6 +92,6 @@ async def whole(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> Ass
     if status != 200 or more:
         return None
     body = b"".join(parts)
-    written = [pair for pair in heads if pair[0] not in (b"content-length", b"cache-control")]
+    written = [pair for pair in heads if pair[0] not in OWN]
     stays = FOR_GOOD if scope["path"].startswith("/assets/") else FOR_A_DAY  # those have a hash in their name
     return Asset([*written, (b"content-length", str(len(body)).encode()), (b"cache-control", stays)], body)

@@ -13,7 +13,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import TOKENS, Span
 from bertexplorer.ui import pieces
 from bertexplorer.ui.explore import DEFAULTS, SLOW, VIEWS, Answer, Explore
-from bertexplorer.ui.link import followed
+from bertexplorer.ui.link import followed, no_view
 from bertexplorer.ui.screen import Screen, Updates, remembered, shown_in
 from bertexplorer.ui.seen import Seen, number, read, untouched
 from bertexplorer.ui.state import State, spans_of
@@ -111,7 +111,7 @@ class Handlers:
         tab, seen, view = tab_of(request), self.seen(values), event._data.get("view")
         if view not in VIEWS:
             self.take(tab, seen)
-            yield {self.screen.message: pieces.message(f"There is no view {view!r:.60}. Pick one of those shown.")}
+            yield {self.screen.message: pieces.message(no_view(view))}
             return
 
         def change(state: State) -> State:

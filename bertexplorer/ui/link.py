@@ -2,23 +2,28 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from urllib.parse import parse_qsl
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
-from bertexplorer.ui.state import State, from_link
+from bertexplorer.ui.screen import shown_in
+from bertexplorer.ui.state import State, from_link, to_link
+
+
+def no_view(name: object) -> str:
+    return f"There is no view {name!r:.60}. Pick one of those shown."
 
 
 def followed(explore: Explore, query: Mapping[str, str], opening: State) -> tuple[State, str]:
-    """The state, and what to say; "" where there is nothing. A link that names a view but no text, as one writes by
-    hand, opens the view with its first example."""
+    """The state, and what to say; "" where there is nothing. A link without a text, as one writes by hand, is the link
+    of the opening or of the view's first example, with what it names besides."""
     view, told = query.get("view", opening.view), ""
     if view not in VIEWS:
-        view, told = opening.view, f"There is no view {view!r:.60}. Pick one of those shown."
-    if "text" not in query and view != opening.view:
-        shown = VIEWS[view].EXAMPLES[0]
-        options = {name: str(value) for name, value in shown.options.items()}
-        query = {"text": shown.text, "pair": shown.pair, "picked": shown.picked, **options, **query}
-    state = from_link({**query, "view": view}, opening, DEFAULTS)
+        view, told = opening.view, no_view(view)
+    if "text" not in query:
+        shown = opening if view == opening.view else shown_in(VIEWS[view].EXAMPLES[0], replace(opening, view=view))
+        query = {**dict(parse_qsl(to_link(shown, DEFAULTS[view])[1:])), **query}
+    state = from_link(query, opening, DEFAULTS)
     try:
         return replace(state, options=asdict(explore.options(state))), told
     except ExplorerError as caught:

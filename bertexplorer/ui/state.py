@@ -93,10 +93,12 @@ def to_link(state: State, defaults: Mapping[str, Any]) -> str:
 def from_link(query: Mapping[str, str], otherwise: State, views: Mapping[str, Mapping[str, Any]]) -> State:
     """The state that a link asks for. *views*: for each view its settings by name with their defaults. What is missing
     or unknown is as in *otherwise*."""
+    if "text" not in query:
+        return otherwise
     view = query.get("view", otherwise.view)
     view = view if view in views else otherwise.view
     return State(
-        text=scrub(query.get("text", otherwise.text)),
+        text=scrub(query["text"]),
         pair=scrub(query.get("pair")),
         hidden=spans_of(query.get("hidden", "")),
         picked=spans_of(query.get("picked", "")),

@@ -14,6 +14,7 @@ from tests.server.conftest import Running, settle
 
 FRONTEND = Path(gradio.__file__).parent / "templates" / "frontend"
 BROWSER = "gzip, deflate, br, zstd"
+HEADERS = [(b"ETag", b"1"), (b"Set-Cookie", b"who=ann"), (b"Cache-Control", b"no-store"), (b"Content-Length", b"9")]
 UNPACK = {"br": brotli.decompress, "gzip": gzip.decompress, "identity": bytes}
 
 
@@ -28,7 +29,7 @@ class Origin:
         self.asked += 1
         packed = dict(scope["headers"]).get(b"accept-encoding", b"").decode()
         status = 404 if "odd" in scope["path"] else 200
-        await send({"type": "http.response.start", "status": status, "headers": [(b"ETag", b"1")]})
+        await send({"type": "http.response.start", "status": status, "headers": HEADERS})
         await send({"type": "http.response.body", "body": f"{scope['path']} {packed} ".encode(), "more_body": True})
         if "cut" not in scope["path"]:
             await send({"type": "http.response.body", "body": str(self.asked).encode()})
@@ -55,6 +56,8 @@ def test_each_is_made_once_for_each_way_to_pack_it() -> None:
         assert get(assets, "/assets/a.js", "deflate, gzip").text == "/assets/a.js gzip 2"
         assert get(assets, "/assets/a.js", "zstd").text == "/assets/a.js identity 3"
         assert get(assets, "/static/b").text == "/static/b br 4"
+    kept = get(assets, "/static/b").headers
+    assert dict(kept) == {"etag": "1", "content-length": "14", "cache-control": "private, max-age=86400"}
 
 
 @pytest.mark.parametrize(
@@ -69,8 +72,8 @@ def test_each_is_made_once_for_each_way_to_pack_it() -> None:
 def test_all_else_passes(path: str, more: dict[str, str]) -> None:
     assets = Assets(origin := Origin())
     for times in (1, 2):
-        response = get(assets, path, **dict(more))
-        assert origin.asked == times and "cache-control" not in response.headers
+        response = get(assets, path, **more)
+        assert origin.asked == times and response.headers["cache-control"] == "no-store"
     assert not assets.kept
 
 
