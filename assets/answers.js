@@ -44,6 +44,7 @@
 
   // Whoever comes while too many wait is not turned away: the same is asked again when it may be answered.
   const join = async (...given) => {
+    try { document.body.dataset.page = JSON.parse(given[1].body).session_hash; } catch { /* no page to ask about */ }
     let answer = await plain(...given);
     while (answer.status === 503 && answer.headers.has("retry-after")) {
       const rest = Number(answer.headers.get("retry-after"));

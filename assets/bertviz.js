@@ -27,3 +27,15 @@ function bertviz(data) {
     }
     window.bertviz_params = {...params, attention: parts, default_filter: "all"};
 }
+
+// The whole width of a wide view in sight, where that stays readable; else it scrolls.
+function fit() {
+    const vis = document.getElementById("vis"), svg = document.querySelector(".wide svg");
+    if (!svg) return;
+    vis.style.zoom = 1;
+    const box = svg.getBBox(), scale = (document.body.clientWidth - 16) / (box.x + box.width + 8);
+    svg.style.minWidth = `${Math.ceil(box.x + box.width + 8)}px`;
+    if (scale < 1 && scale > 0.6) vis.style.zoom = scale;
+}
+window.addEventListener("load", fit);
+window.addEventListener("resize", fit);

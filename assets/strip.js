@@ -1,5 +1,5 @@
 // The strip's behaviour: press, arrow keys, focus kept across answers, and the link in the address bar.
-let focused = -1, keep = false, opened = false, down = null;
+let focused = -1, keep = false, opened = "", first = "", down = null;
 let presses = 0, wanted = null;  // presses sent so far, and the spans that the last one wants hidden, or picked
 const chips = () => [...element.querySelectorAll("button.chip")];
 const strip = () => element.querySelector(".strip");
@@ -13,11 +13,16 @@ const settle = () => {
   if (keep) chip.focus({ preventScroll: true });
   keep = false;
 };
+// The address bar: another view is a step that Back undoes, all else changes the address in place.
+const viewOf = (link) => new URLSearchParams(link).get("view") || "";
 const publish = () => {
   if (!strip()) return;
-  if (opened) history.replaceState(null, "", strip().dataset.link);
-  opened = true;
+  const link = strip().dataset.link, step = opened && viewOf(link) !== opened;
+  if (opened) history[step ? "pushState" : "replaceState"](null, "", link);
+  opened = viewOf(link);
+  first ||= opened;
 };
+addEventListener("popstate", () => { opened = viewOf(location.search) || first; });
 const show = () => {
   // Until the answer is here, the chips show what the last press wants.
   for (const chip of chips()) {

@@ -50,3 +50,5 @@ watch("value", () => {
   if (focused && document.activeElement === document.body) all(focused).find((b) => b.tabIndex === 0)?.focus({ preventScroll: true });
 });
 mark(element.querySelector(".topics")?.dataset.view);
+// Back and Forward.
+addEventListener("popstate", () => trigger("click", { link: location.search }));

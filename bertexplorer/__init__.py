@@ -4,6 +4,7 @@ The modules of a folder stand in its own `__init__.py`.
 errors.py               the one error that a person is meant to read, and what is said of all others
 knobs.py                a setting declared once -> a form on the page, a flag, a field in a file
 cells.py                a text as a spreadsheet may be given it: shown, never run
+locks.py                which process is at a file; the system lets go when it dies
 settings.py             folders, host, port and limits, read once from the environment
 
 model/                  the encoder (start reading at encoder.py), heads, tokenizer, checkpoints read and written

@@ -5,7 +5,13 @@ import secrets
 
 
 class ExplorerError(ValueError):
-    """Raised on bad input of any kind; its text is shown as it is, on the page and by the command line."""
+    """Raised on bad input of any kind; its text is shown as it is, on the page and by the command line.
+
+    *missing*: "mask" or "pair" where the text only lacks that, so that the page can offer a button that adds it."""
+
+    def __init__(self, text: str = "", *, missing: str = "") -> None:
+        super().__init__(text)
+        self.missing = missing
 
 
 def unforeseen(log: logging.Logger, what: str, **more: str) -> str:

@@ -18,6 +18,8 @@ class Knob:
     low: int | float | None = None
     high: int | float | None = None
     info: str = ""
+    several: bool = False  # a text of several lines
+    by_page: bool = False  # the page fills it in (an upload's key, a point that was clicked) and shows no box
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ class Settings:
     cache_mb: int = 256  # passes over recent texts, kept for each loaded checkpoint
     hub_timeout_s: float = 4.5  # to find out whether the hub can be reached: the answer comes within 5 s
     hosts: tuple[str, ...] = ()  # further names that the page is asked for by
+    proxies: tuple[str, ...] = ()  # addresses and networks whose X-Forwarded-For is believed
     code: str = ""  # that a class is asked for once; empty: nothing is asked
     public: bool = False  # served to others without a code
     request_kb: int = 1000  # of one request that is no upload
@@ -37,6 +38,7 @@ class Settings:
     upload_s: int = 120  # in which an upload, or any other request, must have arrived
     quota_mb: int | None = None  # of the disk, for all that one browser uploads and trains; see quota
     waiting: int = 50  # answers of quick views that are waited for; who comes then is told to try again
+    tokens: int = 1_000_000  # that one answer may send through a checkpoint; 0: no limit
     sessions: int = 600  # open pages that are remembered; the oldest go
     metrics: str = "local"  # who may see /metrics, /healthz and /readyz: local, public
     log: str = "warning"  # and what is graver, as lines of JSON on stderr; info: requests too
@@ -74,6 +76,7 @@ class Settings:
             memory_mb=number("BERTEXPLORER_MEMORY_MB", default.memory_mb, 10_000_000),
             cache_mb=number("BERTEXPLORER_CACHE_MB", default.cache_mb, 10_000_000),
             hosts=tuple(name.strip().lower() for name in env.get("BERTEXPLORER_HOSTS", "").split(",") if name.strip()),
+            proxies=proxies(env.get("BERTEXPLORER_PROXIES", "")),
             code=code,
             request_kb=number("BERTEXPLORER_REQUEST_KB", default.request_kb, 1_000_000),
             upload_mb=number("BERTEXPLORER_UPLOAD_MB", default.upload_mb, 1_000_000),
@@ -81,6 +84,7 @@ class Settings:
             upload_s=number("BERTEXPLORER_UPLOAD_S", default.upload_s, 86_400),
             quota_mb=number("BERTEXPLORER_QUOTA_MB", 0, 1_000_000_000) if "BERTEXPLORER_QUOTA_MB" in env else None,
             waiting=number("BERTEXPLORER_WAITING", default.waiting, 1000),
+            tokens=number("BERTEXPLORER_TOKENS", default.tokens, 1_000_000_000),
             sessions=number("BERTEXPLORER_SESSIONS", default.sessions, 1_000_000),
             metrics=word("BERTEXPLORER_METRICS", ("local", "public")),
             log=word("BERTEXPLORER_LOG", ("warning", "info", "debug", "error")),
@@ -106,6 +110,19 @@ class Settings:
     def uploads_dir(self) -> Path:
         """Where uploaded files and made downloads lie for a day."""
         return self.data_dir / "tmp"
+
+
+def proxies(written: str) -> tuple[str, ...]:
+    """Addresses and networks, separated by commas. Raises ExplorerError for anything else."""
+    found = tuple(one.strip() for one in written.split(",") if one.strip())
+    for one in found:
+        try:
+            ipaddress.ip_network(one)
+        except ValueError as error:
+            raise ExplorerError(
+                f"BERTEXPLORER_PROXIES names {one!r:.60}; wanted addresses or networks, such as 127.0.0.1, 10.0.0.0/8."
+            ) from error
+    return found
 
 
 QUIET = {  # nothing leaves the machine unless a person asks for a hub name

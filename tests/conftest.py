@@ -10,7 +10,6 @@ os.environ |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 import pytest
 import torch
-from xdist.scheduler import LoadScopeScheduling
 
 from tests import tiny as recipes
 
@@ -21,28 +20,17 @@ SHARED = ROOT.parent / "shared" / "checkpoints"
 torch.set_num_threads(1)  # two threads wait for each other when pytest-xdist fills the cores
 
 
-ALONE = tuple(f"test_{name}.py" for name in ("canary", "people", "server", "training", "tasks", "laboratory"))
-
-
-class BrowserApart(LoadScopeScheduling):
-    """The tests with a browser that is all they wait for, one after the other in one process, first; those that wait
-    for runs and for servers of their own, each file by itself; all else wherever there is time."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        if not file.startswith("tests/browser/"):
-            return nodeid
-        return file if file.endswith(ALONE) else "tests/browser"
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> BrowserApart:
-    return BrowserApart(config, log)
+LONGEST = ("canary", "training", "laboratory", "tasks", "switching", "people", "faults", "killed", "onnx", "explore")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take longest come first, so that no process is left alone with one of them at the end."""
+    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONGEST)
     for item in items:
+        if item.path.is_relative_to(ROOT / "tests" / "browser"):
+            item.add_marker(pytest.mark.browser)
         if not SHARED.is_dir() and item.get_closest_marker("shared"):
-            item.add_marker(pytest.mark.skip(reason="needs ../shared, which only the makers have"))
+            item.add_marker(pytest.mark.skip(reason="needs the optional shared checkpoints"))
 
 
 @pytest.fixture(scope="session")

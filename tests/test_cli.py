@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +15,7 @@ from bertexplorer.analysis import ANALYSES
 from bertexplorer.cli import main, make_parser, table
 from bertexplorer.knobs import settings
 from bertexplorer.store.catalogue import CATALOGUE
+from bertexplorer.training.commit import commit
 from tests.conftest import ROOT
 
 FRANCE = "Paris is the [MASK] of France."
@@ -75,6 +78,39 @@ def test_a_folder_by_its_relative_path(run: Run, tiny: Callable[[str], Path], mo
     for name in ("roberta", "./roberta", str(folder)):
         code, out, err = run("fill-mask", "paris is the ___", "--top", "2", "--checkpoint", name)
         assert (code, len(out.splitlines()), err) == (0, 3, "")
+
+
+def test_finished_runs_are_listed_and_opened(run: Run, tiny: Callable[[str], Path], tmp_path: Path) -> None:
+    os.environ["BERTEXPLORER_DATA"] = str(tmp_path)
+    folder = tmp_path / "runs" / ("ab" * 16)
+    commit(folder / "best", "step-1", lambda into: shutil.copytree(tiny("bert-mlm"), into, dirs_exist_ok=True) and None)
+    (folder / "name").write_text("my films")
+    _, out, _ = run("checkpoints")
+    (line,) = [line for line in out.splitlines() if "my films" in line]
+    assert line.split()[0] == f"run:{folder.name}"
+    code, out, err = run("fill-mask", "paris is the ___", "--top", "2", "--checkpoint", line.split()[0])
+    assert (code, len(out.splitlines()), err) == (0, 3, "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fill-mask", "No blank here."),
+        ("next-sentence", "One sentence."),
+        ("search", "x", "--lines", "EMPTY"),
+        ("train", "--task", "classification", "--data", "EMPTY"),
+        ("train", "--task", "classification", "--data", "ODD"),
+        ("train", "--task", "classification", "--data", "ONE"),
+    ],
+)
+def test_errors_speak_of_no_page(run: Run, arguments: tuple[str, ...], tmp_path: Path) -> None:
+    files = {"EMPTY": "\n", "ODD": "a,b\n1,2\n3,4\n5,6\n", "ONE": "text,label\nsome words,x\nmore words,x\n"}
+    for name, content in files.items():
+        (tmp_path / f"{name}.csv").write_text(content)
+    code, _, err = run(*(str(tmp_path / f"{one}.csv") if one in files else one for one in arguments))
+    told = err.splitlines()[-1]
+    assert code == 2 and told.startswith("bertexplorer: ")
+    assert not re.search(r"(?i)\b(press|click|upload|page|button|choose (one|another))\b", told)
 
 
 def test_notes_go_to_stderr(run: Run) -> None:
@@ -171,6 +207,7 @@ def test_a_table() -> None:
     assert table([{"a": 0.123456, "bb": "x"}, {"a": 12, "bb": ""}]) == "a       bb\n0.1235  x\n12"
 
 
+@pytest.mark.slow
 def test_as_a_program_that_a_reader_leaves_early() -> None:
     command = [sys.executable, "-m", "bertexplorer", "contrast", FRANCE, "--other", FRANCE]
     child = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -11,7 +11,7 @@ from tests.conftest import ROOT
 PACKAGE = ROOT / "bertexplorer"
 FLOORS = (  # lowest first
     {"errors"},
-    {"cells", "knobs", "settings"},
+    {"cells", "knobs", "locks", "settings"},
     {"model"},
     {"engine"},
     {"analysis", "training"},

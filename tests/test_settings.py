@@ -55,6 +55,7 @@ def test_what_the_server_takes_is_read() -> None:
     found = Settings.from_env(
         {
             "BERTEXPLORER_HOSTS": " Bert.School.example, other ,",
+            "BERTEXPLORER_PROXIES": "127.0.0.1, 10.0.0.0/8,::1",
             "BERTEXPLORER_CODE": " robin-2026 ",
             "BERTEXPLORER_REQUEST_KB": "10",
             "BERTEXPLORER_UPLOAD_MB": "11",
@@ -63,6 +64,7 @@ def test_what_the_server_takes_is_read() -> None:
             "BERTEXPLORER_QUOTA_MB": "0",
             "BERTEXPLORER_SESSIONS": "14",
             "BERTEXPLORER_WAITING": "15",
+            "BERTEXPLORER_TOKENS": "16",
             "BERTEXPLORER_METRICS": "Public",
             "BERTEXPLORER_LOG": "info",
         }
@@ -70,11 +72,18 @@ def test_what_the_server_takes_is_read() -> None:
     assert (found.hosts, found.code, found.quota_mb) == (("bert.school.example", "other"), "robin-2026", 0)
     assert (found.request_kb, found.upload_mb, found.upload_files, found.sessions) == (10, 11, 12, 14)
     assert found.upload_s == 13
-    assert found.waiting == 15
+    assert (found.waiting, found.tokens) == (15, 16)
+    assert found.proxies == ("127.0.0.1", "10.0.0.0/8", "::1")
     assert (found.metrics, found.log) == ("public", "info")
     for name in ("BERTEXPLORER_METRICS", "BERTEXPLORER_LOG"):
         with pytest.raises(ValueError, match=f"{name}.*wanted one of"):
             Settings.from_env({name: "x"})
+
+
+@pytest.mark.parametrize("value", ["*", "proxy.example", "10.0.0.1/8", "127.0.0.1 10.0.0.1"])
+def test_a_proxy_that_is_no_address_is_named(value: str) -> None:
+    with pytest.raises(ValueError, match="BERTEXPLORER_PROXIES names .*wanted addresses or networks"):
+        Settings.from_env({"BERTEXPLORER_PROXIES": value})
 
 
 @pytest.mark.parametrize(("host", "local"), [("127.0.0.1", 1), ("localhost", 1), ("::1", 1), ("0.0.0.0", 0), ("x", 0)])

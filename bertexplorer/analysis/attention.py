@@ -18,6 +18,7 @@ from bertexplorer.model.text import Encoding, Text
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
+MAX_ROWS = 100_000  # of a file
 MAX_NUMBERS = 128_000_000  # layers x heads x tokens x tokens: half a GB
 KEYS, MEASURE = ("heads", "from", "from_position", "to", "to_position"), "value"
 
@@ -120,7 +121,8 @@ def sides(found: tuple[Unit, ...], options: Options) -> tuple[list[int], list[in
     if not first or not second:
         raise ExplorerError(
             f"{options.direction!r} needs a pair of sentences; the text is a single one. Add a second sentence, or "
-            "choose 'all'."
+            "choose 'all'.",
+            missing="pair",
         )
     return (first, second) if options.direction == "A to B" else (second, first)
 
@@ -144,15 +146,23 @@ def choose(
 
 
 def rows(result: Attention) -> list[dict[str, object]]:
-    """Grid: a row for each head and token looked at, from what the view is about. Else a row for each pair of tokens.
-    Positions are those of a unit's first token."""
+    """A row for each pair of tokens, in a grid for each head. A grid of more than MAX_ROWS weights gives only those
+    from what the view is about, and its measure says so. Positions are those of a unit's first token."""
     unit = "norm" if result.norms else "share of the norms" if result.norm_shares else "weight"
 
     def entry(heads: str, who: str, start: int, to: Unit, value: float) -> dict[str, object]:
         looks = {"heads": heads, "from": who, "from_position": start, "to": to.label, "to_position": to.positions[0]}
         return {**looks, "value": value, "measure": unit}
 
+    if result.show == "grid" and result.every.size <= MAX_ROWS:
+        return [
+            entry(str(Head(i, j)), a.label, a.positions[0], b, float(result.every[i, j, row, column]))
+            for i, j in np.ndindex(result.every.shape[:2])
+            for row, a in enumerate(result.rows)
+            for column, b in enumerate(result.columns)
+        ]
     if result.show == "grid":
+        unit += f", only from the token that the view is about: all would be {result.every.size:,} rows"
         who = " ".join(result.rows[i].label for i in result.about)
         start = result.rows[result.about[0]].positions[0]
         table = result.by_head

@@ -14,6 +14,7 @@ from bertexplorer import engine
 from bertexplorer.analysis.attention import refuse_long
 from bertexplorer.analysis.attention_flow import rollout
 from bertexplorer.analysis.merge import frames
+from bertexplorer.engine import progress
 from bertexplorer.model.text import Encoding
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ METHODS: tuple[Method, ...] = (
 Baseline = Literal["[MASK]", "[PAD]", "zero"]
 PASS_TOKENS = 16_384  # tokens read by occlusion; LIME and integrated gradients may read twice as many
 FEWEST = {"groups": 16, "samples": 64, "steps": 16}
+LONG = 256  # tokens; beyond that integrated gradients first try with few steps, FIRST, and take more where these miss
+FIRST, MISSED = 12, 0.03  # the completeness error, as a share of the rise
 SEED = 0  # of LIME's samples
 KERNEL = 25.0  # width, for cosine distances times 100, as in the authors' code for text
 
@@ -94,6 +97,21 @@ def attribute(question: Question, method: Method, *, baseline: Baseline, steps: 
     return attention(question, method)
 
 
+def announce(question: Question, methods: Sequence[Method], steps: int, samples: int, more: int = 0) -> None:
+    """Say how many tokens *methods* will read, and *more* after them, so that the time left is known from the start.
+    Raises ExplorerError if they are too many."""
+    tokens, hideable = len(question.encoding), len(question.hideable)
+    steps = FIRST if tokens > LONG and steps > FIRST else steps
+    parts = len(groups(range(hideable), tokens))
+    texts = {
+        "integrated gradients": progress.GRADIENT * steps,
+        "gradient x input": progress.GRADIENT,
+        "occlusion": 1 + parts,
+        "LIME": min(samples, max(FEWEST["samples"], 2 * PASS_TOKENS // tokens), 2 ** min(parts, 20)),  # each text once
+    }
+    progress.expect(tokens * sum(texts.get(method, 0) for method in methods) + more)
+
+
 def attention(question: Question, method: Method) -> Attribution:
     """Where the answer's token looks in the last layer, or by rollout through all of them (Abnar and Zuidema, 2020);
     heads averaged. Raises ExplorerError where the weights of all heads would not fit."""
@@ -129,13 +147,18 @@ def integrated_gradients(question: Question, baseline: Baseline, steps: int) -> 
     filler = checkpoint.tokenizer.pad_id if baseline == "[PAD]" else encoding.mask_id
     start[spots] = 0 if baseline == "zero" else gradients.word_vectors(checkpoint, [filler])
     steps = min(steps, max(FEWEST["steps"], 2 * PASS_TOKENS // len(encoding)))
-    nodes, weights = np.polynomial.legendre.leggauss(steps)
-    shares = words.new_tensor([*(nodes + 1) / 2, 0.0, 1.0])  # both ends too, which weigh nothing
-    weight = words.new_tensor([*weights / 2, 0.0, 0.0])
-    values, slope = gradients.path_gradient(checkpoint, encoding, question.target(), start, words, shares, weight)
-    scores = ((words - start).cpu() * slope).double().sum(dim=-1).numpy()
-    rise = float(values[-1] - values[-2])
-    return Attribution("integrated gradients", scores, Completeness(rise, float(scores.sum()) - rise, steps))
+    target = question.target()
+    ends = gradients.path_values(checkpoint, encoding, target, start, words, words.new_tensor([0.0, 1.0]))
+    rise = float(ends[1] - ends[0])
+    for count in (FIRST, steps) if len(encoding) > LONG and steps > FIRST else (steps,):
+        nodes, weights = np.polynomial.legendre.leggauss(count)
+        shares, weight = words.new_tensor((nodes + 1) / 2), words.new_tensor(weights / 2)
+        _, slope = gradients.path_gradient(checkpoint, encoding, target, start, words, shares, weight)
+        scores = ((words - start).cpu() * slope).double().sum(dim=-1).numpy()
+        error = float(scores.sum()) - rise
+        if abs(error) <= MISSED * abs(rise):
+            break
+    return Attribution("integrated gradients", scores, Completeness(rise, error, count))
 
 
 def occlusion(question: Question) -> Attribution:

@@ -56,8 +56,8 @@ class Options:
     dimensions: Annotated[Literal["2-D", "3-D"], Knob("Dimensions")] = "2-D"
     colour: Annotated[Literal["word", "position", "label"], Knob("Colour by")] = "word"
     neighbours: Annotated[int, Knob("Neighbours", 1, 20)] = 5
-    point: Annotated[int, Knob("Point", -1, MAX_POINTS, info="click one; -1: the picked token")] = -1
-    lines: Annotated[str, Knob("Uploaded lines", info="the key of an upload; empty: the text above")] = ""
+    point: Annotated[int, Knob("Point", -1, MAX_POINTS, info="-1: the picked token", by_page=True)] = -1
+    lines: Annotated[str, Knob("Uploaded lines", info="empty: the text above", by_page=True)] = ""
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def of_sentences(
     own = [Line(part[a:b], ABOVE) for part in above.texts for a, b in sentences(part)] if not lines else []
     given = [*lines, *own, *(() if lines else BUILT_IN)]
     if len(given) > MAX_POINTS:
-        raise ExplorerError(f"{len(given):,} lines were given; the limit is {MAX_POINTS:,}. Upload fewer.")
+        raise ExplorerError(f"{len(given):,} lines were given; the limit is {MAX_POINTS:,}. Give fewer.")
     encodings, homes, notes = read(checkpoint, given)
     points = [Point(given[home].text, given[home].label, home, place) for place, home in enumerate(homes)]
     vectors = engine.sentence_vectors(checkpoint, encodings, layer=layer, pooling=options.pooling).numpy()

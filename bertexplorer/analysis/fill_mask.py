@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
+from jaxtyping import Float
+
 from bertexplorer import engine
-from bertexplorer.analysis.words import WordScore, named, score_words
+from bertexplorer.analysis.words import WordScore, named, score_words, tokens_of
+from bertexplorer.engine.progress import expect
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import Knob
-from bertexplorer.model.text import Encoding, Text
+from bertexplorer.model.text import Encoding, Text, Tokenizer
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,6 +51,7 @@ class Blank:
     original: Candidate | None  # the piece that was hidden; None where [MASK] was typed
     entropy: float  # bits; 0: certain, log2(vocabulary): no idea
     words: tuple[WordScore, ...]  # the words asked for, best first
+    probabilities: Float[np.ndarray, " v"] | None = field(default=None, repr=False, compare=False)  # of all pieces
 
 
 @dataclass(frozen=True)
@@ -60,8 +66,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     """Answers for every mask of *text*, each given all the rest. Raises ExplorerError without a mask or an MLM head."""
     encoding = encode_masked(checkpoint, text)
     spots = encoding.masked[:MAX_BLANKS]
-    log_probs = next(engine.masked_log_probs(checkpoint, [encoding], positions=[spots]))
     words = named(options.words)
+    expect(len(encoding) + sum(tokens_of(checkpoint, encoding, spot, words) for spot in spots))
+    log_probs = next(engine.masked_log_probs(checkpoint, [encoding], positions=[spots]))
     blanks = tuple(
         blank(checkpoint, encoding, position, row, options.top, words)
         for position, row in zip(spots, log_probs, strict=True)
@@ -77,7 +84,8 @@ def encode_masked(checkpoint: Checkpoint, text: Text | str) -> Encoding:
         beyond = " within the tokens that are read" if encoding.left_out else ""
         raise ExplorerError(
             f"Nothing is hidden{beyond}, so there is nothing to predict. Put {checkpoint.tokenizer.mask_token} where a "
-            "word is missing, or click a word to hide it."
+            "word is missing, or click a word to hide it.",
+            missing="mask",
         )
     return encoding
 
@@ -94,12 +102,32 @@ def blank(
         original=None if was == encoding.mask_id else candidate(checkpoint, log_probs, was),
         entropy=float(-(log_probs.exp() * log_probs).sum() / math.log(2)),
         words=score_words(checkpoint, encoding, position, log_probs, words),
+        probabilities=log_probs.float().exp().numpy(),
     )
 
 
 def candidate(checkpoint: Checkpoint, log_probs: Tensor, token: int, rank: int | None = None) -> Candidate:
     rank = rank or 1 + int((log_probs > log_probs[token]).sum())
     return Candidate(checkpoint.tokenizer.show(token), token, float(log_probs[token].exp()), rank)
+
+
+@lru_cache(maxsize=2)
+def ids_by_label(tokenizer: Tokenizer) -> dict[str, int]:
+    """Every piece of the vocabulary as `show` names it -> its id."""
+    return {tokenizer.show(id): id for id in reversed(range(tokenizer.vocab_size))}
+
+
+def probability_of(checkpoint: Checkpoint, blank: Blank, token: str) -> float | None:
+    """How probable *token*, as a row names it, is in *blank*; None if the vocabulary has no such piece."""
+    id = ids_by_label(checkpoint.tokenizer).get(token)
+    return None if id is None or blank.probabilities is None else float(blank.probabilities[id])
+
+
+def lookup(checkpoint: Checkpoint, result: FillMask, key: tuple[object, ...]) -> float | None:
+    """The number of the row that KEYS name with *key*, where `rows` does not list it."""
+    number, _, token = key
+    held = isinstance(number, int) and number <= len(result.blanks)
+    return probability_of(checkpoint, result.blanks[int(str(number)) - 1], str(token)) if held else None
 
 
 def rows(result: FillMask) -> list[dict[str, object]]:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from bertexplorer import engine
-from bertexplorer.analysis.fill_mask import Blank, blank, encode_masked
+from bertexplorer.analysis.fill_mask import Blank, blank, encode_masked, probability_of
 from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Text
 
@@ -49,6 +49,12 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     everything = np.ones((count, count), dtype=bool)
     shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
     return LeftContext(shown, both, left, everything, np.tril(everything), checkpoint.config.window)
+
+
+def lookup(checkpoint: Checkpoint, result: LeftContext, key: tuple[object, ...]) -> float | None:
+    """The number of the row that KEYS name with *key*, where `rows` does not list it."""
+    context, token = key
+    return probability_of(checkpoint, result.both if context == "both sides" else result.left, str(token))
 
 
 def rows(result: LeftContext) -> list[dict[str, object]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +21,7 @@ KEYS, MEASURE = ("pair", "first", "second"), "is_next"
 
 @dataclass(frozen=True)
 class Options:
-    candidates: Annotated[str, Knob("Other second sentences", info="up to 50, with | between them")] = ""
+    candidates: Annotated[str, Knob("Other second sentences", info="up to 50, with | between", several=True)] = ""
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def encode_pair(checkpoint: Checkpoint, text: Text) -> Encoding:
     encoding = checkpoint.tokenizer.encode(text)
     if not encoding.texts[1]:
         raise ExplorerError(
-            "There is no second sentence, so nothing could follow the first. Press “Second sentence” and type one."
+            "There is no second sentence, so nothing could follow the first. Add a second sentence.", missing="pair"
         )
     if not any(span and span.side == 1 for span in encoding.spans):
         raise ExplorerError("The second sentence holds nothing that this checkpoint can read. Type another one.")
@@ -108,13 +109,13 @@ def encode_candidate(checkpoint: Checkpoint, first: Text, candidate: str) -> Enc
 
 
 def listed(candidates: str) -> list[str]:
-    """What stands between the bars, each once. Raises ExplorerError for too many or too long ones."""
+    """What stands on the lines or between the bars, each once. Raises ExplorerError for too many or too long ones."""
     if len(candidates) > MAX_CHARACTERS:
         raise ExplorerError(
             f"The other second sentences have {len(candidates):,} characters; the limit is {MAX_CHARACTERS:,}. "
             "Remove some."
         )
-    found = list(dict.fromkeys(part.strip() for part in candidates.split("|") if part.strip()))
+    found = list(dict.fromkeys(part.strip() for part in re.split(r"[|\n]", candidates) if part.strip()))
     if len(found) > MAX_CANDIDATES:
         raise ExplorerError(f"{len(found)} other second sentences were given; the limit is {MAX_CANDIDATES}.")
     return found

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 LIBRARIES = ("torch", "tokenizers", "safetensors", "numpy")
 
 
-def provenance(checkpoint: Checkpoint) -> dict[str, str]:
-    """Which checkpoint, revision, precision and library versions produced a number."""
+def provenance(checkpoint: Checkpoint, title: str = "") -> dict[str, str]:
+    """Which checkpoint, revision, precision and library versions produced a number. *title*: what people call it."""
     return {
         "checkpoint": checkpoint.name,
+        **({"called": title} if title not in ("", checkpoint.name) else {}),
         "revision": checkpoint.revision,
         "family": checkpoint.family,
         "precision": checkpoint.precision,
@@ -33,9 +34,9 @@ def provenance(checkpoint: Checkpoint) -> dict[str, str]:
     }
 
 
-def told(checkpoint: Checkpoint) -> str:
+def told(checkpoint: Checkpoint, title: str = "") -> str:
     """The provenance in one line."""
-    return ", ".join(f"{key} {value}" for key, value in provenance(checkpoint).items())
+    return ", ".join(f"{key} {value}" for key, value in provenance(checkpoint, title).items())
 
 
 @cache
@@ -54,7 +55,12 @@ def as_csv(rows: list[dict[str, object]]) -> str:
 
 
 def as_json(
-    analysis: ModuleType, checkpoint: Checkpoint, text: Text, options: Any, rows: list[dict[str, object]]
+    analysis: ModuleType,
+    checkpoint: Checkpoint,
+    text: Text,
+    options: Any,
+    rows: list[dict[str, object]],
+    title: str = "",
 ) -> str:
     """The rows with the question that they answer and their provenance."""
     name = analysis.__name__.rpartition(".")[2]
@@ -62,13 +68,13 @@ def as_json(
         "analysis": name,
         "text": dataclasses.asdict(text),
         "options": dataclasses.asdict(options),
-        "provenance": provenance(checkpoint),
+        "provenance": provenance(checkpoint, title),
         "rows": rows,
     }
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def as_python(analysis: ModuleType, checkpoint: Checkpoint, text: Text, options: Any) -> str:
+def as_python(analysis: ModuleType, checkpoint: Checkpoint, text: Text, options: Any, title: str = "") -> str:
     """A program that prints the same rows; run it in the folder of the project."""
     name = analysis.__name__.rpartition(".")[2]
     marked = {"hidden": text.hidden, "picked": text.picked}
@@ -83,7 +89,7 @@ def as_python(analysis: ModuleType, checkpoint: Checkpoint, text: Text, options:
     return "\n".join(
         [
             "# Run in the folder of BERT Explorer: python THIS_FILE",
-            f"# Made with {told(checkpoint)}.",
+            f"# Made with {told(checkpoint, ' '.join(title.split()))}.",
             "import os",
             "import sys",
             "",

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bertexplorer.analysis import saliency
-from bertexplorer.analysis.attribution import METHODS, Method, Question, attribute
+from bertexplorer.analysis.attribution import METHODS, Method, Question, announce, attribute
 from bertexplorer.analysis.saliency import Explained
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import Knob
@@ -80,6 +80,10 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
             "Type a longer sentence."
         )
     usual = saliency.Options()
+    lines = 2 * len(METHODS) + options.orders
+    room = PASS_TOKENS // (lines * len(question.encoding))
+    steps = min(options.points, len(spots), max(FEWEST, room))
+    announce(question, METHODS, usual.steps, usual.samples, lines * (steps - 1) * len(question.encoding))
     found = [
         attribute(question, method, baseline=usual.baseline, steps=usual.steps, samples=usual.samples)
         for method in METHODS
@@ -87,11 +91,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     orders = [spots[np.argsort(-one.scores[spots], kind="stable")] for one in found]
     random = np.random.default_rng(SEED)
     shuffled = [random.permutation(spots) for _ in range(options.orders)]
-    lines = [*orders, *(order[::-1] for order in orders), *shuffled]
-    room = PASS_TOKENS // (len(lines) * len(question.encoding))
-    steps = min(options.points, len(spots), max(FEWEST, room))
     hidden = np.unique(np.linspace(0, len(spots), steps + 1).round().astype(np.int64))
-    curves = probabilities(question, lines, hidden)
+    curves = probabilities(question, [*orders, *(order[::-1] for order in orders), *shuffled], hidden)
     pairs = zip(METHODS, curves, curves[len(METHODS) :], strict=False)  # then come the random ones
     return Referee(
         target=options.target,

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
-from bertexplorer.analysis.attribution import METHODS, Attribution, Baseline, Question, attribute
+from bertexplorer.analysis.attribution import METHODS, Attribution, Baseline, Question, announce, attribute
 from bertexplorer.analysis.fill_mask import encode_masked
 from bertexplorer.analysis.merge import Unit, units
 from bertexplorer.analysis.next_sentence import encode_pair
@@ -68,10 +68,11 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     prediction, and so every method, and the referee, reads one and the same number."""
     question = ask(checkpoint, text, options.target, options.word)
     merged = units(checkpoint, question.encoding, merge=options.merge)
+    chosen = [method for method in METHODS if options.method in (method, "all")]
+    announce(question, chosen, options.steps, options.samples)
     found = [
         attribute(question, method, baseline=options.baseline, steps=options.steps, samples=options.samples)
-        for method in METHODS
-        if options.method in (method, "all")
+        for method in chosen
     ]
     value = question.values([question.encoding])
     return Saliency(

@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis.vectors import BUILT_IN, Line, Pooling, VectorIndex, layer_of, mean_cosine, read, unit
+from bertexplorer.engine.progress import working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Encoding, Text
@@ -34,7 +35,7 @@ class Options:
     top: Annotated[int, Knob("Results", 1, 50)] = 10
     layer: Annotated[int, Knob("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
     pooling: Annotated[Pooling, Knob("A line's vector")] = "mean"
-    lines: Annotated[str, Knob("Uploaded lines", info="the key of an upload; empty: the built-in sentences")] = ""
+    lines: Annotated[str, Knob("Uploaded lines", info="empty: the built-in sentences", by_page=True)] = ""
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def run(
     if options.lines and not lines:
         raise ExplorerError(f"The lines {options.lines!r:.60} are not here any more. Upload the file again.")
     if len(lines) > MAX_LINES:
-        raise ExplorerError(f"{len(lines):,} lines were given; the limit is {MAX_LINES:,}. Upload fewer.")
+        raise ExplorerError(f"{len(lines):,} lines were given; the limit is {MAX_LINES:,}. Give fewer.")
     asked = checkpoint.tokenizer.encode(text)
     searched = list(lines) or list(BUILT_IN)
     query = vectors(checkpoint, [asked], layer, options.pooling)[0]
@@ -156,7 +157,8 @@ def chance(checkpoint: Checkpoint, layer: int, pooling: str) -> float:
 
     def measure() -> float:
         encodings = [checkpoint.tokenizer.encode(line.text) for line in BUILT_IN]
-        return mean_cosine(vectors(checkpoint, encodings, layer, pooling))
+        with working(None):
+            return mean_cosine(vectors(checkpoint, encodings, layer, pooling))
 
     return float(checkpoint.memo.get(("chance of sentences", layer, pooling), measure, lambda _: 8))
 

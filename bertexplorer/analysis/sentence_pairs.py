@@ -6,7 +6,9 @@ document, or of the same one. Here a segment is one sentence; the pretraining he
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from itertools import pairwise, permutations
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -58,17 +60,20 @@ class SentencePairs:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> SentencePairs:
-    """Draw PAIRS pairs from the sentences of *text*, those of a second text after the first's; another document is one
-    of ten that are built in. Raises ExplorerError for a text of one sentence: nothing follows it."""
+    """Draw up to PAIRS different pairs from the sentences of *text*, those of a second text after the first's; a blank
+    line ends a document, and another document is one of ten that are built in. Raises ExplorerError where no sentence
+    follows another."""
     text = Text(text) if isinstance(text, str) else text
     read = checkpoint.tokenizer.encode(text)
-    found = [read.texts[side][slice(*span)] for side in (0, 1) for span in sentences(read.texts[side])]
-    if len(found) < 2:
+    found, more = documents(read.texts[0]), documents(read.texts[1])
+    if found and more:  # the second text goes on with the last document of the first
+        found = [*found[:-1], found[-1] + more[0], *more[1:]]
+    if max(map(len, found), default=0) < 2:
         raise ExplorerError(
-            "The text is one sentence, so no next one can be drawn; wanted two or more. Type a paragraph."
+            "The text is one sentence, or has a blank line after each, so no next one can be drawn; wanted two or more "
+            "in a row. Type a paragraph."
         )
-    draw = np.random.default_rng(options.roll)
-    pairs = tuple(drawn(found, options, draw) for _ in range(PAIRS))
+    pairs = drawn(found, options, np.random.default_rng(options.roll))
     answers = np.full(len(pairs), np.nan)
     if "next_sentence" in checkpoint.heads:
         encodings = [encode_pair(checkpoint, Text(pair.first, pair.second)) for pair in pairs]
@@ -77,18 +82,31 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     return SentencePairs(pairs, answers)
 
 
-def drawn(found: list[str], options: Options, draw: np.random.Generator) -> Pair:
-    """One pair of the document *found*."""
-    at = int(draw.integers(len(found) - 1))
-    wrong, same = draw.random() < options.not_next, draw.random() < options.same_document
-    if not wrong:
-        return Pair(found[at], found[at + 1], NEXT)
-    elsewhere = [i for i in range(len(found)) if i not in (at, at + 1)]
-    if same and elsewhere:
-        return Pair(found[at], found[int(draw.choice(elsewhere))], SAME)
-    topics = list(TOPICS.values())
-    topic = topics[int(draw.integers(len(topics)))]
-    return Pair(found[at], topic[int(draw.integers(len(topic)))], OTHER)
+def documents(text: str) -> list[list[str]]:
+    """The sentences of each document of *text*: a blank line ends one, as in the text of a pretraining."""
+    parts = re.split(r"\n[^\S\n]*\n", text.replace("\r\n", "\n"))
+    return [found for part in parts if (found := [part[slice(*span)] for span in sentences(part)])]
+
+
+def drawn(found: list[list[str]], options: Options, draw: np.random.Generator) -> tuple[Pair, ...]:
+    """PAIRS pairs of the documents *found*, no two the same: fewer where there are no others of a kind."""
+    left = candidates(found)
+    pairs = []
+    for _ in range(PAIRS):
+        wrong, same = draw.random() < options.not_next, draw.random() < options.same_document
+        kind = NEXT if not wrong else SAME if same and left[SAME] else OTHER
+        if left[kind]:
+            pairs.append(left[kind].pop(int(draw.integers(len(left[kind])))))
+    return tuple(pairs)
+
+
+def candidates(found: list[list[str]]) -> dict[str, list[Pair]]:
+    """Every pair that can be drawn, by its kind; what stands next to each other anywhere is NEXT."""
+    topics = [sentence for topic in TOPICS.values() for sentence in topic]
+    kinds = {(first, second): OTHER for document in found for first in document for second in topics}
+    kinds |= {(first, second): SAME for document in found for first, second in permutations(document, 2)}
+    kinds |= {pair: NEXT for document in found for pair in pairwise(document)}
+    return {kind: [Pair(*pair, kind) for pair in kinds if kinds[pair] == kind] for kind in (NEXT, OTHER, SAME)}
 
 
 def rows(result: SentencePairs) -> list[dict[str, object]]:

@@ -73,7 +73,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     if not encoding.masked and not is_pair(checkpoint, encoding):
         raise ExplorerError(
             "Nothing is hidden and there is no pair, so there is no answer to change. Hide a word, or add a second "
-            "sentence with a checkpoint that has a next-sentence head, such as mini."
+            "sentence with a checkpoint that has a next-sentence head, such as mini.",
+            missing="mask",
         )
     board = Board(checkpoint, encoding, options)
     layers, heads = checkpoint.config.num_layers, checkpoint.config.num_heads

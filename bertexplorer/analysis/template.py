@@ -12,7 +12,8 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis.fill_mask import encode_masked
-from bertexplorer.analysis.words import named, score_words
+from bertexplorer.analysis.words import named, score_words, tokens_of
+from bertexplorer.engine.progress import expect
 from bertexplorer.errors import ExplorerError
 from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Text
@@ -40,6 +41,13 @@ class Template:
     answers: tuple[str, ...]  # the likeliest piece of each filling
 
 
+def first(checkpoint: Checkpoint, text: Text) -> Text:
+    """*text* with the first alternative of each slot, as the strip of tokens shows it."""
+    parts = SLOT.split(with_masks(checkpoint, text))
+    chosen = tuple(slot.split("|")[0].strip() for slot in parts[1::2])
+    return replace(text, first=fill(parts, chosen), hidden=tuple(s for s in text.hidden if s.side), picked=())
+
+
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Template:
     """Answer the first mask of every filling of *text*. Raises ExplorerError without a slot or a mask, or for more
     than MAX_FILLINGS."""
@@ -60,8 +68,10 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     pair = Text("") if isinstance(text, str) else replace(text, hidden=tuple(s for s in text.hidden if s.side))
     encodings = [encode_masked(checkpoint, replace(pair, first=t)) for t in texts]
     spots = [e.masked[:1] for e in encodings]
-    found = [row[0] for row in engine.masked_log_probs(checkpoint, encodings, positions=spots)]
     words = named(options.words)
+    worded = [tokens_of(checkpoint, e, spot[0], words) for e, spot in zip(encodings, spots, strict=True)]
+    expect(sum(map(len, encodings)) + sum(worded))
+    found = [row[0] for row in engine.masked_log_probs(checkpoint, encodings, positions=spots)]
     if not words:
         total = sum((row.exp() for row in found[1:]), found[0].exp())[: checkpoint.tokenizer.vocab_size]
         likely = total.topk(min(options.top, len(total))).indices.tolist()

@@ -12,6 +12,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis.samples import TOPICS
+from bertexplorer.engine.progress import working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Span, overlap
 
@@ -70,7 +71,7 @@ def read(checkpoint: Checkpoint, lines: Sequence[Line]) -> tuple[list[Encoding],
         except ExplorerError:
             continue
     if not encodings:
-        raise ExplorerError(f"None of the {len(lines):,} lines can be read. Upload lines of text.")
+        raise ExplorerError(f"None of the {len(lines):,} lines can be read. Give lines of text.")
     told, left = [], len(lines) - len(places)
     if left:
         told.append(f"{left:,} of {len(lines):,} lines cannot be read and are left out.")
@@ -162,5 +163,6 @@ def measure(checkpoint: Checkpoint) -> Float[np.ndarray, " layers"]:
         groups.append([spots for _, spots in here])
     words, sentences = np.array(names), np.array(homes)
     random = (words[:, None] != words[None, :]) & (sentences[:, None] != sentences[None, :])
-    vectors = engine.word_vectors(checkpoint, encodings, groups).numpy()
+    with working(None):
+        vectors = engine.word_vectors(checkpoint, encodings, groups).numpy()
     return np.array([cosines(layer)[random].mean() for layer in vectors])

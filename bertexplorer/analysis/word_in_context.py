@@ -30,7 +30,12 @@ KEYS, MEASURE = ("layer", "a", "b"), "above_random"
 class Options:
     word: Annotated[str, Knob("Word", info="empty: the picked one; commas between several")] = ""
     sentences: Annotated[
-        str, Knob("Other sentences", info="one a line, or with | between; a sense may stand first: river: We sat …")
+        str,
+        Knob(
+            "Other sentences",
+            info="one a line, or with | between; a sense may stand first: river: We sat …",
+            several=True,
+        ),
     ] = ""
     sense: Annotated[str, Knob("Sense above", info="the label of the text above, where the others have one")] = ""
     layer: Annotated[int, Knob("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1

@@ -30,7 +30,7 @@ KEYS, MEASURE = ("path", "word", "layer"), "cosine_to_input"
 class Options:
     layer: Annotated[int, Knob("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
     word: Annotated[str, Knob("Word", info="empty: the picked one; commas between several")] = ""
-    sentences: Annotated[str, Knob("Other sentences", info="one a line, or with | between")] = ""
+    sentences: Annotated[str, Knob("Other sentences", info="one a line, or with | between", several=True)] = ""
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,12 @@ def score_words(
     return tuple(sorted(scores, key=lambda score: -score.log_probability))
 
 
+def tokens_of(checkpoint: Checkpoint, encoding: Encoding, position: int, words: Sequence[str]) -> int:
+    """Tokens through the encoder that `score_words` takes for *words*: those of one piece take none."""
+    counts = [len(pieces_at(checkpoint, encoding, position, word)) for word in words]
+    return sum(count * (len(encoding) + count - 1) for count in counts if count > 1)
+
+
 def pieces_log_prob(checkpoint: Checkpoint, encoding: Encoding, position: int, ids: Sequence[int]) -> float:
     """Sum of log p(piece i | the pieces before it, the rest of the text), later pieces hidden; all in one batch."""
     places = range(position, position + len(ids))

@@ -22,11 +22,17 @@ if TYPE_CHECKING:
     from bertexplorer.analysis.vectors import Line
     from bertexplorer.model.text import Span
 
+HERE = {  # words about the page -> words about the command
+    ", or click a word to hide it": "",
+    "Press “Second sentence” and type one.": "Give it after the first.",
+    "Add a second sentence.": "Give it after the first.",
+}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Returns 0, or 2 after an error that is told on stderr in one sentence."""
     os.environ.update(QUIET)  # before huggingface_hub is imported
-    arguments = sys.argv[1:] if arguments is None else arguments
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
         library = Library(Settings.from_env(os.environ), anywhere=True)
         if arguments[:1] == ["train"]:
@@ -38,13 +44,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return list_checkpoints(library)
         return analyse(library, given)
     except ExplorerError as error:
-        print(f"bertexplorer: {error}", file=sys.stderr)
+        print(f"bertexplorer: {worded(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def worded(told: str) -> str:
+    """An error as it is told to who has no page to press on."""
+    for words, here in HERE.items():
+        told = told.replace(words, here)
+    return told
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -163,10 +176,13 @@ def list_checkpoints(library: Library) -> int:
             "heads": ", ".join(entry.heads),
             "licence": entry.licence,
             "on this disk": "yes" if entry.name in here else "no",
+            "run": "",
         }
         for entry in CATALOGUE
     ]
-    others = [name for name in here if name not in {entry.name for entry in CATALOGUE}]
-    rows += [{**dict.fromkeys(rows[0], ""), "checkpoint": name, "on this disk": "yes"} for name in others]
+    others = [(name, "") for name in here if name not in {entry.name for entry in CATALOGUE}]
+    others += [(name, title) for title, name in library.trained()]
+    bare = dict.fromkeys(rows[0], "")
+    rows += [{**bare, "checkpoint": name, "on this disk": "yes", "run": title} for name, title in others]
     print(table(rows))
     return 0

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from bertexplorer.engine import progress
 from bertexplorer.engine.collate import TOKEN_BUDGET
 from bertexplorer.engine.pairs import read_pairs
 from bertexplorer.engine.passes import head_outputs, look
@@ -33,6 +34,8 @@ def ablated(
     lowest = torch.where(touched.any(dim=1), touched.float().argmax(dim=1), len(inputs) - 1)
     rows = max(1, TOKEN_BUDGET // len(encoding))
     found = torch.empty(len(switches), checkpoint.config.hidden_size)
+    done, total = 0, len(switches) * len(encoding)
+    progress.report(0, total)
     for layer in lowest.unique().tolist():
         for chosen in (lowest == layer).nonzero()[:, 0].split(rows):
             change = Intervention(settings[chosen], fill)
@@ -40,6 +43,8 @@ def ablated(
             with checkpoint.cores.turn(heavy=True), torch.inference_mode():
                 out = checkpoint.encoder.from_embeddings(x, intervention=change, positions=spots, first_layer=layer)
             found[chosen] = out.last[:, 0].float().cpu()
+            done += len(chosen) * len(encoding)
+            progress.report(done, total)
     return found
 
 

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from bertexplorer.engine import progress
 from bertexplorer.engine.collate import collate
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -69,24 +70,55 @@ def path_gradient(
 
     Positions and segments are those of *encoding* throughout. fp32 on the CPU. Raises ExplorerError if a number is not
     finite."""
-    encoder = widened(checkpoint.encoder, checkpoint.config, without="embeddings.words.weight")
-    device = checkpoint.device
-    spots = torch.tensor(target.positions, device=device)
-    _, segments, _ = collate([encoding], checkpoint.tokenizer.pad_id, device)
+    device, read = checkpoint.device, reader(checkpoint, encoding, target)
     values, total = [], torch.zeros_like(end)
     chunk = max(1, TOKEN_BUDGET // len(encoding))
+    cost = progress.GRADIENT * len(encoding)
+    progress.report(0, cost * len(shares))
     for share, weight in zip(shares.to(device).split(chunk), weights.to(device).split(chunk), strict=True):
         words = (start + share[:, None, None] * (end - start)).requires_grad_(True)
-        sides = segments.expand(len(words), -1) if checkpoint.config.num_segments else None
         with checkpoint.cores.turn(heavy=True):
-            last = encoder.from_embeddings(encoder.embeddings.finish(words, sides), positions=spots).last
-            value = target.read(last)
+            value = read(words)
             values.append(value.detach())
             total += torch.autograd.grad(value @ weight, words)[0].sum(dim=0)
+        progress.report(cost * sum(map(len, values)), cost * len(shares))
     found, total = torch.cat(values).cpu(), total.cpu()
     if not (found.isfinite().all() and total.isfinite().all()):
         raise ExplorerError(f"{checkpoint.name} gave gradients that are not finite. Try another baseline or method.")
     return found, total
+
+
+def path_values(
+    checkpoint: Checkpoint,
+    encoding: Encoding,
+    target: Target,
+    start: Float[Tensor, "t e"],
+    end: Float[Tensor, "t e"],
+    shares: Float[Tensor, " n"],
+) -> Float[Tensor, " n"]:
+    """The values of *target* on that line, as `path_gradient` gives them, at a third of its cost, without
+    gradients. Raises ExplorerError if a number is not finite."""
+    read = reader(checkpoint, encoding, target)
+    with checkpoint.cores.turn(heavy=True), torch.no_grad():
+        found = read(start + shares.to(checkpoint.device)[:, None, None] * (end - start)).cpu()
+    if not found.isfinite().all():
+        raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try another baseline or method.")
+    return found
+
+
+def reader(
+    checkpoint: Checkpoint, encoding: Encoding, target: Target
+) -> Callable[[Float[Tensor, "b t e"]], Float[Tensor, " b"]]:
+    """What gives *target* for word vectors in place of those of *encoding*, in fp32."""
+    encoder = widened(checkpoint.encoder, checkpoint.config, without="embeddings.words.weight")
+    spots = torch.tensor(target.positions, device=checkpoint.device)
+    _, segments, _ = collate([encoding], checkpoint.tokenizer.pad_id, checkpoint.device)
+
+    def read(words: Tensor) -> Tensor:
+        sides = segments.expand(len(words), -1) if checkpoint.config.num_segments else None
+        return target.read(encoder.from_embeddings(encoder.embeddings.finish(words, sides), positions=spots).last)
+
+    return read
 
 
 def widened(module: M, config: EncoderConfig, without: str = "") -> M:

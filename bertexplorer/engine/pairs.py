@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from bertexplorer.engine import progress
 from bertexplorer.engine.collate import batches
 from bertexplorer.engine.run import forward
 from bertexplorer.errors import ExplorerError
@@ -23,11 +24,13 @@ def next_sentence_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) 
     order = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
     logits = torch.empty(len(encodings), 2)
     first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # [CLS] is all that the head reads
-    done = 0
+    done, tokens, total = 0, 0, sum(map(len, encodings))
+    progress.report(0, total)
     for batch in batches([encodings[i] for i in order]):
         found = read_pairs(checkpoint, forward(checkpoint, batch, positions=first).last)
         logits[order[done : done + len(batch)]] = found
-        done += len(batch)
+        done, tokens = done + len(batch), tokens + sum(map(len, batch))
+        progress.report(tokens, total)
     if not logits.isfinite().all():
         raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
     return logits

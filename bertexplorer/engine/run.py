@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from bertexplorer.engine import passes
+from bertexplorer.engine import passes, progress
 from bertexplorer.engine.collate import batches, collate
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -71,7 +71,8 @@ def masked_log_probs(
     is not finite."""
     _ = checkpoint.masked_lm  # say that there is none before anything runs
     wanted = list(positions) if positions is not None else [e.masked for e in encodings]
-    done = 0
+    done, tokens, total = 0, 0, sum(map(len, encodings))
+    progress.report(0, total)
     for batch in batches(encodings):
         here = wanted[done : done + len(batch)]
         done += len(batch)
@@ -85,4 +86,6 @@ def masked_log_probs(
             log_probs = vocabulary_logits(checkpoint, vectors).cpu().log_softmax(dim=-1)
         if not log_probs.isfinite().all():
             raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
+        tokens += sum(map(len, batch))
+        progress.report(tokens, total)
         yield from log_probs.split([len(spots) for spots in here])

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from bertexplorer.engine import progress
 from bertexplorer.engine.collate import batches
 from bertexplorer.engine.run import forward
 from bertexplorer.errors import ExplorerError
@@ -66,10 +67,12 @@ def token_vectors(
 def shortest_first(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Iterator[tuple[list[int], Forward]]:
     """(places in *encodings*, their pass) batch by batch; texts of like length share one, so little is padded."""
     order = sorted(range(len(encodings)), key=lambda place: len(encodings[place]))
-    done = 0
+    done, tokens, total = 0, 0, sum(map(len, encodings))
+    progress.report(0, total)
     for batch in batches([encodings[place] for place in order]):
         yield order[done : done + len(batch)], forward(checkpoint, batch)
-        done += len(batch)
+        done, tokens = done + len(batch), tokens + sum(map(len, batch))
+        progress.report(tokens, total)
 
 
 def states_of(found: Forward, layer: int, pooling: str) -> Float[Tensor, "b t d"]:

@@ -89,8 +89,8 @@ def say(result: Decoding) -> str:
     text = result.sentences[result.fillings.index(worth)]
     gap = alone.claimed - alone.chained
     trap = (
-        f"Multiplying the independent answers claims {alone.claimed:.1f} nats, but read in order they are worth "
-        f"{alone.chained:.1f}"
+        f"Multiplying the independent answers claims {nats(alone.claimed)} nats, but read in order they are worth "
+        f"{nats(alone.chained)}"
     )
     trap += (
         f": {math.exp(min(abs(gap), 50)):,.1f} times {'less' if gap > 0 else 'more'} likely."
@@ -99,4 +99,8 @@ def say(result: Decoding) -> str:
     )
     if len(result.positions) == 1:
         trap = "With a single mask all four methods agree; hide a second word to tell them apart."
-    return f"The likeliest filling found is {quote(text)} ({worth.method}, {worth.chained:.1f} nats). {trap}"
+    return f"The likeliest filling found is {quote(text)} ({worth.method}, {nats(worth.chained)} nats). {trap}"
+
+
+def nats(number: float) -> str:
+    return f"{number:.2f}".replace("-", "−")

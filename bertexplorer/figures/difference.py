@@ -1,5 +1,7 @@
 """Difference: two results of one analysis, number by number, those furthest apart first."""
 
+import os
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -9,19 +11,29 @@ from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, f
 
 DRAWN = 16  # rows
 ROW_HEIGHT = 40  # px
+LABEL = 40  # characters, what a phone has room for
+WORDS = {"token", "from", "to"}  # columns that say which token stands at a position
 Key = tuple[object, ...]  # what a row is about
 
 
-def draw(analysis: ModuleType, first: Any, second: Any, names: tuple[str, str]) -> go.Figure | None:
+def draw(
+    analysis: ModuleType, first: Any, second: Any, names: tuple[str, str], checkpoints: tuple[Any, Any] | None = None
+) -> go.Figure | None:
     """A line for each of the numbers that differ most; None where the rows of *analysis* do not say what its number is.
 
-    *analysis* has KEYS, the columns that say what a row is about, and MEASURE, the column of its number."""
+    *analysis* has KEYS, the columns that say what a row is about, and MEASURE, the column of its number; it may have
+    `lookup`, which finds in the result of one of *checkpoints* the number of a row that is not listed there."""
     if not hasattr(analysis, "MEASURE"):
         return None
-    ours, theirs = (measured(analysis, result) for result in (first, second))
+    ours, theirs = matched(analysis, *(measured(analysis, result) for result in (first, second)))
     keys = furthest(ours, theirs)[:DRAWN]
     if not keys:
         return None
+    if checkpoints and hasattr(analysis, "lookup"):
+        for found, result, checkpoint in zip((ours, theirs), (first, second), checkpoints, strict=True):
+            looked_up = {key: analysis.lookup(checkpoint, result, key) for key in keys if key not in found}
+            found |= {key: value for key, value in looked_up.items() if value is not None}
+        keys = furthest({k: ours[k] for k in keys if k in ours}, {k: theirs[k] for k in keys if k in theirs})
     values = [v for k in keys for v in (ours.get(k), theirs.get(k)) if v is not None]
     shares = all(0 <= v <= 1 for v in values) and "cosine" not in analysis.MEASURE
     low, high = min(0.0, *values), max(values) or 1.0
@@ -38,11 +50,11 @@ def draw(analysis: ModuleType, first: Any, second: Any, names: tuple[str, str]) 
             y=[row for row, _ in there],
             mode="markers",
             marker={"color": colour, "symbol": symbol, "size": 12},
-            customdata=[f"{safe(clip(names[side], 40))}: {shown(value, shares)}" for _, value in there],
+            customdata=[f"{safe(told_apart(names, LABEL)[side])}: {shown(value, shares)}" for _, value in there],
             hovertemplate="%{customdata}<extra></extra>",
             cliponaxis=False,
         )
-    labels = [safe(clip(name, 34)) for name in names_of(keys, analysis.KEYS)]
+    labels = [safe(name) for name in told_apart(names_of(keys, analysis.KEYS), LABEL)]
     told = [f"{label}: {change(ours.get(k), theirs.get(k), shares)}" for label, k in zip(labels, keys, strict=True)]
     fig.add_scatter(
         x=[low] * len(keys),
@@ -54,8 +66,9 @@ def draw(analysis: ModuleType, first: Any, second: Any, names: tuple[str, str]) 
         hoverinfo="skip",
         cliponaxis=False,
     )
-    marks = f'<span style="color:{ACCENT}">●</span> {safe(clip(names[0], 30))}<br>'
-    marks += f'<span style="color:{ORANGE}">◆</span> {safe(clip(names[1], 30))}'
+    legend = [safe(name) for name in told_apart(names, LABEL)]
+    marks = f'<span style="color:{ACCENT}">●</span> {legend[0]}<br>'
+    marks += f'<span style="color:{ORANGE}">◆</span> {legend[1]}'
     place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
     fig.add_annotation(text=marks, showarrow=False, align="left", yshift=12, font={"size": 14}, **place)
     room = 0.03 * (high - low)
@@ -72,6 +85,36 @@ def measured(analysis: ModuleType, result: Any) -> dict[Key, float]:
         if isinstance(value := row[analysis.MEASURE], int | float):
             found.setdefault(tuple(row[key] for key in analysis.KEYS), float(value))
     return found
+
+
+def matched(analysis: ModuleType, ours: dict[Key, float], theirs: dict[Key, float]) -> tuple[dict[Key, float], ...]:
+    """Both with one key for what stands at the same place. Where a word was exchanged for another, the rows differ in
+    their tokens and agree in their positions; the key then names both tokens."""
+    placed = [i for i, column in enumerate(analysis.KEYS) if column.endswith(("position", "place"))]
+    if not placed or len(ours) != len(theirs) or ours.keys() == theirs.keys():
+        return ours, theirs
+    words = {i for i, column in enumerate(analysis.KEYS) if column in WORDS}
+
+    def place(key: Key) -> Key:
+        return tuple(part for i, part in enumerate(key) if i not in words)
+
+    there = {place(key): key for key in theirs}
+    if len(there) != len(theirs) or there.keys() != {place(key) for key in ours}:
+        return ours, theirs
+    both: dict[Key, Key] = {}
+    for key in ours:
+        other = there[place(key)]
+        pairs = zip(key, other, strict=True)
+        both[key] = tuple(a if a == b else f"{a}/{b}" for a, b in pairs)
+    return {both[key]: v for key, v in ours.items()}, {both[key]: theirs[there[place(key)]] for key in ours}
+
+
+def told_apart(names: Sequence[str], size: int) -> list[str]:
+    """*names* cut to *size* characters; what all the long ones begin with goes first, so that what differs is seen."""
+    long = [name for name in names if len(name) > size]
+    shared = os.path.commonprefix(long) if len(long) > 1 else ""
+    start = shared.rfind(" ", 0, max(0, len(shared) - 8)) + 1  # from a word before the difference on
+    return [clip(f"…{name[start:]}" if name in long and start else name, size) for name in names]
 
 
 def furthest(ours: dict[Key, float], theirs: dict[Key, float]) -> list[Key]:

@@ -191,7 +191,8 @@ def say(result: Layers) -> str:
     start = (
         f"is the first choice from the input on and ends at {percent(final.probability)}"
         if result.settled == 0
-        else f"becomes the first choice at layer {result.settled} of {count} and ends at {percent(final.probability)}"
+        else f"is the first choice for good from layer {result.settled} of {count} on and ends at "
+        f"{percent(final.probability)}"
     )
     sentences = [f"{quote(final.token)} {start}; the input alone would have given {quote(first.candidates[0].token)}."]
     sentences += [

@@ -36,7 +36,7 @@ def draw(result: NearestPieces) -> go.Figure:
         low, high = near.typical - near.spread, near.typical + near.spread
         fig.add_vrect(x0=low, x1=high, fillcolor=PALE, opacity=0.35, line_width=0, row=row, col=1)
         fig.add_scatter(
-            x=[near.typical],
+            x=[max(near.typical, 0.0)],  # a point left of the axis would not be drawn
             y=[len(near.neighbours)],
             mode="text",
             text=[f"all other pieces: {digits(near.typical)} ± {near.spread:.2f}"],
@@ -55,14 +55,15 @@ def draw(result: NearestPieces) -> go.Figure:
         fig.update_yaxes(
             range=[len(near.neighbours) + 0.6, -0.6], showgrid=False, fixedrange=True, **ticks, row=row, col=1
         )
-    least = min([0.0, *(n.cosine for near in result.found for n in near.neighbours)])
+    bands = [near.typical - near.spread for near in result.found]
+    least = min([0.0, *bands, *(n.cosine for near in result.found for n in near.neighbours)])
     fig.update_xaxes(range=[least, 1.12], visible=False, fixedrange=True)
     fig.update_annotations(x=0, xanchor="left", font={"size": 14}, selector={"xref": "paper"})
     return finish(fig, max(360, inner + 50), margin={"l": 8, "r": 12, "t": 32, "b": 10})
 
 
 def digits(cosine: float) -> str:
-    return f"{cosine:.2f}".replace("-", "−")
+    return f"{round(cosine, 2) + 0.0:.2f}".replace("-", "−")
 
 
 def say(result: NearestPieces) -> str:

@@ -47,8 +47,9 @@ def say(result: PseudoLikelihood) -> str:
     worst = int(places[np.argmin(result.log_probabilities[places])])
     share = percent(math.exp(float(result.log_probabilities[worst])))
     part = f"the first {result.scored} of {result.scored + result.unscored}" if result.unscored else str(result.scored)
+    total = f"{result.total:.1f}".replace("-", "−")
     return (
-        f"The pseudo-log-likelihood is {result.total:.1f} nats over {part} tokens, a perplexity of "
+        f"The pseudo-log-likelihood is {total} nats over {part} tokens, a perplexity of "
         f"{result.perplexity:,.1f}. The most surprising token is {quote(result.tokens[worst])} with {share}; "
         f"{int((result.ranks[places] == 1).sum())} of {result.scored} are what it would have written itself."
     )

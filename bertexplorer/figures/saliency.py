@@ -151,10 +151,10 @@ def whole_percent(found: Attribution, share: float) -> str:
 
 
 def colours(result: Saliency) -> dict[int, float]:
-    """Position -> size of the score, the largest 1, for the strip; of several methods the first."""
-    sizes = np.abs(result.attributions[0].scores)
-    top = float(sizes.max()) or 1.0
-    return {p: float(size) / top for unit, size in zip(result.units, sizes, strict=True) for p in unit.positions}
+    """Position -> score, -1 to 1, for the strip, below 0 against the answer; of several methods the first."""
+    scores = result.attributions[0].scores
+    top = float(np.abs(scores).max()) or 1.0
+    return {p: float(score) / top for unit, score in zip(result.units, scores, strict=True) for p in unit.positions}
 
 
 def say(result: Saliency) -> str:
@@ -188,14 +188,14 @@ def strongest(result: Saliency, found: Attribution) -> str:
 
 
 def firsts(result: Saliency) -> str:
-    """Which unit each method puts first."""
+    """Which unit speaks for the answer most, by each method."""
     by: dict[str, list[str]] = {}
     for found in result.attributions:
         best = int(np.argmax(found.scores))
         name = quote(result.units[best].label) if found.scores[best] > 0 else "nothing"
         by.setdefault(name, []).append(found.method)
     told = [f"{name} for {listed(methods)}" for name, methods in by.items()]
-    return f"What counts most is {'; '.join(told)}."
+    return f"What speaks for it most is {'; '.join(told)}."
 
 
 def listed(names: Sequence[str]) -> str:

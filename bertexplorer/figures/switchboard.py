@@ -205,11 +205,11 @@ def say(result: Switchboard) -> str:
             f"{percent(float(result.controls.min()))} and {percent(float(result.controls.max()))}"
         )
     low, high = (Head(*map(int, np.unravel_index(at, result.change.shape))) for at in extremes(result))
-    how = {"zero": "without it", "mean": "at its mean", "patch": "patched"}[result.how]
-    told.append(
-        f"Of single heads, {low} {how} takes most from it ({signed(float(result.change.min()))} bits) and {high} {how} "
-        f"adds most to it ({signed(float(result.change.max()))} bits)"
-    )
+    doing = {"zero": "switching off {}", "mean": "fixing {} at its mean", "patch": "patching {}"}[result.how]
+    least, most = float(result.change.min()), float(result.change.max())
+    lowers = f"{doing.format(low)} lowers it most ({signed(least)} bits)" if least < 0 else "none lowers it"
+    raises = f"{doing.format(high)} raises it most ({signed(most)} bits)" if most > 0 else "none raises it"
+    told.append(f"Of all single heads, {lowers} and {raises}")
     if result.other_masks:
         told.append(f"This is the first of {result.other_masks + 1} masks")
     return ". ".join(told) + "."

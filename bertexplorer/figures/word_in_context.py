@@ -186,10 +186,11 @@ def say(result: WordInContext) -> str:
             f"{result.between[result.layer]:.2f}; the senses are {where if gap[best] > 0.005 else 'apart in no layer'}."
         )
     off = result.static[np.triu_indices(count, 1)]
-    if off.min() > 0.9999:
-        said.append("Before any context is read the word has one and the same vector everywhere (cosine 1.00).")
-    else:
-        said.append(f"In the embedding table, before any context is read, the mean cosine is {off.mean():.2f}.")
+    table = "one vector (cosine 1.00)" if off.min() > 0.9999 else f"a mean cosine of {off.mean():.2f}"
+    has = "has" if len(result.words) == 1 else "have"
+    said.append(
+        f"In the embedding table {word} {has} {table}; with positions added, before layer 1, {result.mean[0]:.2f}."
+    )
     if any(o.source == "built-in" for o in result.occurrences):
         said.append("Only the first sentence is yours; the others are built-in ones with the same word.")
     if any(o.hidden for o in result.occurrences):

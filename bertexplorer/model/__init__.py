@@ -6,6 +6,7 @@ visible.py     who may look at whom: padding, direction and window in one mask
 forward.py     what a pass leaves behind, and the changes that can be made to it while it runs
 heads.py       the heads of pretraining and of fine-tuning: vectors -> the logits of one task
 text.py        Tokenizer: text (or a pair) -> Encoding, and pieces back to characters and words
+vocabulary.py  the tokenizer files of a folder, read as transformers reads them
 cores.py       who computes when, and what is computed together
 memo.py        what is dear to make, kept within a number of bytes
 checkpoint.py  an encoder with the heads its file holds; reading config.json and the model card

@@ -50,7 +50,9 @@ def load(
     pack(modules, shared=True)
     encoder = cast(Encoder, modules.pop("encoder"))
     share(family, modules)
-    tokenizer = Tokenizer.from_folder(folder, max_tokens=config.max_positions, pad_id=config.pad_id)
+    tokenizer = Tokenizer.from_folder(
+        folder, max_tokens=config.max_positions, pad_id=config.pad_id, segments=config.num_segments
+    )
     if tokenizer.vocab_size > config.vocab_size:
         raise ExplorerError(
             f"The tokenizer of {name} has {tokenizer.vocab_size:,} pieces but the weights only {config.vocab_size:,} "

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import tokenizers
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.vocabulary import as_transformers, convert
 
 MAX_CHARACTERS = 20_000
 MAX_WORD = 200  # characters of a word to look up
@@ -24,13 +25,6 @@ SPECIAL = {  # what each special token is called, BERT's spelling first
     "unk": ("[UNK]", "<unk>"),
 }
 FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt")
-VOCABULARIES = (  # what a tokenizer can be built from, where there is no tokenizer.json
-    ("vocab.txt",),
-    ("vocab.json", "merges.txt"),
-    ("sentencepiece.bpe.model",),
-    ("spiece.model",),
-    ("tokenizer.model",),
-)
 
 
 class Span(NamedTuple):
@@ -108,14 +102,22 @@ class Tokenizer:
     """A checkpoint's own tokenizer, without the truncation and padding that some files carry."""
 
     def __init__(
-        self, whole: tokenizers.Tokenizer, *, max_tokens: int, pad_id: int = 0, source: Path | None = None
+        self,
+        whole: tokenizers.Tokenizer,
+        *,
+        max_tokens: int,
+        pad_id: int = 0,
+        segments: int = 0,
+        source: Path | None = None,
     ) -> None:
+        """*segments*: how many the checkpoint tells apart, 0 where it has no vectors for them."""
         self.max_tokens = max_tokens
         self.pad_id = pad_id
         self.source = source
         whole.no_truncation()
         whole.no_padding()
         self.whole = whole
+        self.segments, self.pair_segments = segments, 1 + max(whole.encode("a", "b").type_ids, default=0)
         self.cut = tokenizers.Tokenizer.from_str(whole.to_str())
         self.cut.enable_truncation(max_tokens)
         self.vocab_size = 1 + max(whole.get_vocab(with_added_tokens=True).values(), default=-1)  # ids may have gaps
@@ -132,20 +134,20 @@ class Tokenizer:
         self.continuation: str = model.get("continuing_subword_prefix") or "##" if self.kind == "WordPiece" else ""
 
     @classmethod
-    def from_folder(cls, folder: Path, *, max_tokens: int, pad_id: int = 0) -> "Tokenizer":
+    def from_folder(cls, folder: Path, *, max_tokens: int, pad_id: int = 0, segments: int = 0) -> "Tokenizer":
         """Read tokenizer.json, or let transformers build one from vocab.txt, vocab.json + merges.txt or sentencepiece.
 
         Raises ExplorerError if the folder holds no tokenizer that can be read."""
         path = folder / "tokenizer.json"
         try:
-            whole = follow_config(path) if path.is_file() else convert(folder)
+            whole = as_transformers(folder) if path.is_file() else convert(folder)
         except Exception as error:  # the Rust side raises plain Exception
             held = ", ".join(name for name in FILES if (folder / name).is_file()) or "no tokenizer file"
             raise ExplorerError(
                 f"The tokenizer of {folder.name} cannot be read ({held}): {error}. Put the tokenizer.json of the same "
                 "checkpoint beside the weights."
             ) from error
-        return cls(whole, max_tokens=max_tokens, pad_id=pad_id, source=folder)
+        return cls(whole, max_tokens=max_tokens, pad_id=pad_id, segments=segments, source=folder)
 
     def save(self, folder: Path) -> None:
         """Write the files as they came, so that transformers finds the same tokenizer."""
@@ -177,6 +179,8 @@ class Tokenizer:
         if not first.strip():
             raise ExplorerError("The text is empty. Type a sentence.")
         pair = (first, second) if second.strip() else (first,)
+        if len(pair) == 2:
+            self.check_pairs()
         full = self.whole.encode(*pair)
         kept = self.cut.encode(*pair) if len(full) > self.max_tokens else full
         if 0 not in kept.sequence_ids:
@@ -190,6 +194,15 @@ class Tokenizer:
         if unknown:
             notes.append(f"Not in the vocabulary, read as {self.special['unk']}: {', '.join(dict.fromkeys(unknown))}.")
         return replace(encoding, cut=(cut[0], cut[1]), notes=tuple(dict.fromkeys(notes)))
+
+    def check_pairs(self) -> None:
+        """Raises ExplorerError if the tokenizer gives a pair of texts segments that the checkpoint has no vectors for;
+        transformers fails there too."""
+        if self.segments and self.pair_segments > self.segments:
+            raise ExplorerError(
+                f"This checkpoint reads one text at a time: its config.json says type_vocab_size {self.segments}, and "
+                f"a pair takes {self.pair_segments} segments. Remove the second text, or choose another checkpoint."
+            )
 
     def describe(self, kept: Any, texts: tuple[str, str], text: Text) -> Encoding:
         spans: list[Span | None] = []
@@ -263,28 +276,3 @@ class Tokenizer:
 
 def overlap(a: Span, b: Span) -> bool:
     return a.side == b.side and a.start < b.end and b.start < a.end
-
-
-def follow_config(path: Path) -> tokenizers.Tokenizer:
-    """tokenizer.json, but case and accents as in the tokenizer_config.json beside it, which wins in transformers."""
-    whole = tokenizers.Tokenizer.from_file(str(path))
-    described, config = json.loads(whole.to_str()), path.with_name("tokenizer_config.json")
-    normalizer = described.get("normalizer") or {}
-    if normalizer.get("type") != "BertNormalizer" or not config.is_file():
-        return whole
-    said = json.loads(config.read_text("utf-8"))
-    names = {"do_lower_case": "lowercase", "strip_accents": "strip_accents"}
-    changes = {ours: said[theirs] for theirs, ours in names.items() if said.get(theirs) is not None}
-    if changes.items() <= normalizer.items():
-        return whole
-    return tokenizers.Tokenizer.from_str(json.dumps({**described, "normalizer": {**normalizer, **changes}}))
-
-
-def convert(folder: Path) -> tokenizers.Tokenizer:
-    """Build a tokenizer from the older vocabulary files with transformers; code in the folder is never run."""
-    if not any(all((folder / name).is_file() for name in names) for names in VOCABULARIES):
-        raise FileNotFoundError("no vocabulary")  # transformers would make one up, of the special tokens alone
-    from transformers import AutoTokenizer
-
-    slow = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-    return tokenizers.Tokenizer.from_str(slow.backend_tokenizer.to_str())

@@ -1,6 +1,7 @@
 """The server: the page behind layers that each keep one thing out, or let one thing be seen.
 
 launch.py       the application on its port, until a signal ends it
+connections.py  how long and how many connections may wait for the head of a request
 application.py  the page, and around it the layers that a request passes
 watch.py        each request with an id, counted, timed and written down
 headers.py      what a browser is told of every answer

@@ -1,10 +1,13 @@
 """Application: the page, and around it the layers that a request passes, from the outside in."""
 
+import logging
+import sys
 import warnings
 from typing import Any
 
 import gradio as gr
 from fastapi import FastAPI
+from gradio import queueing
 from starlette.routing import Mount
 from starlette.types import ASGIApp
 
@@ -26,7 +29,17 @@ from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.ui.slim import Pages
 
 LOOKS_S = 0.005  # between two looks for events; gradio's 0.001 takes 7 % of a core while nobody asks
+log = logging.getLogger(__name__)
 PRIVATE = ("runs", "lines", "index", "corpora", "models", "secret")  # of the data folder; what is made lies beside them
+
+
+class Logged:
+    """In place of the module that gradio prints tracebacks with, which hold what people typed: a line in the log."""
+
+    @staticmethod
+    def print_exc() -> None:
+        kind = sys.exc_info()[0]
+        log.error("gradio failed at an event", extra={"error": kind.__name__ if kind else "none"})
 
 
 def layered(
@@ -42,8 +55,9 @@ def layered(
     metrics, sessions = metrics or Metrics(), Sessions(4 * settings.sessions)
     metrics.gauge("pages", "Pages that were opened lately and are remembered", lambda: len(sessions.owners))
     inside: ASGIApp = Files(Assets(Packed(app)), settings.uploads_dir)
-    inside = Line(inside, lanes or Lanes(), events or Events(), settings.waiting)
-    inside = Body(inside, settings, sessions)
+    events = events or Events()
+    inside = Line(inside, lanes or Lanes(), events, settings.waiting)
+    inside = Body(inside, settings, sessions, events.fault)
     inside = Gate(inside, seal, settings.code)
     inside = Owners(inside, seal)
     inside = Health(inside, settings, ready, metrics)
@@ -55,9 +69,15 @@ def layered(
 def taken(page: gr.Blocks) -> Events:
     """The events of gradio's queue."""
     queue = page._queue
+
+    def inputs(number: int) -> int | None:
+        event = page.fns.get(number)
+        return len(event.inputs) if event and event.fn else None
+
     return Events(
         lambda: len(queue) + sum(job is not None for job in queue.active_jobs),
         lambda session: bool(queue.pending_event_ids_session.get(session)),
+        inputs,
     )
 
 
@@ -65,6 +85,7 @@ def mounted(page: gr.Blocks, settings: Settings) -> FastAPI:
     """The page on an app of our own, with nothing of gradio that it does not need."""
     page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
     page._queue.sleep_when_free = LOOKS_S
+    queueing.traceback = Logged
     page.state_session_capacity = settings.sessions
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # said although it is not asked for

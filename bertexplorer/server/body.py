@@ -5,11 +5,12 @@ import json
 import re
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
-from urllib.parse import parse_qs
 
+from starlette.datastructures import QueryParams
 from starlette.formparsers import MultiPartException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -22,6 +23,7 @@ from bertexplorer.store.quota import Quota
 FRAME = 65_536  # bytes that a form adds to its files
 RESERVE = 1_000_000_000  # bytes of the disk that uploads leave free
 DRAINED = 4  # times the limit that is read and dropped, so that the browser gets to see the answer
+LONGEST_HASH = 100  # characters; gradio's have a dozen
 LEFT = (400, "The request broke off. Send it again.")
 LONE = re.compile("[\ud800-\udfff]")
 BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^";,\s]{1,70}))', re.IGNORECASE)
@@ -38,8 +40,9 @@ class Refused(MultiPartException):
 class Body:
     """The limits of Settings, and one browser's pages kept from another's."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, sessions: Sessions) -> None:
-        self.app, self.settings, self.sessions = app, settings, sessions
+    def __init__(self, app: ASGIApp, settings: Settings, sessions: Sessions, fault: Callable[[Any], str]) -> None:
+        """*fault*: what is wrong with the JSON that asks for an event, "" for nothing."""
+        self.app, self.settings, self.sessions, self.fault = app, settings, sessions, fault
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -66,10 +69,14 @@ class Body:
 
     def page(self, scope: Scope, body: bytes) -> None:
         """Raises Refused if the request is about a page that another browser opened."""
-        session = session_of(scope, body)
+        session, route = session_of(scope, body), scope["state"]["route"]
+        if route in ("join", "stream") and not 0 < len(session) <= LONGEST_HASH:
+            raise Refused(400, "The request does not say which page it is about. Reload the page.")
         scope["state"]["page"] = session
         if session and not self.sessions.admits(session, scope["state"]["owner"], scope["state"]["known"]):
             raise Refused(403, "This page was opened by another browser. Reload it.")
+        if route == "join" and (fault := self.fault(json.loads(body))):
+            raise Refused(400, fault)
 
     async def upload(self, scope: Scope, receive: Receive, send: Send) -> None:
         limit = largest(self.settings)
@@ -242,8 +249,11 @@ def whole_characters(value: Any) -> Any:
 def session_of(scope: Scope, body: bytes) -> str:
     """The hash of the page that a request is about, "" if it is about none."""
     route, path = scope["state"]["route"], str(scope["path"])
-    if route == "stream":
-        return parse_qs(scope["query_string"].decode("latin-1")).get("session_hash", [""])[0]
+    if route in ("stream", "line"):
+        found = QueryParams(scope["query_string"]).getlist("session_hash")  # read as gradio reads it
+        if len(found) > 1:
+            raise Refused(400, f"The request names {len(found)} pages; wanted one. Reload the page.")
+        return found[0] if found else ""
     if "/heartbeat/" in path:
         return path.rpartition("/")[2]
     if route in ("join", "session") and body:

@@ -2,19 +2,20 @@
 
 import hmac
 import time
-from collections import deque
+from collections import OrderedDict
 from html import escape
 from urllib.parse import parse_qs, quote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bertexplorer.server.body import Refused, refuse, whole
+from bertexplorer.server.connections import network
 from bertexplorer.server.reply import HTML, cookie, cookies, reply
 from bertexplorer.server.seal import Seal
 from bertexplorer.settings import ASSETS
 
 TRIES, PERIOD_S = 30, 60.0  # wrong codes of one address in a minute: a class often shares one address
-ALL_TRIES = 300  # of all addresses together
+REMEMBERED = 10_000  # addresses with wrong codes
 TERM = 120 * 86_400  # seconds that a browser need not say it again
 LONGEST, PATIENCE_S = 4000, 20  # bytes of the form, and in what time they come
 OPEN = ("health", "none")
@@ -26,7 +27,7 @@ class Gate:
     def __init__(self, app: ASGIApp, seal: Seal, code: str) -> None:
         self.app, self.seal, self.code = app, seal, code
         self.name = f"{seal.name}-code"
-        self.wrong: deque[tuple[float, str]] = deque()
+        self.wrong: OrderedDict[str, list[float]] = OrderedDict()  # when each network sent wrong codes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = scope["state"]["route"] if scope["type"] == "http" else "none"
@@ -51,7 +52,7 @@ class Gate:
             await refuse(send, refused)
             return
         back = wanted(fields.get("page", ["/"])[0])
-        address = (scope.get("client") or ("", 0))[0]
+        address = network((scope.get("client") or ("", 0))[0])
         if wait := self.wait(address):
             told = f"Too many wrong codes came from your network. Try again in {wait:.0f} seconds."
             await reply(send, 429, form(back, told), [("retry-after", f"{wait:.0f}")], HTML)
@@ -59,18 +60,21 @@ class Gate:
             proof = self.seal.mark("code", self.code, scope["state"]["owner"])
             await reply(send, 303, "", [("location", back), cookie(scope, self.name, proof, TERM)])
         else:
-            self.wrong.append((time.monotonic(), address))
+            self.note(address)
             await reply(send, 401, form(back, "That is not the code. Capital letters count."), kind=HTML)
 
     def wait(self, address: str) -> float:
         """Seconds until *address* may try again, 0 for now."""
         now = time.monotonic()
-        while self.wrong and now - self.wrong[0][0] > PERIOD_S:
-            self.wrong.popleft()
-        own = [at for at, whose in self.wrong if whose == address]
-        if len(own) < TRIES and len(self.wrong) < ALL_TRIES:
-            return 0.0
-        return max(1.0, PERIOD_S - (now - (own or [self.wrong[0][0]])[0]))
+        own = [at for at in self.wrong.get(address, []) if now - at <= PERIOD_S]
+        return max(1.0, PERIOD_S - (now - own[0])) if len(own) >= TRIES else 0.0
+
+    def note(self, address: str) -> None:
+        """A wrong code came from *address*."""
+        self.wrong[address] = [*self.wrong.get(address, []), time.monotonic()][-TRIES:]
+        self.wrong.move_to_end(address)
+        while len(self.wrong) > REMEMBERED:
+            self.wrong.popitem(last=False)
 
 
 def wanted(path: str, query: bytes = b"") -> str:

@@ -14,7 +14,7 @@ READ, WRITE = ("GET", "HEAD"), ("POST",)
 ROUTES = (  # (name, methods, path): all that the pages ask for; whatever else gradio offers is not there
     ("page", READ, r"/(train|pretrain)?/?"),
     ("health", READ, r"/(healthz|readyz|metrics)"),
-    ("line", READ, r"/line"),
+    ("line", (*READ, *WRITE), r"/line"),
     ("code", WRITE, r"/code"),
     ("asset", READ, r"/(assets|static|svelte)/.+|/favicon\.ico|/robots\.txt|/manifest\.json|(/gradio_api)?/theme\.css"),
     ("config", READ, r"/config/?|/gradio_api/info/?"),
@@ -28,6 +28,7 @@ ROUTES = (  # (name, methods, path): all that the pages ask for; whatever else g
 PATTERNS = [(name, methods, re.compile(path)) for name, methods, path in ROUTES]
 UNHEARD = (b"range", b"x-forwarded-host")  # no page sends them; gradio fails at odd ranges, and believes the other
 UNASKED = ("page", "deep_link")  # in a link to a page: gradio's own, which fail where they name what is not there
+LONGEST, LONGEST_PART = 2000, 255  # bytes of a path and of a part of it; file systems take no longer names
 CROOKED = re.compile(r"//|(^|[/\\])\.\.([/\\]|$)|[\x00-\x1f]")
 
 
@@ -90,6 +91,9 @@ def route_of(path: str) -> tuple[str, tuple[str, ...]]:
         plain, before = unquote(plain), plain
         if plain == before:
             break
+    size = max(map(len, path.encode("utf-8", "replace").split(b"/")))
+    if len(path) > LONGEST or size > LONGEST_PART:
+        return "none", ()
     if plain != path or CROOKED.search(plain):  # the server has unquoted once; what changes again hides something
         return "none", ()
     return next(((name, methods) for name, methods, known in PATTERNS if known.fullmatch(path)), ("none", ()))

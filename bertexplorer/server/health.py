@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bertexplorer.server.metrics import Metrics
-from bertexplorer.server.reply import reply
+from bertexplorer.server.reply import header, reply
 from bertexplorer.settings import Settings
 
 
@@ -61,7 +61,10 @@ class Health:
 
 
 def local(scope: Scope) -> bool:
+    """Whether the request comes from this machine itself, and was not passed on by a proxy on it."""
     client = scope.get("client")
+    if header(scope, "x-forwarded-for") or header(scope, "forwarded"):
+        return False
     try:
         return client is None or ipaddress.ip_address(client[0]).is_loopback
     except ValueError:

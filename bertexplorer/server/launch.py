@@ -13,11 +13,13 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from bertexplorer.engine.lanes import Lanes
 from bertexplorer.errors import ExplorerError
 from bertexplorer.server import logs
 from bertexplorer.server.application import layered, mounted, taken
+from bertexplorer.server.connections import Connection, allow_many
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.server.seal import Seal, kept
@@ -66,6 +68,7 @@ class Server(uvicorn.Server):
 def launch(library: Library, settings: Settings) -> int:
     """Serve until interrupted. Returns 0, or 2 after saying on stderr why it cannot be."""
     logs.install(settings.log)
+    allow_many()
     try:
         check(settings)
         desk = Desk(library, settings)
@@ -87,7 +90,7 @@ def launch(library: Library, settings: Settings) -> int:
 def serve(library: Library, settings: Settings, desk: Desk, seal: Seal, bound: socket.socket) -> None:
     """The page on an open socket, until a signal comes."""
     ready = Readiness()
-    lanes, metrics = Lanes(quick_waiting=settings.waiting), Metrics()
+    lanes, metrics = Lanes(quick_waiting=settings.waiting, limit=settings.tokens), Metrics()
     metrics.watch(library.cores, lanes)
     page = build(library, settings, desk, lanes)
     app = layered(mounted(page, settings), settings, seal, ready, metrics, lanes, taken(page))
@@ -98,20 +101,27 @@ def serve(library: Library, settings: Settings, desk: Desk, seal: Seal, bound: s
         print(f"BERT Explorer is open at {address(settings)}", flush=True)  # noqa: T201
         warming.start()
 
-    config = uvicorn.Config(
+    with suppress(KeyboardInterrupt):
+        Server(configured(app, settings), opened, ready).run(sockets=[bound])
+    if warming.is_alive():  # torch, cut off while it is imported, would abort the process
+        warming.join()
+
+
+def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    """How *app* is served. Who a request comes from is read from X-Forwarded-For only where a named proxy sent it."""
+    return uvicorn.Config(
         app,
+        http=Connection,
         log_config=None,
         log_level="warning",
         access_log=False,
         server_header=False,
         ws="none",
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=list(settings.proxies),
         timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE_S,
     )
-    with suppress(KeyboardInterrupt):
-        Server(config, opened, ready).run(sockets=[bound])
-    if warming.is_alive():  # torch, cut off while it is imported, would abort the process
-        warming.join()
 
 
 def warm(library: Library, settings: Settings, ready: Readiness) -> None:

@@ -4,7 +4,8 @@ catalogue.py  the checkpoints that the picker offers, and what is known of each
 hub.py        a checkpoint fetched by name, or a quick and plain answer why not
 library.py    a checkpoint by name: found, loaded once, shared, dropped when memory is short
 memory.py     whether a checkpoint fits before it is read
-locks.py      which process is at a file; the system lets go when it dies
+apart.py      a function in a process of its own, with limits on time and memory
+examine.py    a checkpoint from outside, opened in a process of its own first
 series.py     the training that ships with the app, step by step
 runs.py       runs as their folders show them: state, events as they grow, checkpoints
 table.py      the rows of the jobs in SQLite, for one server at a time

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.text import VOCABULARIES
+from bertexplorer.model.vocabulary import VOCABULARIES
 
 REPO = re.compile(r"[A-Za-z0-9][\w.\-]{0,95}(/[A-Za-z0-9][\w.\-]{0,95})?")
 SMALL_FILES = (

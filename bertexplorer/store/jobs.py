@@ -76,12 +76,15 @@ class Jobs:
 
         *seconds*: how long it is estimated to take, 0 if that is not known. Raises ExplorerError below 1 GB free."""
         owner, key = held(owner), held(key) or secrets.token_hex(16)
-        with self.accepting:
+        if there := self.table.jobs("WHERE owner = ? AND key = ?", owner, key):
+            return self.run(there[0].id, owner)
+        self.room()
+        id = secrets.token_hex(16)
+        self.write(self.folder / id, spec, fill)
+        with self.accepting:  # after the files are written, so that nobody waits for another's
             if there := self.table.jobs("WHERE owner = ? AND key = ?", owner, key):
+                shutil.rmtree(self.folder / id, ignore_errors=True)
                 return self.run(there[0].id, owner)
-            self.room()
-            id = secrets.token_hex(16)
-            self.write(self.folder / id, spec, fill)
             try:
                 self.table.ask(
                     'INSERT INTO jobs (id, owner, key, name, "group", created, seconds, place)'

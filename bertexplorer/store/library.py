@@ -13,6 +13,7 @@ from bertexplorer.model.cores import Cores
 from bertexplorer.settings import Settings
 from bertexplorer.store import hub, memory, runs, series
 from bertexplorer.store.catalogue import BUNDLED, CATALOGUE
+from bertexplorer.store.examine import examine
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -66,6 +67,9 @@ class Library:
         """The checkpoint in *folder*, if its weights fit into memory; *width*: what *precision* is here."""
         from bertexplorer.model.load import load
 
+        ours = (BUNDLED, (self.settings.data_dir / "runs").resolve())
+        if not any(folder.resolve().is_relative_to(one) for one in ours):
+            examine(name, folder, self.settings.data_dir)
         with self.lock:
             missing = memory.missing_bytes(name, folder, width, sum(c.num_bytes for c in self.loaded.values()))
             while missing > 0 and self.loaded:
@@ -113,6 +117,10 @@ class Library:
         """(title, name) of the checkpoints that runs have kept here, the newest first."""
         whose = None if self.owner is None or self.owned is None else self.owned(self.owner)
         return runs.trained(self.settings.data_dir / "runs", whose)
+
+    def called(self, name: str) -> str:
+        """What people call the checkpoint *name*: of a run, by the name that the run has now."""
+        return next((saved.label for saved in self.series(name) if saved.name == name), name)
 
     def series(self, name: str) -> list[runs.Saved]:
         """The checkpoints along the training that *name* is of, in its order; none where it is of no training."""

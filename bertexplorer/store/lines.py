@@ -93,9 +93,9 @@ def parse(content: bytes, filename: str) -> Lines:
         lines, how = table(text, suffix, name)
     kept = tuple(line for line in lines if line.text)
     if not kept:
-        raise ExplorerError(f"{name} holds no text. Upload a file with a sentence on each line.")
+        raise ExplorerError(f"{name} holds no text. Give a file with a sentence on each line.")
     if len(kept) > MAX_LINES:
-        raise ExplorerError(f"{name} holds {len(kept):,} lines; the limit is {MAX_LINES:,}. Upload a part of it.")
+        raise ExplorerError(f"{name} holds {len(kept):,} lines; the limit is {MAX_LINES:,}. Give a part of it.")
     dropped = len(lines) - len(kept) - (suffix == ".txt" and text.endswith(("\n", "\r")))
     empty = f"; {dropped:,} empty {'lines' if dropped > 1 else 'line'} dropped" if dropped else ""
     return Lines(kept, f"{len(kept):,} line{'s' * (len(kept) > 1)} from {name}: {encoding}, {how}{empty}.")

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bertexplorer.store import locks
+from bertexplorer import locks
 from bertexplorer.training.commit import committed
 from bertexplorer.training.events import Event
 

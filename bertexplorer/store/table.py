@@ -10,8 +10,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import locks
 from bertexplorer.store.runs import Job
 
 FORMAT = 1

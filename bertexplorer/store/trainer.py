@@ -17,9 +17,10 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import ROOT
-from bertexplorer.store import locks, runs
+from bertexplorer.store import runs
 from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.runs import Job, Run
 

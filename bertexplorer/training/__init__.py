@@ -17,6 +17,7 @@ events.py     what a run tells while it goes on, for programs and for people
 embedding.py  one vector a text, and texts in groups
 ranking.py    BM25, and how good an order of passages is
 negatives.py  batches in which every other row's passage is a wrong one
+interval.py   how surely a few rows tell an accuracy
 features.py   other columns of a row beside its text, as numbers
 extract.py    which sentences make a summary, and how near one is to another by ROUGE
 language.py   what an MLM head makes of tokens: nats, perplexity, word counts alone

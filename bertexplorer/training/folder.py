@@ -2,7 +2,6 @@
 
 import ctypes
 import errno
-import fcntl
 import os
 import signal
 import sys
@@ -14,6 +13,7 @@ from typing import Any, Protocol
 
 import torch
 
+from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.events import Event, Log, say
 
@@ -31,15 +31,15 @@ class Working(Protocol):
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
     """Hold the run's lock. Raises ExplorerError if another process has it; a crash lets go of it."""
-    with (folder / "lock").open("a") as lock:
+    lock = locks.hold(folder / "lock")
+    if lock is None:
+        raise ExplorerError(f"The run in {folder} is going on in another process. Stop that one first.")
+    with lock:
+        locks.name(lock, os.getpid())
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise ExplorerError(f"The run in {folder} is going on in another process. Stop that one first.") from error
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
-        yield
+            yield
+        finally:
+            locks.clear(lock)
 
 
 def work(folder: Path, begin: Callable[[Callable[[], bool]], Working], stop: Callable[[], bool]) -> Iterator[Event]:
@@ -102,7 +102,7 @@ def keep_memory() -> None:
     pages for them takes a sixth of its time."""
     try:
         tune = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):  # another C library
+    except (OSError, AttributeError, TypeError):  # another C library, or system
         return
     mmap_max, trim_threshold, top_pad = -4, -1, -2
     tune(mmap_max, 0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import log, log2
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 K1, B = 1.2, 0.75
 TOP = 10
@@ -25,6 +25,7 @@ class BM25:
         counts = [Counter(words(passage)) for passage in passages]
         lengths = np.array([count.total() for count in counts], float)
         self.damp = K1 * (1 - B + B * lengths / max(1.0, lengths.mean() if len(lengths) else 1.0))
+        self.ties = ties(passages)
         self.postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for place, count in enumerate(counts):
             for word, times in count.items():
@@ -43,7 +44,20 @@ class BM25:
     def order(self, query: str) -> list[int]:
         """The passages with a word in common, best first."""
         scores = self.scores(query)
-        return [int(i) for i in np.argsort(-scores, kind="stable") if scores[i] > 0]
+        return [int(i) for i in best_first(scores, self.ties) if scores[i] > 0]
+
+
+def ties(passages: Sequence[str]) -> Int[np.ndarray, " n"]:
+    """The rank of each passage among its equals: by its text, Z before A, as trec_eval does it. The order of a file,
+    in which the right passages often come first, must not break a tie."""
+    found = np.empty(len(passages), int)
+    found[sorted(range(len(passages)), key=passages.__getitem__, reverse=True)] = np.arange(len(passages))
+    return found
+
+
+def best_first(scores: Float[np.ndarray, " n"], equals: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    """The places of the highest to the lowest of *scores*; *equals*: `ties` of the passages."""
+    return np.lexsort((equals, -scores))
 
 
 def reciprocal_rank(grades: Sequence[float], top: int = TOP) -> float:

@@ -56,11 +56,13 @@ class Reader:
         self.most = min(max_tokens, tokenizer.max_tokens)
         self.cut = tokenizers.Tokenizer.from_str(tokenizer.whole.to_str())
         self.cut.enable_truncation(self.most)
-        self.prepare = tokenizer.prepare
+        self.prepare, self.check_pairs = tokenizer.prepare, tokenizer.check_pairs
 
     def encode(self, texts: Sequence[tuple[str, ...]]) -> list[tokenizers.Encoding]:
         """Each of *texts*, one or two of them together, as the page reads it: odd characters and spellings of the
         mask as in Tokenizer.prepare."""
+        if any(len(text) > 1 for text in texts):
+            self.check_pairs()
         clean = [tuple(self.prepare(part)[0] for part in text) for text in texts]
         return self.cut.encode_batch([text if len(text) > 1 else text[0] for text in clean])
 

@@ -13,6 +13,7 @@ link.py      what the address bar asks of a page that opens, and what of it cann
 state.py     all that a person has set, to and from the address bar's link
 strip.py     the text as token chips, each a button that hides its token
 forms.py     an Options dataclass -> the components of a form
+menu.py      a drop-down whose choices change while the page is open
 about.py     limits and promises in plain words, folded at the end of each page
 pieces.py    the small pieces of HTML; everything from outside is escaped here
 example.py   a text that teaches something in a view, one click away

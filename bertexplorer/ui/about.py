@@ -9,7 +9,7 @@ PROMISES = (
     "What you type or upload is shown as text, never run.",
     "A run that was accepted goes on when you close the page, and is kept when the server stops or is killed. Resumed, "
     "it repeats a minute at most and ends with the very weights it would have had.",
-    "Quick views never wait behind slow ones or a run, a page has one place in line, and who waits is told where.",
+    "Quick answers never wait behind long ones or a run, a page has one place in line, and who waits is told where.",
     "No checkpoint and no file can run code: only safetensors are opened, and nothing is fetched from an address.",
     "It works without a network. Nothing leaves this server unless you name a checkpoint or a data set of the hub.",
     "Where a text is cut, a word is unknown or the precision is reduced, the page says so.",
@@ -36,12 +36,14 @@ def about(settings: Settings) -> str:
 
 def limits(settings: Settings) -> tuple[str, ...]:
     """What this server takes, from its settings."""
+    answer = (f"One answer: {settings.tokens:,} tokens through the checkpoint.",) if settings.tokens else ()
     own = (f"All your runs and uploads together: {settings.quota / 1e9:,.1f} GB.",) if settings.quota else ()
     return (
         f"A text or any other entry: {settings.request_kb:,} kB. A checkpoint reads as many tokens as it was made for, "
         "512 mostly; the cut is marked.",
         f"Files: {settings.upload_mb} MB at once, {settings.upload_files} at most; kept for a day, or with the run "
         "that learns from them.",
+        *answer,
         f"Answers of quick views that are waited for: {settings.waiting}, of slow ones {SLOW_WAITING}. Who comes then "
         "is told so at once, and asked for again.",
         f"Uploaded lines to look into: {MAX_LINES:,} a file, your last {KEPT} files.",

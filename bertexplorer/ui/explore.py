@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bertexplorer import engine
 from bertexplorer.analysis import receipt
 from bertexplorer.analysis.fill_mask import encode_masked
+from bertexplorer.engine.progress import Stopped
 from bertexplorer.errors import ExplorerError, unforeseen
 from bertexplorer.figures import Figure, difference
 from bertexplorer.knobs import build, settings
@@ -47,6 +48,7 @@ class Beside:
     figure: Figure | None  # None: nothing that could stand beside the other one
     said: str
     difference: Figure | None
+    ours: str  # what people call the checkpoint in use
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,17 @@ class Answer:
     said: str = ""
     took_ms: float = 0.0
     error: str = ""
+    missing: str = ""  # what of the text is, see ExplorerError
     checkpoint: Checkpoint | None = None
     beside: Beside | None = None
     height: int = 0  # pixels of a figure that is a page of its own
     series: tuple[Saved, ...] = ()  # the checkpoints of one training, where the one in use is of such
+
+    @property
+    def title(self) -> str:
+        """What people call the checkpoint in use."""
+        name = self.checkpoint.name if self.checkpoint else ""
+        return next((saved.label for saved in self.series if saved.name == name), name)
 
 
 class Explore:
@@ -87,7 +96,7 @@ class Explore:
         drawn, checkpoint = None, None
         try:
             checkpoint = self.library.get(state.checkpoint, state.precision)
-            encoding = checkpoint.tokenizer.encode(state.as_text)
+            encoding = self.read(checkpoint, state)
             drawn = self.strip(checkpoint, encoding, state)
             tab = VIEWS[state.view]
             started = time.perf_counter()
@@ -101,11 +110,31 @@ class Explore:
                 difference.one_scale(figure, beside.figure)
             height = tab.figure.height(result) if isinstance(figure, str) else 0
             series = tuple(self.library.series(state.checkpoint))
-            return Answer(state, drawn, figure, tab.figure.say(result), took, "", checkpoint, beside, height, series)
+            return Answer(
+                state,
+                drawn,
+                figure,
+                tab.figure.say(result),
+                took,
+                checkpoint=checkpoint,
+                beside=beside,
+                height=height,
+                series=series,
+            )
         except ExplorerError as error:
-            return Answer(state, drawn or "", error=str(error), checkpoint=checkpoint)
+            return Answer(state, drawn or "", error=str(error), missing=error.missing, checkpoint=checkpoint)
+        except Stopped:
+            raise
         except Exception:
             return Answer(state, drawn, error=unforeseen(log, "a view failed", view=state.view), checkpoint=checkpoint)
+
+    def read(self, checkpoint: Checkpoint, state: State) -> Encoding:
+        """The tokens that the strip shows: the text's, or of a text with alternatives those of the first of them."""
+        analysis, text = VIEWS[state.view].analysis, state.as_text
+        if not hasattr(analysis, "first") or "{" not in text.first:
+            return checkpoint.tokenizer.encode(text)
+        encoding = checkpoint.tokenizer.encode(analysis.first(checkpoint, text))
+        return replace(encoding, notes=(*encoding.notes, "The first of the sentences; the others are in the figure."))
 
     def analyse(self, checkpoint: Checkpoint, state: State) -> Any:
         """The result of the view's analysis."""
@@ -127,30 +156,34 @@ class Explore:
 
     def beside(self, state: State, result: Any) -> Beside:
         """What *state* is compared with, or why the other one has no answer."""
-        tab, other = VIEWS[state.view], self.counterpart(state)
         try:
-            return self.compared(state, other, tab, result)
+            return self.compared(state, VIEWS[state.view], result)
         except ExplorerError as error:
             name = state.other if state.other and state.against.startswith("another") else state.against
-            return Beside(name, None, str(error), None)
+            return Beside(name, None, str(error), None, self.library.called(state.checkpoint))
 
-    def compared(self, state: State, other: State, tab: ModuleType, result: Any) -> Beside:
-        checkpoint = (
-            self.library.control(state.checkpoint, state.precision)
-            if state.against == "random weights"
-            else self.library.get(other.checkpoint, state.precision)
-        )
+    def opposite(self, state: State) -> tuple[Checkpoint, State, tuple[str, str]]:
+        """(checkpoint, state, what both sides are called) of what *state* is compared with."""
+        other, own = self.counterpart(state), self.library.called(state.checkpoint)
+        if state.against == "random weights":
+            return self.library.control(state.checkpoint, state.precision), other, (own, f"{own}, random weights")
+        checkpoint = self.library.get(other.checkpoint, state.precision)
+        names = (own, self.library.called(other.checkpoint))
+        return checkpoint, other, (state.text, other.text) if state.against == "another text" else names
+
+    def compared(self, state: State, tab: ModuleType, result: Any) -> Beside:
+        checkpoint, other, names = self.opposite(state)
+        own = self.library.called(state.checkpoint)
         found = self.analyse(checkpoint, other)
-        texts = state.as_text.first, other.as_text.first
-        names = texts if state.against == "another text" else (state.checkpoint, checkpoint.name)
-        drawn = difference.draw(tab.analysis, result, found, names)
+        here = self.library.get(state.checkpoint, state.precision)
+        drawn = difference.draw(tab.analysis, result, found, names, (here, checkpoint))
         figure = tab.figure.draw(found)
         said = tab.figure.say(found)
         if isinstance(figure, str):
             return Beside(
-                names[1], None, f"{said} {tab.TITLE} draws one at a time; below, the numbers side by side.", drawn
+                names[1], None, f"{said} {tab.TITLE} draws one at a time; below, the numbers side by side.", drawn, own
             )
-        return Beside(names[1], figure, said, drawn)
+        return Beside(names[1], figure, said, drawn, own)
 
     def counterpart(self, state: State) -> State:
         """*state* with the other checkpoint or text in its place."""
@@ -218,11 +251,17 @@ class Explore:
         """(file name, content) of the receipt: kind is csv, json or python. Raises ExplorerError as the view would."""
         checkpoint = self.library.get(state.checkpoint, state.precision)
         analysis, options, text = VIEWS[state.view].analysis, self.options(state), state.as_text
-        name = f"{state.view}_{re.sub(r'[^A-Za-z0-9.-]+', '-', checkpoint.name)}_{checkpoint.precision}"
+        title = self.library.called(state.checkpoint)
+        name = f"{state.view}_{re.sub(r'[^A-Za-z0-9.-]+', '-', title)}_{checkpoint.precision}"
         if kind == "python":
-            return f"{name}.py", receipt.as_python(analysis, checkpoint, text, options)
-        rows = analysis.rows(self.analyse(checkpoint, state))
+            return f"{name}.py", receipt.as_python(analysis, checkpoint, text, options, title)
+        rows, made = analysis.rows(self.analyse(checkpoint, state)), {"made_with": receipt.told(checkpoint, title)}
+        rows = [{**row, **made} for row in rows] if kind == "csv" else rows
+        if state.compared:
+            theirs, other, names = self.opposite(state)
+            made = {"made_with": receipt.told(theirs, names[1] if theirs is not checkpoint else title)}
+            more = [{**row, **(made if kind == "csv" else {})} for row in analysis.rows(self.analyse(theirs, other))]
+            rows = [{"side": side, **row} for side, found in zip(names, (rows, more), strict=True) for row in found]
         if kind == "csv":
-            made = receipt.told(checkpoint)
-            return f"{name}.csv", receipt.as_csv([{**row, "made_with": made} for row in rows])
-        return f"{name}.json", receipt.as_json(analysis, checkpoint, text, options, rows)
+            return f"{name}.csv", receipt.as_csv(rows)
+        return f"{name}.json", receipt.as_json(analysis, checkpoint, text, options, rows, title)

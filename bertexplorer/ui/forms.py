@@ -9,6 +9,8 @@ from bertexplorer.knobs import Setting, settings
 
 IN_A_ROW = 4  # choices side by side; more are a list to open
 AT_HAND = 3  # settings in sight; the others are folded
+SLIDES = 10_000  # values of a slider; beyond that a number is typed
+LAST = -1  # the last layer, however many there are
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,18 +34,27 @@ def form(options: type, name: str, visible: bool) -> Form:
     return Form(row, components)
 
 
+def layers(last: int) -> list[tuple[str, int]]:
+    """The choices of a setting that is a layer: (what a person reads, its number)."""
+    return [("the last", LAST), ("0, what enters the first", 0), *((str(i), i) for i in range(1, last + 1))]
+
+
 def component(setting: Setting, of: str) -> Component:
     """The component for *setting*, one of those *of* a view."""
     knob = setting.knob
     common = {"label": knob.label, "info": knob.info or None, "min_width": 220}
+    common |= {"elem_classes": "internal"} if knob.by_page else {}
     if len(setting.choices) > IN_A_ROW:
         return gr.Dropdown(list(setting.choices), value=setting.default, filterable=False, **common)
     if setting.choices:
         return gr.Radio(list(setting.choices), value=setting.default, **common)
     if setting.kind is bool:
         return gr.Checkbox(setting.default, **common)
-    if setting.kind is int and knob.low is not None and knob.high is not None:
+    if setting.name == "layer" and knob.low == LAST and isinstance(knob.high, int):
+        return gr.Dropdown(layers(knob.high), value=setting.default, filterable=False, **common | {"info": None})
+    if setting.kind is int and knob.low is not None and knob.high is not None and knob.high - knob.low <= SLIDES:
         return gr.Slider(knob.low, knob.high, value=setting.default, step=1, **common)
     if setting.kind in (int, float):
         return gr.Number(setting.default, minimum=knob.low, maximum=knob.high, **common)
-    return gr.Textbox(setting.default, max_lines=1, elem_id=f"typed-{of}.{setting.name}", **common)
+    lines = {"lines": 3, "max_lines": 8} if knob.several else {"max_lines": 1}
+    return gr.Textbox(setting.default, **lines, elem_id=f"typed-{of}.{setting.name}", **common)

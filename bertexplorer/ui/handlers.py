@@ -3,12 +3,15 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import gradio as gr
 
 from bertexplorer.engine.lanes import Lanes
+from bertexplorer.engine.progress import Stopped
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import TOKENS, Span
 from bertexplorer.ui import pieces
@@ -18,8 +21,6 @@ from bertexplorer.ui.screen import Screen, Updates, remembered, shown_in
 from bertexplorer.ui.seen import Seen, number, read, untouched
 from bertexplorer.ui.state import State, spans_of
 from bertexplorer.ui.turns import Turns
-
-EXAMPLES = {example.text for tab in VIEWS.values() for example in tab.EXAMPLES}
 
 
 @dataclass(eq=False)
@@ -56,23 +57,18 @@ class Handlers:
         tab = tab_of(request)
         return self.answer(tab, self.take(tab, seen, change), seen)
 
-    def answer(self, tab: str, turn: int, seen: Seen, instead: State | None = None) -> Updates:
+    def answer(self, tab: str, turn: int, seen: Seen) -> Updates:
         """The answer to *turn*, and what it fills of the boxes that are not as it has them; nothing if the same tab
-        asked for another meanwhile. *seen*: what the page held then. *instead*: what to answer if *turn* has no
-        answer."""
+        asked for another meanwhile. *seen*: what the page held then."""
         state = self.turns.asked(tab)
         if not turn or state is None or not self.turns.holds(tab, turn):
             return self.screen.unchanged
         try:
-            with self.lanes.of(state.view in SLOW).place(self.who, tab) as mine:
-                if not mine or not self.turns.holds(tab, turn):  # given up while it waited
-                    return self.screen.unchanged
-                answer = self.explore.answer(state)
-                if not answer.error or instead is None:
-                    return self.shown(tab, turn, seen, answer)
-        except ExplorerError as busy:
-            return self.shown(tab, turn, seen, Answer(state, error=str(busy)))
-        return self.answer(tab, self.turns.replace(tab, turn, instead), seen)
+            stale = partial(self.turns.overtaken, tab, turn)
+            with self.lanes.work(self.who, tab, slow=state.view in SLOW, stale=stale):
+                return self.shown(tab, turn, seen, self.explore.answer(state))
+        except (ExplorerError, Stopped) as told:
+            return self.shown(tab, turn, seen, Answer(state, error=str(told)))
 
     def shown(self, tab: str, turn: int, seen: Seen, answer: Answer) -> Updates:
         """What *answer* changes on the page; nothing if it is not the one to *turn* of *tab* that is waited for."""
@@ -83,6 +79,11 @@ class Handlers:
         there = seen.memory if seen.turn and seen.turn == shown.answered else {}
         shown.answered = 0 if answer.error else turn
         out = self.screen.show(answer, there)
+        if answer.figure is not None:
+            shown.drawn = state.view
+        elif shown.drawn != state.view:  # a figure never stands under the heading of another view
+            out |= self.screen.blank()
+            shown.drawn = ""
         out |= {self.screen.memory: {**remembered(state), "turn": turn}, self.screen.typed: pieces.turn(turn)}
         # an earlier answer may be on its way to boxes that a person fills at this moment
         surprised = seen.turn < self.turns.filled(tab)
@@ -105,28 +106,21 @@ class Handlers:
 
         return self.ask(request, self.seen(values).typed(said), change)
 
-    def switch(self, request: gr.Request, event: gr.EventData, *values: Any) -> Iterator[Updates]:
-        """Another view: its question at once, its figure when it is there. One that cannot answer an example of another
-        view takes its own."""
-        tab, seen, view = tab_of(request), self.seen(values), event._data.get("view")
+    def switch(self, request: gr.Request, event: gr.EventData, *values: Any) -> Updates:
+        """Another view of the same text. Heading, settings, figure and sentence come in one answer. (They came in two,
+        of a generator; gradio turns one into the next in place, and a figure that was not drawn yet was lost.)"""
+        seen, view, link = self.seen(values), event._data.get("view"), event._data.get("link")
+        if isinstance(link, str):  # Back or Forward
+            state, _ = followed(self.explore, dict(parse_qsl(link.removeprefix("?"))), self.opening)
+            return self.with_picker(self.ask(request, seen, lambda _: state))
         if view not in VIEWS:
-            self.take(tab, seen)
-            yield {self.screen.message: pieces.message(no_view(view))}
-            return
+            self.take(tab_of(request), seen)
+            return {self.screen.message: pieces.message(no_view(view))}
 
         def change(state: State) -> State:
             return state if state.view == view else replace(state, view=view, options=seen.options[view])
 
-        turn = self.take(tab, seen, change)  # before the first yield: what a person does meanwhile is newer
-        state = self.turns.asked(tab)
-        if not turn or state is None:
-            yield self.screen.unchanged
-            return
-        yield {**self.screen.view(view), self.screen.typed: pieces.turn(turn)}
-        an_example = state.text in EXAMPLES and not state.hidden
-        instead = shown_in(VIEWS[view].EXAMPLES[0], state) if an_example else None
-        yield self.answer(tab, turn, seen, instead)
-        yield self.screen.unchanged  # gradio sends what is yielded last twice, the second time after later answers
+        return self.ask(request, seen, change)
 
     def unhide(self, request: gr.Request, *values: Any) -> Updates:
         return self.ask(request, self.seen(values), lambda state: replace(state, hidden=(), picked=()))
@@ -225,12 +219,12 @@ class Handlers:
             return {self.screen.message: pieces.message(str(error))}
 
     def open(self, request: gr.Request) -> Iterator[Updates]:
-        """The page as its link asks for it, or with the opening example."""
+        """What the page's link asks for, or the opening example, made ready to be answered by `opened`."""
         tab = tab_of(request)
         state, error = followed(self.explore, dict(request.query_params), self.opening)
         turn = self.turns.open(tab, state)
+        yield self.screen.unchanged
         if not turn:
-            yield self.screen.unchanged
             return
         try:
             for line in self.explore.fetch(state.checkpoint):
@@ -239,14 +233,20 @@ class Handlers:
         except ExplorerError as caught:
             error = f"{error} {caught} Shown with {self.opening.checkpoint} instead.".strip()
             state = replace(state, checkpoint=self.opening.checkpoint, precision=self.opening.precision)
-        turn = self.turns.replace(tab, turn, state)
-        if not turn:  # typed while this was on its way
-            yield {self.screen.message: pieces.message(error)} if error else self.screen.unchanged
-            return
+        held = self.turns.replace(tab, turn, state)
+        yield {self.screen.message: pieces.message(error, stands=True)} if error or held else self.screen.unchanged
+
+    def opened(self, request: gr.Request, said: str | None) -> Updates:
+        """The first answer, unless a person was quicker. *said*: the message on the page; what the link could not have
+        stays there beside the answer."""
+        tab = tab_of(request)
+        turn = self.turns.tab(tab).turn
+        if not self.turns.opening(tab):
+            return self.screen.unchanged
         out = self.with_picker(self.answer(tab, turn, untouched(self.opening)))
-        answered = out.get(self.screen.message) == pieces.message("")
-        yield {**out, self.screen.message: pieces.message(error, stands=answered)} if error else out
-        yield self.screen.unchanged  # see switch
+        if said and out.get(self.screen.message) == pieces.message(""):
+            del out[self.screen.message]
+        return out
 
     def fetch(self, request: gr.Request, name: str | None, *values: Any) -> Iterator[Updates]:
         """Another checkpoint was chosen: bring it here and load it; *ready* names it if that went well."""
@@ -280,12 +280,17 @@ class Handlers:
         picker = gr.update(value=memory["checkpoint"], choices=choices)
         return {**out, self.screen.checkpoint: picker, self.screen.precision: memory["precision"]}
 
-    def export(self, kind: str, *values: Any) -> tuple[str, str]:
+    def export(self, request: gr.Request, kind: str, *values: Any) -> tuple[str, str]:
         """(what the browser saves, message)"""
+        stale = partial(self.lanes.presence.gone, tab_of(request))
         try:
-            name, content = self.explore.export(self.seen(values).asks(self.explore, None, self.opening), kind)
+            state = self.seen(values).asks(self.explore, None, self.opening)
+            with self.lanes.work(self.who, slow=state.view in SLOW, stale=stale):
+                name, content = self.explore.export(state, kind)
         except ExplorerError as error:
-            return "", pieces.message(str(error))
+            return "", pieces.message(f"There is nothing to export yet. {error}", missing=error.missing)
+        except Stopped as stopped:
+            return "", pieces.message(str(stopped))
         return json.dumps({"name": name, "content": content}), ""
 
 

@@ -60,7 +60,7 @@ def build(library: Library, settings: Settings, desk: Desk | None = None, lanes:
         screen = Screen(opening, **bench, **stage, **chooser, typed=typed, nav=nav, forms=forms)
         buttons = Buttons(**pressed, exports=exports, payload=gr.Textbox(visible=False))
         explore = Explore(library.of(""), desk.quota if desk else None)
-        lanes = lanes or Lanes()
+        lanes = lanes or Lanes(limit=settings.tokens)
         blocks.max_threads = lanes.most + 2 * SPARE
         wire(Handlers(explore, screen, lanes=lanes), screen, buttons, blocks)
         gr.HTML(about(settings), apply_default_css=False)
@@ -87,7 +87,7 @@ def workbench(opening: State) -> tuple[dict[str, Any], dict[str, gr.Button]]:
         strip = gr.HTML("", js_on_load=script("strip.js"), elem_id="strip", apply_default_css=False)
         with gr.Row(elem_id="actions"):
             labels = {"insert": "Insert [MASK]", "unhide": "Show all words", "second": "Second sentence"}
-            buttons = {name: gr.Button(label, size="sm") for name, label in labels.items()}
+            buttons = {name: gr.Button(label, size="sm", elem_id=f"do-{name}") for name, label in labels.items()}
             buttons["versus"] = gr.Button("Compare", size="sm")
             upload = gr.UploadButton("Upload lines", size="sm", file_types=[".txt", ".csv", ".tsv"], visible=False)
         with gr.Row(elem_id="comparing", visible=False) as comparing:
@@ -124,7 +124,7 @@ def figure(opening: State) -> tuple[dict[str, Component], dict[str, gr.Button]]:
     difference = gr.Plot(show_label=False, container=False, visible=False, elem_id="difference")
     points = gr.HTML("", js_on_load=script("figure.js"), elem_id="points", apply_default_css=False)
     with gr.Row(elem_id="exports"):
-        kinds = ("PNG", "SVG", "CSV", "JSON", "Python", "Link")
+        kinds = ("PNG", "SVG", "HTML", "CSV", "JSON", "Python", "Link")
         exports = {kind: gr.Button(kind, size="sm", elem_id=f"export-{kind.lower()}") for kind in kinds}
         receipt = gr.HTML("", elem_id="receipt", apply_default_css=False)
     found = {"question": question, "plot": plot, "frame": frame, "caption": caption, "receipt": receipt}
@@ -162,7 +162,7 @@ def wire(page: Handlers, screen: Screen, buttons: Buttons, blocks: gr.Blocks) ->
     common: dict[str, Any] = {
         "concurrency_limit": page.lanes.most + SPARE,
         "show_progress": "minimal",
-        "show_progress_on": [screen.plot],
+        "show_progress_on": [screen.points],  # not on the plot: gradio may lose a figure that comes with a status
         "api_visibility": "private",
     }
     # one line for all that is answered: gradio draws lots between lines, and what a person did last must come last
@@ -193,7 +193,8 @@ def wire(page: Handlers, screen: Screen, buttons: Buttons, blocks: gr.Blocks) ->
     fetched = box.input(personal(page.fetch), [box, *screen.inputs], [screen.message, screen.ready], **each_name)
     fetched.then(personal(page.use), [screen.ready, *screen.inputs], screen.outputs, **each)
     blocks.load(None, js=script("page.js"), api_visibility="private")
-    blocks.load(personal(page.open), None, screen.outputs, **common)
+    ready = blocks.load(personal(page.open), None, screen.message, **common)
+    ready.then(personal(page.opened), screen.message, screen.outputs, **common)
     for button, row in ((buttons.second, screen.pair), (buttons.versus, screen.comparing)):
         button.click(lambda: gr.update(visible=True), None, row, api_visibility="private")
     buttons.insert.click(None, js=script("insert.js"), api_visibility="private")
@@ -207,7 +208,7 @@ def export(page: Handlers, screen: Screen, buttons: Buttons, common: dict[str, A
             personal(page.export, kind.lower()), screen.inputs, [buttons.payload, screen.message], **common
         )
         made.then(None, [buttons.payload], None, js=script("save.js"), api_visibility="private")
-    for kind in ("PNG", "SVG"):
+    for kind in ("PNG", "SVG", "HTML"):  # HTML for figures that are pages of their own
         picture = script("picture.js").replace("FORMAT", kind.lower())
         buttons.exports[kind].click(None, js=picture, api_visibility="private")
     buttons.exports["Link"].click(None, js=script("link.js"), api_visibility="private")

@@ -28,7 +28,7 @@ def explained(name: str) -> Iterator[None]:
     except gr.Error:
         raise
     except Exception as error:
-        raise gr.Error(unforeseen(log, "an event failed", event=name), duration=None) from error
+        raise gr.Error(unforeseen(log, "an event failed", event=name), duration=None, print_exception=False) from error
 
 
 def personal(handler: Callable[..., Any], *first: Any) -> Callable[..., Any]:

@@ -82,19 +82,24 @@ def caption(said: str, note: str) -> str:
     )
 
 
-def message(text: str, *, error: bool = True, stands: bool = False) -> str:
+ADDS = {"mask": "Insert [MASK]", "pair": "Add a second sentence"}
+
+
+def message(text: str, *, error: bool = True, stands: bool = False, missing: str = "") -> str:
     """A sentence for the person: an error, or what is going on. The figure fades under an error, unless it *stands*: it
-    is the answer to what is on the page."""
+    is the answer to what is on the page. *missing*: what the text lacks, a key of ADDS, with a button that adds it."""
     if not text:
         return ""
     kind, role = ("error stands" if stands else "error", "alert") if error else ("busy", "status")
-    return f'<p class="message {kind}" role="{role}" dir="auto">{escape(text)}</p>'
+    button = f' <button type="button" data-adds="{missing}">{ADDS[missing]}</button>' if missing else ""
+    return f'<p class="message {kind}" role="{role}" dir="auto">{escape(text)}{button}</p>'
 
 
-def receipt(checkpoint: Checkpoint, took_ms: float) -> str:
-    """Which checkpoint, in which precision, how long; a picture that is saved carries the whole provenance."""
-    short = f"{checkpoint.name} · {checkpoint.precision} · {took_ms:,.0f} ms"
-    return f'<p class="receipt" data-whole="{escape(told(checkpoint), quote=True)}">{escape(short)}</p>'
+def receipt(checkpoint: Checkpoint, took_ms: float, title: str) -> str:
+    """Which checkpoint (called *title*), in which precision, how long; a picture that is saved carries the whole
+    provenance."""
+    short = f"{title} · {checkpoint.precision} · {took_ms:,.0f} ms"
+    return f'<p class="receipt" data-whole="{escape(told(checkpoint, title), quote=True)}">{escape(short)}</p>'
 
 
 def facts(checkpoint: Checkpoint) -> str:

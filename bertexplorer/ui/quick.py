@@ -1,13 +1,22 @@
 """Quick: gradio imported without the .pyi stubs that it writes for editors, half of its import time."""
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
 
 def import_gradio() -> None:
-    """Import gradio for the first time in this process. Its component classes then have no source file to be told,
-    a case that it provides for by leaving their stubs alone."""
+    """Import gradio for the first time in this process."""
+    with no_stubs():
+        import gradio  # noqa: F401
+
+
+@contextmanager
+def no_stubs() -> Iterator[None]:
+    """Components that are defined meanwhile have no source file, as far as gradio is told: a case that it provides for
+    by writing no stub beside it."""
     getfile = inspect.getfile
 
     def without_components(thing: Any) -> str:
@@ -16,4 +25,4 @@ def import_gradio() -> None:
         return getfile(thing)
 
     with patch.object(inspect, "getfile", without_components):
-        import gradio  # noqa: F401
+        yield

@@ -10,7 +10,7 @@ from gradio.components import Component
 from bertexplorer.ui import pieces
 from bertexplorer.ui.example import Example
 from bertexplorer.ui.explore import DEFAULTS, VIEWS, Answer
-from bertexplorer.ui.forms import Form
+from bertexplorer.ui.forms import Form, layers
 from bertexplorer.ui.seen import Seen
 from bertexplorer.ui.state import State, spans_of, write_spans
 
@@ -84,30 +84,34 @@ class Screen:
         """An answer as updates; what has no answer keeps its old, dimmed content. *there*: the state whose answer the
         page shows, for what need not be sent again; empty where that is not known."""
         state, checkpoint, tab = answer.state, answer.checkpoint, VIEWS[answer.state.view]
-        out: Updates = {self.message: pieces.message(answer.error)}
+        out: Updates = {self.message: pieces.message(answer.error, missing=answer.missing)}
         if there.get("view") != state.view:
             out |= self.view(state.view)
         if answer.strip is not None:
             out[self.strip] = answer.strip
         loaded = ("view", "checkpoint", "precision")
         if checkpoint is not None and (answer.series or any(there.get(n) != getattr(state, n) for n in loaded)):
-            title = next((s.label for s in answer.series if s.name == checkpoint.name), checkpoint.name)
-            label = f"{title} · {checkpoint.num_parameters / 1e6:,.1f} M parameters · {checkpoint.precision}"
+            label = f"{answer.title} · {checkpoint.num_parameters / 1e6:,.1f} M parameters · {checkpoint.precision}"
             out |= {self.drawer: gr.update(label=label), self.facts: pieces.facts(checkpoint)}
             out[self.moment] = at_moment(answer)
             own = self.forms[state.view].components
             counts = {name: getattr(checkpoint.config, count) for name, count in COUNTED.items() if name in own}
-            out |= {own[name]: gr.update(maximum=most) for name, most in counts.items()}
+            out |= {own[name]: ended(own[name], most) for name, most in counts.items()}
         if answer.figure is not None and checkpoint is not None:
             framed = isinstance(answer.figure, str)
             out[self.frame] = pieces.framed(str(answer.figure), answer.height) if framed else ""
             if not framed:
                 out[self.plot] = answer.figure
             out[self.caption] = pieces.caption(answer.said, tab.NOTE)
-            out[self.receipt] = pieces.receipt(checkpoint, answer.took_ms)
+            out[self.receipt] = pieces.receipt(checkpoint, answer.took_ms, answer.title)
             if answer.beside or there.get("against") != "":
                 out |= self.compared(answer)
         return out
+
+    def blank(self) -> Updates:
+        """No figure and nothing said of one."""
+        hidden = {self.aside: gr.update(visible=False), self.difference: gr.update(visible=False)}
+        return {self.plot: None, self.frame: "", self.caption: "", self.receipt: "", self.ours: "", **hidden}
 
     def view(self, chosen: str) -> Updates:
         """What belongs to a view before anything is computed: its question, examples and settings."""
@@ -123,12 +127,11 @@ class Screen:
     def compared(self, answer: Answer) -> Updates:
         """What stands beside an answer, or nothing."""
         beside, state = answer.beside, answer.state
-        ours = state.text if state.against == "another text" else state.checkpoint
         if beside is None:
             return {self.aside: gr.update(visible=False), self.difference: gr.update(visible=False), self.ours: ""}
         return {
             self.aside: gr.update(visible=True),
-            self.ours: pieces.heading(ours),
+            self.ours: pieces.heading(state.text if state.against == "another text" else beside.ours),
             self.heading: pieces.heading(beside.name),
             self.other_plot: gr.update(value=beside.figure, visible=beside.figure is not None),
             self.other_caption: pieces.caption(beside.said, ""),
@@ -160,6 +163,11 @@ class Screen:
         """Both, and where both change one component, both its changes."""
         both = {c: {**out[c], **change} for c, change in more.items() if isinstance(out.get(c), dict)}
         return {**out, **more, **both}
+
+
+def ended(component: Component, last: int) -> Any:
+    """A setting that is a layer or a head, ended where the checkpoint ends."""
+    return gr.update(choices=layers(last)) if isinstance(component, gr.Dropdown) else gr.update(maximum=last)
 
 
 def at_moment(answer: Answer) -> Any:

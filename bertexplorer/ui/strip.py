@@ -27,8 +27,9 @@ def draw(
     *,
     press: str = "hide",
 ) -> str:
-    """HTML for the strip, everything a person typed escaped. *colours*: position -> 0 (pale) to 1 (dark). *press*: what
-    a press on a chip does, "hide" or "pick" its token; "": chips are only read."""
+    """HTML for the strip, everything a person typed escaped. *colours*: position -> 0 (pale) to 1 (dark), below 0 in
+    the colour of what speaks against the answer. *press*: what a press on a chip does, "hide" or "pick" its token; "":
+    chips are only read."""
     parts = []
     keys = [(side_of(encoding, i), encoding.words[i]) for i in range(len(encoding))]
     last = {span.side: i for i, span in enumerate(encoding.spans) if span}
@@ -70,8 +71,10 @@ def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: floa
     picked = picks and position in encoding.picked
     classes = f"chip side-{side}" + " masked" * (masked and not picks) + more
     classes += " special" * special + " picked" * picked
-    style = f' style="--p:{colour:.3f}"' if colour is not None and (picks or not masked) else ""
-    classes += " tinted" * bool(style) + " deep" * (bool(style) and (colour or 0) > 0.55)
+    size = abs(colour or 0)
+    style = f' style="--p:{size:.3f}"' if colour is not None and (picks or not masked) else ""
+    classes += " tinted" * bool(style) + " deep" * (bool(style) and size > 0.7)
+    classes += " against" * (bool(style) and (colour or 0) < 0)
     hides = f"hidden: {checkpoint.tokenizer.show(encoding.original_ids[position])}, " if masked and not typed else ""
     if span is None or span.start == span.end or special:
         span = Span(TOKENS, position, position + 1)

@@ -20,6 +20,7 @@ class Tab:
     state: State | None = None
     event: int = 0  # the last event heard of, as the page counts them
     filled: int = 0  # the last turn whose answer filled boxes
+    drawn: str = ""  # the view whose figure the page shows
     answered: int = 0  # the last turn whose answer was sent, 0 after one that kept parts of an earlier
     seen: Seen | None = None  # what the page held at the last event
     fetching: str = ""  # the checkpoint that was chosen last
@@ -69,6 +70,11 @@ class Turns:
             tab.state, tab.turn = state, 1
             return 1
 
+    def opening(self, name: str) -> bool:
+        """Whether the tab asks for what it opened with: no event of a person was heard yet."""
+        tab = self.tab(name)
+        return tab.turn > 0 and tab.seen is None
+
     def replace(self, name: str, turn: int, state: State) -> int:
         """The number of *state* as the question in place of *turn*; 0 if *turn* is not the newest any more."""
         tab = self.tab(name)
@@ -89,6 +95,10 @@ class Turns:
     def holds(self, name: str, turn: int) -> bool:
         """Whether *turn* is still the newest of the tab."""
         return self.tab(name).turn == turn
+
+    def overtaken(self, name: str, turn: int) -> bool:
+        """Whether the tab has asked something else since *turn*."""
+        return not self.holds(name, turn)
 
     def asked(self, name: str) -> State | None:
         """What the tab asked last, whether it is answered yet or not."""

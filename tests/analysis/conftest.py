@@ -1,5 +1,6 @@
 """The bundled checkpoint twice: loaded here in fp32, and by transformers as the independent source of every number."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +10,16 @@ import torch
 import transformers
 from torch import Tensor
 
-from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.checkpoint import Checkpoint, translate
+from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.load import load
+from tests.conftest import BUNDLED
+from tests.tolerance import of_encoder
 
-CLOSE = 2e-4  # nats: logits reach 20 in fp32
+MINI = translate(BY_MODEL_TYPE["bert"], json.loads((BUNDLED / "config.json").read_text()))
+LOGITS = 20.0  # about the largest logit of any checkpoint here, and the size of log-probabilities
+CLOSE = of_encoder(MINI, LOGITS)  # nats; also the relative error of a probability
+NEAR = of_encoder(MINI)  # numbers around 1: cosines, attention, states
 
 
 @dataclass

@@ -10,6 +10,8 @@ from bertexplorer.analysis.bertviz import BertViz, Options
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Text
+from tests.analysis.conftest import NEAR
+from tests.tolerance import assert_within
 
 PAIR = Text("The cat sat.", "It slept.")
 
@@ -33,7 +35,7 @@ def test_the_neuron_view_has_queries_and_keys(mini: Checkpoint) -> None:
     assert result.queries is not None and result.keys is not None and result.queries.shape == (1, 12, 10, 32)
     scores = result.queries @ result.keys.swapaxes(-1, -2) / 32**0.5
     shares = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
-    np.testing.assert_allclose(shares, result.attention, atol=1e-5)
+    assert_within(shares, result.attention, NEAR)
 
 
 @pytest.mark.parametrize(

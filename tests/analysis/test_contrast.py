@@ -9,7 +9,8 @@ from bertexplorer.analysis import contrast
 from bertexplorer.analysis.contrast import FLOOR, Options, jensen_shannon
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
-from tests.analysis.conftest import CLOSE, Reference
+from tests.analysis.conftest import CLOSE, LOGITS, Reference
+from tests.tolerance import assert_within, of_encoder, of_sum
 
 TEXAS, YORK = "In Texas they like to buy [MASK].", "In New York they like to buy [MASK]."
 
@@ -20,12 +21,12 @@ def test_both_distributions_are_those_of_transformers(mini: Checkpoint, referenc
     for text, mine in ((TEXAS, result.first), (YORK, result.second)):
         ids = reference.ids(text)
         row = reference.log_probs(ids)[ids.index(reference.mask)].numpy()
-        np.testing.assert_allclose(mine, row, atol=CLOSE)
+        assert_within(mine, row, of_encoder(mini.config, row))
         logs.append(row)
     p, q = (np.exp(row) for row in logs)
     middle = (p + q) / 2
     wanted = 0.5 * sum(float((a * np.log2(a / middle)).sum()) for a in (p, q))
-    assert result.divergence == pytest.approx(wanted, abs=1e-4)
+    assert result.divergence == pytest.approx(wanted, abs=CLOSE)
     assert 0 < result.divergence < 1
     assert result.vocabulary[reference.mask] == "[MASK]" and len(result.vocabulary) == len(result.first)
 
@@ -39,13 +40,13 @@ def test_the_named_words_lean_most(mini: Checkpoint) -> None:
     assert [w.id for w in result.words[:5]] == order[:5]
     assert [w.id for w in result.words[5:]] == order[::-1][:5]
     for word in result.words:
-        assert word.log_ratio == pytest.approx(float(ratio[word.id]), abs=1e-6)
+        assert word.log_ratio == pytest.approx(float(ratio[word.id]), abs=of_sum(2, LOGITS))
         assert word.token == result.vocabulary[word.id]
 
 
 def test_the_same_sentence_twice(mini: Checkpoint) -> None:
     result = contrast.run(mini, TEXAS, options=Options(other=TEXAS))
-    assert result.divergence == pytest.approx(0, abs=1e-6)
+    assert result.divergence == pytest.approx(0, abs=CLOSE)
     assert result.words == ()
 
 
@@ -58,14 +59,15 @@ def test_the_same_sentence_twice(mini: Checkpoint) -> None:
     ],
 )
 def test_jensen_shannon_by_hand(p: list[float], q: list[float], bits: float) -> None:
-    assert jensen_shannon(np.log(np.array(p)), np.log(np.array(q))) == pytest.approx(bits, abs=1e-6)
+    found = jensen_shannon(np.log(np.array(p)), np.log(np.array(q)))
+    assert found == pytest.approx(bits, abs=1e-6)  # written with 7 digits
 
 
 def test_rows_cover_the_vocabulary(mini: Checkpoint) -> None:
     result = contrast.run(mini, TEXAS, options=Options(other=YORK))
     rows = contrast.rows(result)
     assert len(rows) == mini.tokenizer.vocab_size
-    assert rows[7]["log_ratio"] == pytest.approx(float(result.second[7] - result.first[7]))
+    assert rows[7]["log_ratio"] == pytest.approx(float(result.second[7] - result.first[7]), abs=of_sum(2, LOGITS))
 
 
 @pytest.mark.parametrize(

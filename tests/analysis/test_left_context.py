@@ -7,7 +7,7 @@ import torch
 from bertexplorer.analysis import fill_mask, left_context
 from bertexplorer.analysis.left_context import Options
 from bertexplorer.model.checkpoint import Checkpoint
-from tests.analysis.conftest import Reference
+from tests.analysis.conftest import CLOSE, Reference
 
 TEXTS = ("The farmers cultivate the [MASK] to grow crops.", "The farmers cultivate the [MASK] near a big city.")
 
@@ -16,8 +16,8 @@ def test_words_to_the_right_change_both_sides_alone(mini: Checkpoint) -> None:
     one, two = (left_context.run(mini, text) for text in TEXTS)
     for a, b in zip(one.left.candidates, two.left.candidates, strict=True):
         assert (a.id, a.rank) == (b.id, b.rank)
-        assert a.probability == pytest.approx(b.probability, abs=1e-5)
-    assert one.left.entropy == pytest.approx(two.left.entropy, abs=1e-4)
+        assert a.probability == pytest.approx(b.probability, rel=CLOSE)
+    assert one.left.entropy == pytest.approx(two.left.entropy, abs=CLOSE)
     assert abs(one.both.entropy - two.both.entropy) > 0.01
 
 
@@ -33,7 +33,7 @@ def test_both_answers_are_those_of_transformers(mini: Checkpoint, reference: Ref
     for found, seen in ((result.both, None), (result.left, triangle)):
         wanted = reference.log_probs(ids, seen)[spot].exp().topk(5)
         assert [c.id for c in found.candidates] == wanted.indices.tolist()
-        assert [c.probability for c in found.candidates] == pytest.approx(wanted.values.tolist(), rel=1e-3)
+        assert [c.probability for c in found.candidates] == pytest.approx(wanted.values.tolist(), rel=CLOSE)
     assert result.both == fill_mask.run(mini, TEXTS[0], options=fill_mask.Options(top=5)).blanks[0]
 
 

@@ -11,6 +11,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Span, Text
 from tests.analysis.conftest import CLOSE, Reference
+from tests.tolerance import assert_within
 
 TEXT = "The unbelievably hypersensitive man went to the store."
 
@@ -32,7 +33,7 @@ def test_scores_are_those_of_a_loop(mini: Checkpoint, reference: Reference, hide
         total += float(row[ids[spot]])
     assert result.total == pytest.approx(total, abs=CLOSE * len(ids))
     assert result.scored == len(ids) - 2
-    assert result.perplexity == pytest.approx(math.exp(-total / result.scored), rel=1e-3)
+    assert result.perplexity == pytest.approx(math.exp(-total / result.scored), rel=CLOSE)
 
 
 def test_only_the_two_ends_have_no_score(mini: Checkpoint) -> None:
@@ -53,7 +54,7 @@ def test_a_limit_scores_the_first_ones_and_counts_the_others(mini: Checkpoint) -
     whole = pseudo_likelihood.run(mini, "a b c d e f")
     part = pseudo_likelihood.run(mini, "a b c d e f", options=Options(most=4))
     assert (part.scored, part.unscored, whole.unscored) == (4, 2, 0)
-    np.testing.assert_allclose(part.log_probabilities[:5], whole.log_probabilities[:5], atol=1e-5)
+    assert_within(part.log_probabilities[:5], whole.log_probabilities[:5], CLOSE)
     assert len(pseudo_likelihood.rows(part)) == 4
 
 

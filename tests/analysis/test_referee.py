@@ -11,11 +11,13 @@ import transformers
 from bertexplorer.analysis import referee, saliency
 from bertexplorer.analysis.attribution import METHODS
 from bertexplorer.analysis.referee import Options
+from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
-from tests.analysis.conftest import refer
+from tests.analysis.conftest import LOGITS, refer
+from tests.tolerance import of_encoder
 
 FAMILIES = ("bert-mlm", "roberta", "electra-generator", "distilbert", "modernbert")
 SENTENCE = "the capital of <mask> is good ."
@@ -40,16 +42,17 @@ def check(ours: Checkpoint, text: Text | str, options: Options, words: list[int]
     assert result.count == len(words) and [trial.method for trial in result.trials] == list(METHODS)
     hidden = result.hidden.tolist()
     scored = saliency.run(ours, text, options=saliency.Options(method="all", target=options.target, merge=False))
+    rel = of_encoder(ours.config, LOGITS)  # of probabilities
     for trial, found in zip(result.trials, scored.attributions, strict=True):
         order = sorted(words, key=lambda word: -found.scores[word])
         deletion, insertion = by_hand(read, order, words, hidden)
-        np.testing.assert_allclose(trial.deletion, deletion, rtol=1e-3, atol=1e-5)
-        np.testing.assert_allclose(trial.insertion, insertion, rtol=1e-3, atol=1e-5)
-        assert trial.deletion_area == pytest.approx(mean_height(hidden, deletion), rel=1e-3)
-        assert trial.insertion_area == pytest.approx(mean_height(hidden, insertion), rel=1e-3)
+        np.testing.assert_allclose(trial.deletion, deletion, rtol=rel)
+        np.testing.assert_allclose(trial.insertion, insertion, rtol=rel)
+        assert trial.deletion_area == pytest.approx(mean_height(hidden, deletion), rel=rel)
+        assert trial.insertion_area == pytest.approx(mean_height(hidden, insertion), rel=rel)
         areas = [mean_height(hidden, line) for line in result.random]
         assert result.holds(trial) == (trial.deletion_area < min(areas) and trial.insertion_area > max(areas))
-    np.testing.assert_allclose(result.random[:, [0, -1]], [[read([]), read(words)]] * options.orders, rtol=1e-3)
+    np.testing.assert_allclose(result.random[:, [0, -1]], [[read([]), read(words)]] * options.orders, rtol=rel)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -133,3 +136,13 @@ def test_rows(small: Checkpoint) -> None:
     assert len(rows) == (2 * 6 + 3) * len(result.hidden) and len({tuple(row) for row in rows}) == 1
     assert rows[0]["order"] == "integrated gradients" and rows[-1]["order"] == "random 3"
     assert {type(row["hidden"]) for row in rows} == {int}
+
+
+def test_the_work_is_announced_before_it_starts(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the time left is right from the first batch on."""
+    announced: list[int] = []
+    monkeypatch.setattr(progress, "expect", announced.append)
+    work = progress.Work()
+    with progress.working(work):
+        referee.run(small, "the cat sat and the dog sat and he went to the <mask> in the city of paris .")
+    assert len(announced) == 1 and 0.6 * announced[0] <= work.done <= announced[0]

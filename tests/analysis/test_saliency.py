@@ -13,7 +13,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
-from tests.analysis.conftest import Reference
+from tests.analysis.conftest import CLOSE, LOGITS, Reference
+from tests.tolerance import of_encoder
 
 PAIR = Text("the man said it works .", "she is in london .")
 
@@ -34,7 +35,7 @@ def test_a_word_that_is_asked_for(mini: Checkpoint, reference: Reference) -> Non
     result = saliency.run(mini, text, options=Options(method="occlusion", word=" Are "))
     row = reference.log_probs(reference.ids(text))[result.position]
     assert result.answer == "are"
-    assert result.value == pytest.approx(float(row[reference.tokenizer.convert_tokens_to_ids("are")]), abs=1e-3)
+    assert result.value == pytest.approx(float(row[reference.tokenizer.convert_tokens_to_ids("are")]), abs=CLOSE)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def test_a_long_text_is_read_more_coarsely(small: Checkpoint, monkeypatch: pytes
         assert np.ptp(scores[at : at + 4]) < 1e-12 and scores[at] != scores[at + 4]
     question = saliency.ask(small, "[MASK] " + "cat dog " * 50, "mask", "")
     whole, less = question.values([question.encoding, question.hidden([5, 6, 7, 8])])
-    assert found["occlusion"].scores[5:9].sum() == pytest.approx(whole - less, abs=1e-5)
+    assert found["occlusion"].scores[5:9].sum() == pytest.approx(whole - less, abs=of_encoder(small.config, LOGITS))
     assert found["integrated gradients"].completeness and found["integrated gradients"].completeness.steps == 32
     monkeypatch.setattr(saliency, "MAX_TOKENS", 63)
     with pytest.raises(ExplorerError, match="64 tokens.*63 at most"):

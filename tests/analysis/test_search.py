@@ -15,7 +15,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
-from tests.analysis.conftest import Reference
+from tests.analysis.conftest import NEAR, Reference
+from tests.tolerance import of_encoder
 
 LINES = [Line("a cat .", "x"), Line("\u200b"), Line("the bank is good ."), Line("paris"), Line("a dog or a cat .")]
 
@@ -51,9 +52,9 @@ def test_the_ranking_is_that_of_transformers(mini: Checkpoint, reference: Refere
     vectors = np.stack([vector(line.text) for line in BUILT_IN])
     scores = vectors @ vector("A judge in court")
     assert [hit.line for hit in result.hits] == np.argsort(-scores)[:50].tolist()
-    assert [hit.cosine for hit in result.hits] == pytest.approx(np.sort(scores)[::-1][:50], abs=1e-4)
+    assert [hit.cosine for hit in result.hits] == pytest.approx(np.sort(scores)[::-1][:50], abs=NEAR)
     every = (vectors @ vectors.T)[np.triu_indices(60, 1)]
-    assert result.chance == pytest.approx(every.mean(), abs=1e-4)
+    assert result.chance == pytest.approx(every.mean(), abs=NEAR)
     assert result.built_in and result.count == 60 and result.hits[0].label == "law"
 
 
@@ -65,7 +66,9 @@ def test_an_index_gives_the_same(small: Checkpoint) -> None:
     assert [result.indexed for result in (alone, first, second)] == ["", "new", "kept"] and index.filled == 1
     for result in (first, second):
         assert [(h.line, h.text, h.label) for h in result.hits] == [(h.line, h.text, h.label) for h in alone.hits]
-        assert [h.cosine for h in result.hits] == pytest.approx([h.cosine for h in alone.hits])
+        assert [h.cosine for h in result.hits] == pytest.approx(
+            [h.cosine for h in alone.hits], abs=of_encoder(small.config)
+        )
         assert result.notes == alone.notes == "1 of 5 lines cannot be read and are left out."
         assert result.count == alone.count == 4
 
@@ -104,7 +107,7 @@ def test_every_family(family: str, tiny: Callable[[str], Path]) -> None:
     result = search.run(checkpoint, Text("paris", "a cat"), options=Options(lines="k"), lines=LINES)
     assert result.query == "paris a cat" and len(result.hits) == 4
     same = search.run(checkpoint, "the bank is good .", options=Options(lines="k"), lines=LINES)
-    assert same.hits[0].line == 2 and same.hits[0].cosine == pytest.approx(1, abs=1e-6)
+    assert same.hits[0].line == 2 and same.hits[0].cosine == pytest.approx(1, abs=of_encoder(checkpoint.config))
 
 
 def test_refused(small: Checkpoint) -> None:

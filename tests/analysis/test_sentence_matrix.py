@@ -18,6 +18,8 @@ from bertexplorer.knobs import build, settings
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from tests.analysis.conftest import LOGITS
+from tests.tolerance import assert_within, of_encoder
 
 STORY = (
     "The man went to the store.",
@@ -44,15 +46,17 @@ def test_a_loop_over_pairs_gives_the_same(mini: Checkpoint, bundled: Path) -> No
                 continue
             with torch.no_grad():
                 wanted = theirs.float().eval()(**tokenizer(first, second, return_tensors="pt")).logits[0]
-            assert result.logits[i, j].tolist() == pytest.approx(wanted.tolist(), abs=2e-4)
-            assert result.matrix[i, j] == pytest.approx(float(wanted.softmax(0)[0]), abs=1e-4)
+            assert result.logits[i, j].tolist() == pytest.approx(wanted.tolist(), abs=of_encoder(mini.config, wanted))
+            assert result.matrix[i, j] == pytest.approx(
+                float(wanted.softmax(0)[0]), abs=of_encoder(mini.config, wanted)
+            )
 
 
 def test_two_sentences_are_a_pair_both_ways(mini: Checkpoint) -> None:
     matrix = sentence_matrix.run(mini, " ".join(STORY[:2]))
     pair = next_sentence.run(mini, Text(*STORY[:2]))
-    assert matrix.matrix[0, 1] == pytest.approx(pair.forward.is_next, abs=1e-5)
-    assert matrix.matrix[1, 0] == pytest.approx(pair.backward.is_next, abs=1e-5)
+    assert matrix.matrix[0, 1] == pytest.approx(pair.forward.is_next, abs=of_encoder(mini.config, LOGITS))
+    assert matrix.matrix[1, 0] == pytest.approx(pair.backward.is_next, abs=of_encoder(mini.config, LOGITS))
 
 
 def test_the_second_text_goes_on_with_the_first(mini: Checkpoint) -> None:
@@ -71,7 +75,7 @@ def test_what_is_hidden_stays_hidden(mini: Checkpoint) -> None:
         whole = whole.replace(word, "[MASK]")
     typed = sentence_matrix.run(mini, whole)
     assert clicked.sentences == typed.sentences
-    np.testing.assert_allclose(clicked.matrix, typed.matrix, atol=1e-5)
+    assert_within(clicked.matrix, typed.matrix, of_encoder(mini.config, LOGITS))
 
 
 @pytest.mark.parametrize(

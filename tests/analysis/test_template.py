@@ -7,9 +7,11 @@ import pytest
 
 from bertexplorer.analysis import fill_mask, template
 from bertexplorer.analysis.template import MAX_FILLINGS, Options
+from bertexplorer.engine.progress import Work, working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Span, Text
+from tests.analysis.conftest import CLOSE
 
 DOCTOR = "The {doctor|nurse| old  teacher } said that [MASK] is {busy|ill}."
 
@@ -29,8 +31,20 @@ def test_probabilities_are_those_of_fill_mask(mini: Checkpoint, words: str) -> N
     for text, line, answer in zip(result.texts, result.probabilities, result.answers, strict=True):
         (blank,) = fill_mask.run(mini, text, options=fill_mask.Options(top=100, words=", ".join(result.words))).blanks
         found = {w.word: w.probability for w in blank.words}
-        assert line.tolist() == pytest.approx([found[word] for word in result.words], rel=1e-3)
+        assert line.tolist() == pytest.approx([found[word] for word in result.words], rel=CLOSE)
         assert answer == blank.candidates[0].token
+
+
+def test_all_that_its_words_take_is_counted_before_anything_runs(mini: Checkpoint) -> None:
+    whole = Work()
+    options = Options(words="he, unbelievably, electroencephalogram")
+    with working(whole):
+        template.run(mini, DOCTOR, options=options)
+    assert whole.done == whole.total > 500
+    work, told = Work(limit=whole.total - 1), f"takes {whole.total:,} tokens.*limit is {whole.total - 1:,}"
+    with pytest.raises(ExplorerError, match=told), working(work):
+        template.run(mini, DOCTOR, options=options)
+    assert work.done == 0
 
 
 def test_without_words_the_likeliest_on_average_are_shown(mini: Checkpoint) -> None:
@@ -46,7 +60,7 @@ def test_a_word_hidden_by_a_click_is_a_mask(mini: Checkpoint) -> None:
     start = plain.index("she")
     clicked = template.run(mini, Text(plain, hidden=(Span(0, start, start + 3),)), options=Options(words="he"))
     typed = template.run(mini, plain.replace("she", "[MASK]"), options=Options(words="he"))
-    np.testing.assert_allclose(clicked.probabilities, typed.probabilities, rtol=1e-4)
+    np.testing.assert_allclose(clicked.probabilities, typed.probabilities, rtol=CLOSE)
 
 
 def test_choices_may_be_empty(mini: Checkpoint) -> None:

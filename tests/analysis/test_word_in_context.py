@@ -1,6 +1,7 @@
 """Word in context: every cosine is that of transformers' vectors, and the means are those of loops over pairs."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
-from tests.analysis.conftest import Reference
+from tests.analysis.conftest import NEAR, Reference
+from tests.tolerance import assert_within, of_sum
 
 TEXT = "They sat on the bank of the river."
 BANKS = "river: A bank of mud. | money: The bank lent him money. | money: She robbed a bank."
@@ -36,11 +38,11 @@ def test_cosines_are_those_of_transformers(mini: Checkpoint, reference: Referenc
     wanted = [states(reference, sentence, "bank") for sentence in SENTENCES]
     for i, j in combinations(range(4), 2):
         expected = torch.cosine_similarity(wanted[i], wanted[j]).numpy()
-        np.testing.assert_allclose(result.cosines[:, i, j], expected, atol=1e-4)
-        np.testing.assert_allclose(result.cosines[:, j, i], expected, atol=1e-4)
+        assert_within(result.cosines[:, i, j], expected, NEAR)
+        assert_within(result.cosines[:, j, i], expected, NEAR)
     assert [o.label for o in result.occurrences] == ["river", "river", "money", "money"]
     assert [o.sentence for o in result.occurrences] == list(SENTENCES)
-    np.testing.assert_allclose(result.static, 1, atol=1e-6)
+    assert_within(result.static, 1, of_sum(mini.config.hidden_size))
 
 
 def test_means_by_hand(mini: Checkpoint) -> None:
@@ -48,10 +50,11 @@ def test_means_by_hand(mini: Checkpoint) -> None:
     layer = result.cosines[3]
     same = [layer[0, 1], layer[2, 3]]
     other = [layer[0, 2], layer[0, 3], layer[1, 2], layer[1, 3]]
-    assert result.within[3] == pytest.approx(np.mean(same)) and result.between[3] == pytest.approx(np.mean(other))
-    assert result.mean[3] == pytest.approx(np.mean(same + other))
-    assert result.spread[3] == pytest.approx(np.std(same + other))
-    assert result.shown[0, 1] == pytest.approx(layer[0, 1] - baseline(mini)[3]) and np.isnan(result.shown[1, 1])
+    mean = partial(pytest.approx, rel=0, abs=of_sum(len(same + other), sums=2))
+    assert result.within[3] == mean(np.mean(same)) and result.between[3] == mean(np.mean(other))
+    assert result.mean[3] == mean(np.mean(same + other))
+    assert result.spread[3] == mean(np.std(same + other))
+    assert result.shown[0, 1] == mean(layer[0, 1] - baseline(mini)[3]) and np.isnan(result.shown[1, 1])
     plain = word_in_context.run(mini, TEXT, options=Options("bank", BANKS, layer=3, baseline=False))
     assert plain.shown[0, 1] == pytest.approx(layer[0, 1])
 
@@ -81,7 +84,7 @@ def test_pieces_are_averaged(mini: Checkpoint, reference: Reference) -> None:
             hidden = reference.model(input_ids=ids, output_hidden_states=True).hidden_states
         start = reference.tokenizer.convert_ids_to_tokens(ids[0].tolist()).index(pieces[0])
         vectors.append(torch.stack([h[0, start : start + len(pieces)].mean(dim=0) for h in hidden]))
-    np.testing.assert_allclose(result.cosines[:, 0, 1], torch.cosine_similarity(*vectors).numpy(), atol=1e-4)
+    assert_within(result.cosines[:, 0, 1], torch.cosine_similarity(*vectors).numpy(), NEAR)
 
 
 def test_hidden_words_are_masks(mini: Checkpoint, reference: Reference) -> None:
@@ -90,7 +93,7 @@ def test_hidden_words_are_masks(mini: Checkpoint, reference: Reference) -> None:
     wanted = torch.cosine_similarity(
         states(reference, "The [MASK] is open.", "[MASK]"), states(reference, "A bank.", "bank")
     )
-    np.testing.assert_allclose(result.cosines[:, 0, 1], wanted.numpy(), atol=1e-4)
+    assert_within(result.cosines[:, 0, 1], wanted.numpy(), NEAR)
     assert [o.hidden for o in result.occurrences] == [True, False]
 
 
@@ -106,7 +109,7 @@ def test_every_family(family: str, tiny: Callable[[str], Path]) -> None:
     result = word_in_context.run(checkpoint, "the bank is good .", options=Options("bank", "a bank . | no money"))
     layers = checkpoint.config.num_layers + 1
     assert result.cosines.shape == (layers, 2, 2) and np.isfinite(result.cosines).all() and result.lacking == 1
-    assert result.static[0, 1] == pytest.approx(1, abs=1e-6)
+    assert result.static[0, 1] == pytest.approx(1, abs=of_sum(checkpoint.config.hidden_size))
 
 
 def test_bad_layers_and_empty_text(small: Checkpoint) -> None:
@@ -120,4 +123,4 @@ def test_rows(small: Checkpoint) -> None:
     rows = word_in_context.rows(word_in_context.run(small, "bank bank", options=Options("bank", "a bank")))
     assert len(rows) == 3 * 4 and len({tuple(row) for row in rows}) == 1
     assert {(row["a"], row["b"]) for row in rows} == {(1, 2), (1, 3), (2, 3)}
-    assert all(row["above_random"] == pytest.approx(row["cosine"] - row["random_words"]) for row in rows)
+    assert all(row["above_random"] == pytest.approx(row["cosine"] - row["random_words"], abs=of_sum(2)) for row in rows)

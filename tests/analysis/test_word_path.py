@@ -13,7 +13,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
-from tests.analysis.conftest import Reference
+from tests.analysis.conftest import MINI, NEAR, Reference
+from tests.tolerance import assert_within, of_plane
 
 TEXTS = ("They sat on the bank.", "The bank lent him money.")
 
@@ -31,17 +32,17 @@ def test_the_plane_and_the_paths(mini: Checkpoint, reference: Reference) -> None
     every = np.concatenate([hidden.reshape(-1, hidden.shape[-1]) for hidden in found])
     centre = every.mean(axis=0)
     _, values, axes = np.linalg.svd(every - centre, full_matrices=False)
-    np.testing.assert_allclose(result.explained, (values**2 / (values**2).sum())[:2], rtol=1e-4)
+    assert_within(result.explained, (values**2 / (values**2).sum())[:2], 2 * NEAR)
     banks = np.stack([found[0][:, 4], found[1][:, 1]])
     flat = (banks - centre) @ axes[:2].T
-    np.testing.assert_allclose(np.abs(result.paths), np.abs(flat), atol=2e-3)
+    assert_within(np.abs(result.paths), np.abs(flat), of_plane(MINI, every, 2))
     for path, vectors in zip(result.to_input, banks, strict=True):
         wanted = [v @ vectors[0] / np.linalg.norm(v) / np.linalg.norm(vectors[0]) for v in vectors]
-        np.testing.assert_allclose(path, wanted, atol=1e-4)
+        assert_within(path, wanted, NEAR)
     between = (banks[0] * banks[1]).sum(axis=-1) / np.linalg.norm(banks, axis=-1).prod(axis=0)
-    np.testing.assert_allclose(result.apart, between, atol=1e-4)
+    assert_within(result.apart, between, NEAR)
     others = np.concatenate([np.delete(found[0], 4, axis=1), np.delete(found[1], 1, axis=1)], axis=1)
-    np.testing.assert_allclose(np.abs(result.crowd), np.abs((others - centre) @ axes[:2].T), atol=2e-3)
+    assert_within(np.abs(result.crowd), np.abs((others - centre) @ axes[:2].T), of_plane(MINI, every, 2))
     assert result.tokens == ("they", "sat", "on", "the", ".", "the", "lent", "him", "money", ".")
 
 
@@ -57,7 +58,7 @@ def test_pieces_of_a_word_make_one_path(mini: Checkpoint, reference: Reference) 
     (o,) = result.occurrences
     vectors = states(reference, "It is unbelievably good.")[:, [i - 1 for i in o.positions]].mean(axis=1)
     wanted = vectors @ vectors[0] / np.linalg.norm(vectors, axis=1) / np.linalg.norm(vectors[0])
-    np.testing.assert_allclose(result.to_input[0], wanted, atol=1e-4)
+    assert_within(result.to_input[0], wanted, NEAR)
     assert len(result.tokens) == 4
 
 

@@ -24,13 +24,15 @@ from typing import Any
 
 import httpx
 
-from bertexplorer.store import locks, runs
+from bertexplorer import locks
+from bertexplorer.store import runs
 from tests.bench.serving import Server
 from tests.server.talk import Page
 
 LISTED = re.compile(r'data-run="([0-9a-f]{32})".*?<b[^>]*>(.*?)</b><span class="state (\w+)"')
 SHORT = {"Epochs": 3, "Start from": "tiny"}  # a run of some seconds
 UNFINISHED, LEFT_S = 2, 240.0  # runs at a time; until the last must be finished
+VICTIMS = ("server", "run", "both")
 
 
 @dataclass
@@ -115,15 +117,13 @@ class Drill:
             self.server.start()
             self.up_s.append(self.server.wait("/readyz"))
 
-    def kill(self) -> str:
-        """Somebody, at a moment drawn by chance."""
+    def kill(self, victim: str) -> None:
+        """The server, the run or both, at a moment drawn by chance."""
         time.sleep(self.draw.uniform(0.0, 3.0))
-        victim = self.draw.choice(("server", "run", "both"))
         if victim != "server":
             kill_runs(Path(self.server.folder))
         if victim != "run":
             self.server.kill()
-        return victim
 
     def go_on(self) -> dict[str, tuple[str, str]]:
         """The page opened, checked, and what was cut off resumed."""
@@ -172,7 +172,8 @@ def drill(server: Server, kills: int, seed: int = 0) -> Drill:
         shown = one.go_on()
         if sum(state != "finished" for _, state in shown.values()) < UNFINISHED:
             one.begin(one.open(), f"run {number}")
-        victim = one.kill()
+        victim = VICTIMS[number % len(VICTIMS)]
+        one.kill(victim)
         sys.stdout.write(f"{number + 1}: {victim} killed, {len(one.accepted)} runs accepted, {len(one.wrong)} wrong\n")
         sys.stdout.flush()
     one.finish()

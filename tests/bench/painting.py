@@ -9,7 +9,7 @@ from tests.browser.conftest import FLAGS, chromium
 
 PAINTED = """word => document.querySelector(".strip")?.textContent.includes(word)
     && document.querySelector("#caption .said")?.textContent.includes("It would put")
-    && !document.querySelector("#figure .wrap.minimal:not(.hide)")"""
+    && !document.querySelector("#points .wrap.minimal:not(.hide)")"""
 WORDS = ("apple", "bread", "cloud", "dance", "earth", "flower", "glass", "horse", "island", "jungle", "knife", "lemon")
 
 

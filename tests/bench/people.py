@@ -21,7 +21,7 @@ class Wiring:
 
     typed: int  # component that tells what is typed
     edit: int  # function that answers it
-    open: int  # function that runs when the page opens
+    open: tuple[int, int]  # functions that run when the page opens: what the link asks for, and its answer
     values: list[Any]  # what the inputs of `edit` hold at first
     text: int  # which of them is the text
     outputs: dict[str, int]  # elem_id -> place among the outputs of `edit`
@@ -33,8 +33,9 @@ class Wiring:
         named = {prop.get("elem_id"): id for id, prop in props.items() if prop.get("elem_id")}
         targets = {tuple(target): one for one in config["dependencies"] for target in one["targets"]}
         edit = targets[named["typed"], "click"]
-        loads = [one for one in config["dependencies"] if any(t[1] == "load" for t in one["targets"])]
-        opens = next(one["id"] for one in loads if one["outputs"] == edit["outputs"])
+        answers = [one for one in config["dependencies"] if one["outputs"] == edit["outputs"]]
+        loads = [one["id"] for one in config["dependencies"] if any(t[1] == "load" for t in one["targets"])]
+        opens = next((one["trigger_after"], one["id"]) for one in answers if one["trigger_after"] in loads)
         values = [props[id].get("value") for id in edit["inputs"]]
         places = {props[id].get("elem_id"): place for place, id in enumerate(edit["outputs"])}
         memory = edit["outputs"].index(edit["inputs"][0])
@@ -69,7 +70,9 @@ class Person:
         (await client.get("/")).raise_for_status()
         wiring = wiring or Wiring.of((await client.get("/config")).raise_for_status().json())
         person = cls(client, wiring)
-        await person.fire(person.wiring.open, [], None)
+        opening, answer = person.wiring.open
+        await person.fire(opening, [], None)
+        await person.fire(answer, [""], None)
         return person
 
     async def type(self, text: str) -> Heard:

@@ -38,7 +38,7 @@ def main(address: str) -> None:
             expect(page.locator("#question h2")).to_have_text(tab.QUESTION)
             page.locator("button.example").first.click()
             expect(page.locator("#text textarea")).to_have_value(tab.EXAMPLES[0].text)
-            expect(page.locator("#figure .wrap.minimal:not(.hide)")).to_have_count(0)
+            expect(page.locator("#points .wrap.minimal:not(.hide)")).to_have_count(0)
             page.wait_for_timeout(2500)
             page.evaluate("document.activeElement.blur()")
             page.mouse.move(4, 4)

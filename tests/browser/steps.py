@@ -63,5 +63,5 @@ def wait_until_quiet(page: Page, seconds: float = 60) -> None:
 
 def wait_until_idle(page: Page) -> None:
     """Nothing is being answered any more, so that the page can be left without cutting a request off."""
-    expect(page.locator("#figure .wrap.minimal:not(.hide)")).to_have_count(0)
+    expect(page.locator("#points .wrap.minimal:not(.hide)")).to_have_count(0)
     wait_until_quiet(page)

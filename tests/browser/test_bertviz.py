@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -85,7 +86,7 @@ def test_the_numbers_arrive(show: Show) -> None:
     shown = (
         "Number(document.querySelectorAll('.headAttention')[1].querySelector('line').getAttribute('stroke-opacity'))"
     )
-    assert frame.evaluate(shown) == pytest.approx(1 / 3)
+    assert frame.evaluate(shown) == pytest.approx(1 / 3)  # float64, of JavaScript
 
 
 def test_from_one_sentence_to_the_other(show: Show) -> None:
@@ -115,3 +116,12 @@ def test_the_height_is_enough(kind: str, show: Show) -> None:
     for tokens in (6, 20):
         frame = show(made(kind, tokens))
         assert frame.evaluate("document.documentElement.scrollHeight - window.innerHeight") <= 0
+
+
+def test_all_heads_of_the_model_view_are_in_sight(show: Show) -> None:
+    twelve = made("model", 16)
+    frame = show(replace(twelve, attention=np.repeat(twelve.attention, 4, axis=1)))
+    frame.wait_for_function("document.getElementById('vis').style.zoom !== ''")
+    parts = "[...document.querySelectorAll('#vis svg text, #vis svg rect')]"
+    ends = f"Math.max(...{parts}.map((part) => part.getBoundingClientRect().right))"
+    assert frame.evaluate(f"{ends} <= window.innerWidth + 1")

@@ -98,6 +98,10 @@ def test_bertviz_is_drawn_inside_its_frame(page: Page) -> None:
     frame = page.frame_locator("#frame iframe")
     expect(frame.locator("svg").first).to_be_visible()
     expect(page.locator("#figure")).to_be_hidden()
+    expect(page.locator("#export-png")).to_be_hidden()
+    with page.expect_download() as download:
+        page.locator("#export-html").click()
+    assert download.value.suggested_filename == "bertviz.html"
     choose_view(page, "Rollout and flow")
     expect(page.locator("#frame iframe")).to_have_count(0)
     expect(page.locator("#figure .main-svg").first).to_be_visible()
@@ -153,6 +157,16 @@ def test_another_text_and_another_checkpoint_stand_beside_the_answer(page: Page)
     box.fill("The capital of Japan is [MASK].")
     box.press("Enter")
     expect(page.locator("#beside h3")).to_have_text("The capital of Japan is [MASK].")
+    expect(page.locator("#difference")).to_contain_text("paris:")
+    expect(page.locator("#difference")).not_to_contain_text("not listed")
+    page.locator("#picker > button.label-wrap").click()
+    for label in page.locator("#comparing label, #comparing [data-testid=block-info]").all():
+        place = label.bounding_box()
+        spot = [place["x"] + place["width"] / 2, place["y"] + place["height"] / 2]
+        over = page.evaluate("([x, y]) => document.elementFromPoint(x, y)?.closest('#picker, #comparing')?.id", spot)
+        drawer = page.locator("#picker > [data-testid=accordion-content]").bounding_box()
+        assert over == "picker" or spot[0] < drawer["x"], "a label shines through the drawer"
+    page.keyboard.press("Escape")
     page.get_by_label("another checkpoint").click()
     box.fill("roberta")
     box.press("Enter")

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import opened
-from tests.browser.steps import chip, choose_view, expect_said, wait_until_quiet, write
+from tests.browser.steps import chip, choose_view, expect_message, expect_said, wait_until_idle, wait_until_quiet, write
 
 
 def test_two_people_see_their_own(browser: Browser, address: str) -> None:
@@ -38,7 +38,7 @@ def test_who_waits_sees_a_place_in_line(browser: Browser, address: str) -> None:
             choose_view(page, "Referee")
             expect_said(page, "random order")
         for page, word in zip(pages, ("blue", "old", "small"), strict=True):
-            write(page, f"The {word} boat went out to the sea every day until the storm came over the [MASK]. " * 4)
+            write(page, f"The {word} boat went out to the sea every day until the storm came over the [MASK]. " * 2)
         shown = "[...document.querySelectorAll('#figure')].map(one => one.dataset.line || '').join()"
         seen, begun = "", time.monotonic()
         while not seen and time.monotonic() - begun < 30:
@@ -113,3 +113,19 @@ def test_a_question_that_is_taken_late_leaves_no_stream_open(browser: Browser, a
         expect(page.locator(".chip[aria-pressed=true]")).to_have_count(3)
         page.wait_for_timeout(4000)
         wait_until_quiet(page, 20)
+
+
+def test_long_work_shows_how_far_it_is_and_can_be_stopped(browser: Browser, address: str) -> None:
+    words = "The quick brown fox jumped over the lazy dog near the old river bank while seven farmers watched . " * 20
+    with opened(browser, address, "phone") as page:
+        page.wait_for_selector("#figure .main-svg")
+        choose_view(page, "Referee")
+        expect_said(page, "random order")
+        write(page, f"{words} The farmers [MASK].")
+        expect(page.locator("#under-way span")).to_have_text(re.compile(r"About \d+ s left"))
+        box = page.locator("#under-way").bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+        page.locator("#under-way button").click()
+        expect_message(page, "Stopped before it was done")
+        expect(page.locator("#under-way")).to_be_hidden()
+        wait_until_idle(page)

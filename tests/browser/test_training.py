@@ -43,6 +43,10 @@ def test_a_file_is_looked_at_learnt_from_and_tried(page: Page, tmp_path: Path) -
     expect(page.locator("#headline h2")).to_have_text("<b>films</b>")
     expect(page.locator("#figure .main-svg").first).to_be_visible()
     expect(page.locator(".run", has_text="films")).to_have_count(before + 1)  # two presses start one
+    expect(page.get_by_label("Name of the run")).to_have_value("")
+    page.get_by_role("combobox", name="Start from", exact=True).click()
+    expect(page.get_by_role("option", name="<b>films</b>", exact=True)).to_be_visible()  # without a reload
+    page.keyboard.press("Escape")
     page.reload()
     expect(page.locator(".run", has_text="films").first).to_contain_text("finished")
     page.locator(".run", has_text="films").first.click()
@@ -95,6 +99,7 @@ def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[
             page.locator("#ask").click()
             expect(page.locator(".shares li").first).to_contain_text("yes", timeout=SOON)
             rename_delete_and_bring_back(page)
+            take_along(page)
             open_in_explore(page)
     finally:
         app.close()
@@ -111,10 +116,23 @@ def rename_delete_and_bring_back(page: Page) -> None:
     expect(page.locator("#headline h2")).to_have_text("renamed")
 
 
+def take_along(page: Page) -> None:
+    """One press saves the file; the file of another time does not stay on offer meanwhile."""
+    page.locator("#along > button.label-wrap").click()
+    for kind, ending in (("ZIP", ".zip"), ("ONNX", ".onnx")):
+        with page.expect_download(timeout=SOON) as download:
+            page.locator("#kinds").get_by_role("button", name=kind, exact=True).click()
+            if ending == ".onnx":
+                expect(page.locator("#taken")).not_to_contain_text(".zip")
+        assert download.value.suggested_filename == f"renamed{ending}"
+        expect(page.locator("#taken")).to_contain_text(ending)
+    wait_until_quiet(page)
+
+
 def open_in_explore(page: Page) -> None:
     page.get_by_role("link", name="Open in Explore").click()
     expect(page.locator("#question h2")).to_have_text("Who looks at whom?")
-    expect(page.locator("#receipt")).to_contain_text("run:", timeout=SOON)
+    expect(page.locator("#receipt")).to_contain_text("renamed, best", timeout=SOON)
     wait_until_quiet(page)
     expect(page.locator("#moment")).to_contain_text("Training: best")
     page.locator("#moment input[type=range]").focus()

@@ -59,6 +59,8 @@ def test_exports_are_saved(page: Page, tmp_path: Path) -> None:
     found = json.loads(saved["json"])
     assert found["provenance"]["checkpoint"] == "mini" and found["rows"][0]["token"] == "paris"
     compile(saved["python"], "python", "exec")
+    drawn = saved["svg"].decode()
+    assert "The capital of France is [MASK]." in drawn and "What would BERT put here?" in drawn
     for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg")):
         assert saved[kind].startswith(start) and len(saved[kind]) > 5000
 
@@ -75,3 +77,13 @@ def test_words_are_looked_up(phone: Page) -> None:
     phone.locator("#options-fill-mask textarea, #options-fill-mask input[type=text]").first.fill("lyon, Llanfair")
     expect(phone.locator("#figure .bartext", has_text="pieces")).to_have_count(1)
     expect(phone.locator("#figure .bartext")).to_have_count(12)
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_no_setting_is_squeezed(page: Page) -> None:
+    """A check box in a row of other settings was 16 pixels wide."""
+    choose_view(page, "Heads")
+    page.locator("#options-attention .more button.label-wrap").click()
+    expect(page.get_by_label("Pieces to words")).to_be_visible()
+    for setting in page.locator("#options-attention .more .block:visible:not(:has(.block))").all():
+        assert setting.bounding_box()["width"] >= 150

@@ -2,12 +2,24 @@
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
-from bertexplorer.engine.lanes import Lane, Lanes
+from bertexplorer.engine.lanes import Lane, Lanes, Ticket
 from bertexplorer.errors import ExplorerError
 from tests.model.test_cores import started, until
+
+
+@contextmanager
+def place(lane: Lane, who: str = "", page: str = "") -> Iterator[bool]:
+    """A place for as long as the block lasts; False if it was given up in line."""
+    mine = lane.enter(Ticket(who, page))
+    try:
+        yield not mine.left
+    finally:
+        lane.leave(mine)
 
 
 def test_no_more_inside_than_may_be_and_all_get_in() -> None:
@@ -16,7 +28,7 @@ def test_no_more_inside_than_may_be_and_all_get_in() -> None:
 
     def visit() -> None:
         nonlocal inside, most
-        with lane.place():
+        with place(lane):
             with lock:
                 inside += 1
                 most = max(most, inside)
@@ -34,7 +46,7 @@ def test_beyond_the_bound_one_is_told_so_at_once() -> None:
     lane, hold = Lane(1, 2), threading.Event()
 
     def visit() -> None:
-        with lane.place():
+        with place(lane):
             hold.wait(10)
 
     threads = started(visit)
@@ -42,19 +54,19 @@ def test_beyond_the_bound_one_is_told_so_at_once() -> None:
     threads += started(visit, visit)
     until(lambda: lane.waiting == 2)
     lane.mean_s, before = 4.0, time.monotonic()
-    with pytest.raises(ExplorerError, match="Busy: 2 others wait already.*try again in 12 s"), lane.place():
+    with pytest.raises(ExplorerError, match="Busy: 2 others wait already.*try again in 12 s"), place(lane):
         pass
     assert time.monotonic() - before < 0.2 and lane.refused == 1
     hold.set()
     for thread in threads:
         thread.join()
-    with lane.place():
+    with place(lane):
         assert len(lane.inside) == 1
 
 
 def test_an_error_inside_gives_the_place_back() -> None:
     lane = Lane(1, 1)
-    with pytest.raises(ZeroDivisionError), lane.place():
+    with pytest.raises(ZeroDivisionError), place(lane):
         raise ZeroDivisionError
     assert not lane.inside
 
@@ -68,7 +80,7 @@ def test_who_waits_is_told_where_and_served_in_order() -> None:
     lanes, hold, served = Lanes(cores=1), threading.Event(), []
 
     def visit(who: str) -> None:
-        with lanes.of(False).place(who):
+        with place(lanes.of(False), who):
             hold.wait(10)
             served.append(who)
 
@@ -91,7 +103,7 @@ def test_a_page_that_asks_again_keeps_its_place_and_gives_up_what_it_asked() -> 
     lane, hold, served = Lane(1, 2), threading.Event(), []
 
     def visit(page: str, text: str) -> None:
-        with lane.place("ann", page) as mine:
+        with place(lane, "ann", page) as mine:
             if mine:
                 hold.wait(10)
                 served.append(text)

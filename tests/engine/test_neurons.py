@@ -10,6 +10,7 @@ from bertexplorer.engine import queries_and_keys
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
 from tests.eager import FAMILIES, eager
+from tests.tolerance import assert_same
 
 PAIR = Text("The doctor said it was good, and she believes it.", "She works in <mask>.")
 
@@ -26,7 +27,7 @@ def test_they_make_the_weights(family: str, tiny: Callable[[str], Path]) -> None
         seen = weights > 0  # ModernBERT's local layers see a window
         assert bool(seen.all()) is not checkpoint.config.is_local(layer)
         found = scores[layer].masked_fill(~seen, -torch.inf).softmax(dim=-1)
-        torch.testing.assert_close(found, weights, atol=1e-5, rtol=1e-4)
+        assert_same(checkpoint.config, found, weights)
 
 
 def test_bf16(bundled: Path) -> None:

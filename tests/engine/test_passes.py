@@ -14,8 +14,7 @@ from bertexplorer.model.load import load
 from bertexplorer.model.memo import Memo
 from bertexplorer.model.text import Text
 from tests.engine.conftest import Twin, make_twin
-
-CLOSE = {"rtol": 0, "atol": 1e-5}
+from tests.tolerance import assert_same, of_encoder
 
 
 class Count:
@@ -37,15 +36,15 @@ def test_what_follows_from_a_pass_is_what_transformers_gives(twin: Twin) -> None
     for encoding in twin.encodings:
         with torch.no_grad():
             out = twin.theirs(torch.tensor([encoding.ids]), output_hidden_states=True, output_attentions=True)
-        torch.testing.assert_close(attentions(twin.ours, encoding), torch.cat(out.attentions), **CLOSE)
+        assert_same(twin.ours.config, attentions(twin.ours, encoding), torch.cat(out.attentions))
         found, theirs = hidden_states(twin.ours, encoding), torch.cat(out.hidden_states)
-        torch.testing.assert_close(found, theirs, rtol=0, atol=2e-5)
+        assert_same(twin.ours.config, found, theirs)
 
 
 def test_head_outputs_and_norms_are_those_of_the_formula(twin: Twin) -> None:
     encoding, ours = twin.encodings[0], twin.ours
     ran = forward(ours, [encoding], attention=True, head_outputs=True)
-    torch.testing.assert_close(head_outputs(ours, encoding), torch.cat(ran.head_outputs), **CLOSE)
+    assert_same(ours.config, head_outputs(ours, encoding), torch.cat(ran.head_outputs))
     found = engine_value_norms(ours, encoding)
     size = ours.config.head_size
     for at, layer in enumerate(ours.encoder.layers):
@@ -57,7 +56,9 @@ def test_head_outputs_and_norms_are_those_of_the_formula(twin: Twin) -> None:
             for i in range(len(encoding)):
                 for j in range(len(encoding)):
                     given = ran.attention[at][0, head, i, j] * (layer.attention.output.weight[:, mine] @ value[j])
-                    assert found[at, head, i, j] == pytest.approx(float(given.norm()), abs=1e-5)
+                    assert found[at, head, i, j] == pytest.approx(
+                        float(given.norm()), abs=of_encoder(ours.config, given)
+                    )
 
 
 def test_a_second_question_about_a_text_starts_no_pass(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,8 +73,8 @@ def test_a_second_question_about_a_text_starts_no_pass(twin: Twin, monkeypatch: 
     whole = hidden_states(ours, encoding)  # the last layer at the other tokens too
     assert (count.whole, count.late) == (1, 1)
     again = next(masked_log_probs(ours, [encoding]))
-    torch.testing.assert_close(again, first, **CLOSE)
-    torch.testing.assert_close(whole[-1:], forward(ours, [encoding, encoding]).last[:1].float(), **CLOSE)
+    assert_same(ours.config, again, first)
+    assert_same(ours.config, whole[-1:], forward(ours, [encoding, encoding]).last[:1].float())
     hidden_states(ours, ours.tokenizer.encode("The capital of england is [MASK]."))
     assert (count.whole, count.late) == (3, 1)  # one by the line above
 
@@ -93,7 +94,7 @@ def test_what_is_changed_is_never_taken_from_the_memo(twin: Twin) -> None:
     plain = next(masked_log_probs(twin.ours, [encoding]))
     causal = next(masked_log_probs(twin.ours, [encoding], causal=True))
     assert (plain - causal).abs().max() > 1e-3
-    torch.testing.assert_close(next(masked_log_probs(twin.ours, [encoding])), plain, rtol=0, atol=0)
+    assert torch.equal(next(masked_log_probs(twin.ours, [encoding])), plain)
 
 
 def test_a_memo_keeps_to_its_bytes_and_forgets_the_oldest() -> None:

@@ -11,29 +11,28 @@ from bertexplorer.engine.run import forward, masked_log_probs
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.forward import Intervention
 from tests.engine.conftest import Twin
-
-CLOSE = {"rtol": 0, "atol": 2e-5}
+from tests.tolerance import assert_same
 
 
 def test_masked_log_probs_equal_a_loop_over_transformers(twin: Twin) -> None:
     for encoding, found in zip(twin.encodings, masked_log_probs(twin.ours, twin.encodings), strict=True):
         assert found.shape == (len(encoding.masked), twin.ours.config.vocab_size)
         assert found.dtype == torch.float32
-        torch.testing.assert_close(found, twin.refer(encoding.ids)[list(encoding.masked)], **CLOSE)
+        assert_same(twin.ours.config, found, twin.refer(encoding.ids)[list(encoding.masked)])
 
 
 def test_positions_are_those_asked_for_in_their_order(twin: Twin) -> None:
     asked = [[3, 1], [0], [5, 2, 2], [], [1]]
     found = list(masked_log_probs(twin.ours, twin.encodings, positions=asked))
     for encoding, spots, rows in zip(twin.encodings, asked, found, strict=True):
-        torch.testing.assert_close(rows, twin.refer(encoding.ids)[spots], **CLOSE)
+        assert_same(twin.ours.config, rows, twin.refer(encoding.ids)[spots])
 
 
 def test_a_small_budget_changes_nothing(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = list(masked_log_probs(twin.ours, twin.encodings))
     monkeypatch.setattr(engine, "batches", lambda encodings: ([e] for e in encodings))
     for one, other in zip(whole, masked_log_probs(twin.ours, twin.encodings), strict=True):
-        torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
+        assert_same(twin.ours.config, one, other)
 
 
 def test_causal_hides_what_stands_to_the_right(twin: Twin) -> None:
@@ -43,7 +42,7 @@ def test_causal_hides_what_stands_to_the_right(twin: Twin) -> None:
         (found,) = masked_log_probs(twin.ours, [encoding], positions=[[spot]], causal=True)
         changed = encoding.with_ids(dict.fromkeys(range(spot + 1, len(encoding)), 7))
         (other,) = masked_log_probs(twin.ours, [changed], positions=[[spot]], causal=True)
-        torch.testing.assert_close(found, other, rtol=0, atol=1e-5)
+        assert_same(twin.ours.config, found, other)
         (both,) = masked_log_probs(twin.ours, [encoding], positions=[[spot]])
         assert (found - both).abs().max() > 1e-2
 
@@ -56,7 +55,7 @@ def test_causal_equals_transformers_with_a_triangular_mask(twin: Twin) -> None:
     with torch.no_grad():
         wanted = twin.theirs(input_ids=torch.tensor([encoding.ids]), attention_mask=hidden).logits[0]
     (found,) = masked_log_probs(twin.ours, [encoding], causal=True)
-    torch.testing.assert_close(found, wanted.log_softmax(-1)[list(encoding.masked)], **CLOSE)
+    assert_same(twin.ours.config, found, wanted.log_softmax(-1)[list(encoding.masked)])
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -71,14 +70,14 @@ def test_the_last_layer_at_some_positions_equals_those_rows_of_a_full_pass(
     for i, encoding in enumerate(encodings):
         real = [(row, int(at)) for row, at in enumerate(asked) if at < len(encoding)]
         rows, places = [r for r, _ in real], [p for _, p in real]
-        torch.testing.assert_close(part.last[i, rows], whole.last[i, places], rtol=0, atol=1e-5)
-        torch.testing.assert_close(part.attention[-1][i][:, rows], whole.attention[-1][i][:, places], rtol=0, atol=1e-5)
+        assert_same(twin.ours.config, part.last[i, rows], whole.last[i, places])
+        assert_same(twin.ours.config, part.attention[-1][i][:, rows], whole.attention[-1][i][:, places])
         mine, full = part.head_outputs[-1][i][:, rows], whole.head_outputs[-1][i][:, places]
-        torch.testing.assert_close(mine, full, rtol=0, atol=1e-5)
+        assert_same(twin.ours.config, mine, full)
     for one, other in zip(part.hidden[:-1], whole.hidden[:-1], strict=True):
-        torch.testing.assert_close(one, other)
+        assert_same(twin.ours.config, one, other)
     fused = forward(twin.ours, encodings, positions=asked, intervention=Intervention(causal=causal))
-    torch.testing.assert_close(fused.last, part.last, rtol=0, atol=1e-5)
+    assert_same(twin.ours.config, fused.last, part.last)
 
 
 @pytest.mark.parametrize("bad", [float("inf"), float("nan")])

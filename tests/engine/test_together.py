@@ -16,6 +16,7 @@ from bertexplorer.model.cores import Cores
 from bertexplorer.model.load import load
 from bertexplorer.model.memo import Memo
 from tests.model.test_cores import started, until
+from tests.tolerance import assert_same
 
 TEXTS = [f"The {word} is a very [MASK] thing{' indeed' * n}." for n, word in enumerate(("sun", "robin", "bank", "war"))]
 
@@ -62,7 +63,7 @@ def test_a_batch_of_many_people_answers_as_each_alone(family: str, tiny: Callabl
     at_once(crowded, [lambda n=n: ask(n) for n in range(len(TEXTS))])
     assert crowded.cores.batches == {len(TEXTS): 1}
     for place, states in enumerate(alone):
-        torch.testing.assert_close(found[place], states, atol=1e-5, rtol=0)
+        assert_same(checkpoint.config, found[place], states)
 
 
 def test_texts_of_one_length_answer_in_bf16_bit_for_bit_as_alone(bundled: Path) -> None:
@@ -92,7 +93,7 @@ def test_positions_of_different_people_are_kept_apart(tiny: Callable[[str], Path
     at_once(crowded, [lambda n=n: ask(n) for n in range(len(TEXTS))])
     for place, positions in enumerate(asked):
         expected = forward(anew(checkpoint), [encodings[place]], positions=positions).last
-        torch.testing.assert_close(found[place], expected, atol=1e-5, rtol=0)
+        assert_same(checkpoint.config, found[place], expected)
 
 
 def test_equal_texts_run_once(tiny: Callable[[str], Path]) -> None:

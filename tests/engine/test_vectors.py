@@ -12,6 +12,7 @@ from bertexplorer.engine.vectors import sentence_vectors, token_vectors, word_ve
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
+from tests.tolerance import assert_same
 
 FAMILIES = ("bert", "roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert")
 TEXTS = (
@@ -53,13 +54,13 @@ def test_every_pooling_and_layer(family: str, tiny: Callable[[str], Path]) -> No
         for layer in (0, 1, checkpoint.config.num_layers):
             found = sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling)
             expected = torch.stack([pooled(hidden, layer, pooling) for hidden in wanted])
-            torch.testing.assert_close(found, expected, rtol=1e-3, atol=2e-4)
+            assert_same(checkpoint.config, found, expected)
     words = [[[1], [1, 2]], [], [[3, 4, 5]], [[1]]]
     found = word_vectors(checkpoint, encodings, words)
     expected = [wanted[i][:, at].mean(dim=1) for i, groups in enumerate(words) for at in groups]
-    torch.testing.assert_close(found, torch.stack(expected, dim=1), rtol=1e-3, atol=2e-4)
+    assert_same(checkpoint.config, found, torch.stack(expected, dim=1))
     found = token_vectors(checkpoint, encodings, layer=2, pooling="mean")
-    torch.testing.assert_close(found, torch.cat([hidden[2] for hidden in wanted]), rtol=1e-3, atol=2e-4)
+    assert_same(checkpoint.config, found, torch.cat([hidden[2] for hidden in wanted]))
 
 
 def test_last_four_are_four(tiny: Callable[[str], Path]) -> None:
@@ -68,7 +69,7 @@ def test_last_four_are_four(tiny: Callable[[str], Path]) -> None:
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
     found = token_vectors(checkpoint, encodings, layer=0, pooling="last four summed")
     summed = sum(token_vectors(checkpoint, encodings, layer=i, pooling="mean") for i in (2, 3, 4, 5))
-    torch.testing.assert_close(found, summed)
+    assert_same(checkpoint.config, found, summed)
 
 
 def test_bf16_comes_back_as_fp32(tiny: Callable[[str], Path]) -> None:

@@ -18,6 +18,7 @@ from bertexplorer.figures import attention as figure
 from bertexplorer.figures import tiles
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check, parsed
+from tests.tolerance import of_sum
 
 DEFAULTS: dict[str, Any] = {"combine": "mean", "picked": True, "norms": False, "special": "shown"}
 
@@ -96,7 +97,7 @@ def test_neighbours_that_share_a_pixel_show_the_largest() -> None:
 def test_map() -> None:
     fig = figure.draw(attention())
     heat = fig.data[0]
-    np.testing.assert_allclose(np.asarray(heat.z)[1], [30, 2, 60, 2, 2], rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(heat.z)[1], [30, 2, 60, 2, 2], rtol=of_sum(2))
     assert heat.texttemplate and figure.draw(attention(tokens=30)).data[0].texttemplate is None
     assert "darkest: 60 %" in fig.layout.xaxis.title.text
     assert figure.apart(["the", "the", "x", "the"]) == ["the", "the\u200b", "x", "the\u200b\u200b"]

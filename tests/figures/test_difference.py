@@ -4,7 +4,10 @@ from types import SimpleNamespace
 
 import plotly.graph_objects as go
 
+from bertexplorer.analysis import fill_mask
 from bertexplorer.figures import difference
+from bertexplorer.figures.style import percent
+from bertexplorer.store.library import Library
 
 LISTS = SimpleNamespace(KEYS=("layer", "token"), MEASURE="probability", rows=lambda result: result)
 
@@ -44,3 +47,33 @@ def test_axes_and_colours_end_where_the_wider_of_two_does() -> None:
     assert one.layout.xaxis.range == two.layout.xaxis.range == (-2, 1)
     assert one.layout.yaxis.range == two.layout.yaxis.range == (4, 0)
     assert one.data[0].zmax == two.data[0].zmax == 3
+
+
+def test_what_one_does_not_list_is_looked_up() -> None:
+    """The other sentence's answers in this one's blank: a number, not "not listed"."""
+    checkpoint = Library().get("mini")
+    texts = "The capital of France is [MASK].", "The planet of France is [MASK]."
+    first, second = (fill_mask.run(checkpoint, text) for text in texts)
+    drawn = difference.draw(fill_mask, first, second, texts, (checkpoint, checkpoint))
+    told = [text for part in drawn.data if part.mode == "text" for text in part.text]
+    assert len(told) == 16 and not any("not listed" in one for one in told)
+    asked = fill_mask.run(checkpoint, texts[1], options=fill_mask.Options(words="paris")).blanks[0].words[0]
+    best = first.blanks[0].candidates[0]
+    assert best.token == "paris"
+    assert f"paris: {percent(best.probability)} → {percent(asked.probability)}" in told
+
+
+def test_rows_of_an_exchanged_word_stand_at_its_place() -> None:
+    placed = SimpleNamespace(KEYS=("position", "token"), MEASURE="probability", rows=lambda result: result)
+    one = [{"position": 1, "token": "is", "probability": 0.5}, {"position": 2, "token": "big", "probability": 0.2}]
+    two = [{"position": 1, "token": "are", "probability": 0.1}, {"position": 2, "token": "big", "probability": 0.2}]
+    drawn = difference.draw(placed, one, two, ("one", "two"))
+    told = [text for part in drawn.data if part.mode == "text" for text in part.text]
+    assert told == ["position 1 · is/are: 50 % → 10 %", "position 2 · big: 20 % → 20 %"]
+
+
+def test_long_names_are_cut_where_they_are_the_same() -> None:
+    names = ["The man sat by the bank of the wide old river.", "The man sat by the bank of the narrow new river."]
+    cut = difference.told_apart(names, 30)
+    assert all(len(name) <= 30 for name in cut) and "wide" in cut[0] and "narrow" in cut[1]
+    assert difference.told_apart(["mini", "tiny"], 30) == ["mini", "tiny"]

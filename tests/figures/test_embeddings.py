@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bertexplorer.analysis import embedding_map as maps
+from bertexplorer.analysis import word_in_context as analysed
 from bertexplorer.analysis.embedding_map import EmbeddingMap, Neighbour, Point
 from bertexplorer.analysis.occurrences import Occurrence
 from bertexplorer.analysis.search import Hit, Search
@@ -17,6 +18,7 @@ from bertexplorer.analysis.word_in_context import WordInContext
 from bertexplorer.analysis.word_path import WordPath
 from bertexplorer.figures import embedding_map, search, word_in_context, word_path
 from bertexplorer.figures.scatter import PHONE, Name, around, beside, frame, touch
+from bertexplorer.store.library import Library
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import parsed, strings
 
@@ -115,6 +117,7 @@ def test_whole_and_escaped(figure: Any, result: Any) -> None:
     assert figure.say(result).endswith((".", "”")) and "nan" not in figure.say(result)
 
 
+@pytest.mark.slow
 def test_ten_thousand_points_are_light() -> None:
     for unit in ("tokens", "sentences"):
         fig = embedding_map.draw(a_map(10_000, unit=unit))
@@ -167,9 +170,9 @@ def test_word_in_context() -> None:
 def test_word_path() -> None:
     result = path(layer=3)
     fig = word_path.draw(result)
-    np.testing.assert_allclose(fig.data[1].x, result.paths[0, :, 0], atol=1e-4)
+    np.testing.assert_allclose(fig.data[1].x, result.paths[0, :, 0], atol=1e-4)  # drawn with 4 digits
     assert list(fig.data[1].marker.size) == [7, 7, 7, 15, 7, 7, 7]
-    np.testing.assert_allclose(fig.data[0].y, result.crowd[3, :, 1], atol=1e-4)
+    np.testing.assert_allclose(fig.data[0].y, result.crowd[3, :, 1], atol=1e-4)  # drawn with 4 digits
     assert fig.data[1].customdata[2] == {"set": {"layer": 2}}
     said = word_path.say(result)
     assert said.startswith("The plane shows 30 % of the variance")
@@ -183,7 +186,7 @@ def test_word_path() -> None:
 def test_embedding_map() -> None:
     result = a_map()
     fig = embedding_map.draw(result)
-    np.testing.assert_allclose(fig.data[0].x, result.places[:, 0], atol=1e-4)
+    np.testing.assert_allclose(fig.data[0].x, result.places[:, 0], atol=1e-4)  # drawn with 4 digits
     assert fig.data[0].customdata[4] == {"set": {"point": -1}, "picked": "0:4-5"}
     assert embedding_map.draw(a_map(unit="sentences")).data[0].customdata[4] == {"set": {"point": 4}}
     colours = fig.data[0].marker.color
@@ -212,3 +215,12 @@ def test_search() -> None:
     assert said.endswith("cosine of 0.90; two sentences taken at random have 0.40 on average. A note.")
     assert "60 built-in sentences, compared one by one" in search.say(hits())
     assert json.loads(fig.to_json())
+
+
+def test_before_any_context_is_what_the_curve_begins_with() -> None:
+    """The sentence said 1.00, of the table, beside a curve that begins at 0.90, with positions added."""
+    options = analysed.Options(word="bank", sentences="The bank lent him money. | He works at a bank.")
+    result = analysed.run(Library().get("mini"), "They sat on the bank.", options=options)
+    said = word_in_context.say(result)
+    assert "one vector (cosine 1.00)" in said and f"before layer 1, {result.mean[0]:.2f}." in said
+    assert result.mean[0] < 0.995

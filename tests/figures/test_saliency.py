@@ -73,10 +73,10 @@ def test_columns() -> None:
 
 
 def test_colours() -> None:
-    assert figure.colours(saliency(4)) == {0: 0, 1: 1, 2: 0.5, 3: 0.5, 4: 0.25, 5: 0}
+    assert figure.colours(saliency(4)) == {0: 0, 1: 1, 2: -0.5, 3: 0.5, 4: 0.25, 5: 0}
     merged = replace(saliency(1), units=(Unit("[CLS]", (0,), 0, True), Unit("a", (1, 2), 0, False)))
     merged = replace(merged, attributions=(Attribution("LIME", np.array([0.0, -3.0])),))
-    assert figure.colours(merged) == {0: 0, 1: 1, 2: 1}
+    assert figure.colours(merged) == {0: 0, 1: -1, 2: -1}
 
 
 def test_say() -> None:
@@ -99,7 +99,7 @@ def test_say_of_all() -> None:
     low = Attribution("LIME", np.array([0.0, -1.0, -2.0, 0.0, 0.0]))
     result = replace(saliency(3), attributions=(*saliency(3, "integrated gradients", "occlusion").attributions, low))
     said = figure.say(result)
-    assert f"What counts most is “{EVIL}” for integrated gradients and occlusion; nothing for LIME." in said
+    assert f"What speaks for it most is “{EVIL}” for integrated gradients and occlusion; nothing for LIME." in said
 
 
 def test_say_what_is_left_out() -> None:

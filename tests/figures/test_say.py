@@ -63,15 +63,15 @@ def test_fill_mask_with_many_masks() -> None:
 
 def test_decoding() -> None:
     said = decoding.say(hand.decoding())
-    assert "“beam <img src=x onerror=1>” (beam, -1.5 nats)" in said
-    assert "claims -1.0 nats" in said and "worth -4.0" in said
+    assert "“beam <img src=x onerror=1>” (beam, −1.50 nats)" in said
+    assert "claims −1.00 nats" in said and "worth −4.00" in said
     assert "20.1 times less likely" in said  # exp(3)
     assert "single mask" in decoding.say(hand.decoding(1))
 
 
 def test_pseudo_likelihood() -> None:
     said = pseudo_likelihood.say(hand.pseudo_likelihood())
-    assert "is -4.2 nats over 3 tokens, a perplexity of 4.0" in said  # -6 ln 2, and 2^(6/3)
+    assert "is −4.2 nats over 3 tokens, a perplexity of 4.0" in said  # -6 ln 2, and 2^(6/3)
     assert "“<img src=x onerror=1>” with 12 %" in said
     assert "1 of 3 are what it would have written" in said
     assert "first 3 of 12 tokens" in pseudo_likelihood.say(hand.pseudo_likelihood(3, 9))

@@ -50,8 +50,8 @@ def test_a_press_switches_one_head_and_leaves_the_others() -> None:
 def test_what_is_said_is_what_was_measured() -> None:
     said = switchboard.say(board())
     assert "With 2·1 off, “paris” goes from 60 % to 10 %" in said and "between 50 % and 55 %" in said
-    assert "2·1 without it takes most from it (−2.50 bits) and 3·2 without it adds most to it (+1.50 bits)" in said
-    assert "3·2 patched adds most" in switchboard.say(board(how="patch"))
+    assert "switching off 2·1 lowers it most (−2.50 bits) and switching off 3·2 raises it most (+1.50 bits)" in said
+    assert "patching 3·2 raises it most" in switchboard.say(board(how="patch"))
     none = switchboard.say(board(()))
     assert none.startswith("With all heads on, “paris” has 60 %.") and "random" not in none
 

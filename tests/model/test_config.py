@@ -63,6 +63,7 @@ def escapes(folder: str, *aside: str) -> list[str]:
     return escaped
 
 
+@pytest.mark.slow
 def test_any_value_in_any_field_is_translated_or_refused(tiny) -> None:
     """In a process of its own, for here the type checks of the tests would refuse what nothing else does."""
     calls = [(tiny(name),) for name in ("roberta", "electra-generator", "distilbert", "modernbert")]

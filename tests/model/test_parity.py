@@ -2,46 +2,40 @@
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from tests.model.conftest import Case, make_case
 from tests.tiny import RECIPES
-
-CLOSE = {"rtol": 0, "atol": 1e-5}
-
-
-def assert_same(mine: Tensor, other: Tensor) -> None:
-    """Within 1e-5 of the largest number: logits of the real weights reach 20, where float32 itself steps by 2e-6."""
-    torch.testing.assert_close(mine, other, rtol=0, atol=1e-5 * max(1.0, other.abs().max().item()))
+from tests.tolerance import assert_same, of_sum
 
 
 def test_hidden_states_of_every_layer(case: Case) -> None:
     ours, theirs = case.run(attention=True).hidden, case.refer().hidden_states
     assert len(ours) == len(theirs) == 1 + case.ours.config.num_layers
-    for mine, other in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(mine[case.mask], other[case.mask], **CLOSE)
+    for layer, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
+        assert_same(case.ours.config, mine[case.mask], other[case.mask], layers=layer)
 
 
 def test_attention_of_every_layer(case: Case) -> None:
     ours, theirs = case.run(attention=True).attention, case.refer().attentions
     assert len(ours) == len(theirs) == case.ours.config.num_layers
-    for mine, other in zip(ours, theirs, strict=True):
+    for layer, (mine, other) in enumerate(zip(ours, theirs, strict=True), 1):
         mine, other = (a.transpose(1, 2)[case.mask] for a in (mine, other))  # rows of real tokens
-        torch.testing.assert_close(mine, other, **CLOSE)
-        torch.testing.assert_close(mine.sum(-1), torch.ones(mine.shape[:2]), **CLOSE)
+        assert_same(case.ours.config, mine, other, layers=layer)
+        torch.testing.assert_close(mine.sum(-1), torch.ones(mine.shape[:2]), rtol=0, atol=of_sum(mine.shape[-1]))
 
 
 def test_logits_of_every_head(case: Case) -> None:
-    ours, theirs, heads = case.run(), case.refer(), case.ours.heads
+    ours, theirs, heads, config = case.run(), case.refer(), case.ours.heads, case.ours.config
     if "masked_lm" in heads:
         other = theirs.prediction_logits if "prediction_logits" in theirs else theirs.logits
-        assert_same(case.ours.masked_lm(ours.last[case.mask]), other[case.mask])
+        assert_same(config, case.ours.masked_lm(ours.last[case.mask]), other[case.mask])
     if "replaced_token" in heads:
-        assert_same(case.ours.replaced_token(ours.last)[case.mask], theirs.logits[case.mask])
+        assert_same(config, case.ours.replaced_token(ours.last)[case.mask], theirs.logits[case.mask])
     if "pooler" in heads and "pooler_output" in theirs:
-        assert_same(case.ours.pooler(ours.last), theirs.pooler_output)
+        assert_same(config, case.ours.pooler(ours.last), theirs.pooler_output)
     if "next_sentence" in heads:
-        assert_same(case.ours.next_sentence(case.ours.pooler(ours.last)), theirs.seq_relationship_logits)
+        assert_same(config, case.ours.next_sentence(case.ours.pooler(ours.last)), theirs.seq_relationship_logits)
     assert set(heads) & {"masked_lm", "replaced_token", "pooler"}
 
 
@@ -49,7 +43,7 @@ def test_fused_path_equals_the_one_that_keeps_attention(case: Case) -> None:
     fused, eager = case.run(), case.run(attention=True)
     assert not fused.attention
     for mine, other in zip(fused.hidden, eager.hidden, strict=True):
-        torch.testing.assert_close(mine[case.mask], other[case.mask], **CLOSE)
+        assert_same(case.ours.config, mine[case.mask], other[case.mask])
         assert mine.isfinite().all()
 
 
@@ -57,7 +51,7 @@ def test_padding_changes_nothing(case: Case) -> None:
     short = case.mask[-1].sum()
     segments = None if case.segments is None else case.segments[-1:, :short]
     alone = case.ours.encoder(case.ids[-1:, :short], segments).last
-    torch.testing.assert_close(case.run().last[-1:, :short], alone, **CLOSE)
+    assert_same(case.ours.config, case.run().last[-1:, :short], alone)
 
 
 @pytest.mark.parametrize("name", ["bert", "modernbert"])
@@ -69,4 +63,11 @@ def test_head_outputs_are_what_the_output_layer_mixes(tiny, name: str) -> None:
             module.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
     case.refer()
     for mine, other in zip(case.run(head_outputs=True).head_outputs, seen, strict=True):
-        torch.testing.assert_close(mine.transpose(1, 2).flatten(2)[case.mask], other[case.mask], **CLOSE)
+        assert_same(case.ours.config, mine.transpose(1, 2).flatten(2)[case.mask], other[case.mask])
+
+
+def test_every_norm_has_the_eps_of_transformers(case: Case) -> None:
+    """Behind the first, which sees small numbers, 1e-5 for 1e-12 would hide in the rounding."""
+    ours = [module for part in (case.ours.encoder, *case.ours.heads.values()) for module in part.modules()]
+    mine, other = ({m.eps for m in each if isinstance(m, nn.LayerNorm)} for each in (ours, case.theirs.modules()))
+    assert mine == other

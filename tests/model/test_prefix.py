@@ -9,8 +9,8 @@ from bertexplorer.model.forward import Intervention
 from bertexplorer.model.visible import visible
 from tests.model.conftest import Case, make_case
 from tests.tiny import RECIPES
+from tests.tolerance import assert_same
 
-CLOSE = {"rtol": 0, "atol": 1e-5}
 MASK = torch.tensor([[True] * 6, [True] * 5 + [False], [True] * 4 + [False] * 2])
 PREFIX = torch.tensor([0, 3, 4])
 
@@ -43,10 +43,10 @@ def test_the_prefix_is_read_as_if_it_stood_alone_and_the_rest_word_by_word(small
     change = Intervention(prefix=torch.tensor([size]))
     whole = small.ours.encoder(small.ids[:1], intervention=change, attention=attention).last
     alone = small.ours.encoder(small.ids[:1, :size], attention=attention).last
-    torch.testing.assert_close(whole[:, :size], alone, **CLOSE)
+    assert_same(small.ours.config, whole[:, :size], alone)
     for end in (size + 1, 31):
         part = small.ours.encoder(small.ids[:1, :end], intervention=change, attention=attention).last
-        torch.testing.assert_close(whole[:, :end], part, **CLOSE)
+        assert_same(small.ours.config, whole[:, :end], part)
 
 
 def test_each_row_has_its_own_prefix(small: Case) -> None:
@@ -56,7 +56,7 @@ def test_each_row_has_its_own_prefix(small: Case) -> None:
         segments = None if small.segments is None else small.segments[row : row + 1]
         mask, change = small.mask[row : row + 1], Intervention(prefix=size[None])
         alone = small.ours.encoder(small.ids[row : row + 1], segments, mask, intervention=change).last
-        torch.testing.assert_close(together[row][small.mask[row]], alone[0][small.mask[row]], **CLOSE)
+        assert_same(small.ours.config, together[row][small.mask[row]], alone[0][small.mask[row]])
 
 
 def test_it_equals_transformers_with_that_mask(tiny) -> None:
@@ -67,4 +67,4 @@ def test_it_equals_transformers_with_that_mask(tiny) -> None:
     seen &= case.mask[:, None, None, :]
     theirs = case.refer(attention_mask=torch.zeros(seen.shape).masked_fill(~seen, torch.finfo(torch.float32).min))
     mine = case.run(intervention=Intervention(prefix=torch.tensor(sizes)))
-    torch.testing.assert_close(mine.last[case.mask], theirs.hidden_states[-1][case.mask], **CLOSE)
+    assert_same(case.ours.config, mine.last[case.mask], theirs.hidden_states[-1][case.mask])

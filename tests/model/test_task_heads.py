@@ -23,6 +23,7 @@ from bertexplorer.model.save import save
 from tests.model.conftest import Case, make_case
 from tests.model.test_load import reconfigure, rewrite
 from tests.tiny import FAMILIES, RECIPES, TASK_RECIPES, write
+from tests.tolerance import assert_same
 
 HEAD = {"SequenceClassification": "sequence_classifier", "TokenClassification": "token_classifier"}
 HEAD["QuestionAnswering"] = "span"
@@ -51,7 +52,7 @@ def their_logits(case: Case, head: str) -> Tensor:
 def assert_same_logits(case: Case, head: str) -> None:
     ours, theirs = our_logits(case, head), their_logits(case, head)
     assert ours.shape == theirs.shape
-    torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5 * theirs.abs().max().item())
+    assert_same(case.ours.config, ours, theirs)
 
 
 def drop(*names: str) -> Callable[[dict], dict]:
@@ -100,7 +101,7 @@ def test_the_dropout_before_the_dense_layer(tiny, name: str) -> None:
     torch.manual_seed(3)
     ours = classifier(last)
     torch.manual_seed(3)
-    torch.testing.assert_close(ours, theirs(last), rtol=1e-5, atol=1e-5)
+    assert_same(case.ours.config, ours, theirs(last), layers=0)  # of the same vectors
 
 
 def test_mean_pooling_leaves_the_padding_out(tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_mean_pooling_leaves_the_padding_out(tmp_path: Path) -> None:
     assert_same_logits(case, "sequence_classifier")
     last = case.run().last[:1]
     head = case.ours.sequence_classifier
-    assert torch.allclose(head(last), head(last, torch.ones(last.shape[:2], dtype=torch.bool)), atol=1e-5)
+    assert_same(case.ours.config, head(last), head(last, torch.ones(last.shape[:2], dtype=torch.bool)), layers=0)
 
 
 def test_round_trip_is_bit_for_bit(tuned: Case, tmp_path: Path) -> None:

@@ -8,9 +8,13 @@ import transformers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bertexplorer import engine
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.text import MAX_CHARACTERS, Encoding, Span, Text, Tokenizer
+from bertexplorer.training.answers.windows import frame
+from bertexplorer.training.texts import Reader
+from tests.tiny import write
 
 KINDS = {"wordpiece": "bert", "roberta bytes": "roberta", "modern bytes": "modernbert", "unigram": "xlm-roberta"}
 TEXTS = {
@@ -214,6 +218,7 @@ def test_a_vocabulary_is_never_made_up(tiny_copy, name: str, kind: str) -> None:
             load(folder, precision="fp32")
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(first=st.text(max_size=60), second=st.text(max_size=20), start=st.integers(-3, 70), size=st.integers(-3, 70))
 def test_any_text_is_encoded_or_refused(tokenizer: Tokenizer, first: str, second: str, start: int, size: int) -> None:
@@ -225,3 +230,20 @@ def test_any_text_is_encoded_or_refused(tokenizer: Tokenizer, first: str, second
     assert len(encoding) <= tokenizer.max_tokens
     assert all(0 <= i < tokenizer.vocab_size for i in encoding.ids)
     torch.tensor(encoding.ids)
+
+
+def test_a_pair_needs_segments_that_the_checkpoint_has(tiny_copy, tmp_path) -> None:
+    """transformers raises an IndexError there; RoBERTa has one segment too, and its tokenizer uses no other."""
+    one = load(write(tmp_path / "one", "bert", type_vocab_size=1), precision="fp32", device="cpu")
+    assert engine.hidden_states(one, one.tokenizer.encode("a great movie")).isfinite().all()
+    told = "reads one text at a time: its config.json says type_vocab_size 1, and a pair takes 2 segments. Remove"
+    with pytest.raises(ExplorerError, match=told):
+        one.tokenizer.encode(Text("a great movie", "a terrible movie"))
+    with pytest.raises(ExplorerError, match=told):
+        Reader(one.tokenizer, 32).items([("a great movie", "a terrible movie")])
+    with pytest.raises(ExplorerError, match=told):
+        frame(one.tokenizer)
+    for name in ("bert", "roberta", "distilbert"):
+        other = load(tiny_copy(name), precision="fp32", device="cpu")
+        encoding = other.tokenizer.encode(Text("a great movie", "a terrible movie"))
+        assert engine.hidden_states(other, encoding).isfinite().all()

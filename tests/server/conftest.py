@@ -21,7 +21,7 @@ from bertexplorer.engine.lanes import Lanes
 from bertexplorer.server import logs
 from bertexplorer.server.application import layered, mounted, taken
 from bertexplorer.server.health import Readiness
-from bertexplorer.server.launch import bind, warm
+from bertexplorer.server.launch import bind, configured, warm
 from bertexplorer.server.line import Events
 from bertexplorer.server.seal import Seal
 from bertexplorer.settings import Settings
@@ -55,6 +55,13 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": json.dumps(told).encode()})
 
 
+class Anything(Events):
+    """No event is wrong: `echo` takes them all."""
+
+    def fault(self, asked: Any) -> str:
+        return ""
+
+
 class Alone:
     """The layers around `echo`, asked by a browser that keeps cookies."""
 
@@ -62,7 +69,7 @@ class Alone:
         self.settings, self.ready, self.lanes = settings, Readiness(), Lanes()
         self.going = 0
         self.read: set[str] = set()  # pages that wait for nothing
-        events = Events(lambda: self.going, lambda page: page not in self.read)
+        events = Anything(lambda: self.going, lambda page: page not in self.read)
         self.app = layered(echo, settings, SEAL, self.ready, lanes=self.lanes, events=events)
 
     def browser(self, address: str = "127.0.0.1", **more: Any) -> httpx.AsyncClient:
@@ -82,12 +89,13 @@ class Running:
         self.settings = Settings(port=0, models_dir=models, data_dir=data, checkpoint="tiny")
         self.library, self.ready = Library(self.settings), Readiness()
         self.desk = Desk(self.library, self.settings)
-        page = build(self.library, self.settings, self.desk)
+        self.lanes = Lanes(limit=self.settings.tokens)
+        page = build(self.library, self.settings, self.desk, self.lanes)
         self.mounted = mounted(page, self.settings)
-        app = layered(self.mounted, self.settings, SEAL, self.ready, events=taken(page))
+        app = layered(self.mounted, self.settings, SEAL, self.ready, lanes=self.lanes, events=taken(page))
         self.socket = bind("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
-        self.server = uvicorn.Server(uvicorn.Config(app, log_config=None, log_level="warning", ws="none"))
+        self.server = uvicorn.Server(configured(app, self.settings))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
         self.thread.start()
         while not self.server.started:

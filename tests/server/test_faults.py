@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from bertexplorer.store import runs
-from tests.bench.faults import SHORT, Drill, drill, kill_runs
+from tests.bench.faults import SHORT, VICTIMS, Drill, drill, kill_runs
 from tests.bench.serving import Server
 from tests.server.test_launch import env, free, refused
+
+pytestmark = pytest.mark.slow
 
 Begin = Callable[..., Server]
 
@@ -55,8 +57,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(place)], check=False)
 
 
-def test_five_kills(begin: Begin, tmp_path: Path) -> None:
-    one = drill(begin(tmp_path), 5, seed=2)
+def test_a_kill_of_the_server_of_the_run_and_of_both(begin: Begin, tmp_path: Path) -> None:
+    one = drill(begin(tmp_path), len(VICTIMS), seed=2)
     assert not one.wrong and len(one.accepted) >= 2
 
 

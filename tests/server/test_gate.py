@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.server.connections import network
 from bertexplorer.server.gate import TRIES, form, wanted
-from bertexplorer.server.launch import check
+from bertexplorer.server.launch import check, configured
 from bertexplorer.settings import Settings
 from tests.server.conftest import settle
 
@@ -49,6 +51,60 @@ def test_it_cannot_be_tried_out(alone: Callable[..., Any]) -> None:
             assert (await two.post("/code", data={"code": "x" * 9000})).status_code == 413
 
     settle(go())
+
+
+async def guess(app: Any, client: str, code: str, said: str = "") -> int:
+    """The status of a code sent from the address *client*, which says in X-Forwarded-For that it comes from *said*."""
+    transport = httpx.ASGITransport(app, client=(client, 1))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost:7860") as browser:
+        heads = {"x-forwarded-for": said} if said else {}
+        return (await browser.post("/code", data={"code": code}, headers=heads)).status_code
+
+
+def test_wrong_codes_of_many_addresses_lock_out_those_addresses_and_nobody_else(alone: Callable[..., Any]) -> None:
+    async def go() -> None:
+        app = alone(code=CODE).app
+        for address in range(11):
+            found = [await guess(app, f"10.0.1.{address}", "x") for _ in range(TRIES)]
+            assert found == [401] * TRIES and await guess(app, f"10.0.1.{address}", CODE) == 429
+        assert await guess(app, "10.0.0.1", CODE) == 303
+
+    settle(go())
+
+
+@pytest.mark.parametrize(("client", "proxies"), [("127.0.0.1", ()), ("10.0.0.7", ("127.0.0.1",))])
+def test_the_address_that_a_stranger_claims_is_not_believed(
+    alone: Callable[..., Any], client: str, proxies: tuple[str, ...]
+) -> None:
+    made = alone(code=CODE, proxies=proxies)
+    served = configured(made.app, made.settings)
+    served.load()
+
+    async def go() -> None:
+        for number in range(TRIES):
+            assert await guess(served.loaded_app, client, "x", f"10.0.2.{number}") == 401
+        assert await guess(served.loaded_app, client, "x", "10.0.3.1") == 429
+
+    settle(go())
+
+
+def test_the_address_that_a_named_proxy_passes_on_is_believed(alone: Callable[..., Any]) -> None:
+    made = alone(code=CODE, proxies=("10.0.0.0/24",))
+    served = configured(made.app, made.settings)
+    served.load()
+
+    async def go() -> None:
+        for number in range(TRIES):  # the client writes what it likes; the proxy puts the address that it sees behind
+            assert await guess(served.loaded_app, "10.0.0.7", "x", f"10.9.9.{number}, 192.0.2.1") == 401
+        assert await guess(served.loaded_app, "10.0.0.7", CODE, "192.0.2.1") == 429
+        assert await guess(served.loaded_app, "10.0.0.7", CODE, "192.0.2.2") == 303
+
+    settle(go())
+
+
+def test_one_household_counts_as_one_address() -> None:
+    assert network("2001:db8:1:2:aaaa::1") == network("2001:db8:1:2:bbbb::9") != network("2001:db8:1:3::1")
+    assert network("10.0.0.7") != network("10.0.0.8") and network("") == ""
 
 
 @pytest.mark.parametrize("page", ["//evil.example", "http://evil.example", "/\\evil.example", "/x", "", "javascript:1"])

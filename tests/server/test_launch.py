@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.conftest import ROOT
+
+pytestmark = pytest.mark.slow
 
 
 def env(data: Path, port: int, **more: str) -> dict[str, str]:

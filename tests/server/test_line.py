@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from bertexplorer.engine.lanes import Ticket
+from bertexplorer.engine.progress import Stopped
+from tests.engine.test_lanes import place
 from tests.model.test_cores import started, until
 from tests.server.conftest import SEAL, settle
 
@@ -16,7 +18,7 @@ def test_the_place_of_who_asks(alone: Callable[..., Any]) -> None:
     ann, ben = "a" * 32, "b" * 32
 
     def visit(who: str) -> None:
-        with lane.place(who):
+        with place(lane, who):
             hold.wait(20)
 
     def told(who: str) -> Any:
@@ -69,3 +71,37 @@ def test_a_stream_in_which_nothing_would_come_is_closed(alone: Callable[..., Any
     assert closed.headers["content-type"] == "text/event-stream"
     assert json.loads(closed.text.removeprefix("data: "))["msg"] == "close_stream" and closed.text.endswith("\n\n")
     assert passed.json()["route"] == "stream"
+
+
+def test_how_far_long_work_has_come_and_its_end(alone: Callable[..., Any]) -> None:
+    """Told to the page that asked, and to no other browser; a POST ends the work before its next batch."""
+    made, go, ended = alone(), threading.Semaphore(0), []
+    ann, ben = "a" * 32, "b" * 32
+
+    def compute() -> None:
+        try:
+            with made.lanes.work(ann, "page", slow=True) as work:
+                for done in (0, 40_000, 80_000, 100_000):
+                    work.report(done, 100_000)
+                    go.acquire(timeout=20)
+        except Stopped:
+            ended.append("stopped")
+
+    def ask(who: str, method: str = "GET") -> Any:
+        async def visit() -> Any:
+            async with made.browser(cookies={SEAL.name: f"{who}.{SEAL.mark('owner', who)}"}) as browser:
+                return await browser.request(method, "/line?session_hash=page")
+
+        return settle(visit())
+
+    (thread,) = started(compute)
+    until(lambda: made.lanes.works.get("page"))
+    assert ask(ann).json() == {}, "nothing is known before the first batch"
+    go.release()
+    until(lambda: made.lanes.works["page"].done == 40_000)
+    assert ask(ann).json()["done"] == 0.4 and ask(ann).json()["seconds"] >= 1
+    assert ask(ben).status_code == ask(ben, "POST").status_code == 403
+    assert ask(ann, "POST").status_code == 200
+    go.release(5)
+    thread.join()
+    assert ended == ["stopped"] and ask(ann).json() == {}

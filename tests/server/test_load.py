@@ -9,6 +9,8 @@ import pytest
 from tests.bench.load import main
 from tests.bench.serving import Server
 
+pytestmark = pytest.mark.slow
+
 
 def test_fifty_people_are_all_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     server = Server(str(tmp_path))

@@ -13,6 +13,8 @@ from tests.server.conftest import Running
 from tests.server.talk import Page
 from tests.server.test_whole import owner_of, run_of
 
+pytestmark = pytest.mark.slow
+
 NAME = "nobody elses business"
 PAGES = count()
 

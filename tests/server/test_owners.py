@@ -64,6 +64,29 @@ def test_a_page_is_of_the_browser_that_opened_it(alone: Callable[..., Any]) -> N
     settle(go())
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "session_hash=own&session_hash=mine",  # gradio reads the last one
+        "session_hash=mine&session_hash=own",
+        "session_hash=own&session_hash=",
+        "session_hash=own&session%5Fhash=mine",
+        "session_hash=own&x=1;a&session_hash=mine",
+    ],
+)
+def test_a_request_names_one_page_only(alone: Callable[..., Any], query: str) -> None:
+    async def go() -> None:
+        made = alone()
+        async with made.browser() as one, made.browser() as two:
+            for browser, page in ((one, "mine"), (two, "own")):
+                await browser.get("/")
+                assert (await browser.post(JOIN, json={"session_hash": page})).status_code == 200
+            got = await two.get(f"/gradio_api/queue/data?{query}")
+            assert got.status_code == 400 and "names 2 pages; wanted one" in got.text
+
+    settle(go())
+
+
 def test_without_cookies_the_page_still_works(alone: Callable[..., Any]) -> None:
     async def go() -> None:
         made = alone()

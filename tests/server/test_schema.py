@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import pytest
 import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, given
@@ -18,6 +19,8 @@ from schemathesis.errors import SchemathesisError
 from starlette.routing import Mount
 
 from bertexplorer.server.guard import route_of
+
+pytestmark = pytest.mark.slow
 
 MANY = int(os.environ.get("EXAMPLES", "0"))
 REFUSED = (400, 401, 403, 404, 405, 413, 422)

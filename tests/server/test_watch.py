@@ -58,6 +58,8 @@ def test_what_fails_is_told_with_its_number_and_no_more(written: io.StringIO) ->
 def test_only_this_machine_is_told_how_it_is(alone: Callable[..., Any], path: str) -> None:
     assert get(alone(), path, "10.0.0.7").status_code == 403
     assert get(alone(), path).status_code in (200, 503)
+    for name in ("x-forwarded-for", "forwarded"):  # a proxy on this machine asks for a stranger
+        assert get(alone(), path, headers={name: "for=10.0.0.7"}).status_code == 403
     assert get(alone(metrics="public"), path, "10.0.0.7").status_code in (200, 503)
 
 

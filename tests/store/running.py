@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from bertexplorer.store import locks
+from bertexplorer import locks
 
 COMMAND = (sys.executable, "-m", "tests.store.fake_trainer")
 

@@ -12,8 +12,8 @@ from bertexplorer.store.hub import check_name
 
 def test_the_bundled_one_is_as_told(bundled: Path) -> None:
     entry, checkpoint = BY_NAME["mini"], load(bundled, precision="fp32", device="cpu")
-    assert checkpoint.num_parameters / 1e6 == pytest.approx(entry.parameters, abs=0.1)
-    assert (bundled / "model.safetensors").stat().st_size / 1e6 == pytest.approx(entry.megabytes, abs=0.1)
+    assert checkpoint.num_parameters / 1e6 == pytest.approx(entry.parameters, abs=0.1)  # written in millions, one digit
+    assert (bundled / "model.safetensors").stat().st_size / 1e6 == pytest.approx(entry.megabytes, abs=0.1)  # likewise
     assert set(checkpoint.heads) - {"pooler"} == set(entry.heads)
     assert checkpoint.licence == entry.licence
 

@@ -116,6 +116,7 @@ def test_a_server_that_fails_midway(hub: Hub, library: Library, tiny: Callable[[
     assert NAME in told and "offline: mini" in told and library.find(NAME) is None
 
 
+@pytest.mark.slow
 def test_a_hub_that_never_answers(hub: Hub, library: Library) -> None:
     hub.hang.clear()
     started = time.monotonic()

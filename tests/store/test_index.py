@@ -10,6 +10,7 @@ import pytest
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.index import KEPT, Index
+from tests.tolerance import of_sum
 
 RANDOM = np.random.default_rng(0).normal(size=(700, 24)).astype(np.float32)
 PAYLOADS = [{"line": i, "text": f"<b>{i}</b>"} for i in range(len(RANDOM))]
@@ -22,7 +23,7 @@ def check(index: Index) -> None:
         wanted = np.argsort(-scores)[:20]
         found = index.query("a", query, 20)
         assert [payload["line"] for _, payload in found] == wanted.tolist()
-        assert [score for score, _ in found] == pytest.approx(scores[wanted], abs=1e-5)
+        assert [score for score, _ in found] == pytest.approx(scores[wanted], abs=of_sum(24))
         assert found[0][1]["text"] == f"<b>{wanted[0]}</b>"
 
 

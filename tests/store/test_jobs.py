@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import jobs as jobs_module
-from bertexplorer.store import locks
 from bertexplorer.store import table as table_module
 from bertexplorer.store import trash as trash_module
 from bertexplorer.store.jobs import Jobs
@@ -46,6 +46,17 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 def states(jobs: Jobs, owner: str | None = None) -> dict[str, str]:
     return {run.name: run.state for run in jobs.runs(owner)}
+
+
+def test_nobody_waits_until_anothers_files_are_written(jobs: Jobs) -> None:
+    go = threading.Event()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(jobs.accept, "ann", "large", SPEC, fill=lambda folder: bool(go.wait(20)), key="k")
+        try:
+            assert pool.submit(jobs.accept, "ben", "small", SPEC).result(10).state == "queued"
+        finally:
+            go.set()
+        assert first.result(20).name == "large" and len(list(jobs.folder.glob("*/spec.json"))) == 2
 
 
 def test_what_is_accepted_is_on_the_disk(jobs: Jobs) -> None:

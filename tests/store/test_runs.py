@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.store import locks, runs
+from bertexplorer import locks
+from bertexplorer.store import runs
 from bertexplorer.store.runs import Job, Run
 from bertexplorer.training.events import Log
 from bertexplorer.training.events import read as read_whole
@@ -97,7 +98,7 @@ def test_the_question_does_not_keep_the_lock(tmp_path: Path) -> None:
 
 
 def test_a_lock_is_let_go_of_when_its_process_is_killed_and_names_it_until_then(tmp_path: Path) -> None:
-    code = "import sys, time; from pathlib import Path; from bertexplorer.store import locks"
+    code = "import sys, time; from pathlib import Path; from bertexplorer import locks"
     code += "; held = locks.hold(Path(sys.argv[1])); locks.name(held, __import__('os').getpid())"
     code += "; print('held', flush=True); time.sleep(30)"
     child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "lock")], stdout=subprocess.PIPE)

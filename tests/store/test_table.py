@@ -14,6 +14,7 @@ from tests.store.test_jobs import SPEC
 from tests.store.test_runs import tell
 
 
+@pytest.mark.slow
 def test_a_second_server_gets_one_sentence(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path, reserve=0)
     with pytest.raises(ExplorerError, match=r"Another BERT Explorer \(process \d+\) uses .* BERTEXPLORER_DATA"):

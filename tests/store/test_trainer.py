@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import locks, runs
+from bertexplorer.store import runs
 from bertexplorer.store import trainer as trainer_module
 from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.runs import Run
@@ -21,6 +22,8 @@ from bertexplorer.store.trainer import Trainer, cause, environment
 from bertexplorer.training.events import read as read_events
 from tests.conftest import ROOT
 from tests.store.running import COMMAND, clear, until
+
+pytestmark = pytest.mark.slow
 
 Make = Callable[..., Trainer]
 

@@ -14,6 +14,7 @@ from bertexplorer.model.load import load
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.features import encoded, learnt
 from bertexplorer.training.tasks import classification, distillation
+from tests.tolerance import assert_same, of_encoder
 from tests.training.finetuned import trained
 
 WHERE = ("fr", "de", "fr", "it")
@@ -31,6 +32,7 @@ def test_numbers_and_categories_are_those_of_scikit_learn() -> None:
     assert learnt([{"mixed": "1"}, {"mixed": "x"}])[0].values == ("1", "x")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["full", "frozen"])
 def test_a_column_that_decides_is_learnt(
     tiny: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
@@ -52,7 +54,8 @@ def test_a_column_that_decides_is_learnt(
     asked = [{"text": row.cells["text"], "feature:stars": row.cells["feature:stars"]} for row in rows[120:]]
     said = [answer["labels"][0] for answer in kept.predict(asked)]
     assert [one["label"] for one in said] == [row["predicted"] for row in held]
-    assert [one["probability"] for one in said] == pytest.approx([row["probability"] for row in held], abs=1e-5)
+    allowed = of_encoder(kept.checkpoint.config)
+    assert [one["probability"] for one in said] == pytest.approx([row["probability"] for row in held], abs=allowed)
     assert "task.safetensors" in (best / "README.md").read_text()
     with pytest.raises(ExplorerError, match="other columns"):
         examples, _ = distillation.examples(rows, distillation.Options())
@@ -76,4 +79,4 @@ def test_the_logits_are_those_of_one_linear_layer_over_both(tiny: Callable[..., 
         text = head(last, batch.mask)
         numbers = torch.tensor([encoded(learner.features, one.beside) for one in found])
         expected = text + numbers @ learner.extra["features"].weight.T
-        torch.testing.assert_close(learner.logits(batch), expected)
+        assert_same(learner.checkpoint.config, learner.logits(batch), expected)

@@ -26,6 +26,8 @@ from bertexplorer.store.library import Library
 from bertexplorer.ui.explore import VIEWS, Answer, Explore
 from bertexplorer.ui.state import State, to_link
 
+pytestmark = pytest.mark.slow
+
 CHECKPOINTS = ("bert", "roberta", "xlm-roberta", "electra-discriminator", "modernbert")
 MANY = int(os.environ.get("EXAMPLES", "0"))  # a longer search, on other examples each time
 PIECES = st.sampled_from(

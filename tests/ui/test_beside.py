@@ -9,6 +9,7 @@ import pytest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import uploads
 from bertexplorer.store.runs import Run
+from bertexplorer.training.tasks import classification
 from bertexplorer.ui.training import beside, export, pieces
 from bertexplorer.ui.training.desk import Detail
 
@@ -63,6 +64,23 @@ def test_two_runs_row_by_row() -> None:
     assert beside.compared(desk, details[0], []) == ""  # type: ignore[arg-type]
 
 
+def test_right_rows_are_not_among_the_most_wrong() -> None:
+    right, wrong = {"text": "fine", "right": True, "loss": 0.6}, {"text": "amiss", "right": False, "loss": 0.9}
+    told = pieces.wrong([right, wrong])
+    assert "amiss" in told and "fine" not in told and "1 of 2 rows" in told
+    assert "answered correctly" in pieces.wrong([right]) and not pieces.wrong([])
+    assert "fine" in pieces.wrong([{"text": "fine", "loss": 0.6}]), "where nothing is right or wrong"
+
+
+def test_a_finished_run_tells_the_interval_of_its_accuracy() -> None:
+    about = {"step": 4, "metrics": {"accuracy": 5 / 6}, "tables": {}}
+    spec = {"task": "classification", "data": {"dev": 6}}
+    told = pieces.results(Detail(Run("a", spec=spec), [], about, None), classification.METRICS)
+    assert "43.6 % to 97.0 %" in told
+    without = Detail(Run("a", spec={"task": "classification"}), [], about, None)  # of an earlier version
+    assert "Wilson" not in pieces.results(without, classification.METRICS)
+
+
 def test_what_is_taken_along(tmp_path: Path) -> None:
     (tmp_path / "step-1").mkdir()
     (tmp_path / "step-1" / "config.json").write_text("{}")
@@ -79,6 +97,33 @@ def test_what_is_taken_along(tmp_path: Path) -> None:
         export.pushed(detail, "anna/reviews", " ")
     with pytest.raises(ExplorerError, match="could not be uploaded"):
         export.pushed(detail, "anna/reviews", "hf_x")
+
+
+OLD_CARD = "# Films\n\n## Data\n\nfile: a.csv\n\nRows to try on:\n\n- text: my secret\n\n## On the rows to try on\n"
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_rows_are_taken_along_only_where_they_are_asked_for(rows: bool, tmp_path: Path) -> None:
+    """Of a folder that an earlier version kept, whose card repeats rows."""
+    best = tmp_path / "best" / "step-1"
+    best.mkdir(parents=True)
+    for name, text in {
+        "README.md": OLD_CARD,
+        "predictions.jsonl": '{"text": "my secret"}\n',
+        "config.json": "{}",
+    }.items():
+        (best / name).write_text(text)
+    detail = Detail(Run("a", "films", spec={}), [], None, best)
+    archive = zipfile.ZipFile(export.zipped(detail, tmp_path / "tmp", "a" * 32, rows=rows))
+    whole = "".join(archive.read(name).decode() for name in archive.namelist())
+    assert ("my secret" in whole) == rows and "## On the rows to try on" in whole
+    assert whole.count("- text: my secret") == rows and ("predictions.jsonl" in archive.namelist()) == rows
+
+
+def test_a_question_without_an_answer_says_so() -> None:
+    shown = pieces.table([{"question": "Who?", "gold": "", "predicted": "Ann"}])
+    assert '<td dir="auto">no answer</td>' in shown and shown.count("no answer") == 1
+    assert "no answer" not in pieces.table([{"text": "no names here", "gold": "", "predicted": ""}])
 
 
 def test_a_cell_of_words_leads_to_the_sentences_that_hold_one() -> None:

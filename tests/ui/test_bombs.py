@@ -14,6 +14,8 @@ from bertexplorer.store.library import Library
 from bertexplorer.ui.explore import VIEWS, Explore
 from bertexplorer.ui.state import State, spans_of
 
+pytestmark = pytest.mark.slow
+
 SOON = 6.0  # seconds on a busy machine; a pattern that runs away takes minutes
 LISTS = ("(a+)+$" + "a" * 19_000, "a,|" * 4_000, "1·" * 9_900)
 SIGNS = ("_" * 19_900, "{a|" * 6_000, "[mask" * 3_900)

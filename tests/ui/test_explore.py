@@ -1,14 +1,24 @@
 """Explore: every state gets an answer or a sentence, and what was typed comes back."""
 
+import csv
+import io
+import json
 import logging
+import shutil
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from bertexplorer.model.text import Span
+from bertexplorer.settings import Settings
 from bertexplorer.store.library import Library
+from bertexplorer.training.commit import commit
+from bertexplorer.ui import pieces
 from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
 from bertexplorer.ui.screen import shown_in
 from bertexplorer.ui.state import State
+from tests.conftest import BUNDLED
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +30,7 @@ def state(view: str, text: str, **options) -> State:
     return State(text, view=view, options={**DEFAULTS[view], **options})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_answers_its_examples(explore: Explore, view: str) -> None:
     for example in VIEWS[view].EXAMPLES:
@@ -53,5 +64,34 @@ def test_a_span_without_a_mask_changes_nothing(explore: Explore) -> None:
     assert explore.filled(before, Span(0, 0, 3)) == before
 
 
+@pytest.mark.parametrize("against", ["random weights", "another checkpoint"])
+def test_a_comparison_and_its_export_call_a_run_by_its_name(against: str, tmp_path: Path) -> None:
+    run = tmp_path / "runs" / ("ab" * 16)
+    commit(run / "best", "step-1", lambda into: shutil.copytree(BUNDLED, into, dirs_exist_ok=True))
+    (run / "spec.json").write_text(json.dumps({"folder": str(BUNDLED), "name": "first"}))
+    (run / "name").write_text("my films")
+    own = Explore(Library(replace(Settings(), data_dir=tmp_path)))
+    asked = replace(state("fill-mask", "The film was [MASK]."), checkpoint=f"run:{run.name}", against=against)
+    asked = replace(asked, other=f"run:{run.name}@0" if against.startswith("another") else "")
+    answer = own.answer(asked)
+    assert not answer.error and answer.beside
+    theirs = "my films, before" if asked.other else "my films, best, random weights"
+    assert (answer.title, answer.beside.ours, answer.beside.name) == ("my films, best", "my films, best", theirs)
+    shown = [answer.beside.difference.to_json(), pieces.receipt(answer.checkpoint, 1.0, answer.title).split(">", 1)[1]]
+    assert "run:" not in "".join(shown) and "my films" in shown[0] and "my films" in shown[1]
+    for kind in ("csv", "json", "python"):
+        name, content = own.export(asked, kind)
+        assert "my-films" in name and "my films, best" in content and run.name in content, "it can be opened again"
+
+
 def test_a_bad_setting_is_a_sentence(explore: Explore) -> None:
     assert "wanted a whole number from 1 to 100" in explore.answer(state("fill-mask", "[MASK]", top=0)).error
+
+
+def test_what_is_compared_is_exported_on_both_sides(explore: Explore) -> None:
+    asked = State("The capital of France is [MASK].", against="another text", other="The capital of Japan is [MASK].")
+    rows = list(csv.DictReader(io.StringIO(explore.export(asked, "csv")[1])))
+    alone = list(csv.DictReader(io.StringIO(explore.export(replace(asked, against=""), "csv")[1])))
+    assert [row["side"] for row in rows] == [asked.text] * len(alone) + [asked.other] * len(alone)
+    assert [row["probability"] for row in rows[: len(alone)]] == [row["probability"] for row in alone]
+    assert rows[len(alone)]["token"] != rows[0]["token"]

@@ -81,6 +81,7 @@ def test_turns_forget_the_oldest_tabs() -> None:
     assert len(turns.tabs) == REMEMBERED and "0" not in turns.tabs
 
 
+@pytest.mark.slow
 def test_the_page_is_built_before_torch_is_imported() -> None:
     """So that it is served, and the browser busy with it, while torch is."""
     heavy = "torch", "sklearn", "scipy", "captum", "accelerate", "transformers"

@@ -4,57 +4,19 @@ import time
 from threading import Thread
 from types import SimpleNamespace
 
-import gradio as gr
 import pytest
 
 from bertexplorer.engine.lanes import Ticket
 from bertexplorer.model.text import Span
-from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
 from bertexplorer.ui import page, pieces
 from bertexplorer.ui.handlers import Handlers
-
-
-@pytest.fixture(scope="module")
-def handlers() -> Handlers:
-    """The handlers of the page that `build` makes."""
-    found = []
-    wire, page.wire = page.wire, lambda handlers, *rest: found.append(handlers)
-    try:
-        page.build(Library(), Settings())
-    finally:
-        page.wire = wire
-    return found[0]
-
-
-def asking(tab: str, **query: str) -> SimpleNamespace:
-    return SimpleNamespace(session_hash=tab, query_params=query)
-
-
-def told(**data: object) -> SimpleNamespace:
-    return SimpleNamespace(_data=data)
-
-
-def values(handlers: Handlers, text: str, memory: object = None) -> list[object]:
-    settings = [component.value for _, _, component in handlers.screen.settings()]
-    return [memory, text, "", "auto", "", "", *settings]
-
-
-def typing(handlers: Handlers, tab: str, text: str, memory: object = None, **typed: str):
-    """A person types *text*, or *typed* elsewhere."""
-    boxes = values(handlers, text, memory)
-    return handlers.edit(asking(tab), told(typed=typed or {"text": text}), *boxes)
-
-
-def nothing(handlers: Handlers) -> dict:
-    return {handlers.screen.message: gr.skip()}
+from tests.ui.steps import asking, nothing, open_page, told, typing, values
 
 
 def test_what_is_typed_before_the_page_has_opened_is_kept(handlers: Handlers) -> None:
     shown = typing(handlers, "early", "A robin is a [MASK].")
     assert "robin" in shown[handlers.screen.strip]
-    (late,) = handlers.open(asking("early"))
-    assert late == nothing(handlers)
+    assert open_page(handlers, "early") == nothing(handlers)
 
 
 def test_what_is_typed_while_the_page_opens_is_newer_than_its_link(
@@ -65,31 +27,27 @@ def test_what_is_typed_while_the_page_opens_is_newer_than_its_link(
         yield "fetching"
 
     monkeypatch.setattr(handlers.explore, "fetch", fetch)
-    *_, late = handlers.open(asking("opening", text="A piano is a [MASK]."))
+    late = open_page(handlers, "opening", text="A piano is a [MASK].")
     assert late == nothing(handlers) and handlers.turns.asked("opening").text == "A robin is a [MASK]."
 
 
 def test_every_answer_says_whose_it_is(handlers: Handlers) -> None:
-    """So that the browser can tell when an older one reaches it later; what gradio sends twice is nothing."""
-    *_, opened, last = handlers.open(asking("whose"))
-    shown = [opened, typing(handlers, "whose", "A robin is a [MASK].")]
-    around, answer, last_again = handlers.switch(asking("whose"), told(view="layers"), *values(handlers, "A robin."))
-    turns = [out[handlers.screen.typed] for out in (*shown, around, answer)]
-    assert [pieces.turn(number) for number in (2, 3, 4, 4)] == turns
-    assert last == last_again == nothing(handlers)
+    """So that the browser can tell when an older one reaches it later."""
+    shown = [open_page(handlers, "whose"), typing(handlers, "whose", "A robin is a [MASK].")]
+    shown.append(handlers.switch(asking("whose"), told(view="layers"), *values(handlers, "A robin.")))
+    assert [out[handlers.screen.typed] for out in shown] == [pieces.turn(number) for number in (2, 3, 4)]
 
 
 def test_a_page_opens_as_its_link_says(handlers: Handlers) -> None:
-    *_, opened, last = handlers.open(asking("new", text="A robin is a [MASK].", hidden="0:2-7"))
+    opened = open_page(handlers, "new", text="A robin is a [MASK].", hidden="0:2-7")
     assert opened[handlers.screen.text]["value"] == "A robin is a [MASK]."
     assert "masked" in opened[handlers.screen.strip]
-    assert last == nothing(handlers)
     assert opened[handlers.screen.memory]["turn"] == handlers.turns.filled("new")
 
 
 def test_typing_leaves_the_box_that_is_typed_in_alone(handlers: Handlers) -> None:
     """Its answer may come when more was typed."""
-    list(handlers.open(asking("alone")))
+    open_page(handlers, "alone")
     on_screen = {"turn": handlers.turns.filled("alone"), "event": 1}
     shown = typing(handlers, "alone", "A robin is a [MASK].", on_screen)
     assert handlers.screen.strip in shown and handlers.screen.text not in shown
@@ -97,7 +55,7 @@ def test_typing_leaves_the_box_that_is_typed_in_alone(handlers: Handlers) -> Non
 
 def test_typing_in_a_box_that_an_answer_is_about_to_fill_wins(handlers: Handlers) -> None:
     """The example's text may arrive after the typing; so the answer to the typing puts it back."""
-    list(handlers.open(asking("box")))
+    open_page(handlers, "box")
     on_screen = {"turn": handlers.turns.filled("box")}
     handlers.pick(asking("box"), told(example=1), *values(handlers, handlers.opening.text, {**on_screen, "event": 1}))
     shown = typing(handlers, "box", "A robin is a [MASK].", {**on_screen, "event": 2})
@@ -131,7 +89,7 @@ def test_an_answer_that_comes_late_is_not_shown(handlers: Handlers, monkeypatch:
 
 
 def test_a_full_line_is_told_at_once_and_what_was_typed_is_kept(handlers: Handlers) -> None:
-    typing(handlers, "full", "A robin sings.")
+    typing(handlers, "full", "A robin is a [MASK].")
     lane = handlers.lanes.quick
     lane.inside, most, lane.most_waiting = [Ticket("", "", since=time.monotonic())] * lane.at_once, lane.most_waiting, 0
     try:
@@ -144,10 +102,10 @@ def test_a_full_line_is_told_at_once_and_what_was_typed_is_kept(handlers: Handle
 
 def test_events_count_in_the_order_they_were_sent(handlers: Handlers) -> None:
     """A view was pressed, then an example of it: the server hears of the example first."""
-    list(handlers.open(asking("order")))
+    open_page(handlers, "order")
     second = Thread(target=handlers.pick, args=(asking("order"), told(example=2), *values(handlers, "", {"event": 2})))
     second.start()
-    list(handlers.switch(asking("order"), told(view="layers"), *values(handlers, "", {"event": 1})))
+    handlers.switch(asking("order"), told(view="layers"), *values(handlers, "", {"event": 1}))
     second.join()
     state = handlers.turns.asked("order")
     assert (state.view, state.text) == ("layers", page.VIEWS["layers"].EXAMPLES[2].text)
@@ -157,17 +115,17 @@ def test_events_count_in_the_order_they_were_sent(handlers: Handlers) -> None:
 
 def test_what_answers_overtaken_by_others_would_have_filled_is_filled(handlers: Handlers) -> None:
     """An example was pressed and at once another view: the answer to the view brings the example's text."""
-    list(handlers.open(asking("both")))
+    open_page(handlers, "both")
     example = page.VIEWS["fill-mask"].EXAMPLES[1].text
     handlers.pick(asking("both"), told(example=1), *values(handlers, handlers.opening.text))
-    *_, out, _ = handlers.switch(asking("both"), told(view="layers"), *values(handlers, handlers.opening.text))
+    out = handlers.switch(asking("both"), told(view="layers"), *values(handlers, handlers.opening.text))
     assert out[handlers.screen.text]["value"] == example and out[handlers.screen.memory]["view"] == "layers"
 
 
 def test_a_setting_adds_to_what_was_asked_meanwhile(handlers: Handlers) -> None:
     """A setting is changed while the answer to an example is on its way: its text and settings stay."""
     screen, tab = handlers.screen, "settings"
-    list(handlers.switch(asking(tab), told(view="attention"), *values(handlers, "A robin sings.")))
+    handlers.switch(asking(tab), told(view="attention"), *values(handlers, "A robin sings."))
     shown = typing(handlers, tab, "A robin sings.")
     on_screen = shown[screen.memory]
     held = {"view": "attention", "set": {"direction": "B to A"}}
@@ -186,7 +144,7 @@ def with_setting(handlers: Handlers, boxes: list[object], view: str, name: str, 
 
 def test_a_setting_put_back_before_its_answer_is_back(handlers: Handlers) -> None:
     tab, screen = "back", handlers.screen
-    list(handlers.open(asking(tab)))
+    open_page(handlers, tab)
     on_screen = typing(handlers, tab, "A robin sings.")[screen.memory]
     handlers.edit(asking(tab), told(typed={"fill-mask.words": "cats"}), *values(handlers, "A robin sings.", on_screen))
     assert handlers.turns.asked(tab).options["words"] == "cats"
@@ -196,10 +154,10 @@ def test_a_setting_put_back_before_its_answer_is_back(handlers: Handlers) -> Non
 
 def test_a_setting_of_a_view_that_is_still_opening_counts(handlers: Handlers) -> None:
     tab = "opening"
-    list(handlers.open(asking(tab)))
+    open_page(handlers, tab)
     shown = typing(handlers, tab, "A robin sings.")
     boxes = values(handlers, "A robin sings.", shown[handlers.screen.memory])
-    next(handlers.switch(asking(tab), told(view="attention"), *boxes))
+    handlers.switch(asking(tab), told(view="attention"), *boxes)
     handlers.choose(asking(tab), *with_setting(handlers, boxes, "attention", "layer", 2))
     state = handlers.turns.asked(tab)
     assert (state.view, state.options["layer"]) == ("attention", 2)
@@ -212,7 +170,7 @@ def test_what_a_link_sets_outlasts_an_event_before_its_answer(handlers: Handlers
     )
     opening = handlers.open(asking(tab, **link))
     next(opening, None)  # it looks for the checkpoint
-    list(handlers.switch(asking(tab), told(view="fill-mask"), *values(handlers, handlers.opening.text, {"event": 1})))
+    handlers.switch(asking(tab), told(view="fill-mask"), *values(handlers, handlers.opening.text, {"event": 1}))
     state = handlers.turns.asked(tab)
     assert (state.text, state.precision, state.against) == (link["text"], "fp32", "random weights")
     assert state.options["words"] == "bird"
@@ -220,7 +178,7 @@ def test_what_a_link_sets_outlasts_an_event_before_its_answer(handlers: Handlers
 
 def test_an_emptied_number_is_said_and_the_next_one_counts(handlers: Handlers) -> None:
     tab = "number"
-    list(handlers.open(asking(tab)))
+    open_page(handlers, tab)
     boxes = values(handlers, handlers.opening.text, {"event": 1})
     out = handlers.choose(asking(tab), *with_setting(handlers, boxes, "fill-mask", "top", None))
     assert "Answers: got None" in out[handlers.screen.message]
@@ -231,7 +189,7 @@ def test_an_emptied_number_is_said_and_the_next_one_counts(handlers: Handlers) -
 
 def test_a_checkpoint_fetched_after_another_was_chosen_is_not_used(handlers: Handlers) -> None:
     tab = "fetch"
-    list(handlers.open(asking(tab)))
+    open_page(handlers, tab)
     boxes = values(handlers, handlers.opening.text)
     list(handlers.fetch(asking(tab), "mini", *boxes))
     list(handlers.fetch(asking(tab), "tiny", *boxes))
@@ -252,14 +210,8 @@ def test_a_point_of_the_figure_leads_where_it_says_and_nowhere_else(handlers: Ha
 
 
 def test_switching_to_no_view_says_so(handlers: Handlers) -> None:
-    (shown,) = handlers.switch(asking("s"), told(view="<b>"), *values(handlers, "A [MASK]."))
+    shown = handlers.switch(asking("s"), told(view="<b>"), *values(handlers, "A [MASK]."))
     assert "There is no view" in shown[handlers.screen.message]
-
-
-def test_another_view_asks_its_question_before_it_is_answered(handlers: Handlers) -> None:
-    around, answer, _ = handlers.switch(asking("q"), told(view="layers"), *values(handlers, "A robin is a [MASK]."))
-    assert "make up its mind" in around[handlers.screen.question] and handlers.screen.plot not in around
-    assert answer[handlers.screen.plot] is not None
 
 
 def test_a_press_that_leads_to_another_view_leaves_its_old_settings_behind(handlers: Handlers) -> None:
@@ -275,12 +227,3 @@ def test_a_press_that_leads_to_another_view_leaves_its_old_settings_behind(handl
     back = handlers.jump(asking("lead"), SimpleNamespace(_data={"view": "attention", "set": {"heads": "5·1"}}), *seen)
     assert handlers.turns.asked("lead").options["direction"] == page.VIEWS["attention"].analysis.Options().direction
     assert back[handlers.screen.message] == pieces.message("")
-
-
-def test_what_is_typed_while_a_view_opens_is_newer_than_the_view(handlers: Handlers) -> None:
-    event = SimpleNamespace(_data={"view": "layers"})
-    opening = handlers.switch(asking("typing"), event, *values(handlers, "A robin is a [MASK]."))
-    next(opening)
-    typed = typing(handlers, "typing", "A crow is a [MASK].")
-    assert typed[handlers.screen.memory]["view"] == "layers" and "crow" in typed[handlers.screen.strip]
-    assert next(opening) == nothing(handlers)

@@ -1,6 +1,8 @@
 """The laboratory: an experiment started, watched, stopped, deleted; what its page says at each point."""
 
 import json
+import lzma
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +14,7 @@ from bertexplorer.settings import Settings
 from bertexplorer.store.library import Library
 from bertexplorer.training.pretraining.experiments import BY_NAME, EXPERIMENTS
 from bertexplorer.ui.laboratory import pieces
-from bertexplorer.ui.laboratory.desk import Arm, Desk
+from bertexplorer.ui.laboratory.desk import MOST_UNPACKED_MB, Arm, Desk
 from bertexplorer.ui.training.desk import Desk as Training
 
 FLOOR = BY_NAME["floor"]
@@ -74,6 +76,42 @@ def test_a_text_counts_for_its_owner_and_stays_as_long_as_its_runs(desk: Desk, t
     assert kept.is_file()
     desk.tidy("one")
     assert not kept.exists()
+
+
+def test_a_text_that_unpacks_to_too_much_is_refused(desk: Desk, tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.txt.xz"
+    with lzma.open(bomb, "wb", preset=0) as opened:
+        for _ in range(MOST_UNPACKED_MB + 1):
+            opened.write(b"a" * 1_000_000)
+    assert bomb.stat().st_size < 100_000
+    with pytest.raises(ExplorerError, match=f"unpacks to more than {MOST_UNPACKED_MB} MB"):
+        desk.start("floor", 2.0, str(bomb), "one")
+
+
+def test_nobody_waits_for_anothers_text(desk: Desk, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, go = threading.Event(), threading.Event()
+
+    def slow(path: Path) -> int:
+        if "one" in path.parts:
+            reading.set()
+            go.wait(20)
+        return 50
+
+    monkeypatch.setattr("bertexplorer.ui.laboratory.desk.distinct", slow)
+    groups: list[str] = []
+    threads = [threading.Thread(target=lambda: groups.append(desk.start("floor", 2.0, text, "one")))]
+    threads[0].start()
+    assert reading.wait(10)
+    threads.append(threading.Thread(target=lambda: groups.append(desk.start("floor", 2.0, text, "two")), daemon=True))
+    threads[1].start()
+    threads[1].join(10)
+    try:
+        assert len(groups) == 1 and desk.trial(groups[0], "two"), "while the text of one is still read"
+    finally:
+        go.set()
+        for thread in threads:
+            thread.join(20)
+    assert len(groups) == 2
 
 
 def test_another_persons_experiment_is_not_there(desk: Desk, text: str) -> None:

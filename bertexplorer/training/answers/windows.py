@@ -46,6 +46,7 @@ class Frame(NamedTuple):
 
 def frame(tokenizer: Tokenizer) -> Frame:
     """Seen on a pair of letters."""
+    tokenizer.check_pairs()
     found = tokenizer.whole.encode("a", "b")
     sides: list[int | None] = found.sequence_ids
     one, two = sides.index(0), sides.index(1)

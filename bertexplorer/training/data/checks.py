@@ -117,6 +117,9 @@ def labels(train: Sequence[Row], dev: Sequence[Row], label: str) -> list[Finding
     if unseen := {name: count for name, count in tried.items() if name not in counts}:
         lines = tuple(row.line for row in dev if written(row.cells.get(label, "")) in unseen)
         found.append(Finding(f"{listed(list(unseen))}: to be tried, but nowhere to be learnt.", lines))
+    if untried := [name for name, count in counts.items() if tried and name not in tried and count > 1]:
+        which = f"{len(untried):,} of {len(counts):,} labels have" if len(untried) > 1 else f"{listed(untried)} has"
+        found.append(Finding(f"{which} no validation row, so the metrics say nothing of {listed(untried)}."))
     for group in similar([*counts, *tried]):
         found.append(Finding(f"{listed(group)} differ by case or spaces only: one class, or several?"))
     return found

@@ -43,6 +43,7 @@ def table(text: str, name: str, *, delimiter: str = "", header: bool | None = No
     columns = titles(fields[0] if headed else [""] * width)
     how = (f"{DELIMITERS.get(sign, repr(sign))} between columns" if width > 1 else "one column") + literal
     how += ", with a header" if headed else ", no header"
+    how += "".join(f", {told}" for told in repeated(fields[0])) if headed else ""
     empty = sum(isinstance(row, list) and bool(row) and not any(row) for _, _, row in found)
     how += f", {empty:,} empty row{'s' * (empty > 1)} passed over" if empty else ""
     return Parsed(entries(chain(found, later), columns, headed), how, columns)
@@ -160,6 +161,16 @@ def is_header(rows: Sequence[Sequence[str]]) -> bool:
         if names and len(values) >= 4 and len(set(values)) <= len(values) / 2 and all(values):
             return True
     return False
+
+
+def repeated(head: Sequence[str]) -> list[str]:
+    """What is to be said of columns that bear one name."""
+    counts = Counter(name for cell in head if (name := cell.strip()))
+    return [
+        f"{count} columns called “{name[:40]}”: the later ones are read as “{name[:40]} (2)” and so on"
+        for name, count in counts.items()
+        if count > 1
+    ]
 
 
 def titles(head: Sequence[str]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Guess: which column of a file is which that a task wants, by name, and by content where no name fits."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from bertexplorer.training.data.rows import Row, Table, Wanted, written
 
@@ -27,6 +27,10 @@ LABEL = (
     "category",
     "topic",
     "sentiment",
+    "verdict",
+    "judgement",
+    "judgment",
+    "opinion",
     "target",
     "gold",
     "tag",
@@ -39,6 +43,8 @@ LABEL = (
     "emotion",
     "type",
     "acceptability",
+    *("urteil", "klasse", "kategorie", "etikett", "stimmung", "thema", "gefühl", "bewertung", "meinung", "absicht"),
+    *("étiquette", "classe", "catégorie", "etiqueta", "clase", "categoría", "etichetta", "categoria", "sterne", "note"),
 )
 PASSAGE = ("passage", "document", "positive", "context", "paragraph", "answer", "text")
 TEXT = (
@@ -58,6 +64,8 @@ TEXT = (
     "headline",
     "abstract",
     "description",
+    *("satz", "rezension", "kommentar", "nachricht", "inhalt", "beitrag", "beschreibung", "überschrift", "titel"),
+    *("texte", "phrase", "avis", "commentaire", "texto", "frase", "reseña", "comentario", "testo", "recensione"),
 )
 NAMES = {  # wanted name -> the names that files give it, the likeliest first
     "text": TEXT,
@@ -88,6 +96,7 @@ KINDS |= {"tokens": NAMES["tokens"], "tags": NAMES["tags"]}
 KNOWN = frozenset(name for names in NAMES.values() for name in names)
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 SEEN = 500  # rows that are looked at
+WORDS = 0.4  # by which words are likelier to be a label than as many numbers, which may be a rating beside it
 
 
 def guess(table: Table, columns: Sequence[Wanted]) -> dict[str, str]:
@@ -111,6 +120,26 @@ def guess(table: Table, columns: Sequence[Wanted]) -> dict[str, str]:
     return in_order(found, table.columns, [w.name for w in columns if w.kind == "text"], rows)
 
 
+def reasons(table: Table, columns: Sequence[Wanted], chosen: Mapping[str, str]) -> dict[str, str]:
+    """Why each column of *chosen* is what `guess` would take, in a few words, and which others would do for a label;
+    nothing of a column that a person chose against it."""
+    guessed, rows = guess(table, columns), table.rows[:SEEN]
+    told = {}
+    for wanted in columns:
+        if not (column := chosen.get(wanted.name)) or guessed.get(wanted.name) != column:
+            continue
+        names = (wanted.name, wanted.label, *NAMES.get(wanted.name, KINDS.get(wanted.kind, ())))
+        told[wanted.name] = "by its name" if plain(column) in map(plain, names) else BY_CONTENT.get(wanted.kind, "")
+        if FITS.get(wanted.kind) is few:
+            counts = {name: len({written(row.cells[name]).strip() for row in rows}) for name in table.columns}
+            told[wanted.name] += f", {counts[column]:,} different values"
+            rivals = [n for n in table.columns if n not in chosen.values() and few([row.cells[n] for row in rows])]
+            if rivals:
+                listed = ", ".join(f"“{name[:40]}” ({counts[name]:,} values)" for name in rivals[:3])
+                told[wanted.name] += f"; {listed} would do too"
+    return told
+
+
 def in_order(found: dict[str, str], there: Sequence[str], texts: list[str], rows: Sequence[Row]) -> dict[str, str]:
     """Texts that were told by their length only stand in the order of the file: the first is the first."""
     named = {w: c for w, c in found.items() if plain(c) in NAMES.get(w, TEXT) or plain(c) == plain(w)}
@@ -124,12 +153,14 @@ def plain(name: str) -> str:
 
 
 def few(cells: list[object]) -> float:
-    """Above 0 for 2 or more values, each about twice or more often; the fewer and the shorter, the more."""
+    """Above 0 for 2 or more values, each about twice or more often; the fewer and the shorter, the more; words
+    somewhat more than numbers."""
     values = {written(cell).strip() for cell in cells}
     empty = sum(not written(cell).strip() for cell in cells)
     if not 2 <= len(values) <= max(2, len(cells) / 2) or empty >= 0.05 * len(cells):
         return 0.0
-    return 1 / len(values) + 1e-3 / sum(map(len, values))
+    words = not all(map(NUMBER.fullmatch, values - {""}))
+    return (1 + WORDS * words) / len(values) + 1e-3 / sum(map(len, values))
 
 
 def numbers(cells: list[object]) -> float:
@@ -150,3 +181,5 @@ def length(cells: list[object]) -> float:
 
 
 FITS: dict[str, Callable[[list[object]], float]] = {"text": length, "label": few, "labels": few, "number": numbers}
+BY_CONTENT = {"text": "its texts are the longest", "label": "by its content", "labels": "by its content"}
+BY_CONTENT |= {"number": "it holds numbers"}

@@ -41,12 +41,12 @@ def fetch(name: str, most: int = MAX_ROWS) -> Table:
         raise ExplorerError(f"{repository}: {' '.join(str(error).split())[:400]} Wanted {WANTED}.") from error
     except Exception as error:  # no network looks different in every version of the HTTP library
         raise ExplorerError(
-            f"{repository} cannot be fetched ({type(error).__name__}). Check the network, or upload a file."
+            f"{repository} cannot be fetched ({type(error).__name__}). Check the network, or give a file."
         ) from error
     if len(rows) < 2:
         raise ExplorerError(f"{repository} holds {len(rows)} rows in {split}; wanted 2 at least.")
     which = f"{repository}, {configuration}" if configuration else repository
-    told = f"{len(rows):,} rows of {split} of {which}, from the hub."
+    told = f"{len(rows) + len(problems):,} rows of {split} of {which}, from the hub."
     return Table(tuple(rows[0].cells), tuple(rows), tuple(problems), told, "hub", unit="row")
 
 

@@ -40,7 +40,7 @@ def read(
     if not text.strip():
         raise ExplorerError(f"{name} is empty. {smallest(kind)}")
     if (lines := text.count("\n") + text.count("\r")) > MAX_LINES * (1 + ("\r\n" in text[:10_000])):
-        raise ExplorerError(f"{name} has {lines:,} lines; the limit is {MAX_LINES:,}. Upload a part of it.")
+        raise ExplorerError(f"{name} has {lines:,} lines; the limit is {MAX_LINES:,}. Give a part of it.")
     if kind == "csv":
         parsed = delimited.table(text, name, delimiter=delimiter, header=header, most=most)
     elif kind == "conll":
@@ -98,13 +98,10 @@ def collected(parsed: Parsed, name: str, kind: str, encoding: str, most: int) ->
         here = f"{len(rows) or 'no'} row{'s' * (len(rows) != 1)} that can be used"
         named = f" below its header ({', '.join(columns)[:100]})" if "with a header" in parsed.how else ""
         raise ExplorerError(f"{name} holds {here}{named}; wanted {FEWEST} at least{first}. {smallest(kind)}")
-    told = f"{len(rows):,} rows from {name}: {encoding}, {parsed.how}"
-    if problems:
-        told += f"; {len(problems):,} more row{'s' * (len(problems) > 1)} cannot be used"
+    told = f"{len(rows) + len(problems):,} rows from {name}: {encoding}, {parsed.how}"  # problems are counted later
     if beyond is not None:
-        what = f"{left_out:,} row{'s' * (left_out > 1)} from here on left out; the limit is {most:,}"
-        problems.append(Problem(beyond[0], what))
-        told += f"; {left_out:,} row{'s' * (left_out > 1)} beyond the first {most:,} left out"
+        rest = f"row{'s' * (left_out > 1)} from {parsed.unit} {beyond[0]:,} on"
+        told += f"; {left_out:,} {rest} left out, beyond the limit of {most:,}"
     filled = tuple(Row(row.line, {column: row.cells.get(column, "") for column in columns}) for row in rows)
     return Table(tuple(columns), filled, tuple(problems), f"{told}.", kind, left_out, parsed.unit)
 

@@ -8,6 +8,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.checks import same
 from bertexplorer.training.data.rows import Row, written
 
+ALWAYS = 10  # classes that all stand on both sides, whatever share that comes to
+
 
 def split(
     rows: Sequence[Row], share: float, seed: int, label: str | None = None, keys: Sequence[str] = ()
@@ -15,8 +17,9 @@ def split(
     """(train, dev) in the order of *rows*; dev holds about *share* of them, drawn by *seed*. Rows that agree under
     *keys* (all cells but the label where none are given), case and spaces aside, stay on one side: give "context" to
     keep a passage's questions together. With a *label* each class is divided by itself, and stands on both sides if it
-    has two texts that differ; a class with one is learnt only. Raises ExplorerError for a share that is not between 0
-    and 1, and where no two texts differ."""
+    has two texts that differ; a class with one is learnt only. Where a row of each class would come to more than twice
+    the share (and more than ten rows), dev has rows of the largest classes only. Raises ExplorerError for a share that
+    is not between 0 and 1, and where no two texts differ."""
     if not 0 < share < 1:
         raise ExplorerError(f"The share to try on is {share}; wanted a number between 0 and 1, such as 0.1.")
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -32,11 +35,26 @@ def split(
         classes[written(rows[group[0]].cells.get(label, "")) if label is not None else ""].append(group)
     draw = random.Random(seed)
     dev: set[int] = set()
-    for name in sorted(classes):
+    for name in tried({name: len(found) for name, found in classes.items()}, round(share * len(rows)), draw):
         dev.update(drawn(classes[name], share, draw))
     if not dev:  # every class has one text
         dev.update(draw.choice(list(groups.values())))
     return [row for i, row in enumerate(rows) if i not in dev], [row for i, row in enumerate(rows) if i in dev]
+
+
+def tried(sizes: dict[str, int], wanted: int, draw: random.Random) -> list[str]:
+    """The classes, given by how many texts each has, that *wanted* rows are drawn from."""
+    several = sorted(name for name, size in sizes.items() if size > 1)
+    if len(several) <= max(ALWAYS, 2 * wanted):
+        return several
+    share = wanted / sum(sizes.values())
+    order = sorted(draw.sample(several, len(several)), key=lambda name: -sizes[name])
+    rows = 0
+    taken: list[str] = []
+    while rows < wanted:
+        taken.append(order[len(taken)])
+        rows += max(1, round(share * sizes[taken[-1]]))
+    return sorted(taken)
 
 
 def drawn(groups: list[list[int]], share: float, draw: random.Random) -> list[int]:

@@ -11,4 +11,5 @@ alarms.py     what goes wrong while it learns, in words
 trial.py      a few real steps, timed, before a run begins
 compare.py    runs beside each other: several seeds, two of them row by row
 kept.py       the best checkpoint with its task and card; snapshots along the way
+card.py       the model card, with rows as examples only where a person wants them
 """

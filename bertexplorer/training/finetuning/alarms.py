@@ -1,8 +1,8 @@
 """What goes wrong while a run learns, in words; and how much memory it holds."""
 
-import resource
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from math import isfinite
 
 from bertexplorer.training.events import Event
@@ -24,6 +24,10 @@ def alarms(found: Evaluation, *, start: float, value: float, higher: bool) -> It
 
 
 def memory_mb() -> float:
-    """The most that this process has held."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1e6 if sys.platform == "darwin" else 1e3)
+    """The most that this process has held; 0 on a system that does not say."""
+    with suppress(ImportError):
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / (1e6 if sys.platform == "darwin" else 1e3)
+    return 0.0

@@ -58,12 +58,19 @@ def main(arguments: Sequence[str] | None, find: Callable[[str], Path], runs: Pat
     try:
         folder = Path(given.run) if given.run else begin(given, find, runs)
         if given.trial:
-            sys.stdout.write(json.dumps(trial(folder)) + "\n")
+            line(json.dumps(trial(folder, line)))
             return 0
         return show(finetune(folder, asked_to_stop()))
     except ExplorerError as error:
-        sys.stderr.write(f"bertexplorer: {error}\n")
+        told = str(error).replace("Choose one.", "Name it with --map NAME=COLUMN.")
+        told = told.replace("Choose another column.", "Name another column with --map label=COLUMN.")
+        sys.stderr.write(f"bertexplorer: {told}\n")
         return 2
+
+
+def line(words: str) -> None:
+    sys.stdout.write(words + "\n")
+    sys.stdout.flush()
 
 
 def begin(given: argparse.Namespace, find: Callable[[str], Path], runs: Path) -> Path:

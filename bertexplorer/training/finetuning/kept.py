@@ -2,9 +2,7 @@
 
 import json
 from dataclasses import asdict, replace
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -16,12 +14,10 @@ from bertexplorer.model.save import save
 from bertexplorer.training.commit import commit
 from bertexplorer.training.events import Event
 from bertexplorer.training.finetuning import lora
+from bertexplorer.training.finetuning.card import card
 from bertexplorer.training.finetuning.spec import Spec, task_of
 from bertexplorer.training.learner import Learner
 from bertexplorer.training.task import Evaluation
-
-LIBRARIES = ("torch", "transformers", "tokenizers", "accelerate", "numpy")
-WORST = 50
 
 
 def keep(learner: Learner, folder: Path, spec: Spec, step: int, found: Evaluation) -> None:
@@ -68,29 +64,3 @@ def opened(folder: Path) -> Learner:
             raise
         raise ExplorerError(f"{folder} holds no fine-tuned model ({error}).") from error
     return learner
-
-
-def card(learner: Learner, spec: Spec, step: int, found: Evaluation) -> str:
-    """A model card: what it is, what from, on what, how, how good, with which versions."""
-    task, start = spec.module, learner.checkpoint
-    licence = f"license: {start.licence}\n" if start.licence else ""
-    words = {key: task.METRICS.get(key, key) for key in found.metrics}
-    metrics = "".join(f"| {words[key]} | {value:.4f} |\n" for key, value in found.metrics.items())
-    changed = "".join(f"| {name} | {value} |\n" for name, value in {**asdict(spec.tuning), **spec.options}.items())
-    apart = "Parts that transformers has no place for lie in task.safetensors.\n\n" if len(learner.extra) else ""
-    sample = "".join(f"- {plain(row)}\n" for row in found.rows[:3])
-    versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
-    return (
-        f"---\n{licence}base_model: {spec.checkpoint}\ntags:\n- {spec.task}\n---\n\n# {spec.name or task.TITLE}\n\n"
-        f"{task.TITLE}, fine-tuned from {spec.checkpoint} ({start.family}, {start.num_parameters / 1e6:,.1f} M "
-        f"parameters), kept at step {step:,}.\n\n{apart}"
-        f"## Data\n\n{plain(dict(spec.data))}\n\nRows to try on:\n\n{sample}"
-        f"\n## On the rows to try on\n\n| metric | value |\n|---|---|\n{metrics}\n"
-        f"## Settings\n\n| setting | value |\n|---|---|\n{changed}\n{versions}\n"
-    )
-
-
-def plain(held: dict[str, Any]) -> str:
-    """On one line, without signs that Markdown would read."""
-    told = ", ".join(f"{key}: {value}" for key, value in held.items() if value not in ("", None))
-    return " ".join(told.split())[:500].replace("<", "‹").replace("|", "/").replace("`", "'")

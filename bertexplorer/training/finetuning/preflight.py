@@ -6,8 +6,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.training import interval
 from bertexplorer.training.data import checks
-from bertexplorer.training.data.guess import guess
+from bertexplorer.training.data.guess import guess, reasons
 from bertexplorer.training.data.rows import Problem, Row, Table, mapped
 from bertexplorer.training.data.split import split
 
@@ -31,6 +32,7 @@ class Preflight:
     findings: list[checks.Finding]
     labels: dict[str, int]  # label -> rows to learn from
     told: str
+    reasons: dict[str, str]  # column of the task -> why that column of the file was taken, where no person chose it
 
     @property
     def stops(self) -> list[str]:
@@ -55,6 +57,7 @@ def preflight(
     Raises ExplorerError if a column is lacking or no row can be used."""
     options = options or task.Options()
     chosen = dict(mapping) if mapping is not None else guess(table, task.COLUMNS)
+    why = reasons(table, task.COLUMNS, chosen)
     rows, problems = usable(task, table, chosen, options)
     label = next((c.name for c in task.COLUMNS if c.kind in LABELS and not c.optional), None)
     texts = [column.name for column in task.COLUMNS if column.kind in ("text", "tokens")]
@@ -68,7 +71,9 @@ def preflight(
         findings += cut(train, texts, tokenizer, max_tokens)
     counts = checks.label_counts(train, label) if label else {}
     told = table.told if dev_table is None else f"{table.told} To try on: {dev_table.told}"
-    return Preflight(chosen, train, dev, problems, findings, counts, told)
+    if said := interval.warning(len(dev), task.METRICS[task.METRIC], counted=task.METRIC == "accuracy"):
+        findings.append(checks.Finding(said))
+    return Preflight(chosen, train, dev, problems, findings, counts, told, why)
 
 
 def usable(task: ModuleType, table: Table, mapping: Mapping[str, str], options: Any) -> tuple[list[Row], list[Problem]]:

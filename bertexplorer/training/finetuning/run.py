@@ -61,8 +61,19 @@ class Best:
 
     value: float = float("nan")
     step: int = -1
-    waited: int = 0  # evaluations since
+    waited: int = 0  # evaluations since without a better value
     start: float = float("nan")  # before the first step
+    loss: float = float("inf")  # decides between equal values
+
+    def after(self, step: int, value: float, loss: float, *, higher: bool) -> "Best":
+        """What is best once *step* was tried: of equal values that with the lower loss. Only a better value ends the
+        waiting."""
+        gain = value - self.value if higher else self.value - value
+        better = gain > 0 or self.step < 0
+        waited = 0 if better else self.waited + 1
+        if better or (gain == 0 and loss < self.loss):
+            return replace(self, value=value, step=step, loss=loss, waited=waited)
+        return replace(self, waited=waited)
 
 
 class Run:
@@ -227,14 +238,12 @@ class Run:
             self.best = replace(self.best, start=value)
             return
         yield from alarms(found, start=self.best.start, value=value, higher=self.task.HIGHER)
-        gain = value - self.best.value if self.task.HIGHER else self.best.value - value
-        if gain > 0 or self.best.step < 0:
-            self.best = replace(self.best, value=value, step=self.state.step, waited=0)
+        loss = found.metrics.get("loss", float("inf"))
+        self.best = self.best.after(self.state.step, value, loss, higher=self.task.HIGHER)
+        if self.best.step == self.state.step:
             if self.placement.main:
                 keep(learner, self.folder / "best", self.spec, self.state.step, found)
             yield {"event": "best", "metric": self.task.METRIC, "value": value}
-        else:
-            self.best = replace(self.best, waited=self.best.waited + 1)
 
     def commit(self, learner: Learner, optimiser: torch.optim.Optimizer) -> Event:
         began = time.monotonic()

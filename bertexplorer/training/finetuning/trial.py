@@ -1,6 +1,7 @@
 """A trial: a few real steps of a run, timed, before it begins."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from bertexplorer.training.finetuning import spec as specs
@@ -15,9 +16,11 @@ from bertexplorer.training.workers import Workers
 TIMED = 3  # steps
 
 
-def trial(folder: Path) -> dict[str, float]:
+def trial(folder: Path, tell: Callable[[str], None] = lambda words: None) -> dict[str, float]:
     """Three real steps of the run in *folder* after one to warm up, and some rows tried: how long the whole would take
-    ("seconds"), "steps", and the most memory it held ("memory_mb"). Nothing is written."""
+    ("seconds"), "steps", and the most memory it held ("memory_mb"). Nothing is written. *tell* hears what is going on.
+    """
+    tell("Loading the checkpoint…")
     spec, train_rows, dev_rows = specs.read(folder)
     run = Run(folder, spec, train_rows, dev_rows, lambda: False)
     learner, items, dev = run.learner()
@@ -36,7 +39,12 @@ def trial(folder: Path) -> dict[str, float]:
         budget=Budget(steps=TIMED + 1),
         seed=tuning.seed,
     )
-    times = [step.seconds for step in steps][1:]
+    tell("Warming up…")
+    times = []
+    for number, step in enumerate(steps):
+        times.append(step.seconds)
+        tell(f"Timing step {number + 1} of {TIMED}…" if number < TIMED else "Timing an evaluation…")
+    times = times[1:]
     few = dev[:64]
     began = time.monotonic()
     learner.evaluate(few)

@@ -124,14 +124,15 @@ class Classifier:
         return found
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """Accuracy counts a text with several labels as right if all of them are. Examples whose label was never learnt
-        count as wrong, and not in the loss."""
+        """Accuracy counts a text with several labels as right if all of them are. A label that was never learnt is a
+        class of its own that is never predicted: its rows count as wrong, but not in the loss."""
         items = self.read(examples)
         shares = self.probabilities(items)
-        place = {label: i for i, label in enumerate(self.labels)}
-        gold = np.zeros_like(shares, dtype=bool)
+        every = (*self.labels, *unseen(self.labels, examples))
+        place = {label: i for i, label in enumerate(every)}
+        gold = np.zeros((len(examples), len(every)), bool)
         for row, example in enumerate(examples):
-            gold[row, [place[label] for label in example.labels if label in place]] = True
+            gold[row, [place[label] for label in example.labels]] = True
         guess = shares > 0.5 if self.several else np.eye(len(self.labels), dtype=bool)[shares.argmax(1)]
         rows = []
         for example, item, share, said in zip(examples, items, shares, guess, strict=True):
@@ -141,7 +142,8 @@ class Classifier:
             given = {"line": example.line, "text": " [SEP] ".join(example.texts), "gold": " | ".join(example.labels)}
             answer = {"predicted": " | ".join(predicted), "right": right, "loss": loss, "cut": item.left_out}
             rows.append(given | answer | {"probability": float(share[said].max(initial=0))})
-        return Evaluation(*scores(self.labels, gold, guess, shares, rows, self.several))
+        guess = np.pad(guess, ((0, 0), (0, len(every) - len(self.labels))))
+        return Evaluation(*scores(every, gold, guess, shares, rows, self.several))
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
         """Each input's labels with their probabilities, the likeliest first."""
@@ -156,6 +158,11 @@ class Classifier:
             {"labels": [{"label": self.labels[i], "probability": float(row[i])} for i in np.argsort(-row)]}
             for row in shares
         ]
+
+
+def unseen(known: Sequence[str], examples: Sequence[Example]) -> list[str]:
+    """The labels of *examples* that are not *known*."""
+    return sorted({label for example in examples for label in example.labels} - set(known))
 
 
 def nats(share: Float[np.ndarray, " l"], target: Sequence[int], several: bool) -> float:
@@ -175,7 +182,8 @@ def scores(
     rows: list[dict[str, Any]],
     several: bool,
 ) -> tuple[dict[str, float], list[dict[str, Any]], dict[str, list[dict[str, Any]]], Confusion | None]:
-    """Metrics, rows, tables, confusion: scikit-learn's definitions; macro-F1 over the classes that occur."""
+    """Metrics, rows, tables, confusion, by scikit-learn's definitions. Macro-F1 is the mean over the classes that occur
+    among the true or the predicted ones; it is 0 where no row has either."""
     from sklearn.metrics import f1_score, matthews_corrcoef, precision_recall_fscore_support
 
     right = np.array([row["right"] for row in rows])
@@ -183,7 +191,7 @@ def scores(
     occur = np.flatnonzero(gold.any(0) | guess.any(0))
     metrics = {
         "accuracy": float(right.mean()),
-        "macro_f1": float(f1_score(gold, guess, average="macro", labels=occur, zero_division=0)),
+        "macro_f1": float(f1_score(gold, guess, average="macro", labels=occur, zero_division=0)) if len(occur) else 0.0,
         "micro_f1": float(f1_score(gold, guess, average="micro", zero_division=0)),
         "loss": float(np.mean(losses)) if losses else float("nan"),
     }
@@ -194,12 +202,11 @@ def scores(
     ]
     if several:
         return metrics, rows, {"Per label": table}, None
-    metrics["mcc"] = float(matthews_corrcoef(gold.argmax(1), guess.argmax(1)))
+    metrics["mcc"] = float(matthews_corrcoef(gold.argmax(1), guess.argmax(1))) if len(occur) > 1 else 0.0
     bins = calibration(shares.max(1), right)
     metrics["calibration"] = sum(b["examples"] * abs(b["accuracy"] - b["confidence"]) for b in bins) / len(rows)
     counts = np.zeros((len(labels), len(labels)), int)
-    known = gold.any(1)
-    np.add.at(counts, (gold[known].argmax(1), guess[known].argmax(1)), 1)
+    np.add.at(counts, (gold.argmax(1), guess.argmax(1)), 1)
     matrix = Confusion(tuple(labels), tuple(tuple(int(n) for n in line) for line in counts))
     return metrics, rows, {"Per label": table, "Calibration": bins}, matrix
 

@@ -26,9 +26,9 @@ TIMED = 4  # batches whose passes are timed
 ROUNDS = 5
 
 
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options) -> "Distiller":
-    """*checkpoint* is the teacher. Raises ExplorerError if it is no classifier of the rows' labels, if it has no layer
-    to spare, and if nothing is to be learnt."""
+def check(checkpoint: Checkpoint, train: Sequence[Example], options: Options) -> list[int]:
+    """The layers of the teacher *checkpoint* that its student starts from. Raises ExplorerError if it is no classifier
+    of the rows' labels, if it has no layer to spare, and if nothing is to be learnt."""
     classifies = "sequence_classifier" in checkpoint.heads
     if not classifies or not set(names(train)) <= set(checkpoint.labels):
         held = f"tells {', '.join(checkpoint.labels)}" if classifies else "is no classifier"
@@ -42,7 +42,12 @@ def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options) ->
         raise ExplorerError(f"{checkpoint.name} gives several labels to a text; wanted a teacher that gives one.")
     if not options.soft + options.task + options.cosine:
         raise ExplorerError("All three weights are 0: nothing would be learnt. Raise one.")
-    layers = chosen(checkpoint.config.num_layers, options.student_layers, options.taken)
+    return chosen(checkpoint.config.num_layers, options.student_layers, options.taken)
+
+
+def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options) -> "Distiller":
+    """*checkpoint* is the teacher. Raises ExplorerError as `check` does."""
+    layers = check(checkpoint, train, options)
     return Distiller(student_of(checkpoint, layers, ("sequence_classifier", "pooler")), checkpoint, options)
 
 

@@ -16,7 +16,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import with_heads
 from bertexplorer.training.learner import resting
 from bertexplorer.training.objective import Loss
-from bertexplorer.training.ranking import BM25, quality
+from bertexplorer.training.ranking import BM25, best_first, quality, ties
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.reranking import METRICS, Example, Options, before, by_query, grades_of
 from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, encode, pad
@@ -159,7 +159,8 @@ def nats(scores: Float[np.ndarray, " n"], targets: Float[np.ndarray, " n"]) -> F
 
 def compared(own: Sequence[Example], scores: Float[np.ndarray, " n"], first: Sequence[int]) -> dict[str, Any]:
     """A query's candidates after and before."""
-    order, grades = np.argsort(-scores, kind="stable").tolist(), grades_of(own)
+    order = best_first(scores, ties([example.texts[1] for example in own])).tolist()
+    grades = grades_of(own)
     after, earlier = (quality([grades[i] for i in way], grades) for way in (order, first))
     best = max(range(len(own)), key=grades.__getitem__)
     return {

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from bertexplorer.errors import ExplorerError
@@ -14,7 +14,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.training.embedding import Embedder, GroupBatch, together
 from bertexplorer.training.negatives import apart
 from bertexplorer.training.objective import Loss, cross_entropy
-from bertexplorer.training.ranking import TOP, quality
+from bertexplorer.training.ranking import TOP, best_first, quality, ties
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.retrieval import METRICS, Example, Options, collected, judged, passages
 from bertexplorer.training.texts import Item
@@ -121,13 +121,15 @@ class Retrieval(Embedder):
         self.index.vectors = torch.from_numpy(made[:KEPT].copy())
         rows, queries = [], list(wanted)
         lines = {example.query: example.line for example in reversed(examples)}
-        place = {passage: i for i, passage in enumerate(collection)}
+        place, equals = {passage: i for i, passage in enumerate(collection)}, ties(collection)
         for start in range(0, len(queries), QUERIES):
             part = queries[start : start + QUERIES]
             for query, scores in zip(part, self.vectors(part) @ made.T, strict=True):
                 own = [place[passage] for passage in wanted[query]]
                 about = {"line": lines[query], "query": query, "gold": collection[own[0]]}
-                rows.append(about | ranked(scores, collection, wanted[query]) | {"loss": self.nats(scores, own)})
+                rows.append(
+                    about | ranked(scores, collection, equals, wanted[query]) | {"loss": self.nats(scores, own)}
+                )
         metrics = {metric: float(np.mean([row[metric] for row in rows])) for metric in METRICS}
         total = len(dict.fromkeys([*passages(examples), *self.passages]))
         size = {"queries": len(queries), "passages": len(collection), "left out": total - len(collection)}
@@ -157,9 +159,14 @@ class Retrieval(Embedder):
         return {"ranked": found, "searched": len(texts), "left_out": 0 if given.strip() else self.left_out}
 
 
-def ranked(scores: Float[np.ndarray, " n"], collection: Sequence[str], grades: Mapping[str, float]) -> dict[str, Any]:
-    """How good the order of *collection* by *scores* is, with its first three."""
-    order = np.argsort(-scores, kind="stable")
+def ranked(
+    scores: Float[np.ndarray, " n"],
+    collection: Sequence[str],
+    equals: Int[np.ndarray, " n"],
+    grades: Mapping[str, float],
+) -> dict[str, Any]:
+    """How good the order of *collection* by *scores* is, with its first three. *equals*: its `ties`."""
+    order = best_first(scores, equals)
     found = [grades.get(collection[i], 0.0) for i in order]
     top = [
         {"passage": collection[i], "cosine": float(scores[i]), "relevance": grades.get(collection[i], 0.0)}

@@ -4,12 +4,13 @@ A sentence ends at . ! or ? (with the quotes and brackets that close after it) b
 letter, unless the full stop belongs to an abbreviation or an initial. A paragraph always ends one.
 """
 
+import io
 import lzma
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from bertexplorer.errors import ExplorerError
 
@@ -18,6 +19,8 @@ ABBREVIATED = re.compile(
     r"(?:^|[\s(\"“'‘\[])(?:[A-Z]|(?:[A-Za-z]\.)+[A-Za-z]|Mr|Mrs|Ms|Dr|St|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Jr|Sr|Hon|Messrs|Mme"
     r"|Mt|Ft|No|Nos|Vol|vol|vs|cf|ca|pp|ed|eds|al|Inc|Ltd|Co|Corp|Fig|fig|Jan|Feb|Mar|Apr|Aug|Sept|Sep|Oct|Nov|Dec)$"
 )
+PORTION = 65_536  # bytes read at a time
+DICTIONARY = 128 << 20  # bytes that unpacking may keep; xz -9 wants half of it
 SUFFIXES = (".txt", ".txt.xz")
 
 
@@ -33,12 +36,13 @@ def sentences(paragraph: str) -> Iterator[str]:
         yield rest
 
 
-def documents(path: Path) -> Iterator[list[str]]:
+def documents(path: Path, most: int = 0) -> Iterator[list[str]]:
     """The documents of a .txt or .txt.xz file, each a list of paragraphs (one a line; blank lines between documents).
 
-    Raises ExplorerError if the file cannot be read, is not UTF-8 or is binary."""
+    *most*: bytes that an .xz file may unpack to, 0 for any number. Raises ExplorerError if the file cannot be read, is
+    not UTF-8, is binary or unpacks to more; then no more than that was unpacked."""
     try:
-        with opened(path) as lines:
+        with opened(path, most) as lines:
             yield from split(lines, path)
     except UnicodeDecodeError as error:
         raise ExplorerError(f"{path.name} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from error
@@ -48,9 +52,52 @@ def documents(path: Path) -> Iterator[list[str]]:
         raise ExplorerError(f"{path} cannot be read ({error.strerror or error}).") from error
 
 
-def opened(path: Path) -> AbstractContextManager[TextIO]:
+def distinct(path: str, most: int) -> int:
+    """How many different documents the file at *path* holds; *most* and errors as in `documents`."""
+    return len({hash(tuple(paragraphs)) for paragraphs in documents(Path(path), most)})
+
+
+class Unpacked(io.RawIOBase):
+    """The bytes of an .xz file, unpacked as they are read, *most* of them at most (0: any number)."""
+
+    def __init__(self, path: Path, most: int) -> None:
+        self.path, self.most, self.count = path, most, 0
+        self.packed = path.open("rb")
+        self.unpacking = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=DICTIONARY)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        found = b""
+        while not found:
+            if self.unpacking.eof:  # of one of several streams in a row
+                rest = (self.unpacking.unused_data or self.packed.read(PORTION)).lstrip(b"\0")
+                if not rest:
+                    return 0
+                self.unpacking = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=DICTIONARY)
+            else:
+                rest = self.packed.read(PORTION) if self.unpacking.needs_input else b""
+                if self.unpacking.needs_input and not rest:
+                    raise EOFError("it ends too early")
+            found = self.unpacking.decompress(rest, max_length=len(buffer))
+        self.count += len(found)
+        if self.most and self.count > self.most:
+            raise ExplorerError(
+                f"{self.path.name} unpacks to more than {self.most / 1e6:,.0f} MB, the limit on this page. Bring a "
+                "part of it, or use the command line: python -m bertexplorer pretrain."
+            )
+        buffer[: len(found)] = found
+        return len(found)
+
+    def close(self) -> None:
+        self.packed.close()
+        super().close()
+
+
+def opened(path: Path, most: int = 0) -> AbstractContextManager[TextIO]:
     if path.suffix == ".xz":
-        return lzma.open(path, "rt", encoding="utf-8-sig", newline="\n")
+        return io.TextIOWrapper(io.BufferedReader(Unpacked(path, most)), encoding="utf-8-sig", newline="\n")
     return path.open(encoding="utf-8-sig", newline="\n")  # a lone \r ends no line
 
 

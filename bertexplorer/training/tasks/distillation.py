@@ -61,6 +61,13 @@ def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -
     return classification.floors(train, dev, classification.Options())
 
 
+def check(checkpoint: Checkpoint, train: Sequence[Example], options: Options) -> None:
+    """Raises ExplorerError if *checkpoint* cannot teach these labels, as `learner` does."""
+    from bertexplorer.training.learners import distillation
+
+    distillation.check(checkpoint, train, options)
+
+
 def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
     """*checkpoint* is the teacher. Raises ExplorerError if it is no classifier of the rows' labels, if it has no layer
     to spare, and if nothing is to be learnt."""

@@ -12,7 +12,7 @@ import numpy as np
 from bertexplorer.knobs import Knob
 from bertexplorer.training.data.numbers import relevance
 from bertexplorer.training.data.rows import Problem, Row, written
-from bertexplorer.training.ranking import BM25, quality
+from bertexplorer.training.ranking import BM25, best_first, quality
 from bertexplorer.training.task import Column
 
 if TYPE_CHECKING:
@@ -108,12 +108,12 @@ def grades_of(own: Sequence[Example]) -> list[float]:
 
 
 def before(queries: Mapping[str, Sequence[Example]]) -> list[list[int]]:
-    """The order of BM25 for each query's candidates: those without a word in common come last, as they stand."""
+    """The order of BM25 for each query's candidates: those without a word in common come last."""
     passages = {example.texts[1]: None for own in queries.values() for example in own}
     place = {passage: i for i, passage in enumerate(passages)}
     index = BM25(list(passages))
     found = []
     for query, own in queries.items():
-        scores = index.scores(query)[[place[example.texts[1]] for example in own]]
-        found.append(np.argsort(-scores, kind="stable").tolist())
+        places = [place[example.texts[1]] for example in own]
+        found.append(best_first(index.scores(query)[places], index.ties[places]).tolist())
     return found

@@ -4,21 +4,22 @@ import hashlib
 import secrets
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import runs
+from bertexplorer.store import apart, runs
 from bertexplorer.store.runs import ACTIVE, Run
-from bertexplorer.training.pretraining import experiments, manuals
+from bertexplorer.training.pretraining import experiments, manuals, sentences
 from bertexplorer.training.pretraining.experiments import BY_NAME, Experiment
-from bertexplorer.training.pretraining.sentences import documents
 from bertexplorer.ui.training.desk import IMPATIENT_S, PRETRAINING
 from bertexplorer.ui.training.desk import Desk as Training
 
 MOST_MINUTES, MOST_MB = 60.0, 25  # what the page takes
+MOST_UNPACKED_MB, MOST_S, MOST_MEMORY_MB = 100, 60.0, 1500  # of reading a text
 FEWEST, HELD_OUT = 20, 0.1  # documents of a text, and the share of them that is held out at most
 
 
@@ -60,7 +61,8 @@ class Desk:
     def __init__(self, training: Training) -> None:
         self.training, self.jobs, self.trainer = training, training.jobs, training.trainer
         self.corpora = training.settings.data_dir / "corpora"
-        self.starting = threading.Lock()
+        self.lock = threading.Lock()
+        self.starting: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # one for each owner
         self.pressed: dict[str, tuple[float, tuple[str, float, str], str]] = {}  # what each owner started last
 
     def text(self, file: str, owner: str) -> Path:
@@ -102,7 +104,9 @@ class Desk:
             raise ExplorerError("No experiment is chosen. Pick one.")
         if not 0 < minutes <= MOST_MINUTES:
             raise ExplorerError(f"{minutes} minutes an arm were asked for; wanted up to {MOST_MINUTES:.0f}.")
-        with self.starting:
+        with self.lock:
+            own = self.starting[owner]
+        with own:  # nobody waits for another's file
             pressed, wish, group = self.pressed.get(owner, (0.0, ("", 0.0, ""), ""))
             if wish == (name, minutes, file) and time.monotonic() - pressed < IMPATIENT_S:
                 return group
@@ -182,8 +186,13 @@ class Desk:
 
 
 def distinct(text: Path) -> int:
-    """How many different documents there are. Raises ExplorerError for too few, and for what is no text."""
-    count = len({hash(tuple(paragraphs)) for paragraphs in documents(text)})
+    """How many different documents there are, counted in a process of its own. Raises ExplorerError for too few, for
+    what is no text, and for what unpacks to too much."""
+    most = MOST_UNPACKED_MB * 1_000_000
+    try:
+        count = apart.call(sentences.distinct, str(text), most, seconds=MOST_S, megabytes=MOST_MEMORY_MB)
+    except apart.Broken as broken:
+        raise ExplorerError(f"{text.name} cannot be used: reading it {broken}. Bring a smaller text.") from broken
     if count < FEWEST:
         raise ExplorerError(
             f"The text has {count:,} different documents; wanted {FEWEST} at least, so that some can be held out and a "

@@ -10,14 +10,15 @@ from bertexplorer.store import series
 from bertexplorer.training.pretraining.experiments import EXPERIMENTS
 from bertexplorer.ui.laboratory import pieces
 from bertexplorer.ui.laboratory.desk import MOST_MINUTES
+from bertexplorer.ui.menu import Menu
 
 MANUALS, OWN = "the manuals on this machine", "my text"
 SOURCES = (MANUALS, OWN)
 POLL_S = 3.0
 TEXT_NOTE = (
     "The manuals are the prose inside the Python packages that this app is installed with: four megabytes of English "
-    "on programming, no download. A text of your own is plain text (.txt or .txt.xz, up to 25 MB), a paragraph a line, "
-    "a blank line between documents."
+    "on programming, no download. A text of your own is plain text (.txt or .txt.xz, up to 25 MB, 100 MB unpacked), "
+    "a paragraph a line, a blank line between documents."
 )
 
 
@@ -32,7 +33,7 @@ class Bench:
     minutes: gr.Slider
     start: gr.Button
     message: gr.HTML
-    group: gr.Dropdown  # experiments that were started
+    group: Menu  # experiments that were started
     stop: gr.Button
     delete: gr.Button
     told: gr.HTML
@@ -68,7 +69,7 @@ def build() -> Bench:
         gr.HTML(f'<p class="note">{TEXT_NOTE}</p>', apply_default_css=False)
         made["start"] = gr.Button("Start", size="sm", variant="primary", elem_id="start")
     with gr.Row(elem_id="run-actions"):
-        made["group"] = gr.Dropdown([], label="Started experiments", visible=False, elem_id="group")
+        made["group"] = Menu([], label="Started experiments", visible=False, elem_id="group")
         made["stop"] = gr.Button("Stop", size="sm", visible=False)
         made["delete"] = gr.Button("Delete", size="sm", visible=False)
     made["told"] = gr.HTML("", elem_id="told", apply_default_css=False)

@@ -10,7 +10,8 @@ CHIPS = "pick"
 QUESTION = "Who looks at whom?"
 NOTE = (
     "A weight says how much a head reads from a token, not how much that token matters for the answer. What is read "
-    "may be next to nothing (choose norm), and many heads rest on [SEP] when they find nothing to do."
+    "may be next to nothing (choose norm), and many heads rest on a special token when they find nothing to do: on "
+    "[SEP] in BERT-base, on [CLS] in mini."
 )
 EXAMPLES = (
     Example("It was too tired", "The animal didn't cross the street because it was too tired.", picked="0:43-45"),

@@ -9,8 +9,8 @@ GROUP = "Embeddings"
 CHIPS = ""
 QUESTION = "Which lines mean something like this?"
 NOTE = (
-    "BERT was trained to fill masks, not to compare sentences, so all cosines are high and a difference of a few "
-    "hundredths means little. Checkpoints trained for search do this better."
+    "BERT was trained to fill masks, not to compare sentences: even unrelated sentences have a cosine above 0. Compare "
+    "with what random sentences score, which the figure marks. Checkpoints trained for search do this better."
 )
 EXAMPLES = (
     Example("A judge in court", "A judge in court"),

@@ -11,8 +11,8 @@ CHIPS = ""
 QUESTION = "What is “next sentence” made from?"
 NOTE = (
     "No one labels these pairs: order in the text is the label. Where a wrong B comes from another document, its topic "
-    "gives it away, and the head need learn nothing about order; draw it from the same document and see. Ten pairs say "
-    "little about how often a checkpoint is right."
+    "gives it away, and the head need learn nothing about order; draw it from the same document and see. So few pairs "
+    "say little about how often a checkpoint is right."
 )
 PARK = (
     "The park opens at eight. Dogs must be kept on a lead. There is a small lake behind the trees. Children feed the "

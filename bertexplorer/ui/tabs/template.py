@@ -5,6 +5,7 @@ from bertexplorer.figures import template as figure  # noqa: F401
 from bertexplorer.ui.example import Example
 
 GROUP = "Fill-mask"
+CHIPS = ""
 TITLE = "Template"
 QUESTION = "What does a change of one word do, case by case?"
 NOTE = (

@@ -9,7 +9,7 @@ GROUP = "Embeddings"
 CHIPS = "pick"
 QUESTION = "Where does this word live?"
 NOTE = (
-    "A high cosine alone says little: the vectors of any two words are alike, which is why the mean of random words is "
+    "A high cosine alone says little: in many checkpoints any two words are alike, so the mean of random words is "
     "taken off. What two vectors share may also be their place in the sentence or the words around them, not a sense."
 )
 BANK = (

@@ -9,7 +9,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from bertexplorer.store.runs import MAX_NAME, Run
 from bertexplorer.store.trainer import Trainer
 from bertexplorer.training.commit import committed
 from bertexplorer.training.data import hub
+from bertexplorer.training.data.checks import Finding
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 from bertexplorer.training.features import PREFIX
@@ -109,7 +111,7 @@ class Desk:
         mapping = {name: column for name, column in wish.mapping.items() if column} or None
         if mapping and wish.beside:
             mapping |= {PREFIX + column: column for column in wish.beside}
-        tokenizer = library.get(wish.checkpoint).tokenizer
+        checkpoint = library.get(wish.checkpoint)
         found = preflight(
             spec.module,
             table,
@@ -117,9 +119,14 @@ class Desk:
             mapping=mapping,
             options=spec.task_options,
             seed=spec.tuning.seed,
-            tokenizer=tokenizer,
+            tokenizer=checkpoint.tokenizer,
             max_tokens=spec.tuning.max_tokens,
         )
+        if (check := getattr(spec.module, "check", None)) and not found.stops:
+            try:
+                check(checkpoint, spec.module.examples(found.train, spec.task_options)[0], spec.task_options)
+            except ExplorerError as error:
+                found.findings.insert(0, Finding(str(error), stops=True))
         data: dict[str, Any] = {
             "file": wish.hub or Path(wish.file).name or "built-in rows",
             "told": found.told,
@@ -149,24 +156,19 @@ class Desk:
         except OSError as error:
             raise ExplorerError(f"{path.name} cannot be read: {error.strerror}. Upload it again.") from error
 
-    def timed(self, looked: Looked) -> Looked:
-        """The same after three real steps, in a process of their own."""
+    def timed(self, looked: Looked) -> Iterator[str | Looked]:
+        """Three real steps in a process of their own: what is going on, in words, and in the end *looked* with what
+        they took."""
+        last = ""
         with tempfile.TemporaryDirectory(dir=self.jobs.folder) as place:
             folder = Path(place) / "trial"
             specs.begin(folder, looked.spec, looked.found.train, looked.found.dev)
-            command = [sys.executable, "-m", "bertexplorer", "train", str(folder), "--trial"]
-            try:
-                done = subprocess.run(command, capture_output=True, text=True, timeout=TRIAL_S, check=False)
-            except subprocess.TimeoutExpired as error:
-                raise ExplorerError(
-                    f"Three steps took longer than {TRIAL_S:.0f} s. Choose a smaller checkpoint or shorter texts."
-                ) from error
-        if done.returncode:
-            words = done.stderr.strip().splitlines()[-1:] or ["it ended without a word"]
-            raise ExplorerError(f"The first steps failed: {words[0].removeprefix('bertexplorer: ')}")
-        told = json.loads(done.stdout.strip().splitlines()[-1])
+            for last in spoken([sys.executable, "-m", "bertexplorer", "train", str(folder), "--trial"]):
+                if not last.startswith("{"):
+                    yield last
+        told = json.loads(last)
         self.timings = {**dict(list(self.timings.items())[-REMEMBERED:]), likeness(looked.spec): told["seconds"]}
-        return Looked(looked.spec, looked.table, looked.found, told["seconds"], told["memory_mb"], int(told["steps"]))
+        yield Looked(looked.spec, looked.table, looked.found, told["seconds"], told["memory_mb"], int(told["steps"]))
 
     def start(self, wish: Wish, owner: str, key: str = "", seconds: float = 0.0) -> Run:
         """Queue the run, or one for each seed. The same *key* gives the same run, however often the button is pressed.
@@ -175,7 +177,8 @@ class Desk:
             raise ExplorerError(f"{wish.seeds} seeds were asked for; wanted 1 to {MOST_SEEDS}.")
         with self.starting:  # impatient presses are one
             pressed, before, id = self.pressed.get(owner, (0.0, None, ""))
-            if wish == before and time.monotonic() - pressed < IMPATIENT_S:
+            same = before and wish in (before, replace(before, name=""))  # the page empties the name after a start
+            if same and time.monotonic() - pressed < IMPATIENT_S:
                 return self.jobs.run(id, owner)
             run = self.begin(wish, owner, key, seconds)
             self.pressed[owner] = (time.monotonic(), wish, run.id)
@@ -217,16 +220,13 @@ class Desk:
     def detail(self, id: str, owner: str) -> Detail:
         run = self.jobs.run(id, owner)
         found, _ = runs.events(run.folder)
-        kept = committed(run.folder / "best")
-        about = json.loads((kept[-1] / "task.json").read_text("utf-8")) if kept else None
-        return Detail(run, runs.joined([], found), about, kept[-1] if kept else None)
+        best, about = kept(run, "task.json")
+        return Detail(run, runs.joined([], found), json.loads(about) if best else None, best)
 
     def predictions(self, detail: Detail) -> list[dict[str, Any]]:
         """The rows tried on, as the best checkpoint answered them."""
-        if detail.best is None:
-            return []
-        lines = (detail.best / "predictions.jsonl").read_text("utf-8").splitlines()
-        return [json.loads(line) for line in lines]
+        _, lines = kept(detail.run, "predictions.jsonl")
+        return [json.loads(line) for line in lines.splitlines()]
 
     def answer(self, detail: Detail, given: Mapping[str, str]) -> dict[str, Any]:
         """The playground: what the best checkpoint says of a new row."""
@@ -235,6 +235,49 @@ class Desk:
         if detail.best is None:
             raise ExplorerError("This run has kept no checkpoint yet. Wait until it was tried once.")
         return opened(detail.best).predict([dict(given)])[0]
+
+
+def kept(run: Run, name: str) -> tuple[Path | None, str]:
+    """(the best checkpoint of a run, the text of its file *name*); None and nothing if there is none. While it is read
+    a better one may take its place, so it is looked for again."""
+    for _ in range(5):
+        found = committed(run.folder / "best")
+        if not found:
+            break
+        with suppress(FileNotFoundError):
+            return found[-1], (found[-1] / name).read_text("utf-8")
+    return None, ""
+
+
+def spoken(command: Sequence[str]) -> Iterator[str]:
+    """The lines that a trial writes, as they come. It is ended if nobody listens any more. Raises ExplorerError if it
+    fails, or takes too long."""
+    with tempfile.TemporaryFile("w+") as errors:
+        trial = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+        late = threading.Event()
+
+        def give_up() -> None:
+            late.set()
+            trial.kill()
+
+        timer = threading.Timer(TRIAL_S, give_up)
+        timer.start()
+        try:
+            assert trial.stdout is not None
+            yield from filter(None, map(str.strip, trial.stdout))
+            failed = trial.wait()
+        finally:
+            timer.cancel()
+            trial.kill()
+            trial.communicate()
+        errors.seek(0)
+        words = errors.read().strip().splitlines()[-1:] or ["it ended without a word"]
+    if late.is_set():
+        raise ExplorerError(
+            f"Three steps took longer than {TRIAL_S:.0f} s. Choose a smaller checkpoint or shorter texts."
+        )
+    if failed:
+        raise ExplorerError(f"The first steps failed: {words[0].removeprefix('bertexplorer: ')}")
 
 
 def likeness(spec: Spec) -> str:

@@ -1,12 +1,19 @@
 """What a run made, to be taken along: a folder as ZIP, ONNX, a place on the hub. Knows no gradio."""
 
+import json
 import re
 import shutil
+import tempfile
 from pathlib import Path
+from zipfile import ZIP_STORED, ZipFile
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import uploads
+from bertexplorer.training.commit import MANIFEST
+from bertexplorer.training.finetuning.card import with_rows, without_rows
 from bertexplorer.ui.training.desk import Detail
+
+CARD, ANSWERS = "README.md", "predictions.jsonl"
 
 
 def kept(detail: Detail) -> Path:
@@ -22,17 +29,38 @@ def place(detail: Detail, ending: str, folder: Path, owner: str) -> Path:
     return uploads.make(folder, f"{title}{ending}", owner)
 
 
-def zipped(detail: Detail, folder: Path, owner: str) -> Path:
-    """The folder that transformers loads, with model card, task, metrics and predictions."""
+def contents(detail: Detail, *, rows: bool) -> dict[str, Path | str]:
+    """Name -> file or text of the folder that transformers loads, with model card, task and metrics; the validation
+    *rows* only if a person wants them in it."""
+    best = kept(detail)
+    found: dict[str, Path | str] = {p.name: p for p in sorted(best.iterdir()) if p.is_file() and p.name != MANIFEST}
+    card, answers = best / CARD, best / ANSWERS
+    if not rows:
+        found.pop(ANSWERS, None)
+    if card.is_file():
+        text = card.read_text("utf-8")
+        examples = map(json.loads, answers.read_text("utf-8").splitlines()) if rows and answers.is_file() else ()
+        found[CARD] = with_rows(text, list(examples)) if rows else without_rows(text)
+    return found
+
+
+def zipped(detail: Detail, folder: Path, owner: str, *, rows: bool = False) -> Path:
+    """The folder as a ZIP. Weights are stored as they are: they would take seconds and shrink by a tenth at best."""
     try:
         file = place(detail, ".zip", folder, owner)
-        return Path(shutil.make_archive(str(file.with_suffix("")), "zip", kept(detail)))
+        with ZipFile(file, "w", ZIP_STORED) as archive:
+            for name, held in contents(detail, rows=rows).items():
+                if isinstance(held, str):
+                    archive.writestr(name, held)
+                else:
+                    archive.write(held, name)
+        return file
     except OSError as error:
         raise ExplorerError(f"The ZIP cannot be written ({error.strerror or error}). Make room on the disk.") from error
 
 
-def onnx(detail: Detail, folder: Path, owner: str) -> Path:
-    """The checkpoint with its head, for onnxruntime."""
+def onnx(detail: Detail, folder: Path, owner: str, *, rows: bool = False) -> Path:
+    """The checkpoint with its head, for onnxruntime; it holds no *rows* in any case."""
     from bertexplorer.model.load import load
     from bertexplorer.model.onnx import export_onnx
 
@@ -41,8 +69,14 @@ def onnx(detail: Detail, folder: Path, owner: str) -> Path:
     return file
 
 
-def pushed(detail: Detail, repository: str, token: str) -> str:
+def pushed(detail: Detail, repository: str, token: str, *, rows: bool = False) -> str:
     """Upload the folder to OWNER/NAME on the hub. Returns its address."""
     from bertexplorer.store.hub import upload
 
-    return upload(kept(detail), repository.strip(), token)
+    with tempfile.TemporaryDirectory(dir=kept(detail).parent.parent) as place:
+        for name, held in contents(detail, rows=rows).items():
+            if isinstance(held, str):
+                (Path(place) / name).write_text(held, "utf-8")
+            else:
+                shutil.copyfile(held, Path(place) / name)
+        return upload(Path(place), repository.strip(), token)

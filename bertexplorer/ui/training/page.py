@@ -11,6 +11,7 @@ from bertexplorer.store.library import Library
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.forms import Form, form
+from bertexplorer.ui.menu import Menu
 from bertexplorer.ui.training import pieces
 from bertexplorer.ui.training.desk import MOST_SEEDS
 
@@ -20,7 +21,7 @@ POLL_S = 2.0
 SOURCES = ("built-in rows", "my file", "the hub")
 PLAY = 4  # boxes of the playground
 ALONG = (
-    "ZIP: the folder that transformers loads, with its model card, settings, metrics and answers. "
+    "ZIP: the folder that transformers loads, with its model card, settings and metrics. "
     "ONNX: the encoder and its head for onnxruntime."
 )
 
@@ -31,16 +32,16 @@ class Bench:
 
     task: gr.Dropdown
     about: gr.HTML
-    checkpoint: gr.Dropdown
+    checkpoint: Menu
     source: gr.Radio
     files: gr.Row
     hub: gr.Textbox
     file: gr.File
     dev: gr.File
-    columns: list[gr.Dropdown]
+    columns: list[Menu]
     tuning: Form
     options: dict[str, Form]
-    beside: gr.Dropdown  # further columns
+    beside: Menu  # further columns
     name: gr.Textbox
     seeds: gr.Number
     skip: gr.Checkbox
@@ -56,7 +57,7 @@ class Bench:
     name_now: gr.Textbox
     chart: gr.Plot
     said: gr.HTML
-    over: gr.Dropdown  # runs laid over the chosen one
+    over: Menu  # runs laid over the chosen one
     compared: gr.HTML
     results: gr.HTML
     confusion: gr.Plot
@@ -68,11 +69,13 @@ class Bench:
     buttons: dict[str, gr.Button]
     along: gr.Accordion
     kinds: dict[str, gr.Button]  # ZIP, ONNX
+    with_rows: gr.Checkbox
     taken: gr.File
     place: gr.Textbox
     token: gr.Textbox
     push: gr.Button
     timer: gr.Timer
+    offered: gr.Textbox  # which runs the page lists as starts
 
     @property
     def wish(self) -> list[Component]:
@@ -106,7 +109,7 @@ def build(library: Library) -> Bench:
     made["chosen"] = gr.Textbox("", visible=False)
     with gr.Column(visible=False, elem_id="detail") as detail:
         made |= watching()
-    return Bench(**made, detail=detail, timer=gr.Timer(POLL_S, active=False))
+    return Bench(**made, detail=detail, timer=gr.Timer(POLL_S, active=False), offered=gr.Textbox("", visible=False))
 
 
 def wish(library: Library) -> dict[str, Any]:
@@ -114,20 +117,18 @@ def wish(library: Library) -> dict[str, Any]:
     titles = [(module.TITLE, name) for name, module in BY_NAME.items()]
     with gr.Row():
         task = gr.Dropdown(titles, value=FIRST, label="Task", filterable=False, min_width=240, elem_id="task")
-        checkpoint = gr.Dropdown(
-            pieces.starts(library), value="mini", label="Start from", min_width=240, elem_id="start-from"
-        )
+        checkpoint = Menu(pieces.starts(library), value="mini", label="Start from", min_width=240, elem_id="start-from")
         source = gr.Radio(list(SOURCES), value=SOURCES[0], label="Rows", elem_id="source")
     about = gr.HTML(f'<p class="note">{BY_NAME[FIRST].ABOUT}</p>', apply_default_css=False)
     kinds = [".csv", ".tsv", ".jsonl", ".json", ".txt", ".conll", ".label"]
     with gr.Row(visible=False) as files:
-        file = gr.File(label="Rows to learn from", file_types=kinds, elem_id="rows-file", height=120)
-        dev = gr.File(label="Rows to try on (left out: a tenth of the others)", file_types=kinds, height=120)
+        file = gr.File(label="Training rows", file_types=kinds, elem_id="rows-file", height=150, min_width=260)
+        dev = gr.File(label="Validation rows (else a tenth)", file_types=kinds, height=150, min_width=260)
     hub = gr.Textbox("", label="Data set of the hub", info="NAME, NAME:CONFIGURATION or NAME:CONFIGURATION@SPLIT",
                      placeholder="nyu-mll/glue:sst2", visible=False, max_lines=1, elem_id="hub")  # fmt: skip
     with gr.Row(elem_classes="options"):
-        columns = [gr.Dropdown([], label="", visible=False, elem_classes="column") for _ in range(COLUMNS)]
-        beside = gr.Dropdown([], label="Further columns", info="numbers or categories that are learnt from too",
+        columns = [Menu([], label="", visible=False, elem_classes="column") for _ in range(COLUMNS)]
+        beside = Menu([], label="Further columns", info="numbers or categories that are learnt from too",
                              multiselect=True, visible=False, elem_id="beside")  # fmt: skip
     tuning = form(Tuning, "tuning", True)
     with gr.Column(elem_id="task-options"):
@@ -157,7 +158,7 @@ def watching() -> dict[str, Any]:
                               container=False, elem_id="rename")  # fmt: skip
     chart = gr.Plot(show_label=False, container=False, elem_id="figure")
     said = gr.HTML("", elem_id="caption", apply_default_css=False)
-    over = gr.Dropdown([], label="Lay other runs over it", multiselect=True, visible=False, elem_id="over")
+    over = Menu([], label="Lay other runs over it", multiselect=True, visible=False, elem_id="over")
     compared = gr.HTML("", elem_id="compared", apply_default_css=False)
     with gr.Row(elem_id="playground"):
         play = [gr.Textbox("", label="", visible=False, lines=1, max_lines=8) for _ in range(PLAY)]
@@ -179,12 +180,22 @@ def taking() -> dict[str, Any]:
         gr.HTML(f'<p class="note">{ALONG}</p>', apply_default_css=False)
         with gr.Row(elem_id="kinds"):
             kinds = {kind: gr.Button(kind, size="sm") for kind in ("ZIP", "ONNX")}
+        rows = gr.Checkbox(False, label="With validation rows", elem_id="with-rows",
+                           info="three in the model card, all with their answers in a file")  # fmt: skip
         taken = gr.File(visible=False, label="Ready", interactive=False, elem_id="taken", height=80)
         with gr.Row(elem_classes="options"):
             place = gr.Textbox("", label="Or to the hub", placeholder="OWNER/NAME", max_lines=1)
             token = gr.Textbox("", label="Your token there", type="password", max_lines=1)
             push = gr.Button("Upload", size="sm", min_width=80)
-    return {"along": along, "kinds": kinds, "taken": taken, "place": place, "token": token, "push": push}
+    return {
+        "along": along,
+        "kinds": kinds,
+        "with_rows": rows,
+        "taken": taken,
+        "place": place,
+        "token": token,
+        "push": push,
+    }
 
 
 def script(name: str) -> str:

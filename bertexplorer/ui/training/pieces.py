@@ -7,6 +7,7 @@ from typing import Any
 
 from bertexplorer.store.library import Library
 from bertexplorer.store.runs import ACTIVE, Run, duration
+from bertexplorer.training import interval
 from bertexplorer.training.features import PREFIX
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import BY_NAME
@@ -28,23 +29,27 @@ def looked(found: Looked) -> str:
     parts = [f'<p class="told">{escape(preflight.told)}</p>', table(rows)]
     counts = f"{len(preflight.train):,} rows to learn from, {len(preflight.dev):,} to try on"
     if preflight.labels:
-        names = list(preflight.labels.items())
-        counts += ": " + ", ".join(f"{name} {count:,}" for name, count in names[:12]) + (", …" if names[12:] else "")
+        names = [(name, f"{count:,} row{'s' * (count != 1)}") for name, count in preflight.labels.items()]
+        counts += ". To learn from: " + ", ".join(f"“{name}”: {rows}" for name, rows in names[:12])
+        counts += f" and {len(names) - 12:,} more labels" if names[12:] else ""
     parts.append(f"<p>{escape(counts)}.</p>")
+    labels = {column.name: column.label for column in found.spec.module.COLUMNS}
+    why = [f"{labels[name]}: “{preflight.mapping[name]}”, {reason}" for name, reason in preflight.reasons.items()]
+    parts.append(f'<p class="note">{escape("; ".join(why))}.</p>' if why else "")
     if preflight.problems:
         named = "".join(
             f"<li>{escape(found.table.unit)} {p.line:,}: {escape(p.what)}</li>" for p in preflight.problems[:NAMED]
         )
         more = len(preflight.problems) - NAMED
         named += f"<li>and {more:,} more</li>" if more > 0 else ""
-        parts.append(
-            f'<div class="problems"><p>{len(preflight.problems):,} rows cannot be used:</p><ul>{named}</ul></div>'
-        )
+        count = f"{len(preflight.problems):,} row{'s' * (len(preflight.problems) > 1)}"
+        parts.append(f'<div class="problems"><p>{count} cannot be used:</p><ul>{named}</ul></div>')
     for finding in preflight.findings:
         kind = "error" if finding.stops else "busy"
         parts.append(f'<p class="message {kind}">{escape(finding.what)}</p>')
     if found.seconds:
-        took = f"{found.steps:,} steps take {duration(found.seconds)} and {found.memory_mb:,.0f} MB"
+        took = f"{found.steps:,} steps take {duration(found.seconds)}"
+        took += f" and {found.memory_mb:,.0f} MB" if found.memory_mb else ""
         told = f"Three steps were timed: {took}."
         parts.append(f'<p class="estimate" role="status">{escape(told)}</p>')
     return "".join(parts)
@@ -55,7 +60,10 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     if not rows:
         return ""
     head = "".join(f"<th>{escape(str(key).replace('_', ' '))}</th>" for key in rows[0])
-    body = "".join("<tr>" + "".join(cell(brief(value)) for value in row.values()) + "</tr>" for row in rows)
+    body = "".join(
+        "<tr>" + "".join(cell(brief(value) or silence(key, row)) for key, value in row.items()) + "</tr>"
+        for row in rows
+    )
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
@@ -63,6 +71,11 @@ def cell(text: str) -> str:
     """A cell; one with a sentence in it keeps the room to be read."""
     wide = ' class="long"' if len(text) > LONG else ""
     return f'<td dir="auto"{wide}>{escape(text)}</td>'
+
+
+def silence(key: str, row: Mapping[str, Any]) -> str:
+    """What an empty cell means: that the passage does not say, where a question was asked."""
+    return "no answer" if "question" in row and key in ("gold", "predicted", "said") else ""
 
 
 def brief(value: Any) -> str:
@@ -141,7 +154,7 @@ def pace(detail: Detail) -> str:
         examples = (last["epoch"] - steps[-2]["epoch"]) * ready["rows"] / spent
         parts.append(f"{examples:,.0f} examples/s")
     parts.append(f"{last['tokens_per_second']:,.0f} tokens/s")
-    if "memory_mb" in last:
+    if last.get("memory_mb"):
         parts.append(f"{last['memory_mb']:,.0f} MB")
     parts.append(f"{ready['precision']} on {ready['device']}")
     return f'<p class="pace">{escape(" · ".join(parts))}</p>'
@@ -153,9 +166,13 @@ def results(detail: Detail, words: Mapping[str, str]) -> str:
         return ""
     metrics = [{"metric": words.get(key, key), "value": value} for key, value in detail.about["metrics"].items()]
     parts = [f"<h3>Best, at step {detail.about['step']:,}</h3>", table(metrics)]
+    spec = detail.run.spec or {}
+    count = spec.get("data", {}).get("dev")
+    if isinstance(count, int) and BY_NAME[detail.run.task].METRIC == "accuracy":
+        said = interval.told(detail.about["metrics"]["accuracy"], count, words["accuracy"])
+        parts.append(f'<p class="told">{escape(said)}</p>')
     for title, rows in detail.about["tables"].items():
         parts.append(f"<details><summary>{escape(title)}</summary>{table(rows[:200])}</details>")
-    spec = detail.run.spec or {}
     parts.append(f"<details><summary>The same as a command</summary><pre>{escape(command(spec))}</pre></details>")
     return "".join(parts)
 
@@ -172,9 +189,22 @@ def command(spec: Mapping[str, Any]) -> str:
 
 
 def rows(predictions: Sequence[Mapping[str, Any]], title: str) -> str:
-    """Rows tried on, those first that were most wrong."""
+    """Validation rows, those first that were most wrong."""
     worst = sorted(predictions, key=lambda row: -(row.get("loss") or 0.0))[:WORST]
     return f"<h3>{escape(title)}</h3>{table(worst)}" if worst else ""
+
+
+def wrong(predictions: Sequence[Mapping[str, Any]]) -> str:
+    """The validation rows that were answered wrongly; where no answer is right or wrong, all of them."""
+    found = [row for row in predictions if not row.get("right")]
+    if predictions and not found:
+        return '<p class="note">Every validation row was answered correctly.</p>'
+    return rows(
+        found,
+        f"Wrong answers: {len(found):,} of {len(predictions):,} rows, the worst first"
+        if any("right" in row for row in found)
+        else "The rows with the highest loss",
+    )
 
 
 def answered(answer: Mapping[str, Any]) -> str:

@@ -77,7 +77,11 @@ class Starting:
         """Built-in rows or a file."""
         bench = self.bench
         shown = {bench.files: gr.update(visible=source == "my file"), bench.hub: gr.update(visible=source == "the hub")}
-        return {**shown, bench.looked: ""} | self.no_columns()
+        return shown | self.other()
+
+    def other(self) -> Updates:
+        """Other rows: what was said of those before does not hold any more."""
+        return {self.bench.looked: "", self.bench.message: ""} | self.no_columns()
 
     def no_columns(self) -> Updates:
         hidden = gr.update(visible=False, value=None, choices=[])
@@ -86,16 +90,20 @@ class Starting:
     def look(self, *values: Any) -> Iterator[Updates]:
         """The rows as they are understood; then three steps, timed."""
         bench = self.bench
+        yield {bench.looked: "", bench.message: message("Reading the rows…", error=False)}
         try:
             wish = self.wish(values)
             if wish.hub:
-                yield {bench.message: message(f"{wish.hub} is fetched from the hub…", error=False)}
+                yield {bench.message: message(f"Fetching {wish.hub} from the hub…", error=False)}
             looked = self.desk.look(wish, self.owner)
             yield {bench.looked: pieces.looked(looked), bench.message: "", **self.columns(wish, looked)}
             if looked.found.stops or (looked.found.problems and not wish.skip):
                 return
-            yield {bench.message: message("Three steps are timed…", error=False)}
-            yield {bench.looked: pieces.looked(self.desk.timed(looked)), bench.message: ""}
+            for told in self.desk.timed(looked):
+                if isinstance(told, str):
+                    yield {bench.message: message(told, error=False)}
+                else:
+                    yield {bench.looked: pieces.looked(told), bench.message: ""}
         except ExplorerError as error:
             yield {bench.message: message(str(error))}
 
@@ -112,7 +120,7 @@ class Starting:
                 choices = [("", ""), *looked.table.columns]
                 out[box] = gr.update(visible=True, label=f"Column: {label}", choices=choices, value=value)
             else:
-                out[box] = gr.update(visible=False)
+                out[box] = gr.update(visible=False, value=None, choices=[])
         held = {looked.found.mapping.get(column.name) for column in wanted}
         rest = [column for column in looked.table.columns if column not in held]
         there = bool(rest) and getattr(BY_NAME[wish.task], "BESIDE", False)
@@ -126,7 +134,7 @@ class Starting:
             run = self.desk.start(self.wish(values), self.owner, key=key)
         except ExplorerError as error:
             return {bench.message: message(str(error))}
-        return {bench.message: "", bench.key: secrets.token_hex(8), **self.watching.chosen(run.id)}
+        return {bench.message: "", bench.name: "", bench.key: secrets.token_hex(8), **self.watching.chosen(run.id)}
 
     def open(self, task: str, chosen: str) -> Updates:
         """The page as it is met."""

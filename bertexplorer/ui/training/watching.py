@@ -1,6 +1,7 @@
 """Handlers of the training page once there are runs: one of them watched, tried, compared, taken along."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,8 +57,13 @@ class Watching:
             out |= {bench.name_now: run.name}
         return out | self.shown(id, over)
 
-    def tick(self, chosen: str, over: list[str] | None) -> Updates:
-        return self.shown(chosen, over or [], whole=False)
+    def tick(self, chosen: str, over: list[str] | None, offered: str) -> Updates:
+        """The runs as they stand now; one that has kept a checkpoint meanwhile can be started from."""
+        library = self.desk.library.of(self.owner)
+        more: Updates = {}
+        if (now := json.dumps(library.trained())) != offered:
+            more = {self.bench.offered: now, self.bench.checkpoint: gr.update(choices=pieces.starts(library))}
+        return self.shown(chosen, over or [], whole=False) | more
 
     def lay(self, chosen: str, over: list[str] | None) -> Updates:
         """Other runs over the chosen one."""
@@ -131,7 +137,7 @@ class Watching:
         drawn = confusion.draw(matrix["labels"], matrix["counts"]) if matrix else None
         out |= {bench.results: pieces.results(detail, task.METRICS)}
         out |= {bench.confusion: gr.update(visible=drawn is not None, value=drawn)}
-        return out | {bench.rows: pieces.rows(self.desk.predictions(detail), "The rows that were most wrong")}
+        return out | {bench.rows: pieces.wrong(self.desk.predictions(detail))}
 
     def possible(self, detail: Detail) -> Updates:
         """What makes sense for a run as it stands."""
@@ -163,20 +169,23 @@ class Watching:
         except (ExplorerError, KeyError) as error:
             return {self.bench.message: message(str(error))}
 
-    def take(self, kind: str, chosen: str) -> Updates:
-        """The best checkpoint as a file."""
+    def take(self, kind: str, chosen: str, rows: bool) -> Iterator[Updates]:
+        """The best checkpoint as a file; the one made before goes first."""
         make = {"ZIP": export.zipped, "ONNX": export.onnx}[kind]
+        busy = message(f"Making the {kind} file…", error=False)
+        yield {self.bench.message: busy, self.bench.taken: gr.update(visible=False, value=None)}
         try:
             detail = self.desk.detail(chosen, self.owner)
-            file = make(detail, self.desk.settings.uploads_dir, self.owner)
+            file = make(detail, self.desk.settings.uploads_dir, self.owner, rows=rows)
         except ExplorerError as error:
-            return {self.bench.message: message(str(error))}
-        return {self.bench.message: "", self.bench.taken: gr.update(visible=True, value=str(file))}
+            yield {self.bench.message: message(str(error))}
+            return
+        yield {self.bench.message: "", self.bench.taken: gr.update(visible=True, value=str(file))}
 
-    def push(self, chosen: str, repository: str, token: str) -> Updates:
+    def push(self, chosen: str, repository: str, token: str, rows: bool) -> Updates:
         """Upload it to the hub; the token is not kept."""
         try:
-            address = export.pushed(self.desk.detail(chosen, self.owner), repository, token)
+            address = export.pushed(self.desk.detail(chosen, self.owner), repository, token, rows=rows)
         except ExplorerError as error:
             return {self.bench.message: message(str(error))}
         return {self.bench.message: message(f"It is at {address}, private.", error=False), self.bench.token: ""}

@@ -5,6 +5,7 @@ import io
 import json
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -43,6 +44,7 @@ class Column:
 WANTED = [Column("text", "Text", "text"), Column("label", "Label", "label"), Column("score", "Score", "number")]
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(CONTENT, NAMES, st.sampled_from(["", ",", "\t", "a", "\n"]), st.sampled_from([None, True, False]))
 @example(b'"a\n"', "a.csv", "", None)

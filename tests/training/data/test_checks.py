@@ -112,6 +112,22 @@ def test_each_class_stands_on_both_sides() -> None:
     assert [len(side) for side in split(rows(*[("a", "x")] * 9, ("b", "x")), 0.1, 0)] == [9, 1]
 
 
+def test_many_classes_do_not_take_more_than_the_share() -> None:
+    """400 rows of 200 classes: a row of each would be half of them, not a tenth."""
+    given = rows(*((f"text {i}", f"class {i % 200:03}") for i in range(400)))
+    train, dev = split(given, 0.1, 0, "label")
+    assert len(dev) == 40 and len(train) == 360 and len({row.cells["label"] for row in dev}) == 40
+    assert (train, dev) == split(given, 0.1, 0, "label") != split(given, 0.1, 1, "label")
+    said = " ".join(finding.what for finding in checks.preflight(train, dev, ["text"], "label"))
+    assert "160 of 200 labels have no validation row" in said
+
+
+def test_of_many_classes_the_largest_are_tried() -> None:
+    given = rows(*((f"text {i}", "large" if i < 100 else f"class {i % 100:03}") for i in range(300)))
+    _, dev = split(given, 0.1, 0, "label")
+    assert 30 <= len(dev) <= 31 and sum(row.cells["label"] == "large" for row in dev) == 10
+
+
 @pytest.mark.parametrize("given", [rows(), rows(("a", "x")), rows(("a", "x"), ("A ", "y"))])
 def test_too_few_to_split(given: list[Row]) -> None:
     with pytest.raises(ExplorerError, match="different texts; wanted 2 at least"):

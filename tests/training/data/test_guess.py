@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import pytest
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.data.guess import guess
+from bertexplorer.training.data.guess import guess, reasons
 from bertexplorer.training.data.read import read
-from bertexplorer.training.data.rows import Row, mapped
+from bertexplorer.training.data.rows import Row, Table, mapped
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,33 @@ def test_by_content() -> None:
     assert guess(table, (*PAIR, SCORE)) == {"text_a": "column 4", "text_b": "column 5", "score": "column 3"}
     turned = read("\n".join(f"short {i},a longer text no {i},0.{i}" for i in range(12)).encode(), "a.csv", header=False)
     assert guess(turned, (*PAIR, SCORE)) == {"text_a": "column 1", "text_b": "column 2", "score": "column 3"}
+
+
+def german(*columns: str) -> Table:
+    """Reviews with stars and a verdict; *columns*: what those three are called."""
+    rows = [
+        f"Der Film Nr. {i} war lang;{(1, 5, 5, 1, 3)[i % 5]};{('gut', 'schlecht', 'geht so')[i % 3]}" for i in range(60)
+    ]
+    return read("\n".join([";".join(columns), *rows]).encode(), "a.csv", header=True)
+
+
+def test_a_german_file_by_name_and_by_content() -> None:
+    named = german("Kommentar", "Sterne", "Urteil")
+    assert guess(named, (TEXT, LABEL)) == {"text": "Kommentar", "label": "Urteil"}
+    unnamed = german("a", "b", "c")
+    assert guess(unnamed, (TEXT, LABEL)) == {"text": "a", "label": "c"}, "words rather than numbers of as many values"
+
+
+def test_why_a_column_was_taken_is_said() -> None:
+    table = german("Kommentar", "b", "Urteil")
+    found = reasons(table, (TEXT, LABEL), guess(table, (TEXT, LABEL)))
+    assert found == {
+        "text": "by its name",
+        "label": "by its name, 3 different values; “b” (3 values) would do too",
+    }
+    assert reasons(table, (TEXT, LABEL), {"text": "Kommentar", "label": "b"}) == {"text": "by its name"}
+    bare = german("x", "y", "z")
+    assert reasons(bare, (TEXT, LABEL), guess(bare, (TEXT, LABEL)))["text"] == "its texts are the longest"
 
 
 def test_nothing_is_found_where_nothing_fits() -> None:

@@ -80,6 +80,6 @@ def test_the_real_one() -> None:
     texts = [(CRANFIELD / name).read_text("latin-1") for name in ("cran.qry", "cran.all.1400", "cranqrel")]
     rows = qrels.rows(*texts)
     assert len({row.cells["query"] for row in rows}) == 226
-    assert len({row.cells["passage"] for row in rows}) == pytest.approx(1400, abs=5)
+    assert len({row.cells["passage"] for row in rows}) == pytest.approx(1400, abs=5)  # nearly all of its 1,400
     first = rows[0]
     assert first.cells["query"].startswith("what similarity laws") and "aeroelastic" in first.cells["passage"]

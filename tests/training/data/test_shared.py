@@ -31,6 +31,7 @@ FILES = [  # file, rows, what is wanted, and the columns in which it is found
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize(("file", "count", "columns", "found"), FILES, ids=[file for file, *_ in FILES])
 def test_a_published_file(file: str, count: int, columns: tuple[Column, ...], found: list[str]) -> None:

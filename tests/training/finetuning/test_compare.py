@@ -15,7 +15,8 @@ def rows(right: list[float], measure: str = "right") -> list[dict]:
 def test_seeds_are_a_mean_a_deviation_and_those_that_fell() -> None:
     found = spread([Outcome("a", 0.9, 0.5, 0.6), Outcome("b", 0.6, 0.5, 0.6), Outcome("c", 0.8, 0.5, 0.6)])
     assert (found.count, found.best, found.collapsed) == (3, "a", ("b",))
-    assert found.mean == pytest.approx(0.766667, abs=1e-6) and found.deviation == pytest.approx(0.152753, abs=1e-6)
+    wanted = pytest.approx((0.766667, 0.152753), abs=1e-6)  # written with 6 digits
+    assert (found.mean, found.deviation) == wanted
     lower = spread([Outcome("a", 40.0, 90.0), Outcome("b", 95.0, 90.0)], higher=False)
     assert (lower.best, lower.collapsed) == ("a", ("b",))
     assert spread([Outcome("nan", float("nan"), 0.1)]).collapsed == ("nan",)
@@ -28,6 +29,7 @@ def test_chance_is_that_of_a_one_sided_test() -> None:
     found = paired(rows(first.tolist()), rows(second.tolist()))
     gains = second.astype(float) - first
     expected = 1 - NormalDist().cdf(abs(gains.mean()) / (gains.std() / len(gains) ** 0.5))
+    # 0.015: several standard deviations of the draws
     assert found is not None and found.p == pytest.approx(expected, abs=0.015) and 0.005 < found.p < 0.3
     assert (found.better, found.worse) == (int((gains > 0).sum()), int((gains < 0).sum()))
     assert (found.first, found.second) == pytest.approx((first.mean(), second.mean()))

@@ -10,9 +10,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from bertexplorer.training import events
 from bertexplorer.training.finetuning.run import finetune
 from tests.conftest import ROOT
+
+pytestmark = pytest.mark.slow
 
 OFTEN = """
 import sys

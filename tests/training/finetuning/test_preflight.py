@@ -17,6 +17,22 @@ def test_questions_that_all_have_an_answer_are_no_single_class() -> None:
     assert not found.stops and len(found.train) == 30
 
 
+def test_rows_are_counted_once() -> None:
+    """Of 12 rows 3 are broken in the file and 1 is of no use to the task; no other count is given."""
+    rows = [f"text {i},{'ab'[i % 2]}" for i in range(8)]
+    table = read("\n".join(["text,label", *rows, "x", "y", "z", ",a"]).encode(), "x.csv")
+    found = preflight(classification, table, None, options=classification.Options(), seed=0)
+    assert found.told.startswith("12 rows from x.csv") and "cannot" not in found.told
+    assert len(found.problems) == 4 and len(found.train) + len(found.dev) == 8
+
+
+def test_few_validation_rows_are_warned_of() -> None:
+    table = read(b"text,label\n" + b"".join(f"text {i},{'ab'[i % 2]}\n".encode() for i in range(60)), "x.csv")
+    found = preflight(classification, table, None, options=classification.Options(), seed=0)
+    assert any("Accuracy on 6 validation rows is known only to within 31" in one.what for one in found.findings)
+    assert not found.stops
+
+
 def test_a_classification_of_one_class_still_stops() -> None:
     table = read(b"text,label\n" + b"".join(f"text {i},a\n".encode() for i in range(30)), "x.csv")
     found = preflight(classification, table, None, options=classification.Options(), seed=0)

@@ -6,11 +6,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 import torch
 from safetensors.torch import load_file
 
 from bertexplorer.training import events
 from tests.conftest import ROOT
+
+pytestmark = pytest.mark.slow
 
 Begin = Callable[..., Path]
 
@@ -29,6 +32,7 @@ def test_two_processes_learn_what_one_does(begin: Begin) -> None:
     ready = [[e for e in events.read(folder) if e["event"] == "ready"][0] for folder in (one, two)]
     assert [r["processes"] for r in ready] == [1, 2]
     weights = [load_file(next((folder / "best").glob("*/model.safetensors"))) for folder in (one, two)]
+    # a step of Adam is as long as the rate however small the gradient: what rounds differently may go far
     assert all(torch.allclose(weights[0][key], weights[1][key], atol=1e-3) for key in weights[0])
     told = [[e["loss"]["label"] for e in events.read(folder) if e["event"] == "steps"] for folder in (one, two)]
     assert 0.5 < sum(told[1]) / len(told[1]) / (sum(told[0]) / len(told[0])) < 2

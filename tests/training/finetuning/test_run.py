@@ -13,7 +13,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.training import events
 from bertexplorer.training.finetuning import run as runs
 from bertexplorer.training.finetuning.kept import opened
-from bertexplorer.training.finetuning.run import finetune
+from bertexplorer.training.finetuning.run import Best, finetune
+from tests.tolerance import of_encoder
 
 Begin = Callable[..., Path]
 
@@ -27,6 +28,7 @@ def kept(folder: Path) -> Path:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "more"),
     [
@@ -55,13 +57,18 @@ def test_it_learns_and_transformers_answers_as_we_do(family: str, more: dict, be
         logits = theirs(ids, attention_mask=torch.ones_like(ids)).logits
         shares = logits.softmax(-1)[0]
         for said in answer["labels"]:
-            assert shares[theirs.config.label2id[said["label"]]].item() == pytest.approx(said["probability"], abs=1e-5)
+            allowed = of_encoder(learner.checkpoint.config, logits)
+            share = shares[theirs.config.label2id[said["label"]]].item()
+            assert share == pytest.approx(said["probability"], abs=allowed)
     about = json.loads((kept(folder) / "task.json").read_text())
     assert about["metrics"]["accuracy"] == last["value"] and about["confusion"]["labels"] == ["neg", "pos"]
-    assert len((kept(folder) / "predictions.jsonl").read_text().splitlines()) == 60
-    assert "base_model: tiny" in (kept(folder) / "README.md").read_text()
+    predictions = [json.loads(line) for line in (kept(folder) / "predictions.jsonl").read_text().splitlines()]
+    assert len(predictions) == 60
+    card = (kept(folder) / "README.md").read_text()
+    assert "base_model: tiny" in card and not any(row["text"] in card for row in predictions), "no row of a person"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{}, {"dropout": 0.3}, {"method": "lora"}, {"method": "frozen"}, {"accumulate": 2}])
 def test_stopped_and_resumed_is_uninterrupted_bit_for_bit(more: dict, begin: Begin) -> None:
     whole, parts = begin("whole", epochs=2, **more), begin("parts", epochs=2, **more)
@@ -94,7 +101,17 @@ def test_a_finished_run_says_so_again(begin: Begin) -> None:
 def test_it_ends_early_when_nothing_gets_better(begin: Begin) -> None:
     folder = begin(rate=1e-9, epochs=30, patience=2, weight_decay=0.0)
     *_, last = finetune(folder)
-    assert last["event"] == "finished" and len(of(folder, "evaluated")) == 4 and last["best_step"] == 8
+    tried = of(folder, "evaluated")
+    assert last["event"] == "finished" and len(tried) == 4
+    assert last["best_step"] == min(tried[1:], key=lambda event: event["metrics"]["loss"])["step"]
+
+
+def test_of_equal_values_that_with_the_lower_loss_is_best() -> None:
+    best = Best()
+    for step, value, loss in ((4, 0.5, 0.70), (8, 0.5, 0.60), (12, 0.5, 0.65), (16, 0.4, 0.1)):
+        best = best.after(step, value, loss, higher=True)
+    assert (best.step, best.value, best.loss, best.waited) == (8, 0.5, 0.60, 3)
+    assert best.after(20, 0.6, 9.9, higher=True).step == 20 and best.after(20, 0.4, 9.9, higher=False).step == 20
 
 
 def test_one_answer_for_all_is_called_so(begin: Begin) -> None:

@@ -32,6 +32,7 @@ def test_only_sentences_are_kept(tmp_path: Path) -> None:
     assert list(manuals.paragraphs(file)) == []
 
 
+@pytest.mark.slow
 def test_the_text_of_a_package_is_documents_of_prose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(manuals, "PACKAGES", ("numpy", "not_installed_here"))
     path = manuals.collect(tmp_path / "new")

@@ -22,6 +22,7 @@ from bertexplorer.training.pretraining.command import parser, prepare_folder
 from bertexplorer.training.pretraining.run import pretrain
 from bertexplorer.training.student import chosen
 from tests.conftest import ROOT
+from tests.tolerance import assert_same
 from tests.training.conftest import add_stretch
 
 Begin = Callable[..., Path]
@@ -41,6 +42,7 @@ def kinds(folder: Path) -> list[str]:
     return [e["event"] for e in events.read(folder)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "values",
     [
@@ -66,6 +68,7 @@ def test_stopped_and_resumed_is_uninterrupted_bit_for_bit(begin: Begin, values: 
     assert first[-1]["pairs_loss"] == second[-1]["pairs_loss"] and first[0]["step"] == 0
 
 
+@pytest.mark.slow
 def test_a_crash_between_commits_repeats_the_same_steps(begin: Begin) -> None:
     whole, parts = begin("whole"), begin("parts")
     list(pretrain(whole))
@@ -90,6 +93,7 @@ def test_a_torn_commit_is_told_and_the_one_before_is_used(begin: Begin) -> None:
     assert all(torch.equal(one, last(folder)[name]) for name, one in last(whole).items())
 
 
+@pytest.mark.slow
 def test_it_learns_and_what_it_wrote_loads_here_and_in_transformers(begin: Begin) -> None:
     folder = begin(steps=60, peak=0.01, export="fp32", snapshots="0, 5")
     found = list(pretrain(folder))
@@ -109,7 +113,7 @@ def test_it_learns_and_what_it_wrote_loads_here_and_in_transformers(begin: Begin
     with torch.no_grad():
         logits = theirs(torch.tensor([encoding.ids])).prediction_logits[0]
         mine = ours.masked_lm(ours.encoder(torch.tensor([encoding.ids])).last[0])
-    assert torch.allclose(mine, logits, atol=1e-4)
+    assert_same(ours.config, mine, logits)
     exact = last(folder)["weight.encoder.embeddings.words.weight"]
     assert torch.equal(ours.encoder.embeddings.words.weight, exact)
     assert [p.name for p in sorted((folder / "snapshots").iterdir())] == ["step-000000000", "step-000000005"]
@@ -204,6 +208,7 @@ def test_a_file_stops_it_after_a_commit(begin: Begin) -> None:
     assert found[-2:] == ["committed", "stopped"] and events.read(folder)[-1]["step"] == 1
 
 
+@pytest.mark.slow
 def test_a_signal_stops_it_after_a_commit(begin: Begin) -> None:
     folder = begin(steps=10**6)
     command = [sys.executable, "-m", "bertexplorer.training.pretraining.command", str(folder)]

@@ -20,6 +20,7 @@ from bertexplorer.training.student import chosen, student_of
 from bertexplorer.training.tasks import classification, distillation
 from bertexplorer.training.tasks.classification import Example
 from bertexplorer.training.tasks.distillation import Options
+from tests.tolerance import assert_same, of_encoder
 from tests.training.finetuned import built_in, kept, trained
 
 TEXTS = [("a great film", "good"), ("the movie was terrible", "bad"), ("it is a film, as the man said", "so-so")]
@@ -64,12 +65,12 @@ def test_the_student_is_the_teacher_with_layers_cut_out(family: str, tiny, tmp_p
     ids = torch.randint(5, 100, (2, 20), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         ours = student.sequence_classifier(student.encoder(ids).last)
-        torch.testing.assert_close(ours, theirs(ids).logits, rtol=0, atol=1e-5)
+        assert_same(student.config, ours, theirs(ids).logits)
         save(student, tmp_path)
         again = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
-        torch.testing.assert_close(again(ids).logits, ours, rtol=0, atol=1e-5)
+        assert_same(student.config, again(ids).logits, ours)
         ours_again = load(tmp_path, precision="fp32")
-        torch.testing.assert_close(ours_again.sequence_classifier(ours_again.encoder(ids).last), ours)
+        assert_same(student.config, ours_again.sequence_classifier(ours_again.encoder(ids).last), ours)
     assert ours_again.config.num_layers == len(taken) and student.revision != teacher.revision
     owned = {id(p) for p in teacher.encoder.parameters()}
     assert not owned & {id(p) for p in student.encoder.parameters()}
@@ -92,7 +93,8 @@ def test_the_losses_are_distilberts(distiller) -> None:
         cosine = nn.CosineEmbeddingLoss()(ours[batch.mask], theirs[batch.mask], targets)
         label = nn.CrossEntropyLoss()(a, batch.targets)
     means = {name: float(loss.total) / loss.count for name, loss in found.items()}
-    assert means == pytest.approx({"soft": float(soft), "label": float(label), "cosine": float(cosine)}, abs=1e-5)
+    allowed = 9 * of_encoder(learner.teacher.checkpoint.config, b)  # "soft" is multiplied by 9
+    assert means == pytest.approx({"soft": float(soft), "label": float(label), "cosine": float(cosine)}, abs=allowed)
     assert {name: loss.count for name, loss in found.items()} == learner.counts(batch)
     assert learner.weights == {"soft": 5.0, "label": 2.0, "cosine": 1.0}
     assert int(found["soft"].right) == int((a.argmax(-1) == b.argmax(-1)).sum())
@@ -146,6 +148,7 @@ def test_rows_of_pairs_and_bad_rows() -> None:
     assert found == [Example(2, ("a",), ("x",))] and [(p.line, p.what) for p in problems] == [(3, "has no label")]
 
 
+@pytest.mark.slow
 def test_a_teacher_is_trained_and_then_distilled(tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = built_in("classification.csv", ["text", "label"])
     both, quick = (rows[:160], rows[160:220]), {"rate": 3e-3, "snapshots": 0, "dropout": 0.0, "precision": "fp32"}
@@ -167,4 +170,6 @@ def test_a_teacher_is_trained_and_then_distilled(tiny, tmp_path: Path, monkeypat
     with torch.no_grad():
         shares = theirs(torch.tensor([found.ids])).logits.softmax(-1)[0]
     ours = learner.predict([{"text": texts[0]}])[0]["labels"][0]
-    assert shares[theirs.config.label2id[ours["label"]]].item() == pytest.approx(ours["probability"], abs=1e-5)
+    assert shares[theirs.config.label2id[ours["label"]]].item() == pytest.approx(
+        ours["probability"], abs=of_encoder(learner.checkpoint.config)
+    )

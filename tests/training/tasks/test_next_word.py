@@ -16,6 +16,7 @@ from bertexplorer.training.learner import resting
 from bertexplorer.training.learners.next_word import Continuer
 from bertexplorer.training.tasks import next_word
 from bertexplorer.training.tasks.next_word import Options
+from tests.tolerance import of_encoder
 from tests.training.finetuned import built_in, kept, trained
 
 TEXTS = ["The doctor said she works as a nurse.", "a great film", "paris is the capital of france . " * 12]
@@ -48,7 +49,9 @@ def test_the_loss_is_that_of_transformers_decoder(continuer: Continuer, tiny) ->
         labels = batch.ids.where(batch.mask, -100)
         wanted = theirs(batch.ids, attention_mask=batch.mask.long(), labels=labels).loss
     assert loss.count == continuer.counts(batch)["next"] == sum(len(item.ids) - 1 for item in items)
-    assert float(loss.total) / loss.count == pytest.approx(float(wanted), abs=1e-5)
+    assert float(loss.total) / loss.count == pytest.approx(
+        float(wanted), abs=of_encoder(continuer.checkpoint.config, wanted)
+    )
 
 
 def test_evaluation_is_that_of_transformers_row_by_row(continuer: Continuer, tiny) -> None:
@@ -59,12 +62,15 @@ def test_evaluation_is_that_of_transformers_row_by_row(continuer: Continuer, tin
         ids = torch.tensor([continuer.checkpoint.tokenizer.encode(text).ids])
         with torch.no_grad():
             result = theirs(ids, labels=ids)
-        assert row["loss"] == pytest.approx(float(result.loss), abs=1e-5)
+        assert row["loss"] == pytest.approx(
+            float(result.loss), abs=of_encoder(continuer.checkpoint.config, result.loss)
+        )
         best = result.logits[0, :-1].argmax(-1)
         assert row["score"] == pytest.approx(float((best == ids[0, 1:]).float().mean()))
         assert row["predicted"] == continuer.checkpoint.tokenizer.join(best.tolist())
         nats.append(float(result.loss)), sizes.append(ids.shape[1] - 1)
-    assert done.metrics["perplexity"] == pytest.approx(exp(np.average(nats, weights=sizes)), rel=1e-4)
+    rel = of_encoder(continuer.checkpoint.config, nats)
+    assert done.metrics["perplexity"] == pytest.approx(exp(np.average(nats, weights=sizes)), rel=rel)
 
 
 def test_only_the_end_of_a_text_is_an_end(continuer: Continuer) -> None:
@@ -87,10 +93,11 @@ def test_a_continuation_is_greedy_unless_it_is_drawn(checkpoint: Checkpoint, tin
         logits[banned] = -torch.inf
         ids = [*ids, int(logits.argmax())]
         assert step["piece"] == tokenizer.show(ids[-1])
-        assert step["probability"] == pytest.approx(float(logits.softmax(-1).max()), abs=1e-5)
+        allowed = of_encoder(checkpoint.config, logits)
+        assert step["probability"] == pytest.approx(float(logits.softmax(-1).max()), abs=allowed)
     assert answer["text"] == tokenizer.join(ids[1:]) == "the doctor said" + answer["continuation"]
     assert answer["first"][0]["piece"] == answer["tokens"][0]["piece"]
-    assert answer["first"][0]["probability"] == pytest.approx(answer["tokens"][0]["probability"], abs=1e-6)
+    assert answer["first"][0]["probability"] == pytest.approx(answer["tokens"][0]["probability"], abs=allowed)
     drawn = [
         Continuer(checkpoint, Options(temperature=1.0, draw=draw)).predict([{"text": "the"}])[0]["text"]
         for draw in (0, 0, 1)
@@ -115,6 +122,7 @@ def test_bad_rows_and_checkpoints_without_the_head(tiny) -> None:
         next_word.learner(load(tiny("bert-base"), precision="fp32"), [], Options(), seed=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["bert-mlm", "distilbert"])
 def test_a_run_on_the_built_in_set_improves(family: str, tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = built_in("next-word.txt", ["text"])
@@ -126,10 +134,13 @@ def test_a_run_on_the_built_in_set_improves(family: str, tiny, tmp_path: Path, m
     assert metrics[-1]["perplexity"] < metrics[-1]["unigram_perplexity"]
     found, _ = next_word.examples(rows[80:110], Options())
     again = learner.evaluate(found).metrics["perplexity"]
-    assert again == pytest.approx(min(m["perplexity"] for m in metrics), rel=1e-5)
+    assert again == pytest.approx(
+        min(m["perplexity"] for m in metrics), rel=of_encoder(learner.checkpoint.config, 10.0)
+    )
     if family == "bert-mlm":
         theirs = decoder(kept(tmp_path / "run"))
         ids = torch.tensor([learner.checkpoint.tokenizer.encode("the baker").ids])
         with torch.no_grad():
             loss = float(theirs(ids, labels=ids).loss)
-        assert learner.evaluate([next_word.Example(1, "the baker")]).metrics["loss"] == pytest.approx(loss, abs=1e-4)
+        found = learner.evaluate([next_word.Example(1, "the baker")]).metrics["loss"]
+        assert found == pytest.approx(loss, abs=of_encoder(learner.checkpoint.config, loss))

@@ -24,6 +24,7 @@ from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.training.tasks import question_answering as qa
 from tests.conftest import ROOT
 from tests.tiny import FAMILIES
+from tests.tolerance import assert_same, of_encoder, of_sum
 from tests.training.tasks.builtin import knowing
 
 LONG = "the cat sat on the mat . paris is the capital of france , and london works as a great city of money . " * 2
@@ -51,21 +52,22 @@ def test_logits_and_loss_are_those_of_transformers(family: str, tiny: Callable[.
     learner.modules.eval()
     save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
     theirs = transformers.AutoModelForQuestionAnswering.from_pretrained(tmp_path / "saved").eval()
-    items = learner.read(found)
+    items, config = learner.read(found), learner.checkpoint.config
     for item in items:
         batch = learner.collate([item])
         start, end = learner.logits(batch)
         more = {"token_type_ids": batch.segments} if learner.checkpoint.config.num_segments > 1 else {}
         at = {"start_positions": batch.targets[:, 0], "end_positions": batch.targets[:, 1]}
         out = theirs(batch.ids, **at, **more)
-        torch.testing.assert_close(start, out.start_logits, rtol=1e-4, atol=1e-4)
-        torch.testing.assert_close(end, out.end_logits, rtol=1e-4, atol=1e-4)
+        assert_same(config, start, out.start_logits)
+        assert_same(config, end, out.end_logits)
         ours = sum(learner.weights[task] * loss.total.item() for task, loss in learner.losses(batch).items())
-        assert ours == pytest.approx(out.loss.item(), rel=1e-4)
+        assert ours == pytest.approx(out.loss.item(), abs=of_encoder(config, out.loss))
     whole = learner.losses(learner.collate(items))  # padding takes no part
     for task in whole:
         apart = sum(learner.losses(learner.collate([item]))[task].total.item() for item in items)
-        assert whole[task].total.item() == pytest.approx(apart, rel=1e-4) and whole[task].count == len(items)
+        allowed = len(items) * of_encoder(config, apart / len(items))
+        assert whole[task].total.item() == pytest.approx(apart, abs=allowed) and whole[task].count == len(items)
 
 
 def test_the_answers_are_the_best_of_all_spans_of_all_windows(tiny: Callable[..., Path]) -> None:
@@ -86,8 +88,9 @@ def test_the_answers_are_the_best_of_all_spans_of_all_windows(tiny: Callable[...
                     best[span] = max(score, best.get(span, -1e9))
         wanted = sorted(best.items(), key=lambda pair: -pair[1])[:5]
         assert [(a, b) for _, a, b in reply.spans] == [span for span, _ in wanted]
-        assert [s for s, _, _ in reply.spans] == pytest.approx([s for _, s in wanted], abs=1e-3)
-        assert reply.nothing == pytest.approx(min(nothing), abs=1e-3)
+        allowed = 2 * of_encoder(learner.checkpoint.config, [s for _, s in wanted])  # a start and an end
+        assert [s for s, _, _ in reply.spans] == pytest.approx([s for _, s in wanted], abs=allowed)
+        assert reply.nothing == pytest.approx(min(nothing), abs=allowed)
         assert all(0 <= a < b <= len(one.context) for _, a, b in reply.spans)
 
 
@@ -136,7 +139,9 @@ def test_the_playground_gives_spans_of_the_passage_with_probabilities(tiny: Call
     assert len(answer["answers"]) == 5 and answer["windows"] > 1
     assert all(answer["context"][a["start"] : a["end"]] == a["text"] for a in answer["answers"])
     shares = [a["probability"] for a in answer["answers"]]
-    assert shares == sorted(shares, reverse=True) and sum(shares) + answer["no_answer"] == pytest.approx(1.0)
+    assert shares == sorted(shares, reverse=True) and sum(shares) + answer["no_answer"] == pytest.approx(
+        1.0, abs=of_sum(len(shares) + 1)
+    )
     for empty in ({"question": " ", "context": "x"}, {"question": "x", "context": ""}, {"question": "x"}):
         with pytest.raises(ExplorerError, match="There is no"):
             learner.predict([empty])
@@ -162,6 +167,7 @@ def test_floors_are_the_nearest_sentence_or_silence() -> None:
     assert qa.floors(silent, silent, qa.Options())["f1"] == ("never an answer", 1.0)
 
 
+@pytest.mark.slow
 def test_the_built_in_set_is_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BY_NAME, "question-answering", qa)
     path = ROOT / "assets" / "data" / "question-answering.json"

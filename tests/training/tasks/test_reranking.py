@@ -21,6 +21,7 @@ from bertexplorer.training.finetuning.kept import exported
 from bertexplorer.training.learners.reranking import Reranker
 from bertexplorer.training.tasks import reranking
 from tests.tiny import FAMILIES
+from tests.tolerance import assert_within, of_encoder, of_sum
 from tests.training.finetuned import built_in, trained
 from tests.training.tasks.builtin import knowing
 
@@ -61,12 +62,13 @@ def test_logits_are_those_of_transformers(family: str, tiny: Callable[..., Path]
                 {"token_type_ids": torch.tensor([item.segments])} if learner.checkpoint.config.num_segments > 1 else {}
             )
             expected.append(theirs(torch.tensor([item.ids]), **more).logits.item())
-        np.testing.assert_allclose(learner.logits(batch).numpy(), expected, rtol=1e-3, atol=1e-4)
+        allowed = of_encoder(learner.checkpoint.config, expected)
+        assert_within(learner.logits(batch).numpy(), expected, allowed)
         loss = learner.losses(batch)["relevance"]
     shares, targets = 1 / (1 + np.exp(-np.array(expected))), np.array([0, 1, 0, 0.5, 0.5, 0, 0])
     nats = -(targets * np.log(shares) + (1 - targets) * np.log(1 - shares))
-    assert loss.total.item() == pytest.approx(nats.sum(), rel=1e-3) and loss.count == 7
-    assert learner.evaluate(found).metrics["loss"] == pytest.approx(nats.mean(), rel=1e-3)
+    assert loss.total.item() == pytest.approx(nats.sum(), abs=7 * allowed) and loss.count == 7
+    assert learner.evaluate(found).metrics["loss"] == pytest.approx(nats.mean(), abs=allowed)
 
 
 def test_balance_weighs_passages_that_answer(tiny: Callable[..., Path]) -> None:
@@ -77,7 +79,7 @@ def test_balance_weighs_passages_that_answer(tiny: Callable[..., Path]) -> None:
     plain = Reranker(learner.checkpoint, learner.options, learner.highest)
     with torch.no_grad():
         heavy, light = (one.losses(one.collate([item]))["relevance"].total for one in (learner, plain))
-    assert heavy.item() == pytest.approx(4 / 3 * light.item(), rel=1e-5)
+    assert heavy.item() == pytest.approx(4 / 3 * light.item(), abs=of_encoder(learner.checkpoint.config, light))
 
 
 def test_before_and_after(tiny: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +127,7 @@ def test_playground(tiny: Callable[..., Path]) -> None:
         "a great film": 1,
         "the mat": 2,
     }
-    assert told[0]["probability"] == pytest.approx(1 / (1 + np.exp(-told[0]["score"])))
+    assert told[0]["probability"] == pytest.approx(1 / (1 + np.exp(-told[0]["score"])), abs=of_sum(2))
     for given in ({"query": "", "passage": "a"}, {"query": "a", "passage": "\n"}, {}):
         with pytest.raises(ExplorerError, match="Type a query"):
             learner.predict([given])
@@ -157,6 +159,7 @@ def test_problems_name_their_line() -> None:
     assert [one.relevance for one in found] == [0.5]
 
 
+@pytest.mark.slow
 def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("reranking.jsonl", ("query", "passage", "relevance"))
     assert 200 <= len(rows) <= 600
@@ -168,5 +171,5 @@ def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert metrics[-1]["ndcg_10"] > max(metrics[0]["ndcg_10"], metrics[0]["ndcg_10_before"]) + 0.1
     examples = reranking.examples(train[:112], reranking.Options())[0]
     best = max(metrics[1:], key=lambda found: found["ndcg_10"])
-    assert kept.evaluate(examples).metrics == pytest.approx(best, abs=1e-4)
+    assert kept.evaluate(examples).metrics == pytest.approx(best, abs=of_encoder(kept.checkpoint.config, best["loss"]))
     assert kept.described()["highest"] == 1.0

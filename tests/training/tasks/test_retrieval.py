@@ -17,6 +17,7 @@ from bertexplorer.training.data.split import split
 from bertexplorer.training.learners.retrieval import Retrieval
 from bertexplorer.training.ranking import BM25
 from bertexplorer.training.tasks import retrieval
+from tests.tolerance import of_encoder
 from tests.training.finetuned import built_in, trained
 from tests.training.tasks.builtin import knowing
 
@@ -57,7 +58,10 @@ def test_loss_is_cross_entropy_over_the_batch(family: str, tiny: Callable[..., P
         total += np.log(np.sum(np.exp(logits))) - logits[i]
     batch = learner.collate(items)
     loss = learner.losses(batch)["passage"]
-    assert loss.total.item() == pytest.approx(total, rel=1e-4) and loss.count == 5 == learner.counts(batch)["passage"]
+    allowed = 5 * of_encoder(learner.checkpoint.config, 7.0)  # 7 times a cosine, five queries
+    assert (
+        loss.total.item() == pytest.approx(total, abs=allowed) and loss.count == 5 == learner.counts(batch)["passage"]
+    )
     assert int(loss.right) == sum(int((passages @ query).argmax()) == i for i, query in enumerate(queries))
 
 
@@ -75,7 +79,7 @@ def test_measures_are_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
     theirs = ir_measures.calc_aggregate([RR @ 10, nDCG @ 10, R @ 10], qrels, run)
     ours = evaluated.metrics
     expected = [theirs[RR @ 10], theirs[nDCG @ 10], theirs[R @ 10]]
-    assert [ours["mrr_10"], ours["ndcg_10"], ours["recall_10"]] == pytest.approx(expected, abs=1e-6)
+    assert [ours["mrr_10"], ours["ndcg_10"], ours["recall_10"]] == pytest.approx(expected)
     for row in evaluated.rows:
         assert row["right"] == (row["rank"] == 1) and row["mrr_10"] == (1 / row["rank"] if row["rank"] <= 10 else 0)
     json.dumps(evaluated.rows, allow_nan=False)
@@ -156,6 +160,7 @@ def test_problems_name_their_line() -> None:
     assert [one.relevance for one in found] == [1.0, 0.0, 1.0]
 
 
+@pytest.mark.slow
 def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("retrieval.jsonl", ("query", "passage"))
     assert 200 <= len(rows) <= 600
@@ -169,5 +174,5 @@ def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     rows_kept = [json.loads(line) for line in next((tmp_path / "run" / "best").rglob("predictions.jsonl")).open()]
     top = kept.predict([{"query": examples[0].query}])[0]["ranked"][0]
     assert top["passage"] == rows_kept[0]["predicted"]
-    assert top["cosine"] == pytest.approx(rows_kept[0]["ranked"][0]["cosine"], abs=1e-5)
+    assert top["cosine"] == pytest.approx(rows_kept[0]["ranked"][0]["cosine"], abs=of_encoder(kept.checkpoint.config))
     assert torch.is_tensor(kept.extra["collection"].vectors)

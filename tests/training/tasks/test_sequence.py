@@ -18,6 +18,7 @@ from bertexplorer.training.learners.sequence import Rewriter, compared
 from bertexplorer.training.tasks import sequence
 from bertexplorer.training.tasks.sequence import Example, Options
 from tests import tiny as recipes
+from tests.tolerance import assert_same, of_encoder
 from tests.training.finetuned import built_in, kept, trained
 
 PAIRS = [("the cat is in the city", "cats"), ("a doctor", "the doctors and nurses"), ("he said", "they said .")]
@@ -52,9 +53,10 @@ def test_the_loss_is_token_by_token_from_the_source_and_its_own_past(checkpoint:
                 logs = checkpoint.masked_lm(last[0, -1]).log_softmax(-1)
                 total, right, count = total - float(logs[token]), right + int(logs.argmax() == token), count + 1
     assert found.count == count == learner.counts(learner.collate(items))["target"]
-    assert float(found.total) == pytest.approx(total, abs=1e-3) and int(found.right) == right
+    allowed = of_encoder(checkpoint.config, total / count)  # of each word
+    assert float(found.total) == pytest.approx(total, abs=count * allowed) and int(found.right) == right
     metrics = learner.evaluate(EXAMPLES).metrics
-    assert metrics["loss"] == pytest.approx(total / count, abs=1e-4)
+    assert metrics["loss"] == pytest.approx(total / count, abs=allowed)
     assert metrics["accuracy"] == pytest.approx(right / count)
 
 
@@ -84,8 +86,8 @@ def common(a: list[str], b: list[str]) -> int:
 def test_metrics_by_hand() -> None:
     said, gold = ["the cats sit on mats", "two dogs"], ["the cats sat on the mat", "two dogs"]
     metrics, scores = compared(said, gold)
-    assert metrics["chrf"] == pytest.approx(chrf(said, gold), abs=1e-6)
-    assert scores == pytest.approx([chrf([a], [b]) for a, b in zip(said, gold, strict=True)], abs=1e-6)
+    assert metrics["chrf"] == pytest.approx(chrf(said, gold))
+    assert scores == pytest.approx([chrf([a], [b]) for a, b in zip(said, gold, strict=True)])
     longest = [common(a.split(), b.split()) for a, b in zip(said, gold, strict=True)]
     f1 = [2 * n / (len(a.split()) + len(b.split())) for n, a, b in zip(longest, said, gold, strict=True)]
     assert metrics["rouge_l"] == pytest.approx(np.mean(f1)) and longest == [3, 2]
@@ -140,6 +142,7 @@ def test_the_floor_is_the_source_copied() -> None:
     assert sequence.floors([], [], Options()) == {}
 
 
+@pytest.mark.slow
 def test_a_run_on_the_built_in_set_improves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = built_in("sequence.tsv", ["source", "target"])
     words = sorted({word for row in rows for cell in row.cells.values() for word in cell.lower().strip(".").split()})
@@ -149,9 +152,9 @@ def test_a_run_on_the_built_in_set_improves(tmp_path: Path, monkeypatch: pytest.
     metrics, learner = trained(monkeypatch, sequence, start, tmp_path / "run", (rows[:300], rows[300:330]), **quick)
     assert metrics[-1]["chrf"] > metrics[0]["chrf"] + 0.05 and metrics[-1]["loss"] < 0.7 * metrics[0]["loss"]
     found, _ = sequence.examples(rows[300:330], Options())
-    assert learner.evaluate(found).metrics["chrf"] == pytest.approx(max(m["chrf"] for m in metrics), abs=1e-6)
+    assert learner.evaluate(found).metrics["chrf"] == pytest.approx(max(m["chrf"] for m in metrics))
     theirs = transformers.AutoModelForMaskedLM.from_pretrained(kept(tmp_path / "run")).eval()
     ids = torch.tensor([learner.checkpoint.tokenizer.encode("the cat sleeps").ids])
     with torch.no_grad():
         ours = learner.modules["masked_lm"](learner.checkpoint.encoder(ids).last)
-        torch.testing.assert_close(ours, theirs(ids).logits, rtol=0, atol=1e-4)
+        assert_same(learner.checkpoint.config, ours, theirs(ids).logits)

@@ -17,6 +17,7 @@ from bertexplorer.training.data.split import split
 from bertexplorer.training.learners.similarity import Similarity
 from bertexplorer.training.tasks import similarity
 from tests.tiny import FAMILIES
+from tests.tolerance import assert_within, of_encoder
 from tests.training.finetuned import built_in, trained
 from tests.training.tasks.builtin import knowing
 
@@ -54,16 +55,17 @@ def test_vectors_and_loss_are_those_of_transformers(
         pairs = [tuple(vector(text) for text in one.texts) for one in found]
         cosines = [torch.cosine_similarity(*pair, dim=0).item() for pair in pairs]
     expected = np.stack([torch.nn.functional.normalize(pair[0], dim=0).numpy() for pair in pairs])
-    np.testing.assert_allclose(learner.vectors([one.texts[0] for one in found]), expected, atol=2e-5)
+    allowed = of_encoder(learner.checkpoint.config)
+    assert_within(learner.vectors([one.texts[0] for one in found]), expected, allowed)
     squares = [(cosine - scaled) ** 2 for cosine, scaled in zip(cosines, (2.5 / 4, 0.0, 1.0), strict=True)]
     learner.modules.eval()
     batch = learner.collate(learner.read(found))
     loss = learner.losses(batch)["score"]
-    assert loss.total.item() == pytest.approx(sum(squares), abs=1e-4) and loss.count == 3
+    assert loss.total.item() == pytest.approx(sum(squares), abs=3 * 2 * allowed) and loss.count == 3
     assert int(loss.right) == sum(square < 0.01 for square in squares)
     assert batch.ids.numel() >= batch.tokens == sum(len(item.ids) for item in learner.read(found))
     evaluated = learner.evaluate(found)
-    assert evaluated.metrics["loss"] == pytest.approx(np.mean(squares), abs=1e-4)
+    assert evaluated.metrics["loss"] == pytest.approx(np.mean(squares), abs=2 * allowed)
     gaps = [row["gap"] for row in evaluated.rows]
     assert gaps == sorted(gaps, reverse=True)
     json.dumps(evaluated.rows, allow_nan=False)
@@ -73,8 +75,9 @@ def test_scores_are_told_in_their_own_range(tiny: Callable[..., Path]) -> None:
     learner, _ = made(tiny())
     assert (learner.low, learner.high) == (1.0, 5.0)
     assert [learner.score(cosine) for cosine in (-0.4, 0.0, 0.5, 1.0)] == [1.0, 1.0, 3.0, 5.0]
+    allowed = of_encoder(learner.checkpoint.config, 5.0)
     told = learner.predict([{"text_a": "the cat", "text_b": "The cat"}])[0]
-    assert told == pytest.approx({"cosine": 1.0, "score": 5.0, "low": 1.0, "high": 5.0}, abs=1e-5)
+    assert told == pytest.approx({"cosine": 1.0, "score": 5.0, "low": 1.0, "high": 5.0}, abs=allowed)
     with pytest.raises(ExplorerError, match="One of the two texts is empty"):
         learner.predict([{"text_a": "the cat", "text_b": "  "}])
 
@@ -132,6 +135,7 @@ def test_files_of_sentence_transformers(pooling: str, tiny: Callable[..., Path])
     assert files["sentence_bert_config.json"]["max_seq_length"] == 64
 
 
+@pytest.mark.slow
 def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("similarity.csv", ("text_a", "text_b", "score"))
     assert 200 <= len(rows) <= 600
@@ -142,4 +146,5 @@ def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     before, *_, after = (found := trained(monkeypatch, similarity, start, folder, (train, dev), **values))[0]
     examples = similarity.examples(dev, similarity.Options())[0]
     assert after["spearman"] > before["spearman"] + 0.1 and after["loss"] < before["loss"]
-    assert found[1].evaluate(examples).metrics == pytest.approx(max(found[0], key=lambda m: m["spearman"]), abs=1e-5)
+    best = max(found[0], key=lambda m: m["spearman"])
+    assert found[1].evaluate(examples).metrics == pytest.approx(best, abs=2 * of_encoder(found[1].checkpoint.config))

@@ -19,6 +19,7 @@ from bertexplorer.training.finetuning.kept import exported
 from bertexplorer.training.learners.summary import Summariser
 from bertexplorer.training.tasks import summary
 from tests.tiny import FAMILIES
+from tests.tolerance import assert_within, of_encoder
 from tests.training.finetuned import built_in, trained
 from tests.training.tasks.builtin import knowing
 
@@ -68,15 +69,16 @@ def test_logits_are_those_of_transformers(family: str, pooling: str, tiny: Calla
                 expected.append(head(own.mean(0) if pooling == "mean" else own[0]).item())
                 start += len(part)
         batch = learner.collate(learner.read(found))
-        np.testing.assert_allclose(learner.logits(batch).numpy(), expected, rtol=1e-3, atol=1e-4)
+        allowed = of_encoder(learner.checkpoint.config, expected)
+        assert_within(learner.logits(batch).numpy(), expected, allowed)
         loss = learner.losses(batch)["sentence"]
     shares = 1 / (1 + np.exp(-np.array(expected)))
     gold = np.array([0, 1, 0, 0, 0, 1, 0])
     nats = -np.log(np.where(gold, shares, 1 - shares))
-    assert loss.total.item() == pytest.approx(nats.sum(), rel=1e-3)
+    assert loss.total.item() == pytest.approx(nats.sum(), abs=7 * allowed)
     assert loss.count == learner.counts(batch)["sentence"] == 7
     assert int(loss.right) == ((shares > 0.5) == gold).sum()
-    assert learner.evaluate(found).metrics["loss"] == pytest.approx(nats.mean(), rel=1e-3)
+    assert learner.evaluate(found).metrics["loss"] == pytest.approx(nats.mean(), abs=allowed)
 
 
 def test_rouge_beside_the_first_and_the_best(tiny: Callable[..., Path]) -> None:
@@ -150,6 +152,7 @@ def test_problems_name_their_line() -> None:
     assert found[0].chosen == (1,)
 
 
+@pytest.mark.slow
 def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("summary.jsonl", ("document", "summary"))
     assert 200 <= len(rows) <= 600
@@ -162,4 +165,4 @@ def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     lead = summary.floors([], examples, summary.Options())["rouge_2"][1]
     assert metrics[-1]["rouge_2"] > max(metrics[0]["rouge_2"], lead) + 0.05 and metrics[-1]["loss"] < metrics[0]["loss"]
     best = max(metrics[1:], key=lambda found: found["rouge_2"])
-    assert kept.evaluate(examples).metrics == pytest.approx(best, abs=1e-4)
+    assert kept.evaluate(examples).metrics == pytest.approx(best, abs=of_encoder(kept.checkpoint.config, best["loss"]))

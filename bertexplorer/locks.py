@@ -52,6 +52,13 @@ def name(opened: IO[str], pid: int) -> None:
     opened.flush()
 
 
+def clear(opened: IO[str]) -> None:
+    """Have the locked file name no process, so that it is free where closing it does not tell."""
+    opened.seek(0)
+    opened.truncate()
+    opened.flush()
+
+
 def holder(path: Path) -> int:
     """The pid of the process that the file names, 0 if that process is not there any more."""
     try:

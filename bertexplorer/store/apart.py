@@ -1,0 +1,80 @@
+"""Apart: a function called in a process of its own, with limits on time and memory, as what it opens may break it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import ROOT
+
+
+class Broken(Exception):
+    """The process did not come to an end of its own; the text says why, to follow "it"."""
+
+
+def call(function: Callable[..., Any], *given: Any, seconds: float, megabytes: int) -> Any:
+    """What the module-level *function* returns for *given*; both must be JSON. Raises the ExplorerError that it raises,
+    and Broken where it takes more time or memory, or crashes. There is no limit on memory on Windows."""
+    from bertexplorer.store.trainer import environment
+
+    named = f"{function.__module__}:{function.__qualname__}"
+    command = [sys.executable, "-m", "bertexplorer.store.apart", named, str(megabytes)]
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(given).encode(),
+            capture_output=True,
+            timeout=seconds,
+            cwd=ROOT,
+            env=environment(os.environ),
+        )
+    except subprocess.TimeoutExpired as error:
+        raise Broken(f"took longer than {seconds:g} s") from error
+    try:
+        told = json.loads(done.stdout.splitlines()[-1])
+        kind, value = told["kind"], told["value"]
+    except (IndexError, ValueError, KeyError, TypeError) as error:
+        raise Broken("ended its process") from error
+    if kind == "refused":
+        raise ExplorerError(value)
+    if kind == "broken":
+        raise Broken(value)
+    return value
+
+
+def limit(megabytes: int) -> None:
+    """Let this process have so much memory and no more, and give way to others."""
+    with suppress(ImportError, ValueError, OSError):  # not on Windows, or less is allowed already
+        import resource
+
+        most = megabytes * 1_000_000
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))  # files that are mapped do not count
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if hasattr(os, "nice"):
+        os.nice(10)
+
+
+def main(named: str, megabytes: str) -> None:
+    """The other process: arguments on stdin, the last line of stdout is what came of it."""
+    module, _, name = named.partition(":")
+    given = json.load(sys.stdin)
+    function = getattr(import_module(module), name)
+    limit(int(megabytes))
+    try:
+        told = {"kind": "made", "value": function(*given)}
+    except ExplorerError as error:
+        told = {"kind": "refused", "value": str(error)}
+    except MemoryError:
+        told = {"kind": "broken", "value": f"needed more than {int(megabytes):,} MB of memory"}
+    except Exception as error:
+        told = {"kind": "broken", "value": f"failed with {type(error).__name__}"}
+    sys.stdout.write("\n" + json.dumps(told) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,54 @@
+"""The model card of what a run keeps; the rows that people brought stand in it only where they want that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from bertexplorer.training.finetuning.spec import Spec
+from bertexplorer.training.task import Evaluation
+
+if TYPE_CHECKING:
+    from bertexplorer.training.learner import Learner
+
+LIBRARIES = ("torch", "transformers", "tokenizers", "accelerate", "numpy")
+EXAMPLES = 3  # rows in a card, where a person wants them
+
+
+def card(learner: Learner, spec: Spec, step: int, found: Evaluation) -> str:
+    """A model card: what it is, what from, on what, how, how good, with which versions. It repeats no row."""
+    task, start = spec.module, learner.checkpoint
+    licence = f"license: {start.licence}\n" if start.licence else ""
+    words = {key: task.METRICS.get(key, key) for key in found.metrics}
+    metrics = "".join(f"| {words[key]} | {value:.4f} |\n" for key, value in found.metrics.items())
+    changed = "".join(f"| {name} | {value} |\n" for name, value in {**asdict(spec.tuning), **spec.options}.items())
+    apart = "Parts that transformers has no place for lie in task.safetensors.\n\n" if len(learner.extra) else ""
+    versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    return (
+        f"---\n{licence}base_model: {spec.checkpoint}\ntags:\n- {spec.task}\n---\n\n# {spec.name or task.TITLE}\n\n"
+        f"{task.TITLE}, fine-tuned from {spec.checkpoint} ({start.family}, {start.num_parameters / 1e6:,.1f} M "
+        f"parameters), kept at step {step:,}.\n\n{apart}"
+        f"## Data\n\n{plain(dict(spec.data))}\n"
+        f"\n## On the validation rows\n\n| metric | value |\n|---|---|\n{metrics}\n"
+        f"## Settings\n\n| setting | value |\n|---|---|\n{changed}\n{versions}\n"
+    )
+
+
+def without_rows(card: str) -> str:
+    """A card as earlier versions wrote it, less the rows that it repeats."""
+    return re.sub(r"\nRows to try on:\n\n(- .*\n)*", "", card)
+
+
+def with_rows(card: str, rows: Sequence[dict[str, Any]]) -> str:
+    """A card with the first of the validation *rows* as examples."""
+    sample = "".join(f"- {plain(row)}\n" for row in rows[:EXAMPLES])
+    return f"{without_rows(card)}\n## Examples of validation rows\n\n{sample}"
+
+
+def plain(held: dict[str, Any]) -> str:
+    """On one line, without signs that Markdown would read."""
+    told = ", ".join(f"{key}: {value}" for key, value in held.items() if value not in ("", None))
+    return " ".join(told.split())[:500].replace("<", "‹").replace("|", "/").replace("`", "'")

@@ -1,0 +1,70 @@
+"""From view to view: the figure is that of the heading, what is missing can be added, Back brings the view before."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.steps import TEXT, choose_view, expect_message, expect_said, wait_until_idle, write
+
+pytestmark = pytest.mark.parametrize("size", ["desktop"], indirect=True)
+SWITCHES = 40
+DRAWN = {"Pieces": "bar", "Vectors": "heatmap", "Nearest pieces": "scatter"}  # the last trace of each figure
+LAST = "document.querySelector('#figure .js-plotly-plot')?.data.at(-1).type"
+
+
+def test_a_figure_stands_under_its_own_heading(page: Page) -> None:
+    """1 of 12 to 40 switches between these views left the old figure there for good."""
+    said = {}
+    for title in DRAWN:
+        choose_view(page, title)
+        page.wait_for_function(f"{LAST} === '{DRAWN[title]}'")
+        wait_until_idle(page)
+        said[title] = page.locator("#caption .said").inner_text()
+    assert len(set(said.values())) == len(DRAWN)
+    for number in range(SWITCHES):
+        title = [*DRAWN][number % len(DRAWN)]
+        choose_view(page, title)
+        expect(page.locator("#caption .said")).to_have_text(said[title])
+        page.wait_for_function(f"{LAST} === '{DRAWN[title]}'", timeout=5_000)
+
+
+def test_what_is_missing_is_added_by_its_button(page: Page) -> None:
+    choose_view(page, "A pair")
+    expect_message(page, "There is no second sentence")
+    expect(page.locator("#figure .main-svg")).to_have_count(0)
+    expect(page.locator("#caption .said")).to_have_count(0)
+    page.locator("#export-csv").click()
+    expect_message(page, "There is nothing to export yet. There is no second sentence")
+    page.locator("#message button").click()
+    expect(page.locator("#pair textarea")).to_be_focused()
+    page.keyboard.type("It is a big city.")
+    expect(page.locator("#figure .main-svg").first).to_be_visible()
+    expect(page.locator("#message")).to_be_empty()
+
+
+def test_a_mask_is_added_where_the_cursor_is(page: Page) -> None:
+    write(page, "A robin is a .")
+    expect_message(page, "Nothing is hidden")
+    page.locator(TEXT).evaluate("box => { box.focus(); box.setSelectionRange(13, 13); }")
+    page.locator("#message button").click()
+    expect(page.locator(TEXT)).to_have_value("A robin is a [MASK].")
+    expect_said(page, "It would put")
+
+
+def test_back_and_forward_walk_through_the_views(page: Page) -> None:
+    write(page, "The keys to the cabinet [MASK] on the table.")
+    expect_said(page, "It would put")
+    for title, view in (("Layers", "layers"), ("Pieces", "tokenization")):
+        choose_view(page, title)
+        page.wait_for_url(re.compile(f"view={view}"))
+        wait_until_idle(page)
+    for go, view in ((page.go_back, "layers"), (page.go_back, "fill-mask"), (page.go_forward, "layers")):
+        go()
+        expect(page.locator(f'button.view[data-view="{view}"]')).to_have_attribute("aria-selected", "true")
+        expect(page.locator("#question h2")).to_have_text(
+            {"layers": "When does BERT make up its mind?", "fill-mask": "What would BERT put here?"}[view]
+        )
+        wait_until_idle(page)
+        assert f"view={view}" in page.url
+        assert page.locator(TEXT).input_value() == "The keys to the cabinet [MASK] on the table."

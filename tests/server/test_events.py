@@ -1,0 +1,102 @@
+"""Events that no page asks for: refused with a sentence and one line in the log that repeats nothing of theirs."""
+
+import io
+from typing import Any
+
+import pytest
+
+from tests.model.test_cores import until
+from tests.server.conftest import lines
+from tests.server.talk import Page
+
+TOLD = "a private sentence"
+
+
+@pytest.fixture(scope="module")
+def page(running: Any) -> Page:
+    return Page(running.url, session="events")
+
+
+def good(page: Page) -> dict[str, Any]:
+    event = page.number("checkpoint", "input")
+    values = [page.props[id].get("value") for id in event["inputs"]]
+    return {"data": values, "fn_index": event["id"], "session_hash": "events"}
+
+
+def joins(written: io.StringIO) -> list[dict[str, Any]]:
+    """The lines of the log about joining the queue: those of opening the page may still be on their way."""
+    return [line for line in lines(written) if line.get("route") == "join"]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"fn_index": 99_999}, "no event of the number 99999"),
+        ({"fn_index": -1}, "no event of the number -1"),
+        ({"fn_index": 10**400}, "no event of the number"),
+        ({"fn_index": True}, "no event of the number True"),
+        ({"fn_index": None}, "no event of the number None"),
+        ({"fn_index": TOLD}, "no event of the number"),
+        ({"data": [TOLD]}, "came with 1 values; wanted"),
+        ({"data": [TOLD] * 1000}, "came with 1,000 values; wanted"),
+        ({"data": {"a": TOLD}}, "came with no list of values; wanted"),
+        ({"session_hash": ""}, "which page it is about"),
+        ({"session_hash": None}, "which page it is about"),
+        ({"session_hash": [TOLD]}, "which page it is about"),
+        ({"session_hash": "x" * 5000}, "which page it is about"),
+    ],
+)
+def test_an_event_that_is_none_is_refused(
+    running: Any,
+    page: Page,
+    written: io.StringIO,
+    capfd: pytest.CaptureFixture[str],
+    change: dict[str, Any],
+    told: str,
+) -> None:
+    answer = page.client.post("/gradio_api/queue/join", json=good(page) | change)
+    assert answer.status_code == 400 and told in answer.text and "{" not in answer.text
+    until(lambda: bool(joins(written)))  # it is written once the answer was sent
+    (line,) = lines(written)
+    assert line["status"] == 400 and line["route"] == "join" and TOLD not in str(line)
+    assert capfd.readouterr().err == ""
+
+
+def test_one_without_a_handler_is_refused(page: Page) -> None:
+    number = next(one["id"] for one in page.config["dependencies"] if not one["backend_fn"])
+    answer = page.client.post("/gradio_api/queue/join", json=good(page) | {"fn_index": number, "data": []})
+    assert answer.status_code == 400 and "no event" in answer.text
+
+
+@pytest.mark.parametrize("query", ["", "?session_hash=", "?session_hash=" + "x" * 101])
+def test_a_stream_of_no_page_is_refused(page: Page, query: str) -> None:
+    answer = page.client.get(f"/gradio_api/queue/data{query}")
+    assert answer.status_code == 400 and "which page it is about" in answer.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/assets/" + "a" * 256,
+        "/assets/" + "\u00e9" * 128,
+        "/static/" + "a/" * 3000,
+        "/svelte/" + "a" * 5000,
+        "/gradio_api/heartbeat/" + "a" * 5000,
+    ],
+)
+def test_a_path_that_no_file_can_have_is_not_there(page: Page, written: io.StringIO, path: str) -> None:
+    answer = page.client.get(path)
+    assert answer.status_code == 404 and "no such page" in answer.text
+    assert not [line for line in lines(written) if line["level"] == "error"] and "Traceback" not in written.getvalue()
+
+
+def test_what_gradio_cannot_take_is_one_line_without_what_was_typed(
+    page: Page, written: io.StringIO, capfd: pytest.CaptureFixture[str]
+) -> None:
+    event = page.number("check", "click")
+    values = [{"path": [TOLD]} for _ in event["inputs"]]
+    answer = page.client.post("/gradio_api/queue/join", json=good(page) | {"fn_index": event["id"], "data": values})
+    assert answer.status_code == 200 and not page.answer()["success"]
+    out = capfd.readouterr()
+    assert TOLD not in out.err + out.out + written.getvalue() and "Traceback" not in out.err
+    assert [line["told"] for line in lines(written) if line["level"] == "error"] == ["gradio failed at an event"]

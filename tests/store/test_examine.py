@@ -1,0 +1,104 @@
+"""Checkpoints from outside that hang or crash whoever opens them: refused in a sentence, the others opened once."""
+
+import json
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import Settings
+from bertexplorer.store import apart, examine
+from bertexplorer.store.library import Library
+
+GROWING = [{"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 1000}] * 5
+BACKWARDS = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+
+
+@pytest.fixture
+def crafted(tiny_copy: Callable[[str], Path]) -> Callable[..., Path]:
+    """A copy of a tiny checkpoint whose tokenizer.json says something else."""
+
+    def make(**change: Any) -> Path:
+        folder = tiny_copy("bert")
+        path = folder / "tokenizer.json"
+        path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | change), "utf-8")
+        return folder
+
+    return make
+
+
+def library(folder: Path) -> Library:
+    return Library(Settings(models_dir=folder.parent, data_dir=folder.parent / "data"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "/////w=="}},  # aborts when it is read
+        {"normalizer": {"type": "Sequence", "normalizers": GROWING}},  # asks for more memory than there is
+        {"pre_tokenizer": BACKWARDS},
+    ],
+)
+def test_one_that_would_end_the_process_is_refused(crafted: Callable[..., Path], change: dict[str, Any]) -> None:
+    folder = crafted(**change)
+    with pytest.raises(ExplorerError, match="bert cannot be used: opening its files .* Choose another checkpoint"):
+        library(folder).get("bert")
+    assert not (folder.parent / "data" / "examined").exists()
+
+
+@pytest.mark.slow
+def test_one_that_hangs_is_refused(crafted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = {**BACKWARDS, "pattern": {"Regex": "(?:a|a){20}[b-c]"}}
+    monkeypatch.setattr(examine, "SECONDS", 3.0)
+    with pytest.raises(ExplorerError, match="opening its files took longer than 3 s"):
+        library(crafted(pre_tokenizer=slow)).get("bert")
+
+
+def test_a_header_that_no_checkpoint_has_is_refused_at_once(tiny_copy: Callable[[str], Path]) -> None:
+    folder = tiny_copy("bert")
+    entry = {f"t{i}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for i in range(100_000)}
+    head = json.dumps(entry).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(head)) + head)
+    begun = time.perf_counter()
+    with pytest.raises(ExplorerError, match=r"model\.safetensors of bert has a header of [5-9]\.\d MB; wanted 4 MB at"):
+        library(folder).get("bert")
+    assert time.perf_counter() - begun < 5
+
+
+def test_a_vocabulary_of_any_size_is_not_read(tiny_copy: Callable[[str], Path]) -> None:
+    folder = tiny_copy("bert")
+    with (folder / "vocab.txt").open("wb") as opened:
+        opened.truncate(examine.LARGEST + 1)
+    with pytest.raises(ExplorerError, match=r"vocab\.txt of bert has 200 MB; wanted 200 MB at most"):
+        library(folder).get("bert")
+
+
+@pytest.mark.slow
+def test_a_sound_one_is_examined_once_and_again_when_it_changes(
+    tiny_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Any] = []
+    call = apart.call
+    monkeypatch.setattr(apart, "call", lambda *given, **more: (calls.append(given), call(*given, **more)))
+    monkeypatch.setattr(examine, "examined", set())
+    folder = tiny_copy("bert")
+    config = folder / "tokenizer_config.json"
+    for count in (1, 1):
+        library(folder).get("bert")
+        assert len(calls) == count
+    examine.examined.clear()  # as after a restart
+    library(folder).get("bert")
+    assert len(calls) == 1
+    config.write_text(json.dumps({"do_lower_case": False}), "utf-8")
+    library(folder).get("bert")
+    assert len(calls) == 2
+
+
+def test_those_of_the_app_are_not_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "call", lambda *_, **__: pytest.fail("a process was started"))
+    assert Library(Settings(data_dir=tmp_path)).get("tiny").name == "tiny"

@@ -1,0 +1,58 @@
+"""The package starts on a system without fcntl and resource, such as Windows, and its runs are locked there too."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bertexplorer import locks
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.folder import alone
+from tests.conftest import ROOT
+
+PROGRAM = """
+import sys
+sys.modules |= {"fcntl": None, "resource": None, "pwd": None, "grp": None}
+import importlib, os, pkgutil
+from pathlib import Path
+import bertexplorer
+from bertexplorer.ui.quick import import_gradio
+import_gradio()
+names = [m.name for m in pkgutil.walk_packages(bertexplorer.__path__, "bertexplorer.") if "__main__" not in m.name]
+for name in names:
+    importlib.import_module(name)
+from bertexplorer import locks
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.finetuning.alarms import memory_mb
+from bertexplorer.training.folder import alone
+folder = Path(sys.argv[1])
+for _ in range(2):
+    with alone(folder):
+        assert locks.held(folder / "lock") and locks.holder(folder / "lock") == os.getpid()
+        try:
+            with alone(folder):
+                raise SystemExit("held twice")
+        except ExplorerError as error:
+            assert "another process" in str(error)
+    assert not locks.held(folder / "lock")
+assert memory_mb() == 0.0
+print(len(names))
+"""
+
+
+@pytest.mark.slow
+def test_without_fcntl_and_resource_all_is_imported_and_a_run_is_locked(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path)], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 200
+
+
+def test_a_run_is_locked_where_the_system_knows_how(tmp_path: Path) -> None:
+    for _ in range(2):
+        with alone(tmp_path):
+            assert locks.holder(tmp_path / "lock") == os.getpid()
+            with pytest.raises(ExplorerError, match="another process"), alone(tmp_path):
+                pass
+        assert not locks.held(tmp_path / "lock") and locks.holder(tmp_path / "lock") == 0

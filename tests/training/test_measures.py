@@ -1,0 +1,249 @@
+"""Every measure of a task against the package that defines it, on 200 random cases each: labels that occur among the
+validation rows only, labels that are never predicted, empty answers, ties, a single row, no label at all."""
+
+import collections
+import re
+import string
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pytest
+from ir_measures import RR, R, nDCG
+from nervaluate import Evaluator
+from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu import corpus_chrf, sentence_chrf
+from scipy.stats import pearsonr, spearmanr
+from sklearn import metrics as theirs
+from sklearn.preprocessing import MultiLabelBinarizer
+
+from bertexplorer.training.answers.scores import scored
+from bertexplorer.training.entities import scores as entities
+from bertexplorer.training.extract import Rouge
+from bertexplorer.training.learners.classification import Classifier
+from bertexplorer.training.learners.reranking import compared as reranked
+from bertexplorer.training.learners.retrieval import ranked
+from bertexplorer.training.learners.sequence import compared as rewritten
+from bertexplorer.training.ranking import ties
+from bertexplorer.training.tasks import reranking
+from bertexplorer.training.tasks.classification import Example
+from bertexplorer.training.tasks.similarity import correlations
+from bertexplorer.training.texts import Item
+from tests.tolerance import of_sum
+
+CASES = 200
+WORDS = ["", "the", "cat", "Cats", "a mat.", "ran home", "ran", "…"]
+
+
+class Answering(Classifier):
+    """A classifier without an encoder: its probabilities are given."""
+
+    def __init__(self, labels: Sequence[str], shares: "np.ndarray[Any, Any]", *, several: bool) -> None:
+        self.labels, self.several, self.shares, self.features = tuple(labels), several, shares, []
+        self.reader = self  # type: ignore[assignment]
+
+    def items(self, texts: Sequence[Any], targets: Sequence[Any]) -> list[Item]:
+        return [Item((), (), target) for target in targets]
+
+    def probabilities(self, items: Sequence[Item]) -> "np.ndarray[Any, Any]":
+        return self.shares
+
+
+def test_a_label_that_occurs_among_the_validation_rows_only_is_a_class() -> None:
+    """By hand: a, a, b, c against a, a, b, a: F1 of 0.8, 1 and 0."""
+    shares = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
+    found = Answering("ab", shares, several=False).evaluate([Example(i, ("x",), (c,)) for i, c in enumerate("aabc")])
+    assert found.metrics["macro_f1"] == pytest.approx(0.6) and found.metrics["accuracy"] == 0.75
+    assert found.metrics["mcc"] == pytest.approx(theirs.matthews_corrcoef(list("aabc"), list("aaba")))
+    assert found.confusion is not None
+    assert found.confusion.labels == ("a", "b", "c") and found.confusion.counts == ((2, 0, 0), (0, 1, 0), (1, 0, 0))
+    assert [row["examples"] for row in found.tables["Per label"]] == [2, 1, 1]
+
+
+def one_label(draw: np.random.Generator) -> None:
+    known, every = ["a", "b", "c"][: draw.integers(2, 4)], ["a", "b", "c", "d", "e"]
+    rows = int(draw.choice([1, 2, 5, 20]))
+    gold = [str(label) for label in draw.choice(every[: draw.integers(1, 6)], rows)]
+    shares = draw.dirichlet(np.ones(len(known)) * draw.choice([0.1, 5]), rows).astype(np.float32)
+    shares = np.maximum(shares, 1e-6)  # packages clip at numbers of their own
+    said = [known[i] for i in shares.argmax(1)]
+    found = Answering(known, shares, several=False).evaluate([Example(0, ("x",), (label,)) for label in gold])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a single class
+        wanted = {
+            "accuracy": theirs.accuracy_score(gold, said),
+            "macro_f1": theirs.f1_score(gold, said, average="macro"),
+            "micro_f1": theirs.f1_score(gold, said, average="micro"),
+            "mcc": theirs.matthews_corrcoef(gold, said),
+        }
+        assert {name: found.metrics[name] for name in wanted} == pytest.approx(wanted)
+        learnt = [i for i, label in enumerate(gold) if label in known]
+        if learnt:
+            loss = theirs.log_loss([gold[i] for i in learnt], shares[learnt].astype(float), labels=known)
+            # logs of fp32 numbers, none below that of 1e-6; those of numbers near 1 are next to 0
+            assert found.metrics["loss"] == pytest.approx(loss, abs=of_sum(rows, 14.0))
+        names = [*known, *sorted(set(gold) - set(known))]
+        parts = theirs.precision_recall_fscore_support(gold, said, labels=names, zero_division=0)
+        assert found.confusion is not None
+        assert (np.array(found.confusion.counts) == theirs.confusion_matrix(gold, said, labels=names)).all()
+    table = found.tables["Per label"]
+    assert [row["label"] for row in table] == names
+    for name, values in zip(("precision", "recall", "f1", "examples"), parts, strict=True):
+        assert [row[name] for row in table] == pytest.approx(list(values))
+    assert found.metrics["calibration"] == pytest.approx(calibration(shares.max(1), np.array(said) == np.array(gold)))
+
+
+def calibration(sure: "np.ndarray[Any, Any]", right: "np.ndarray[Any, Any]") -> float:
+    """Expected calibration error by ten bins, bin by bin."""
+    places = np.minimum(9, np.floor(sure * 10))
+    return float(sum(abs(right[places == i].sum() - sure[places == i].sum()) for i in range(10)) / len(sure))
+
+
+def several_labels(draw: np.random.Generator) -> None:
+    known, every = ["a", "b", "c"], ["a", "b", "c", "d"]
+    rows = int(draw.choice([1, 3, 12]))
+    often = draw.choice([0.0, 0.2, 0.6])
+    gold = [tuple(label for label in every if draw.random() < often) for _ in range(rows)]
+    shares = (draw.random((rows, 3)) * draw.choice([0.5, 1.0])).astype(np.float32)
+    said = [tuple(label for label, share in zip(known, row, strict=True) if share > 0.5) for row in shares]
+    found = Answering(known, shares, several=True).evaluate([Example(0, ("x",), labels) for labels in gold])
+    occur = sorted({label for labels in (*gold, *said) for label in labels})
+    table = MultiLabelBinarizer(classes=occur)
+    true, claimed = (table.fit_transform(side) if occur else np.zeros((rows, 1), int) for side in (gold, said))
+    wanted = {
+        "accuracy": theirs.accuracy_score(true, claimed),
+        "macro_f1": theirs.f1_score(true, claimed, average="macro" if len(occur) > 1 else "binary", zero_division=0),
+        "micro_f1": theirs.f1_score(true, claimed, average="micro" if len(occur) > 1 else "binary", zero_division=0),
+    }
+    assert {name: found.metrics[name] for name in wanted} == pytest.approx(wanted)
+
+
+def ranking(draw: np.random.Generator) -> None:
+    """With ties, which trec_eval breaks by the name of a passage: here its text."""
+    count = int(draw.choice([1, 2, 8, 30]))
+    passages = [f"passage {name}" for name in draw.permutation(count)]
+    grades = sorted(map(int, draw.choice([0, 0, 1, 3], count)), reverse=True)  # the right ones first, as in many files
+    grades[0] = grades[0] or 1
+    scores = draw.choice([0.0, 0.5, 1.0] if draw.random() < 0.7 else draw.random(count), count)
+    judged = {passage: float(grade) for passage, grade in zip(passages, grades, strict=True) if grade}
+    qrels = {"q": dict(zip(passages, grades, strict=True))}
+    said = {"q": dict(zip(passages, map(float, scores), strict=True))}
+    values = ir_measures.calc_aggregate([RR, nDCG @ 10, R @ 10], qrels, said)  # RR @ 10 is another package's, ties too
+    first = values[RR] if values[RR] >= 1 / 10 else 0.0
+    wanted = {"mrr_10": first, "ndcg_10": values[nDCG @ 10], "recall_10": values[R @ 10]}
+    found = ranked(scores, passages, ties(passages), judged)
+    assert {name: found[name] for name in wanted} == pytest.approx(wanted)
+    own = [reranking.Example(0, ("q", p), float(g)) for p, g in zip(passages, grades, strict=True)]
+    after = reranked(own, scores, list(range(count)))
+    assert [after["ndcg_10"], after["mrr_10"]] == pytest.approx([wanted["ndcg_10"], wanted["mrr_10"]])
+
+
+def test_the_order_of_the_file_breaks_no_tie_of_bm25() -> None:
+    own = [reranking.Example(i, ("unknown", text), float(i == 0)) for i, text in enumerate(("anna", "berta", "carla"))]
+    assert reranking.before({"unknown": own}) == [[2, 1, 0]]
+
+
+def correlations_(draw: np.random.Generator) -> None:
+    rows = int(draw.choice([1, 2, 3, 40]))
+    found, gold = draw.choice([0.0, 0.5, 1.0, draw.random()], rows), draw.choice([1.0, 2.0, 5.0], rows)
+    if rows < 2 or not np.ptp(found) or not np.ptp(gold):
+        wanted = {"spearman": 0.0, "pearson": 0.0}  # scipy has no number for it
+    else:
+        wanted = {"spearman": spearmanr(found, gold).statistic, "pearson": pearsonr(found, gold).statistic}
+    assert correlations(found, gold) == pytest.approx(wanted)
+
+
+def tags(draw: np.random.Generator, words: int) -> list[str]:
+    """Legal IOB2."""
+    found = ["O"] * words
+    at = 0
+    while at < words:
+        length, kind = int(draw.integers(1, 4)), draw.choice(["PER", "LOC"])
+        if draw.random() < 0.5:
+            found[at : at + length] = [f"B-{kind}", *[f"I-{kind}"] * (length - 1)][: words - at]
+        at += length
+    return found
+
+
+def entities_(draw: np.random.Generator) -> None:
+    lengths = draw.integers(1, 9, draw.integers(1, 5))
+    gold = [tags(draw, int(n)) for n in lengths]
+    silent = draw.random() < 0.2
+    said = [["O"] * int(n) if silent else tags(draw, int(n)) for n in lengths]
+    found = entities.metrics(gold, said, False)
+    flat = [tag for sentence in gold for tag in sentence], [tag for sentence in said for tag in sentence]
+    assert found["accuracy"] == pytest.approx(theirs.accuracy_score(*flat))
+    pairs = [(a, b) for a, b in zip(gold, said, strict=True) if any(tag != "O" for tag in (*a, *b))]
+    if not pairs:
+        assert found["entity_f1"] == 0.0
+        return
+    sides = [[pair[side] for pair in pairs] for side in (0, 1)]
+    strict = Evaluator(*sides, tags=["PER", "LOC"], loader="list").evaluate()["overall"]["strict"]
+    for name in ("entity_f1", "strict_f1"):
+        assert found[name] == pytest.approx(strict.f1)
+    assert [found["precision"], found["recall"]] == pytest.approx([strict.precision, strict.recall])
+
+
+def answers(draw: np.random.Generator) -> None:
+    gold = [" ".join(draw.choice(WORDS, draw.integers(0, 4))) for _ in range(draw.integers(0, 3))]
+    said = " ".join(draw.choice(WORDS, draw.integers(0, 4)))
+    assert scored(gold, said) == pytest.approx(official(gold, said))
+
+
+def official(gold: Sequence[str], said: str) -> tuple[float, float]:
+    """compute_exact and compute_f1 of evaluate-v2.0.py, as they stand there."""
+
+    def normalize_answer(s: str) -> str:
+        s = "".join(ch for ch in s.lower() if ch not in set(string.punctuation))
+        return " ".join(re.sub(re.compile(r"\b(a|an|the)\b", re.UNICODE), " ", s).split())
+
+    def f1(a_gold: str, a_pred: str) -> float:
+        gold_toks, pred_toks = normalize_answer(a_gold).split(), normalize_answer(a_pred).split()
+        num_same = sum((collections.Counter(gold_toks) & collections.Counter(pred_toks)).values())
+        if len(gold_toks) == 0 or len(pred_toks) == 0:
+            return float(gold_toks == pred_toks)
+        if num_same == 0:
+            return 0.0
+        precision, recall = num_same / len(pred_toks), num_same / len(gold_toks)
+        return (2 * precision * recall) / (precision + recall)
+
+    golds = [answer for answer in gold if normalize_answer(answer)] or [""]
+    return max(float(normalize_answer(a) == normalize_answer(said)) for a in golds), max(f1(a, said) for a in golds)
+
+
+def written_texts(draw: np.random.Generator) -> None:
+    """chrF and ROUGE-L of targets, ROUGE of summaries; nothing may have been written."""
+    count = int(draw.integers(1, 4))
+    gold, said = ([" ".join(draw.choice(WORDS, draw.integers(0, 6))) for _ in range(count)] for _ in range(2))
+    found, each = rewritten(said, gold)
+    scorer = RougeScorer(["rougeL"])
+    assert found["chrf"] == pytest.approx(corpus_chrf(said, [gold]).score / 100)
+    assert each == pytest.approx([sentence_chrf(a, [b]).score / 100 for a, b in zip(said, gold, strict=True)])
+    longest = [scorer.score(b, a)["rougeL"].fmeasure for a, b in zip(said, gold, strict=True)]
+    assert found["rouge_l"] == pytest.approx(np.mean(longest))
+    assert found["exact"] == theirs.accuracy_score(gold, said)
+    whole = RougeScorer(["rouge1", "rouge2", "rougeLsum"], use_stemmer=True).score("\n".join(gold), "\n".join(said))
+    assert list(Rouge().score(said, gold).values()) == pytest.approx([one.fmeasure for one in whole.values()])
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param(one_label, marks=pytest.mark.slow),
+        pytest.param(several_labels, marks=pytest.mark.slow),
+        ranking,
+        correlations_,
+        entities_,
+        answers,
+        written_texts,
+    ],
+)
+def test_measures_are_those_of_their_packages(check: Callable[[np.random.Generator], None]) -> None:
+    for seed in range(CASES):
+        try:
+            check(np.random.default_rng(seed))
+        except AssertionError as error:
+            error.add_note(f"seed {seed}")
+            raise

@@ -1,0 +1,28 @@
+"""A menu forgets what is no longer offered, where gradio would refuse the whole event."""
+
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.ui import menu
+from bertexplorer.ui.menu import Menu
+
+
+def test_a_value_that_is_no_longer_offered_is_none() -> None:
+    made = Menu([("The label", "label"), "text"])
+    assert [made.preprocess(value) for value in ("label", "text", "gone", None)] == ["label", "text", None, None]
+    assert Menu([]).preprocess("label") is None
+
+
+def test_of_several_values_those_stay_that_are_offered() -> None:
+    made = Menu(["a", "b"], multiselect=True)
+    assert made.preprocess(["a", "gone"]) == ["a"] and made.preprocess([]) == []
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_browser_is_given_a_plain_dropdown(several: bool) -> None:
+    assert Menu(["a"], multiselect=several).get_block_name() == "dropdown"
+
+
+def test_nothing_is_written_beside_the_module() -> None:
+    assert not Path(menu.__file__).with_suffix(".pyi").exists()
