@@ -7,7 +7,8 @@ import secrets
 class ExplorerError(ValueError):
     """Raised on bad input of any kind; its text is shown as it is, on the page and by the command line.
 
-    *missing*: "mask" or "pair" where the text only lacks that, so that the page can offer a button that adds it."""
+    *missing*: "mask" or "pair" where the text only lacks that, so that the page can offer a button that adds it;
+    "checkpoint" where it has yet to be fetched."""
 
     def __init__(self, text: str = "", *, missing: str = "") -> None:
         super().__init__(text)

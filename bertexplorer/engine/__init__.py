@@ -8,7 +8,6 @@ inputs.py     the vectors that add up to the input of the first layer
 ablation.py   passes with heads switched off or replaced, many settings at once
 vectors.py    vectors of sentences, words and tokens of many texts, only what is wanted kept
 lanes.py      quick views and slow ones wait in lines of their own
-presence.py   which pages still wait for their answers
 progress.py   how far an analysis has come, its limit, and whether anyone still waits for it
 masking.py    which tokens are to be guessed in pretraining, and what stands in their place
 collate.py    encodings padded into batches under a token budget

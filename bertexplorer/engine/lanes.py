@@ -3,11 +3,10 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from bertexplorer.engine.presence import Presence
 from bertexplorer.engine.progress import Stopped, Work, working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.cores import available
@@ -16,23 +15,28 @@ SLOW_WAITING = 8  # answers of slow views that are waited for
 MEMORY = 0.9  # how much of the mean time of an answer is kept at each new one
 
 
+class Busy(ExplorerError):
+    """Raised where too many wait already. *seconds*: when to come again."""
+
+    def __init__(self, others: int, seconds: int) -> None:
+        super().__init__(f"Busy: {others} others wait already. Your text is kept; try again in {seconds} s.")
+        self.seconds = seconds
+
+
 @dataclass(eq=False)
 class Ticket:
-    """Someone's place in a line."""
+    """The place of one piece of work in a line."""
 
-    who: str
-    page: str
+    work: Work
     turn: threading.Event = field(default_factory=threading.Event)
-    since: float = 0.0  # by time.monotonic, when its turn came
-    left: bool = False  # its page asked for something else, or was closed, while it waited
+    since: float = 0.0  # by time.monotonic, when its turn came; 0.0 while it waits
 
 
 class Lane:
     """A bounded line, first come, first served. Safe to call from many threads."""
 
-    def __init__(self, at_once: int, most_waiting: int, gone: Callable[[str], bool] = lambda page: False) -> None:
-        """*gone*: whether a page was closed; it loses its place in line."""
-        self.at_once, self.most_waiting, self.gone = at_once, most_waiting, gone
+    def __init__(self, at_once: int, most_waiting: int) -> None:
+        self.at_once, self.most_waiting = at_once, most_waiting
         self.lock = threading.Lock()
         self.line: deque[Ticket] = deque()
         self.inside: list[Ticket] = []
@@ -43,33 +47,24 @@ class Lane:
     def waiting(self) -> int:
         return len(self.line)
 
-    def enter(self, mine: Ticket) -> Ticket:
-        """*mine* once it has a place, or has left the line: its page, if it has a name, asked again, and the later
-        question took its place. Raises ExplorerError at once if the line is full."""
+    def enter(self, work: Work) -> Ticket:
+        """The place of *work*, once its turn has come. Raises Busy at once if the line is full, and Stopped once *work*
+        is dropped from it."""
+        mine = Ticket(work)
         with self.lock:
-            self.drop_gone()
-            earlier = next((one for one in self.line if one.page == mine.page and one.page), None)
-            if earlier:
-                self.line[self.line.index(earlier)] = mine
-                earlier.left = True
-                earlier.turn.set()
-            elif len(self.inside) < self.at_once:
+            if work.stopped:
+                raise Stopped
+            if len(self.inside) < self.at_once:
                 self.admit(mine)
-                return mine
             elif self.waiting >= self.most_waiting:
                 self.refused += 1
-                raise ExplorerError(self.busy(self.waiting))
+                raise Busy(self.waiting, self.seconds(self.waiting))
             else:
                 self.line.append(mine)
         mine.turn.wait()
+        if not mine.since:
+            raise Stopped
         return mine
-
-    def drop_gone(self) -> None:
-        """The lock is held."""
-        for ticket in [one for one in self.line if self.gone(one.page)]:
-            self.line.remove(ticket)
-            ticket.left = True
-            ticket.turn.set()
 
     def admit(self, ticket: Ticket) -> None:
         """The lock is held."""
@@ -80,25 +75,19 @@ class Lane:
     def leave(self, mine: Ticket) -> None:
         """The place goes to the first in line."""
         with self.lock:
-            if mine.left:
-                return
             took = time.monotonic() - mine.since
             self.mean_s = MEMORY * self.mean_s + (1 - MEMORY) * took if self.answered else took
             self.answered += 1
             self.inside.remove(mine)
-            self.drop_gone()
             if self.line:
                 self.admit(self.line.popleft())
 
-    def holds(self, page: str) -> bool:
-        """Whether a question of *page* waits."""
+    def drop(self, work: Work) -> None:
+        """*work* waits no longer."""
         with self.lock:
-            return any(one.page == page for one in self.line)
-
-    def busy(self, others: int) -> str:
-        """What is said to whom it refuses."""
-        wait = self.seconds(others)
-        return f"Busy: {others} others wait already. Your text is kept; try again in {wait} s."
+            for ticket in [one for one in self.line if one.work is work]:
+                self.line.remove(ticket)
+                ticket.turn.set()
 
     def seconds(self, place: int) -> int:
         """About how long it takes until the one at *place* (1: the first) is answered: as the mean of the
@@ -107,34 +96,10 @@ class Lane:
         each = max([self.mean_s, *(now - one.since for one in self.inside)])
         return max(1, round((place + 1) * each / self.at_once))
 
-    def standing(self, who: str) -> int:
-        """The last place in line (1: the first) of *who*, 0 for none."""
+    def standing(self, work: Work) -> int:
+        """The place in line (1: the first) of *work*, 0 for none."""
         with self.lock:
-            return max((place for place, ticket in enumerate(self.line, 1) if ticket.who == who), default=0)
-
-
-class Place:
-    """The place of one question, which moves to the slow lane once its work proves long."""
-
-    def __init__(self, who: str, page: str) -> None:
-        self.who, self.page = who, page
-        self.lane: Lane | None = None
-
-    def enter(self, lane: Lane) -> None:
-        """Wait for a place in *lane*, the old one given back first. Raises ExplorerError if the line is full, Stopped
-        if the page asked something else meanwhile or was closed."""
-        if self.lane is lane:
-            return
-        self.leave()
-        self.ticket = lane.enter(Ticket(self.who, self.page))
-        if self.ticket.left:
-            raise Stopped
-        self.lane = lane
-
-    def leave(self) -> None:
-        if self.lane:
-            self.lane.leave(self.ticket)
-            self.lane = None
+            return next((place for place, ticket in enumerate(self.line, 1) if ticket.work is work), 0)
 
 
 class Lanes:
@@ -145,53 +110,57 @@ class Lanes:
     ) -> None:
         """*limit*: tokens that one question may compute, 0 for any number."""
         cores = cores or available()
-        self.limit, self.presence = limit, Presence()
-        self.works: dict[str, Work] = {}  # what is computed for each page
-        self.quick = Lane(cores, quick_waiting, self.presence.gone)
-        self.slow = Lane(max(1, cores - 1), slow_waiting, self.presence.gone)
+        self.limit = limit
+        self.quick = Lane(cores, quick_waiting)
+        self.slow = Lane(max(1, cores - 1), slow_waiting)
+
+    def new_work(self) -> Work:
+        """The work of one question."""
+        return Work(self.limit)
 
     @contextmanager
-    def work(
-        self, who: str = "", page: str = "", *, slow: bool = False, stale: Callable[[], bool] = lambda: False
-    ) -> Iterator[Work]:
-        """The work of one question, in a place of its own for as long as the block lasts; in the slow lane if *slow*,
-        or as soon as it proves long. Raises ExplorerError if the line is full, and Stopped once *page* was closed or
-        asked again while this waited, or once the question is *stale*."""
-        mine, work = Place(who, page), None
+    def place(self, work: Work, *, slow: bool = False) -> Iterator[None]:
+        """A place for *work* for as long as the block lasts; in the slow lane if *slow*, or as soon as it proves long.
+        Raises Busy if the line is full, and Stopped once *work* was stopped."""
+        lane = self.slow if slow else self.quick
+        held: list[tuple[Lane, Ticket]] = []
+
+        def move() -> None:
+            """Into the slow lane, the place in the quick one given back first."""
+            if held and held[0][0] is self.slow:
+                return
+            for lane, ticket in held:
+                lane.leave(ticket)
+            held.clear()
+            held.append((self.slow, self.slow.enter(work)))
+
+        work.on_long = move
+        held.append((lane, lane.enter(work)))
         try:
-            mine.enter(self.of(slow))
-            work = Work(self.limit, lambda: stale() or self.presence.gone(page), lambda: mine.enter(self.slow))
-            self.works[page] = work
             with working(work):
                 work.check()
-                yield work
+                yield
         finally:
-            if work and self.works.get(page) is work:
-                del self.works[page]
-            mine.leave()
+            for lane, ticket in held:
+                lane.leave(ticket)
+
+    def stop(self, work: Work) -> None:
+        """End *work* before its next batch, or take it out of the line. Safe to call from another thread."""
+        work.stopped = True
+        for lane in (self.quick, self.slow):
+            lane.drop(work)
 
     @property
     def most(self) -> int:
         """Who may be in them at once, inside or waiting."""
         return sum(lane.at_once + lane.most_waiting for lane in (self.quick, self.slow))
 
-    def of(self, slow: bool) -> Lane:
-        return self.slow if slow else self.quick
-
-    def progress(self, page: str) -> dict[str, float]:
-        """How far the long work of *page* has come: the share that is `done`, and the `seconds` left; empty if none is
-        under way."""
-        work = self.works.get(page)
-        if work is None or not work.long or work.seconds_left is None:
+    def progress(self, work: Work) -> dict[str, float]:
+        """Where *work* stands: its `place` in line and the `seconds` until its answer; the share that is `done` of long
+        work and the `seconds` left; empty for what will soon be there."""
+        for lane in (self.slow, self.quick):
+            if place := lane.standing(work):
+                return {"place": place, "seconds": lane.seconds(place)}
+        if not work.long or work.seconds_left is None:
             return {}
         return {"done": round(work.done / work.total, 3), "seconds": max(1, round(work.seconds_left))}
-
-    def stop(self, page: str) -> None:
-        """End the work of *page* before its next batch."""
-        if work := self.works.get(page):
-            work.stop()
-
-    def standing(self, who: str) -> dict[str, int]:
-        """Where *who* stands: the `place` in line and the `seconds` that it takes; empty if *who* does not wait."""
-        places = [(lane.standing(who), lane) for lane in (self.slow, self.quick)]
-        return next(({"place": place, "seconds": lane.seconds(place)} for place, lane in places if place), {})

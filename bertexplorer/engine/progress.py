@@ -25,11 +25,10 @@ class Stopped(Exception):
 
 @dataclass(eq=False)
 class Work:
-    """One analysis. *limit*: tokens it may compute, 0 for any number. *abandoned*: whether nobody waits for it.
-    *on_long*: called once, before the first batch of work that proves long; it may wait, and may raise."""
+    """One analysis. *limit*: tokens it may compute, 0 for any number. *on_long*: called once, before the first batch of
+    work that proves long; it may wait, and may raise. *stopped*: set by any thread to end it before its next batch."""
 
     limit: int = 0
-    abandoned: Callable[[], bool] = lambda: False
     on_long: Callable[[], None] = lambda: None
     done: int = 0
     total: int = 0  # as far as is known
@@ -62,12 +61,8 @@ class Work:
 
     def check(self) -> None:
         """Raises Stopped if the work is to end."""
-        if self.stopped or self.abandoned():
+        if self.stopped:
             raise Stopped
-
-    def stop(self) -> None:
-        """End the work before its next batch. Safe to call from another thread."""
-        self.stopped = True
 
     @property
     def seconds_left(self) -> float | None:

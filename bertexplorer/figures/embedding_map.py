@@ -12,7 +12,6 @@ from bertexplorer.figures.scatter import COLOURS, Name, limits, write_below, wri
 from bertexplorer.figures.style import MONO, ORANGE, SANS, TEXT, clip, finish, percent, quote, safe
 
 PLOT = 440  # pixels: the map
-FAST = 1_000  # points beyond which the browser's graphics card draws them
 NAMED = 400  # points that may get a name
 BLUES = [[0.0, "#9cc3ea"], [1.0, "#1f5a9c"]]  # both ends read on white and on the dark page
 REST = "#7d8794"  # points of no group
@@ -108,7 +107,7 @@ def styles(groups: Sequence[str]) -> dict[str, tuple[str, str]]:
 def kind(result: EmbeddingMap) -> Any:
     if result.places.shape[1] == 3:
         return go.Scatter3d
-    return go.Scattergl if len(result.points) > FAST else go.Scatter
+    return go.Scatter
 
 
 def near(result: EmbeddingMap) -> list[int]:

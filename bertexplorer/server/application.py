@@ -8,9 +8,13 @@ from typing import Any
 import gradio as gr
 from fastapi import FastAPI
 from gradio import queueing
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from bertexplorer.api import view
+from bertexplorer.api.admission import Admission
 from bertexplorer.engine.lanes import Lanes
 from bertexplorer.server.body import Body, largest
 from bertexplorer.server.files import Files
@@ -19,13 +23,15 @@ from bertexplorer.server.guard import Guard
 from bertexplorer.server.headers import Headers
 from bertexplorer.server.health import Health, Readiness
 from bertexplorer.server.line import Events, Line
-from bertexplorer.server.look import head, theme
+from bertexplorer.server.look import STATIC, head, scripts, theme
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.server.owners import Owners, Sessions
 from bertexplorer.server.packed import Assets, Packed
 from bertexplorer.server.seal import Seal
 from bertexplorer.server.watch import Watch
 from bertexplorer.settings import ASSETS, Settings
+from bertexplorer.ui.explore import Explore
+from bertexplorer.ui.page import page_opening
 from bertexplorer.ui.slim import Pages
 
 LOOKS_S = 0.005  # between two looks for events; gradio's 0.001 takes 7 % of a core while nobody asks
@@ -48,15 +54,14 @@ def layered(
     seal: Seal,
     ready: Readiness,
     metrics: Metrics | None = None,
-    lanes: Lanes | None = None,
     events: Events | None = None,
 ) -> ASGIApp:
-    """*app* behind all layers; *lanes*: those in which its answers wait; *events*: what it has taken."""
+    """*app* behind all layers; *events*: what gradio has taken."""
     metrics, sessions = metrics or Metrics(), Sessions(4 * settings.sessions)
     metrics.gauge("pages", "Pages that were opened lately and are remembered", lambda: len(sessions.owners))
     inside: ASGIApp = Files(Assets(Packed(app)), settings.uploads_dir)
     events = events or Events()
-    inside = Line(inside, lanes or Lanes(), events, settings.waiting)
+    inside = Line(inside, events, settings.waiting)
     inside = Body(inside, settings, sessions, events.fault)
     inside = Gate(inside, seal, settings.code)
     inside = Owners(inside, seal)
@@ -81,13 +86,16 @@ def taken(page: gr.Blocks) -> Events:
     )
 
 
-def mounted(page: gr.Blocks, settings: Settings) -> FastAPI:
-    """The page on an app of our own, with nothing of gradio that it does not need."""
+def mounted(page: gr.Blocks, settings: Settings, explore: Explore, lanes: Lanes) -> FastAPI:
+    """The pages and the API on an app of our own, with nothing of gradio that they do not need. *lanes*: in which
+    answers of the API wait."""
     page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
     page._queue.sleep_when_free = LOOKS_S
     queueing.traceback = Logged
     page.state_session_capacity = settings.sessions
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    app.include_router(view.routes(explore, Admission(lanes), page_opening(settings)))
+    app.mount(f"/{scripts()}", GZipMiddleware(StaticFiles(directory=STATIC), minimum_size=1000))
     warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # said although it is not asked for
     mounted: FastAPI = gr.mount_gradio_app(
         app,

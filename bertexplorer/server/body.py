@@ -54,7 +54,7 @@ class Body:
                 return
             limits = 1000 * self.settings.request_kb, self.settings.upload_s
             body = await whole(scope, receive, *limits) if scope["method"] == "POST" else b""
-            if scope["state"]["route"] in ("join", "session") and body:
+            if scope["state"]["route"] in ("join", "session", "api") and body:
                 body = clean(body)
             self.page(scope, body)
         except Refused as refused:
@@ -249,7 +249,7 @@ def whole_characters(value: Any) -> Any:
 def session_of(scope: Scope, body: bytes) -> str:
     """The hash of the page that a request is about, "" if it is about none."""
     route, path = scope["state"]["route"], str(scope["path"])
-    if route in ("stream", "line"):
+    if route == "stream":
         found = QueryParams(scope["query_string"]).getlist("session_hash")  # read as gradio reads it
         if len(found) > 1:
             raise Refused(400, f"The request names {len(found)} pages; wanted one. Reload the page.")

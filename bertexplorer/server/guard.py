@@ -14,9 +14,9 @@ READ, WRITE = ("GET", "HEAD"), ("POST",)
 ROUTES = (  # (name, methods, path): all that the pages ask for; whatever else gradio offers is not there
     ("page", READ, r"/(train|pretrain)?/?"),
     ("health", READ, r"/(healthz|readyz|metrics)"),
-    ("line", (*READ, *WRITE), r"/line"),
     ("code", WRITE, r"/code"),
-    ("asset", READ, r"/(assets|static|svelte)/.+|/favicon\.ico|/robots\.txt|/manifest\.json|(/gradio_api)?/theme\.css"),
+    ("api", (*READ, *WRITE), r"/api/v1(/[\w.-]+)+"),
+    ("asset", READ, r"/(assets|static|svelte|scripts)/.+|/favicon\.ico|/robots\.txt|/manifest\.json|(/gradio_api)?/theme\.css"),
     ("config", READ, r"/config/?|/gradio_api/info/?"),
     ("join", WRITE, r"/gradio_api/queue/join"),
     ("stream", READ, r"/gradio_api/queue/data"),

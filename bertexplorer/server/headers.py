@@ -5,7 +5,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 POLICY = "; ".join(
     (
         "default-src 'self'",
-        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",  # gradio's HTML templates are compiled in the browser
+        "script-src 'self' 'unsafe-inline'",
         "style-src 'self' 'unsafe-inline'",
         "img-src 'self' data: blob:",  # pictures of figures are made in the browser
         "font-src 'self' data:",
@@ -22,6 +22,8 @@ ALWAYS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+# of the other pages: gradio compiles its HTML templates in the browser
+COMPILING = POLICY.replace("script-src 'self'", "script-src 'self' 'unsafe-eval'").encode()
 FILE = b"default-src 'none'; sandbox"  # an uploaded file, should a browser ever show one as a page
 
 
@@ -34,7 +36,8 @@ class Headers:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def adding(message: Message) -> None:
             if message["type"] == "http.response.start":
-                policy = FILE if scope["state"].get("route") == "file" else POLICY.encode()
+                compiling = scope["path"].strip("/") in ("train", "pretrain")
+                policy = FILE if scope["state"].get("route") == "file" else COMPILING if compiling else POLICY.encode()
                 kept = [(k, v) for k, v in message.get("headers", []) if not drop(k.lower())]
                 message = {**message, "headers": [*kept, *ALWAYS, (b"content-security-policy", policy)]}
             await send(message)

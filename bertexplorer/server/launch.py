@@ -92,8 +92,9 @@ def serve(library: Library, settings: Settings, desk: Desk, seal: Seal, bound: s
     ready = Readiness()
     lanes, metrics = Lanes(quick_waiting=settings.waiting, limit=settings.tokens), Metrics()
     metrics.watch(library.cores, lanes)
-    page = build(library, settings, desk, lanes)
-    app = layered(mounted(page, settings), settings, seal, ready, metrics, lanes, taken(page))
+    page = build(library, settings, desk)
+    whole = mounted(page, settings, Explore(library.of(""), desk.quota), lanes)
+    app = layered(whole, settings, seal, ready, metrics, taken(page))
 
     warming = threading.Thread(target=warm, args=(library, settings, ready), daemon=True)
 

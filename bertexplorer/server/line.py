@@ -1,5 +1,4 @@
-"""Line: who waits for an answer is told where they stand; beyond those who may wait, one is told to come again; who
-waits for nothing is not kept waiting."""
+"""Line: of the events of gradio's pages only so many wait; a stream of answers that nobody waits for ends at once."""
 
 import json
 from collections.abc import Callable
@@ -8,11 +7,11 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from bertexplorer.engine.lanes import Lanes
 from bertexplorer.server.reply import reply
 
 JSON = "application/json"
 CLOSED = 'data: {"msg": "close_stream", "event_id": null}\n\n'  # with this gradio ends a stream of answers
+AGAIN_S = 2  # after which an event that was one too many is sent again, see assets/answers.js
 
 
 @dataclass(frozen=True)
@@ -42,40 +41,18 @@ class Events:
 
 
 class Line:
-    """/line gives {"place": 3, "seconds": 5} to who waits, {"done": 0.4, "seconds": 9} where the long work of the page
-    is under way, and else {}; a POST ends that work. The page asks once an answer takes a while, and
-    asks again by itself for what was refused (see assets/answers.js). A stream that a page opens after it has read all
-    its answers ends at once: gradio would keep it open, and a browser has six connections for all its tabs.
+    """*most*: how many events may be going. A stream that a page opens after it has read all its answers ends at once:
+    gradio would keep it open, and a browser has six connections for all its tabs."""
 
-    *most*: how many quick events may be going."""
-
-    def __init__(self, app: ASGIApp, lanes: Lanes, events: Events, most: int) -> None:
-        self.app, self.lanes, self.events, self.most = app, lanes, events, most
+    def __init__(self, app: ASGIApp, events: Events, most: int) -> None:
+        self.app, self.events, self.most = app, events, most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = scope["state"]["route"] if scope["type"] == "http" else ""
-        if route == "line":
-            page = scope["state"]["page"]
-            if scope["method"] == "POST":
-                self.lanes.stop(page)
-            told = self.lanes.standing(scope["state"]["owner"]) or self.lanes.progress(page)
-            await reply(send, 200, json.dumps(told), kind=JSON)
-        elif route == "join" and self.full(scope["state"]["page"]):
-            quick = self.lanes.quick
-            quick.refused += 1
-            again = [("retry-after", str(quick.seconds(self.most)))]
-            await reply(send, 503, json.dumps({"detail": quick.busy(self.most)}), again, JSON)
+        if route == "join" and self.events.going() >= self.most:
+            told = f"Busy: {self.most} events wait already. What you entered is kept; try again in {AGAIN_S} s."
+            await reply(send, 503, json.dumps({"detail": told}), [("retry-after", str(AGAIN_S))], JSON)
         elif route == "stream" and not self.events.awaited(scope["state"]["page"]):
             await reply(send, 200, CLOSED, kind="text/event-stream")
-        elif route == "stream":
-            with self.lanes.presence.listening(scope["state"]["page"]):
-                await self.app(scope, receive, send)
         else:
-            if route == "join":
-                self.lanes.presence.hear(scope["state"]["page"])
             await self.app(scope, receive, send)
-
-    def full(self, page: str) -> bool:
-        """Whether an event of *page* is one too many. A page that waits already keeps its place."""
-        slow = len(self.lanes.slow.inside) + self.lanes.slow.waiting
-        return self.events.going() - slow >= self.most and not self.lanes.quick.holds(page)

@@ -1,10 +1,15 @@
-"""Look: the theme of the page, and what stands in its head."""
+"""Look: the theme of the pages, and what stands in their head."""
 
+import hashlib
+from functools import cache
 from pathlib import Path
 
 import gradio as gr
 
+from bertexplorer import ui
 from bertexplorer.settings import ASSETS
+
+STATIC = Path(ui.__file__).parent / "static"
 
 
 def theme() -> gr.themes.Base:
@@ -19,10 +24,17 @@ def theme() -> gr.themes.Base:
     )
 
 
+@cache
+def scripts() -> str:
+    """The folder that the scripts of Explore are served from: another one for other scripts, so browsers keep them."""
+    whole = hashlib.sha256()
+    for file in sorted(STATIC.rglob("*.*")):
+        whole.update(file.name.encode() + file.read_bytes())
+    return f"scripts/{whole.hexdigest()[:12]}"
+
+
 def head() -> str:
-    """How the pages ask (assets/answers.js). And gradio's chart script, for the browser to fetch while the first answer
-    is computed instead of after it."""
-    asking = (ASSETS / "answers.js").read_text("utf-8")
-    folder = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
-    links = (f'<link rel="modulepreload" href="./assets/{file.name}">' for file in folder.glob("PlotlyPlot-*.js"))
-    return "".join([f"<script>{asking}</script>", *links])
+    """Explore's scripts, which do nothing on the other pages; and how those ask (assets/answers.js)."""
+    folder, asking = scripts(), (ASSETS / "answers.js").read_text("utf-8")
+    ours = "".join(f'<link rel="modulepreload" href="./{folder}/{file.name}">' for file in sorted(STATIC.glob("*.js")))
+    return f'{ours}<script type="module" src="./{folder}/explore.js"></script><script>{asking}</script>'

@@ -51,7 +51,7 @@ class Assets:
         if not asset or scope["method"] != "GET" or header(scope, "if-none-match"):
             await self.app(scope, receive, send)
             return
-        key = scope["path"], best(header(scope, "accept-encoding"))
+        key = scope["path"], best(header(scope, "accept-encoding"), scope["path"])
         if asset := self.kept.get(key) or await self.ask(scope, key, receive, send):
             await asset.send(send)
 
@@ -66,9 +66,10 @@ class Assets:
         return made
 
 
-def best(accepted: str) -> str:
-    """Of the encodings that a browser takes the one to answer with, as gradio chooses it."""
-    return next((one for one in ("br", "gzip") if one in accepted), "identity")
+def best(accepted: str, path: str = "") -> str:
+    """Of the encodings that a browser takes the one to answer with, as gradio chooses it; ours are packed with gzip."""
+    offered = ("gzip",) if path.startswith("/scripts/") else ("br", "gzip")
+    return next((one for one in offered if one in accepted), "identity")
 
 
 async def whole(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> Asset | None:
@@ -93,5 +94,5 @@ async def whole(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> Ass
         return None
     body = b"".join(parts)
     written = [pair for pair in heads if pair[0] not in OWN]
-    stays = FOR_GOOD if scope["path"].startswith("/assets/") else FOR_A_DAY  # those have a hash in their name
+    stays = FOR_GOOD if scope["path"].startswith(("/assets/", "/scripts/")) else FOR_A_DAY  # those have a hash in their name
     return Asset([*written, (b"content-length", str(len(body)).encode()), (b"cache-control", stays)], body)

@@ -57,7 +57,8 @@ class Library:
         name = name.strip()
         folder = self.find(name)
         if folder is None:
-            raise ExplorerError(f"{name} is not on this disk. Available offline: {', '.join(self.offline())}.")
+            told = f"{name} is not on this disk. Available offline: {', '.join(self.offline())}."
+            raise ExplorerError(told, missing="checkpoint")
         from bertexplorer.model.precision import NAMES, best_device, resolve
 
         key = (str(folder), NAMES[resolve(precision, best_device())])  # type: ignore[arg-type]

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,8 @@ from bertexplorer.store.lines import LineStore
 from bertexplorer.store.quota import Quota
 from bertexplorer.store.runs import Saved
 from bertexplorer.ui import strip
-from bertexplorer.ui.state import State, follow, scrub, to_link
+from bertexplorer.ui.example import Example
+from bertexplorer.ui.state import State, follow, scrub, spans_of
 from bertexplorer.ui.tabs import TABS, chips, slug
 
 if TYPE_CHECKING:
@@ -38,6 +38,14 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 SLOW = {name for name, tab in VIEWS.items() if getattr(tab.analysis, "SLOW", False)}  # take a second or more
 log = logging.getLogger(__name__)
+
+
+def shown_in(example: Example, state: State) -> State:
+    """*state* with the text and the settings of *example*."""
+    options: Mapping[str, Any] = {**DEFAULTS[state.view], **example.options}
+    return replace(
+        state, text=example.text, pair=example.pair, hidden=(), picked=spans_of(example.picked), options=options
+    )
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ class Answer:
     """What the page shows for a state; None keeps what stands there."""
 
     state: State
-    strip: str | None = None
+    strip: dict[str, Any] | None = None
     figure: Figure | str | None = None
     said: str = ""
     took_ms: float = 0.0
@@ -122,7 +130,7 @@ class Explore:
                 series=series,
             )
         except ExplorerError as error:
-            return Answer(state, drawn or "", error=str(error), missing=error.missing, checkpoint=checkpoint)
+            return Answer(state, drawn, error=str(error), missing=error.missing, checkpoint=checkpoint)
         except Stopped:
             raise
         except Exception:
@@ -147,11 +155,10 @@ class Explore:
             more["index"] = self.index
         return analysis.run(checkpoint, state.as_text, options=options, **more)
 
-    def keep_lines(self, file: Path) -> tuple[str, str]:
-        """(key of the lines in an uploaded *file*, how they were read). Raises ExplorerError for what is no text."""
-        content = file.read_bytes()
+    def keep_lines(self, content: bytes, name: str) -> tuple[str, str]:
+        """(key of the lines in an uploaded file, how they were read). Raises ExplorerError for what is no text."""
         self.quota.room(self.owner, len(content))
-        key = self.lines.save(content, file.name, self.owner)
+        key = self.lines.save(content, name, self.owner)
         return key, self.lines.load(key).told
 
     def beside(self, state: State, result: Any) -> Beside:
@@ -198,9 +205,8 @@ class Explore:
 
     def strip(
         self, checkpoint: Checkpoint, encoding: Encoding, state: State, colours: Mapping[int, float] | None = None
-    ) -> str:
-        link = to_link(state, DEFAULTS[state.view])
-        return strip.draw(checkpoint, encoding, link, colours, press=chips(VIEWS[state.view]))
+    ) -> dict[str, Any]:
+        return strip.draw(checkpoint, encoding, colours, press=chips(VIEWS[state.view]))
 
     def typed(self, before: State, text: str, pair: str) -> State:
         """The text was edited: hidden and picked words stay so where they still stand."""

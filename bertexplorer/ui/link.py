@@ -5,8 +5,7 @@ from dataclasses import asdict, replace
 from urllib.parse import parse_qsl
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
-from bertexplorer.ui.screen import shown_in
+from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore, shown_in
 from bertexplorer.ui.state import State, from_link, to_link
 
 

@@ -10,6 +10,7 @@ from bertexplorer.model.text import Span, Text
 
 COMPARED = ("", "random weights", "another checkpoint", "another text")
 SPAN = re.compile(r"([012]):(\d{1,6})-(\d{1,6})")
+SPANS = re.compile(rf"({SPAN.pattern}(,{SPAN.pattern}){{0,599}})?")
 
 
 @dataclass(frozen=True)

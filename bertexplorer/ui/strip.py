@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from html import escape
-from itertools import groupby
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 from bertexplorer.model.text import TOKENS, Encoding, Span
 
@@ -19,34 +19,46 @@ PRESS = {  # what a press does: for those who listen, for those who see
 }
 
 
+@dataclass(frozen=True)
+class Chip:
+    """One token as the browser shows it."""
+
+    label: str
+    title: str
+    side: int  # 0: first text, 1: second
+    word: int  # chips of one word have the same; -1 for a token that is a word of its own
+    more: bool  # it continues the word of the chip before
+    special: bool
+    span: str = ""  # what a press is about, as a link writes it; "": a press does nothing
+    on: bool = False  # hidden, or picked where a press picks
+    masked: bool = False
+    typed: bool = False  # a mask that stands in the text itself
+    colour: float | None = None  # 0 (pale) to 1 (dark); below 0 in the colour of what speaks against the answer
+    cut: int = 0  # tokens left out after this one
+
+
 def draw(
-    checkpoint: Checkpoint,
-    encoding: Encoding,
-    link: str,
-    colours: Mapping[int, float] | None = None,
-    *,
-    press: str = "hide",
-) -> str:
-    """HTML for the strip, everything a person typed escaped. *colours*: position -> 0 (pale) to 1 (dark), below 0 in
-    the colour of what speaks against the answer. *press*: what a press on a chip does, "hide" or "pick" its token; "":
-    chips are only read."""
-    parts = []
-    keys = [(side_of(encoding, i), encoding.words[i]) for i in range(len(encoding))]
+    checkpoint: Checkpoint, encoding: Encoding, colours: Mapping[int, float] | None = None, *, press: str = "hide"
+) -> dict[str, Any]:
+    """The strip as JSON. *colours*: position -> as in Chip. *press*: what a press on a chip does, "hide" or "pick" its
+    token; "": chips are only read."""
     last = {span.side: i for i, span in enumerate(encoding.spans) if span}
-    for (side, word), group in groupby(range(len(encoding)), key=lambda i: keys[i]):
-        pieces = list(group)
-        chips = "".join(chip(checkpoint, encoding, i, (colours or {}).get(i), press) for i in pieces)
-        joined = word is not None and len(pieces) > 1
-        parts.append(f'<span class="word side-{side}">{chips}</span>' if joined else chips)
-        if encoding.cut[side] and last[side] in pieces:
-            parts.append(f'<span class="cut">cut here: {encoding.cut[side]:,} tokens left out</span>')
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in encoding.notes)
+    joined = words(encoding)
+    chips = []
+    for i in range(len(encoding)):
+        made = chip(checkpoint, encoding, i, (colours or {}).get(i), press)
+        side = made.side
+        cut = encoding.cut[side] if last.get(side) == i else 0
+        chips.append({**asdict(made), "word": joined[i], "cut": cut})
     does, hint = PRESS[press]
-    return (
-        f'<div class="strip" role="group" aria-label="Tokens. {does}" dir="auto" data-picks="{int(press == "pick")}" '
-        f'data-link="{escape(link, quote=True)}" data-press="">{"".join(parts)}</div>'
-        f'<p class="hint">{hint}</p>{notes}'
-    )
+    return {"press": press, "label": f"Tokens. {does}".strip(), "hint": hint, "notes": encoding.notes, "chips": chips}
+
+
+def words(encoding: Encoding) -> list[int]:
+    """For each token the word that it is a piece of, counted through both texts; -1 where it is the whole word."""
+    keys = [(side_of(encoding, i), word) for i, word in enumerate(encoding.words)]
+    sizes = Counter(keys)
+    return [-1 if word is None or sizes[side, word] < 2 else word for side, word in keys]
 
 
 def side_of(encoding: Encoding, position: int) -> int:
@@ -54,36 +66,34 @@ def side_of(encoding: Encoding, position: int) -> int:
     return span.side if span else encoding.segments[position]
 
 
-def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: float | None, press: str) -> str:
-    picks = press == "pick"
+def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: float | None, press: str) -> Chip:
+    picks, tokenizer = press == "pick", checkpoint.tokenizer
     span = encoding.spans[position]
-    side = side_of(encoding, position)
-    label = label_of(checkpoint, encoding, position)
-    title = f"token {position}, id {encoding.original_ids[position]}"
-    unknown = encoding.tokens[position] == checkpoint.tokenizer.special.get("unk")
-    special = span is None or span.start == span.end or (encoding.special[position] and not unknown)
+    unknown = encoding.tokens[position] == tokenizer.special.get("unk")
+    empty = span is None or span.start == span.end
+    special = empty or (encoding.special[position] and not unknown)
     masked = encoding.ids[position] == encoding.mask_id
-    more = " more" * continues(checkpoint, encoding, position)
-    if not press or (special and not picks):  # nothing to hide
-        label = checkpoint.tokenizer.mask_token if masked else label
-        return f'<span class="chip{" special" * special}{more} side-{side}" title="{title}">{escape(label)}</span>'
     typed = encoding.original_ids[position] == encoding.mask_id
-    picked = picks and position in encoding.picked
-    classes = f"chip side-{side}" + " masked" * (masked and not picks) + more
-    classes += " special" * special + " picked" * picked
-    size = abs(colour or 0)
-    style = f' style="--p:{size:.3f}"' if colour is not None and (picks or not masked) else ""
-    classes += " tinted" * bool(style) + " deep" * (bool(style) and size > 0.7)
-    classes += " against" * (bool(style) and (colour or 0) < 0)
-    hides = f"hidden: {checkpoint.tokenizer.show(encoding.original_ids[position])}, " if masked and not typed else ""
-    if span is None or span.start == span.end or special:
-        span = Span(TOKENS, position, position + 1)
-    pressed = "true" if (picked if picks else masked) else "false"
-    where = f"{span.side}:{span.start}-{span.end}"
-    return (
-        f'<button type="button" class="{classes}" aria-pressed="{pressed}" tabindex="-1" '
-        f'data-span="{where}" data-typed="{int(typed)}" title="{escape(hides + title, quote=True)}"{style}>'
-        f"{escape(checkpoint.tokenizer.mask_token if masked else label)}</button>"
+    label = tokenizer.mask_token if masked else label_of(checkpoint, encoding, position)
+    title = f"token {position}, id {encoding.original_ids[position]}"
+    side, more = side_of(encoding, position), continues(encoding, position)
+    if not press or (special and not picks):  # nothing to hide
+        return Chip(label, title, side, -1, more, special)
+    if masked and not typed:
+        title = f"hidden: {tokenizer.show(encoding.original_ids[position])}, {title}"
+    where = Span(TOKENS, position, position + 1) if span is None or special else span
+    return Chip(
+        label,
+        title,
+        side,
+        -1,
+        more,
+        special,
+        span=f"{where.side}:{where.start}-{where.end}",
+        on=position in encoding.picked if picks else masked,
+        masked=masked and not picks,
+        typed=typed,
+        colour=round(colour, 3) if colour is not None and (picks or not masked) else None,
     )
 
 
@@ -94,10 +104,7 @@ def label_of(checkpoint: Checkpoint, encoding: Encoding, position: int) -> str:
     return checkpoint.tokenizer.slice(encoding, position) or checkpoint.tokenizer.show(encoding.original_ids[position])
 
 
-def continues(checkpoint: Checkpoint, encoding: Encoding, position: int) -> bool:
+def continues(encoding: Encoding, position: int) -> bool:
     """Whether the piece continues the word of the piece before it."""
-    return (
-        position > 0
-        and encoding.words[position] is not None
-        and encoding.words[position] == encoding.words[position - 1]
-    )
+    word = encoding.words[position]
+    return position > 0 and word is not None and word == encoding.words[position - 1]

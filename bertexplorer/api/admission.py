@@ -1,0 +1,145 @@
+"""Admission: the work of one request, done in a thread, with a place in line, and dropped once its client has left."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from bertexplorer.engine.lanes import Busy, Lanes
+from bertexplorer.engine.progress import Stopped, Work
+from bertexplorer.errors import ExplorerError, unforeseen
+
+JSON, LINES, PROBLEM = "application/json", "application/x-ndjson", "application/problem+json"
+SPARE = 16  # threads beside those for all whom the lanes take: to refuse others at once
+FIRST_S, NEXT_S = 0.2, 0.5  # until a client is told how its work stands, and between two tellings
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What is sent: a body of a media type, with a status and further headers."""
+
+    body: bytes
+    media: str = JSON
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+Tell = Callable[[dict[str, Any]], None]
+
+
+def as_json(value: Any, status: int = 200) -> Reply:
+    return Reply(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY), JSON, status)
+
+
+def problem(status: int, title: str, detail: str, **more: Any) -> Reply:
+    """An error after RFC 9457: *detail* says what was given, what was wanted and what to do."""
+    headers = {"retry-after": str(more["retry_after"])} if "retry_after" in more else {}
+    told = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
+    return Reply(orjson.dumps(told), PROBLEM, status, headers)
+
+
+def refusal(error: ExplorerError) -> Reply:
+    """What is sent for an error that a person is meant to read."""
+    if isinstance(error, Busy):
+        return problem(503, "Busy", str(error), retry_after=error.seconds)
+    return problem(422, "Not possible", str(error), **({"missing": error.missing} if error.missing else {}))
+
+
+class Admission:
+    """The threads in which requests are computed, and the lines in which they wait."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        self.lanes = lanes
+        self.threads = ThreadPoolExecutor(lanes.most + SPARE, "answer")
+
+    def answer(
+        self, request: Request, compute: Callable[[Tell], Reply], *, slow: bool = False, place: bool = True
+    ) -> "Answer":
+        """A response that *compute* makes. It is given a function that sends a line ahead of the answer to a client
+        that accepts lines of JSON. *slow*: it waits with the slow; *place*: whether it needs a place in line at all."""
+        work = self.lanes.new_work()
+        lines = LINES in request.headers.get("accept", "")
+        return Answer(self, work, lambda tell: self.compute(work, compute, tell, slow, place), lines)
+
+    def compute(self, work: Work, compute: Callable[[Tell], Reply], tell: Tell, slow: bool, place: bool) -> Reply:
+        try:
+            if not place:
+                return compute(tell)
+            with self.lanes.place(work, slow=slow):
+                return compute(tell)
+        except ExplorerError as error:
+            return refusal(error)
+        except Stopped as stopped:
+            return problem(499, "Stopped", str(stopped))
+        except Exception:
+            return problem(500, "Unforeseen", unforeseen(log, "a request failed"))
+
+
+class Answer(Response):
+    """Sends what was computed. Work whose client leaves is stopped before its next batch, or taken out of the line."""
+
+    def __init__(self, admission: Admission, work: Work, compute: Callable[[Tell], Reply], lines: bool) -> None:
+        self.admission, self.work, self.compute, self.lines = admission, work, compute, lines
+        self.background = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        loop, told = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any]]()
+
+        def tell(line: dict[str, Any]) -> None:
+            loop.call_soon_threadsafe(told.put_nowait, line)
+
+        computed = loop.run_in_executor(self.admission.threads, self.compute, tell)
+        left = asyncio.ensure_future(gone(receive))
+        begun, wait = False, FIRST_S
+        while not computed.done() and not left.done():
+            await asyncio.wait({computed, left}, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+            lines = [told.get_nowait() for _ in range(told.qsize())] or [self.admission.lanes.progress(self.work)]
+            if self.lines and not computed.done() and lines[-1]:
+                if not begun:
+                    await send(start(200, LINES, {}))
+                begun, wait = True, NEXT_S
+                await send({"type": "http.response.body", "body": line(lines[-1]), "more_body": True})
+        if not computed.done():
+            self.admission.lanes.stop(self.work)
+            return
+        left.cancel()
+        reply = computed.result()
+        if begun:
+            whole = {"status": reply.status, "answer": orjson.Fragment(reply.body)}
+            await send({"type": "http.response.body", "body": line(whole)})
+            return
+        await send(start(reply.status, reply.media, {"content-length": str(len(reply.body)), **reply.headers}))
+        await send({"type": "http.response.body", "body": reply.body})
+
+
+async def gone(receive: Receive) -> None:
+    """Returns once the client has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def start(status: int, media: str, headers: dict[str, str]) -> dict[str, Any]:
+    named = {"content-type": media, "cache-control": "no-store", **headers}
+    raw = [(key.encode(), value.encode()) for key, value in named.items()]
+    return {"type": "http.response.start", "status": status, "headers": raw}
+
+
+def line(value: Any) -> bytes:
+    return orjson.dumps(value) + b"\n"
+
+
+def loads(body: bytes) -> Any:
+    """The JSON of a request; None for what is none."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None

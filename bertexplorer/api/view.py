@@ -1,0 +1,206 @@
+"""View: the route of the Explore page. A request carries all that the page holds, the answer all that it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any
+from urllib.parse import parse_qsl
+
+import orjson
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, problem
+from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import Figure
+from bertexplorer.model.text import Span
+from bertexplorer.store.library import PRECISIONS, Library
+from bertexplorer.ui import facts
+from bertexplorer.ui.explore import DEFAULTS, SLOW, VIEWS, Answer, Explore
+from bertexplorer.ui.link import followed
+from bertexplorer.ui.schema import page_schema
+from bertexplorer.ui.state import COMPARED, SPANS, State, spans_of, write_spans
+
+FIELDS: dict[str, tuple[str, ...] | None] = {  # of a state, and the words that each may be
+    "view": tuple(VIEWS),
+    "text": None,
+    "pair": None,
+    "hidden": None,
+    "picked": None,
+    "checkpoint": None,
+    "precision": PRECISIONS,
+    "against": COMPARED,
+    "other": None,
+}
+KINDS = ("csv", "json", "python")
+
+
+def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
+    """What the page asks for."""
+    router = APIRouter(prefix="/api/v1")
+
+    def mine(request: Request) -> Explore:
+        return explore.of(request.scope["state"]["owner"])
+
+    @router.get("/page")
+    def page(request: Request) -> Response:
+        """The views with their settings and examples, and the state that the page opens with."""
+        body = orjson.dumps({**page_schema(), "opening": written(opening)})
+        return Response(body, media_type="application/json")
+
+    @router.post("/view")
+    async def view(request: Request) -> Response:
+        """The answer to a state, or to the link of one."""
+        return await asked(request, lambda own, state, told, tell: shown(own.answer(state), told))
+
+    @router.post("/view/{kind}")
+    async def export(request: Request, kind: str) -> Response:
+        """The numbers of a state as a file: csv, json, or the Python that repeats them."""
+
+        def made(own: Explore, state: State, told: str, tell: Tell) -> Reply:
+            if kind not in KINDS:
+                raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(KINDS)}.")
+            name, content = own.export(state, kind)
+            return Reply(content.encode(), "text/plain; charset=utf-8", headers={"x-file-name": name})
+
+        return await asked(request, made)
+
+    async def asked(request: Request, answer: Callable[[Explore, State, str, Tell], Reply]) -> Response:
+        own, given = mine(request), loads(await request.body())
+
+        def compute(tell: Tell) -> Reply:
+            state, told = read(own, given, opening)
+            return answer(own, state, told, tell)
+
+        return admission.answer(request, compute, slow=view_of(given) in SLOW)
+
+    @router.get("/checkpoints")
+    def checkpoints(request: Request) -> Response:
+        """The checkpoints that may be chosen."""
+        return Response(orjson.dumps(facts.checkpoints(mine(request).library)), media_type="application/json")
+
+    @router.post("/checkpoints")
+    async def fetch(request: Request) -> Response:
+        """Bring a checkpoint to this disk from the hub; lines on the way say how far it is."""
+        own, wanted = mine(request), loads(await request.body())
+
+        def fetched(tell: Tell) -> Reply:
+            if not isinstance(wanted, dict) or not isinstance(wanted.get("name"), str):
+                raise ExplorerError('The request names no checkpoint. Send {"name": "…"}.')
+            name, precision = wanted["name"].strip(), str(wanted.get("precision", "auto"))
+            for sentence in own.fetch(name):
+                tell({"told": sentence})
+            own.library.get(name, precision)
+            return as_json({"name": name})
+
+        return admission.answer(request, fetched, place=False)
+
+    return router
+
+
+def view_of(body: Any) -> Any:
+    """The view that the JSON of a request is about, as far as it says."""
+    state = body.get("state") if isinstance(body, dict) else None
+    return state.get("view") if isinstance(state, dict) else None
+
+
+def read(explore: Explore, body: Any, opening: State) -> tuple[State, str]:
+    """The state that *body*, the JSON of a request, asks for, and what to say of it. Raises ExplorerError.
+
+    body: {"link": "?view=…"} or {"state": {…}, "counted_in": {"text": …, "pair": …}, "fill": "0:4-10"}, where
+    *counted_in* holds the texts in which the hidden and picked spans count, if they were edited since, and *fill* a
+    typed mask in whose place the best answer is wanted."""
+    if not isinstance(body, dict):
+        raise ExplorerError("The request is not JSON, or no object. Send an object with a state or a link.")
+    unknown = sorted(set(body) - {"state", "link", "counted_in", "fill"})
+    if unknown:
+        raise ExplorerError(f"The request has {unknown[0]!r:.40}; wanted state or link, counted_in, fill.")
+    if isinstance(link := body.get("link"), str):
+        return followed(explore, dict(parse_qsl(link.removeprefix("?"), keep_blank_values=True)), opening)
+    state = read_state(body.get("state"), opening)
+    state = replace(state, options=asdict(explore.options(state)))
+    before = body.get("counted_in")
+    if isinstance(before, dict):
+        texts = {name: str(before.get(name, "")) for name in ("text", "pair")}
+        state = explore.typed(replace(state, **texts), state.text, state.pair)
+    if fill := spans(body, "fill"):
+        state = explore.filled(state, fill[0])
+    return state, ""
+
+
+def read_state(given: Any, opening: State) -> State:
+    """A State from JSON; what is left out is as in *opening*. Raises ExplorerError naming the field."""
+    if not isinstance(given, dict):
+        raise ExplorerError("The request has no state. Send an object with a state or a link.")
+    unknown = sorted(set(given) - {*FIELDS, "options"})
+    if unknown:
+        raise ExplorerError(f"The state has {unknown[0]!r:.40}; wanted {', '.join(FIELDS)}, options.")
+    values: dict[str, Any] = {}
+    for name, words in FIELDS.items():
+        value = given.get(name, "" if name in ("text", "pair", "against", "other") else None)
+        if value is None:
+            continue
+        if not isinstance(value, str) or (words and value not in words):
+            wanted = f"one of {', '.join(word or 'nothing' for word in words)}" if words else "text"
+            raise ExplorerError(f"{name}: got {value!r:.60}; wanted {wanted}.")
+        values[name] = value
+    marked = {name: spans(given, name) for name in ("hidden", "picked")}
+    view = values.get("view", opening.view)
+    options = given.get("options", {})
+    if not isinstance(options, dict):
+        raise ExplorerError(f"options: got {options!r:.60}; wanted an object of settings.")
+    return replace(opening, **{**values, **marked, "view": view, "options": options})
+
+
+def spans(given: dict[str, Any], name: str) -> tuple[Span, ...]:
+    """Raises ExplorerError for what is written as no spans."""
+    value = given.get(name, "")
+    if not isinstance(value, str) or not SPANS.fullmatch(value):
+        raise ExplorerError(f"{name}: got {value!r:.60}; wanted spans such as 0:4-11,1:0-3.")
+    return spans_of(value)
+
+
+def written(state: State) -> dict[str, Any]:
+    """A state as JSON."""
+    return {**asdict(state), "hidden": write_spans(state.hidden), "picked": write_spans(state.picked)}
+
+
+def shown(answer: Answer, told: str) -> Reply:
+    """All that the page shows for a state. *told*: what a link asked for and cannot have."""
+    state, checkpoint = answer.state, answer.checkpoint
+    out: dict[str, Any] = {"state": written(state), "strip": answer.strip, "told": told}
+    if checkpoint is not None:
+        out["checkpoint"] = {
+            "label": f"{answer.title} · {checkpoint.num_parameters / 1e6:,.1f} M parameters · {checkpoint.precision}",
+            "facts": facts.of(checkpoint),
+            "layers": checkpoint.config.num_layers,
+            "heads": checkpoint.config.num_heads,
+            "series": [[saved.name, saved.label] for saved in answer.series],
+        }
+    if answer.error:
+        missing = {"missing": answer.missing} if answer.missing else {}
+        return problem(422, "Not possible", answer.error, **missing, **out)
+    assert checkpoint is not None
+    out |= {"said": answer.said, "receipt": facts.receipt(checkpoint, answer.took_ms, answer.title)}
+    out |= drawn(answer.figure)
+    if isinstance(answer.figure, str):
+        out["height"] = answer.height
+    if answer.beside:
+        beside = answer.beside
+        out["beside"] = {
+            "name": beside.name,
+            "ours": state.text if state.against == "another text" else beside.ours,
+            "said": beside.said,
+            "difference": drawn(beside.difference).get("figure"),
+            **drawn(beside.figure),
+        }
+    return as_json(out)
+
+
+def drawn(figure: Figure | str | None) -> dict[str, Any]:
+    """A figure as the page takes it: plotly's JSON, or a document of its own."""
+    if isinstance(figure, str):
+        return {"document": figure}
+    return {"figure": orjson.Fragment(figure.to_json()) if figure is not None else None}

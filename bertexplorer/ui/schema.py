@@ -1,0 +1,54 @@
+"""Schema: the views as JSON, from which the browser draws navigation, forms and examples."""
+
+from dataclasses import asdict
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from bertexplorer.knobs import Setting, settings
+from bertexplorer.store.library import PRECISIONS
+from bertexplorer.ui.explore import VIEWS
+from bertexplorer.ui.state import COMPARED
+from bertexplorer.ui.tabs import chips
+
+COUNTED = {"layer": "layers", "head": "heads"}  # settings that end where the checkpoint does
+
+
+@cache
+def page_schema() -> dict[str, Any]:
+    """All views by name, and what can be chosen in all of them."""
+    views = {name: view_schema(tab) for name, tab in VIEWS.items()}
+    return {"views": views, "precisions": PRECISIONS, "comparisons": COMPARED}
+
+
+def view_schema(tab: ModuleType) -> dict[str, Any]:
+    """A view's words, examples and settings."""
+    return {
+        "title": tab.TITLE,
+        "topic": tab.GROUP,
+        "question": tab.QUESTION,
+        "note": tab.NOTE,
+        "press": chips(tab),
+        "lines": "lines" in getattr(tab.analysis, "NEEDS", ()),
+        "examples": [asdict(example) for example in tab.EXAMPLES],
+        "settings": [setting_schema(setting) for setting in settings(tab.analysis.Options)],
+    }
+
+
+def setting_schema(setting: Setting) -> dict[str, Any]:
+    """A setting as its field on the page. *kind*: int, float, bool or str; *counts*: what of the checkpoint bounds
+    it."""
+    knob = setting.knob
+    return {
+        "name": setting.name,
+        "kind": setting.kind.__name__,
+        "default": setting.default,
+        "label": knob.label,
+        "help": knob.info,
+        "low": knob.low,
+        "high": knob.high,
+        "choices": setting.choices,
+        "several": knob.several,
+        "by_page": knob.by_page,
+        "counts": COUNTED.get(setting.name, "") if setting.kind is int else "",
+    }
