@@ -8,11 +8,11 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
-from fastapi import APIRouter
+from fastapi import APIRouter, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, problem
+from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, problem, refusal, sent
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import Figure
 from bertexplorer.model.text import Span
@@ -47,7 +47,7 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
     @router.get("/page")
     def page(request: Request) -> Response:
         """The views with their settings and examples, and the state that the page opens with."""
-        body = orjson.dumps({**page_schema(), "opening": written(opening)})
+        body = orjson.dumps({**page_schema(explore.library.settings), "opening": written(opening)})
         return Response(body, media_type="application/json")
 
     @router.post("/view")
@@ -66,6 +66,15 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
             return Reply(content.encode(), "text/plain; charset=utf-8", headers={"x-file-name": name})
 
         return await asked(request, made)
+
+    @router.post("/lines")
+    def lines(request: Request, file: UploadFile) -> Response:
+        """Keep the lines of a file for views that look into them; their key is a setting of those."""
+        try:
+            key, told = mine(request).keep_lines(file.file.read(), file.filename or "lines.txt")
+        except ExplorerError as error:
+            return sent(refusal(error))
+        return sent(as_json({"lines": key, "told": told}))
 
     async def asked(request: Request, answer: Callable[[Explore, State, str, Tell], Reply]) -> Response:
         own, given = mine(request), loads(await request.body())

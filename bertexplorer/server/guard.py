@@ -15,12 +15,12 @@ ROUTES = (  # (name, methods, path): all that the pages ask for; whatever else g
     ("page", READ, r"/(train|pretrain)?/?"),
     ("health", READ, r"/(healthz|readyz|metrics)"),
     ("code", WRITE, r"/code"),
+    ("upload", WRITE, r"/gradio_api/upload|/api/v1/lines"),
     ("api", (*READ, *WRITE), r"/api/v1(/[\w.-]+)+"),
     ("asset", READ, r"/(assets|static|svelte|scripts)/.+|/favicon\.ico|/robots\.txt|/manifest\.json|(/gradio_api)?/theme\.css"),
     ("config", READ, r"/config/?|/gradio_api/info/?"),
     ("join", WRITE, r"/gradio_api/queue/join"),
     ("stream", READ, r"/gradio_api/queue/data"),
-    ("upload", WRITE, r"/gradio_api/upload"),
     ("progress", READ, r"/gradio_api/upload_progress"),
     ("file", READ, r"/gradio_api/file=(/[^/]|[A-Za-z]:[/\\]).*"),  # a path on this disk, never an address
     ("session", (*READ, *WRITE), r"/gradio_api/(heartbeat/\w+|cancel|reset/?)"),
