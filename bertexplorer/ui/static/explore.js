@@ -29,8 +29,9 @@ class Explore extends HTMLElement {
     this.append(this.#top(), this.#work(), about(schema.about));
     this.nav.draw(schema.views);
     this.picker.draw(schema.precisions);
-    const asked = new URLSearchParams(location.search).get("text");
-    this.state = new State(schema.views, { ...schema.opening, text: asked ?? schema.opening.text }, (what) => this.#show(what));
+    const asked = new URLSearchParams(location.search), view = asked.get("view") in schema.views ? asked.get("view") : schema.opening.view;
+    const text = asked.get("text") ?? (view === schema.opening.view ? schema.opening.text : schema.views[view].examples[0].text);
+    this.state = new State(schema.views, { ...schema.opening, view, text }, (what) => this.#show(what));
     this.#fill();
     this.state.open(location.search);
   }
