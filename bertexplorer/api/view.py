@@ -12,7 +12,7 @@ from fastapi import APIRouter, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, problem, refusal, sent
+from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, problem
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import Figure
 from bertexplorer.model.text import Span
@@ -70,11 +70,13 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
     @router.post("/lines")
     def lines(request: Request, file: UploadFile) -> Response:
         """Keep the lines of a file for views that look into them; their key is a setting of those."""
-        try:
-            key, told = mine(request).keep_lines(file.file.read(), file.filename or "lines.txt")
-        except ExplorerError as error:
-            return sent(refusal(error))
-        return sent(as_json({"lines": key, "told": told}))
+        own, content, name = mine(request), file.file.read(), file.filename or "lines.txt"
+
+        def kept(tell: Tell) -> Reply:
+            key, told = own.keep_lines(content, name)
+            return as_json({"lines": key, "told": told})
+
+        return admission.answer(request, kept, place=False)
 
     async def asked(request: Request, answer: Callable[[Explore, State, str, Tell], Reply]) -> Response:
         own, given = mine(request), loads(await request.body())

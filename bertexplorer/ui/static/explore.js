@@ -71,7 +71,8 @@ class Explore extends HTMLElement {
   #compare() {
     this.against = this.schema.comparisons.map((one) => h("input", { type: "radio", name: "against", value: one, onchange: () => this.state.set({ against: one }) }));
     this.other = box("other", "Name of the checkpoint, or the other text", {
-      onchange: (event) => this.state.set({ other: event.target.value }),
+      oninput: ({ target }) => this.state.keep({ other: target.value }),
+      onchange: () => this.state.ask(),
       onkeydown: (event) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); event.target.blur(); } },
     });
     this.comparing = h("div", { id: "comparing" }, h("fieldset", { id: "against" }, h("legend", {}, "Compare with"),
@@ -157,14 +158,16 @@ class Explore extends HTMLElement {
     const { status, answer } = await post("api/v1/checkpoints", { name, precision }, { tell });
     if (this.wanted !== name) return;  // another was chosen meanwhile
     if (status === 200) { await this.state.set({ checkpoint: name }); return; }
-    if (this.#answer.checkpoint) {
-      this.stage.tell(`${answer.detail} Still using ${checkpoint}.`);
-      this.picker.show(this.state.now, null);
-      return;
-    }
-    const { opening } = this.schema;  // the page was opened with a link to it
-    await this.state.set({ checkpoint: opening.checkpoint, precision: opening.precision });
-    this.stage.tell(`${answer.detail} Shown with ${opening.checkpoint} instead.`, "error stands");
+    if (!this.#answer.checkpoint) { this.#instead(answer.detail); return; }
+    this.stage.tell(`${answer.detail} Still using ${checkpoint}.`);
+    this.picker.show(this.state.now, null);
+  }
+
+  /** What a link names cannot be had: the page's own checkpoint in its place. */
+  async #instead(why) {
+    const { checkpoint, precision } = this.schema.opening;
+    await this.state.set({ checkpoint, precision });
+    this.stage.tell(`${why} Shown with ${checkpoint} instead.`, "error stands");
   }
 
   async #export(kind, button) {
@@ -189,7 +192,7 @@ class Explore extends HTMLElement {
   // What is shown.
 
   #show({ busy, waits, progress, told, answer }) {
-    if (busy !== undefined) { this.setAttribute("aria-busy", String(busy)); this.stage.busy(); }
+    if (busy !== undefined) { this.setAttribute("aria-busy", String(busy)); this.stage.busy(busy); }
     if (waits) this.stage.waits(waits);
     if (progress) this.stage.progress(progress);
     if (told) this.stage.tell(told);
@@ -199,7 +202,11 @@ class Explore extends HTMLElement {
 
   #answered(answer) {
     this.classList.toggle("wrong", Boolean(answer.detail));
-    if (answer.missing === "checkpoint") { this.#use(answer.state.checkpoint); return; }
+    if (answer.state && !answer.checkpoint) {
+      if (answer.missing === "checkpoint") this.#use(answer.state.checkpoint);
+      else this.#instead(answer.detail);
+      return;
+    }
     const { against, other } = this.state.now, wanting = other.trim() ? "" : OTHER[against];
     if (answer.detail) this.stage.tell(answer.detail, "error", answer.missing);
     else if (answer.told) this.stage.tell(answer.told, "error stands");

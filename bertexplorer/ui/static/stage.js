@@ -43,7 +43,8 @@ class Stage extends HTMLElement {
   silence() { this.message.replaceChildren(); }
 
   /** An answer is on its way, or no longer. */
-  busy() {
+  busy(on) {
+    this.figure.stale = this.theirs.stale = this.difference.stale = on;
     this.way.hidden = true;
     this.waits("");
   }

@@ -45,6 +45,9 @@ export class State {
     return undefined;
   }
 
+  /** Change what is asked for, without asking yet. */
+  keep(change) { this.now = { ...this.now, ...change }; }
+
   /** Spans that were pressed on the strip, which count in the texts of the answer on the screen. */
   mark(spans, texts) {
     this.counted = texts;
