@@ -1,4 +1,4 @@
-"""What no page sends to the route of Explore: refused with a sentence, one line in the log, and the next is answered."""
+"""What no page sends to the route of Explore: refused with a sentence, and the next request is answered."""
 
 import io
 import json
@@ -124,7 +124,8 @@ def test_ten_megabytes_are_refused(running: Running, client: httpx.Client) -> No
     assert time.monotonic() - begun < 20 and client.post(VIEW, json=state()).status_code == 200
 
 
-@pytest.mark.parametrize("link", ["?" + "&" * 100_000, "?text=" + "%" * 50_000, "?text=%ff%fe[MASK]", "?view=%00&text=%00",
+@pytest.mark.parametrize("link", ["?" + "&" * 100_000, "?text=" + "%" * 50_000, "?text=%ff%fe[MASK]",
+                                  "?view=%00&text=%00",
                                   "?text=a+[MASK]&text=b&hidden=0:9-2,zz", "?text=a+[MASK]&checkpoint=../../etc/passwd",
                                   "?text=a+[MASK]&checkpoint=%ud800&precision=x", "\ud800"], ids=range(8))  # fmt: skip
 def test_an_odd_link_opens_or_is_refused(client: httpx.Client, link: str) -> None:
