@@ -16,7 +16,11 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from fastapi import FastAPI
+from starlette.testclient import TestClient
 
+from bertexplorer.api import view
+from bertexplorer.api.admission import Admission
 from bertexplorer.engine.lanes import Lanes
 from bertexplorer.server import logs
 from bertexplorer.server.application import layered, mounted, taken
@@ -26,8 +30,11 @@ from bertexplorer.server.line import Events
 from bertexplorer.server.seal import Seal
 from bertexplorer.settings import Settings
 from bertexplorer.store.library import Library
+from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.page import build
+from bertexplorer.ui.state import State
 from bertexplorer.ui.training.desk import Desk
+from tests.server.talk import VIEW
 
 SEAL = Seal(b"s" * 32)
 
@@ -66,11 +73,11 @@ class Alone:
     """The layers around `echo`, asked by a browser that keeps cookies."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings, self.ready, self.lanes = settings, Readiness(), Lanes()
+        self.settings, self.ready = settings, Readiness()
         self.going = 0
         self.read: set[str] = set()  # pages that wait for nothing
         events = Anything(lambda: self.going, lambda page: page not in self.read)
-        self.app = layered(echo, settings, SEAL, self.ready, lanes=self.lanes, events=events)
+        self.app = layered(echo, settings, SEAL, self.ready, events=events)
 
     def browser(self, address: str = "127.0.0.1", **more: Any) -> httpx.AsyncClient:
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False, client=(address, 1))
@@ -82,6 +89,40 @@ def alone(tmp_path: Path) -> Callable[..., Alone]:
     return lambda **more: Alone(replace(Settings(data_dir=tmp_path), **more))
 
 
+class Api:
+    """The routes of the Explore page alone, asked by the browser that *owner* names."""
+
+    def __init__(self, explore: Explore, opening: State) -> None:
+        self.explore, self.opening, self.lanes, self.owner = explore, opening, Lanes(), "a" * 32
+        routed = FastAPI()
+        routed.include_router(view.routes(explore, Admission(self.lanes), opening))
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            scope.setdefault("state", {})["owner"] = self.owner
+            await routed(scope, receive, send)
+
+        self.client = TestClient(app)
+
+    def post(self, body: Any, path: str = VIEW, **headers: str) -> httpx.Response:
+        answer: httpx.Response = self.client.post(path, json=body, headers=headers)
+        return answer
+
+    def shown(self, body: Any) -> dict[str, Any]:
+        """All that the page shows for what is asked. It must be one that has an answer."""
+        answer = self.post(body)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def told(self, body: Any, path: str = VIEW) -> dict[str, Any]:
+        """The sentence in place of an answer, and what comes with it."""
+        answer = self.post(body, path)
+        assert answer.status_code == 422 and answer.headers["content-type"] == "application/problem+json", answer.text
+        found: dict[str, Any] = answer.json()
+        assert found["status"] == 422 and found["title"] and found["detail"].rstrip("”’)")[-1] in ".!?"
+        return found
+
+
 class Running:
     """A whole server."""
 
@@ -90,9 +131,10 @@ class Running:
         self.library, self.ready = Library(self.settings), Readiness()
         self.desk = Desk(self.library, self.settings)
         self.lanes = Lanes(limit=self.settings.tokens)
-        page = build(self.library, self.settings, self.desk, self.lanes)
-        self.mounted = mounted(page, self.settings)
-        app = layered(self.mounted, self.settings, SEAL, self.ready, lanes=self.lanes, events=taken(page))
+        page = build(self.library, self.settings, self.desk)
+        explore = Explore(self.library.of(""), self.desk.quota)
+        self.mounted = mounted(page, self.settings, explore, self.lanes)
+        app = layered(self.mounted, self.settings, SEAL, self.ready, events=taken(page))
         self.socket = bind("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self.server = uvicorn.Server(configured(app, self.settings))
