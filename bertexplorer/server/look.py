@@ -39,4 +39,6 @@ def head() -> str:
     explore = f"""
         document.head.insertAdjacentHTML("beforeend", '<link rel="stylesheet" href="./{scripts()}/explore.css">');
         import("./{scripts()}/explore.js");"""
-    return rf"<script>if (/\/(train|pretrain)\/?$/.test(location.pathname)) {{ {asking} }} else {{ {explore} }}</script>"
+    return (
+        rf"<script>if (/\/(train|pretrain)\/?$/.test(location.pathname)) {{ {asking} }} else {{ {explore} }}</script>"
+    )

@@ -71,6 +71,7 @@ class Answer:
     took_ms: float = 0.0
     error: str = ""
     missing: str = ""  # what of the text is, see ExplorerError
+    failed: bool = False  # the error is ours
     checkpoint: Checkpoint | None = None
     beside: Beside | None = None
     height: int = 0  # pixels of a figure that is a page of its own
@@ -136,7 +137,13 @@ class Explore:
         except ExplorerError as error:
             return Answer(state, drawn, error=str(error), missing=error.missing, checkpoint=checkpoint)
         except Exception:
-            return Answer(state, drawn, error=unforeseen(log, "a view failed", view=state.view), checkpoint=checkpoint)
+            return Answer(
+                state,
+                drawn,
+                error=unforeseen(log, "a view failed", view=state.view),
+                failed=True,
+                checkpoint=checkpoint,
+            )
 
     def read(self, checkpoint: Checkpoint, state: State) -> Encoding:
         """The tokens that the strip shows: the text's, or of a text with alternatives those of the first of them."""

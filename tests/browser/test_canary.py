@@ -77,9 +77,7 @@ def test_in_every_view(browser: Browser, nest: str, tmp_path: Path) -> None:
             wait_until_idle(page)
             hover(page)
             silent(page)
-            boxes = page.locator(
-                "#forms textarea:visible, #forms input[type=text]:visible"
-            )
+            boxes = page.locator("#forms textarea:visible, #forms input[type=text]:visible")
             for box in boxes.all():
                 box.fill(f"{TYPED}, a")
                 wait_until_idle(page)

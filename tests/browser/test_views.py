@@ -37,7 +37,9 @@ def test_a_view_answers_its_examples(phone: Page, tab) -> None:
     wait_until_idle(phone)
     drawn = phone.locator("#figure :is(iframe, .plot .main-svg, .bars)").first
     if tab.TITLE != "BertViz":
-        expect(phone.locator("#figure > *")).to_have_attribute("aria-label", phone.locator("#caption .said").inner_text())
+        expect(phone.locator("#figure > *")).to_have_attribute(
+            "aria-label", phone.locator("#caption .said").inner_text()
+        )
     for width, height in SIZES.values():
         phone.set_viewport_size({"width": width, "height": height})
         expect(drawn).to_be_visible()

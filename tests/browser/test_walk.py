@@ -81,7 +81,9 @@ def test_a_press_counts_when_its_chip_is_replaced_under_the_finger(page: Page) -
     page.evaluate("window.old = [...document.querySelectorAll('button.chip')].at(-1)")
     page.mouse.down()
     pressed = page.evaluate("([x, y]) => document.elementFromPoint(x, y).textContent", [box["x"] + 4, box["y"] + 4])
-    wait_until(page, "!window.old.isConnected || document.querySelector('#caption .said').textContent !== " + repr(before))
+    wait_until(
+        page, "!window.old.isConnected || document.querySelector('#caption .said').textContent !== " + repr(before)
+    )
     page.wait_for_timeout(300)
     page.mouse.up()
     expect(page.locator("button.chip.masked")).to_have_count(3 if pressed == "of" else 2)
