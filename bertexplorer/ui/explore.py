@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer import engine
 from bertexplorer.analysis import receipt
-from bertexplorer.analysis.fill_mask import encode_masked
 from bertexplorer.engine.lanes import Busy
 from bertexplorer.engine.progress import Stopped
 from bertexplorer.errors import ExplorerError, unforeseen
@@ -241,9 +240,10 @@ class Explore:
             return typed
 
     def filled(self, state: State, span: Span) -> State:
-        """A typed mask was pressed. It hides nothing that could be shown, so the best answer takes its place."""
+        """A typed mask was pressed. It hides nothing that could be shown, so the best answer takes its place; nothing
+        changes where the text has been edited and holds no mask there any more."""
         checkpoint = self.library.get(state.checkpoint, state.precision)
-        encoding = encode_masked(checkpoint, state.as_text)
+        encoding = checkpoint.tokenizer.encode(state.as_text)
         position = next((p for p in encoding.masked if encoding.spans[p] == span), None)
         if position is None:
             return state
