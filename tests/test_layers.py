@@ -37,6 +37,8 @@ ALLOWED = {  # library -> the only parts that may import it
     "scipy": {"analysis", "training"},
     "gradio": {"ui", "server", "app"},
     "fastapi": {"api", "server"},
+    "pydantic": {"api"},
+    "mcp": {"api"},
     "starlette": {"api", "server"},
     "uvicorn": {"server"},
     "prometheus_client": {"server"},

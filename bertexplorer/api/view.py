@@ -12,7 +12,9 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, problem
+from bertexplorer.api.admission import JSON, Admission, Reply, Tell, as_json, loads, problem
+from bertexplorer.api.models import CheckpointOf
+from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import Figure
 from bertexplorer.model.text import Span
@@ -37,25 +39,54 @@ FIELDS: dict[str, tuple[str, ...] | None] = {  # of a state, and the words that 
 KINDS = ("csv", "json", "python")
 
 
+def body(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
+    """How a request that is read here, field by field, stands in the OpenAPI document."""
+    schema = {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}
+
+
+TEXT = {"type": "string"}
+STATE = {
+    "type": "object",
+    "properties": {
+        **{name: {**TEXT, "enum": words} if words else TEXT for name, words in FIELDS.items()},
+        "options": {"type": "object", "description": "Settings of the view, as GET /api/v1/page lists them."},
+    },
+    "additionalProperties": False,
+}
+ASKED = body(
+    (),
+    state=STATE,
+    link={**TEXT, "description": "Instead of a state: the query of a link to the page."},
+    counted_in={
+        "type": "object",
+        "properties": {"text": TEXT, "pair": TEXT},
+        "description": "The texts in which the hidden and picked spans count, if they were edited since.",
+    },
+    fill={**TEXT, "description": "A typed mask, such as 0:4-10, in whose place the best answer is wanted."},
+)
+WANTED = body(("name",), name=TEXT, precision={**TEXT, "enum": PRECISIONS})
+
+
 def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
     """What the page asks for."""
-    router = APIRouter(prefix="/api/v1")
+    router = APIRouter(prefix="/api/v1", route_class=Route, tags=["Page"])
 
     def mine(request: Request) -> Explore:
         return explore.of(request.scope["state"]["owner"])
 
-    @router.get("/page")
+    @router.get("/page", operation_id="page")
     def page(request: Request) -> Response:
         """The views with their settings and examples, and the state that the page opens with."""
         body = orjson.dumps({**page_schema(), "opening": written(opening)})
         return Response(body, media_type="application/json")
 
-    @router.post("/view")
+    @router.post("/view", operation_id="show-view", openapi_extra=ASKED)
     async def view(request: Request) -> Response:
         """The answer to a state, or to the link of one."""
         return await asked(request, lambda own, state, told, tell: shown(own.answer(state), told))
 
-    @router.post("/view/{kind}")
+    @router.post("/view/{kind}", operation_id="export-view", openapi_extra=ASKED)
     async def export(request: Request, kind: str) -> Response:
         """The numbers of a state as a file: csv, json, or the Python that repeats them."""
 
@@ -76,12 +107,12 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
 
         return admission.answer(request, compute, slow=view_of(given) in SLOW)
 
-    @router.get("/checkpoints")
+    @router.get("/checkpoints", operation_id="list-checkpoints", responses={200: {"model": list[CheckpointOf]}})
     def checkpoints(request: Request) -> Response:
         """The checkpoints that may be chosen."""
         return Response(orjson.dumps(facts.checkpoints(mine(request).library)), media_type="application/json")
 
-    @router.post("/checkpoints")
+    @router.post("/checkpoints", operation_id="fetch-checkpoint", openapi_extra=WANTED)
     async def fetch(request: Request) -> Response:
         """Bring a checkpoint to this disk from the hub; lines on the way say how far it is."""
         own, wanted = mine(request), loads(await request.body())

@@ -13,8 +13,8 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from bertexplorer.api import view
-from bertexplorer.api.admission import Admission
+from bertexplorer.api.problems import Problems
+from bertexplorer.api.routes import routes
 from bertexplorer.engine.lanes import Lanes
 from bertexplorer.server.body import Body, largest
 from bertexplorer.server.files import Files
@@ -33,6 +33,7 @@ from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.page import page_opening
 from bertexplorer.ui.slim import Pages
+from bertexplorer.ui.training.desk import Desk
 
 LOOKS_S = 0.005  # between two looks for events; gradio's 0.001 takes 7 % of a core while nobody asks
 log = logging.getLogger(__name__)
@@ -68,7 +69,7 @@ def layered(
     inside = Health(inside, settings, ready, metrics)
     inside = Guard(inside, settings)
     inside = Headers(inside)
-    return Watch(inside, metrics)
+    return Problems(Watch(inside, metrics))
 
 
 def taken(page: gr.Blocks) -> Events:
@@ -86,15 +87,15 @@ def taken(page: gr.Blocks) -> Events:
     )
 
 
-def mounted(page: gr.Blocks, settings: Settings, explore: Explore, lanes: Lanes) -> FastAPI:
+def mounted(page: gr.Blocks, settings: Settings, explore: Explore, lanes: Lanes, desk: Desk | None = None) -> FastAPI:
     """The pages and the API on an app of our own, with nothing of gradio that they do not need. *lanes*: in which
-    answers of the API wait."""
+    answers of the API wait; *desk*: the runs that the API starts, None for an API without."""
     page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
     page._queue.sleep_when_free = LOOKS_S
     queueing.traceback = Logged
     page.state_session_capacity = settings.sessions
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    app.include_router(view.routes(explore, Admission(lanes), page_opening(settings)))
+    app.include_router(routes(explore, lanes, page_opening(settings), desk))
     app.mount(f"/{scripts()}", GZipMiddleware(StaticFiles(directory=STATIC), minimum_size=1000))
     warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # said although it is not asked for
     mounted: FastAPI = gr.mount_gradio_app(

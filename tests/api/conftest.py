@@ -1,0 +1,79 @@
+"""The API behind all layers on a free port, in a thread, with a tiny checkpoint; gradio's page is not built."""
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from fastapi import FastAPI
+
+from bertexplorer.api.routes import routes
+from bertexplorer.engine.lanes import Lanes
+from bertexplorer.server.application import layered
+from bertexplorer.server.health import Readiness
+from bertexplorer.server.launch import bind, configured
+from bertexplorer.server.seal import Seal
+from bertexplorer.settings import Settings
+from bertexplorer.store.library import Library
+from bertexplorer.ui.explore import Explore
+from bertexplorer.ui.state import State
+from bertexplorer.ui.training.desk import Desk
+
+SEAL = Seal(b"s" * 32)
+OPENING = State("The capital of France is [MASK].", checkpoint="tiny")
+
+
+class Served:
+    """A server of the API."""
+
+    def __init__(self, models: Path, data: Path, **more: Any) -> None:
+        self.settings = replace(Settings(port=0, models_dir=models, data_dir=data, checkpoint="tiny"), **more)
+        self.library = Library(self.settings)
+        self.desk = Desk(self.library, self.settings)
+        self.lanes = Lanes(limit=self.settings.tokens)
+        self.explore = Explore(self.library.of(""), self.desk.quota)
+        self.app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+        self.app.include_router(routes(self.explore, self.lanes, OPENING, self.desk))
+        app = layered(self.app, self.settings, SEAL, Readiness())
+        self.socket = bind("127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        self.server = uvicorn.Server(configured(app, self.settings))
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+
+    def browser(self, **more: Any) -> httpx.Client:
+        """Somebody: their cookie is kept."""
+        return httpx.Client(base_url=f"{self.url}/api/v1", timeout=60, **more)
+
+    def close(self) -> None:
+        self.server.should_exit = True
+        self.thread.join(20)
+        self.desk.close()
+
+
+@pytest.fixture(scope="session")
+def models(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    shutil.copytree(tiny("bert"), folder / "tiny")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def served(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    made = Served(models, tmp_path_factory.mktemp("data"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def browser(served: Served) -> Iterator[httpx.Client]:
+    with served.browser() as made:
+        yield made
