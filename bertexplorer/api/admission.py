@@ -54,6 +54,11 @@ def refusal(error: ExplorerError) -> Reply:
     return problem(422, "Not possible", str(error), **({"missing": error.missing} if error.missing else {}))
 
 
+def sent(reply: Reply) -> Response:
+    """*reply* of a request that needs no place in line."""
+    return Response(reply.body, reply.status, {"cache-control": "no-store", **reply.headers}, reply.media)
+
+
 class Admission:
     """The threads in which requests are computed, and the lines in which they wait."""
 

@@ -10,6 +10,7 @@ from bertexplorer.model.text import MAX_CHARACTERS, TOKENS
 from bertexplorer.store.library import PRECISIONS
 from bertexplorer.ui.state import spans_of
 
+TEXT = {"type": "string"}
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 MOST_SPANS = 600
 
@@ -108,3 +109,9 @@ def example(tab: ModuleType) -> dict[str, Any]:
     picked = [span._asdict() for span in spans_of(first.picked)]
     whole = {"text": first.text, "pair": first.pair, "picked": picked, **first.options}
     return {name: value for name, value in whole.items() if value not in ("", [])}
+
+
+def body(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
+    """How a request that is read here, field by field, stands in the OpenAPI document."""
+    schema = {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}

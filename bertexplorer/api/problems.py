@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
+from fastapi.params import Form
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
@@ -14,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bertexplorer.api.admission import JSON, PROBLEM, Reply, problem, refusal
+from bertexplorer.api.admission import JSON, PROBLEM, Reply, problem, refusal, sent
 from bertexplorer.errors import ExplorerError, unforeseen
 
 WANTED = {  # type of a pydantic error -> what was wanted
@@ -53,10 +54,6 @@ class Problem(BaseModel):
     missing: str | None = Field(None, description="What the request lacks: mask, pair or checkpoint.")
 
 
-def response(reply: Reply) -> Response:
-    return Response(reply.body, reply.status, reply.headers, reply.media)
-
-
 def invalid(error: RequestValidationError) -> Reply:
     """The first thing that is wrong with a request, in a sentence."""
     first = error.errors()[0]
@@ -87,23 +84,27 @@ def shown(value: Any) -> str:
 class Route(APIRoute):
     """A route that answers every error with a problem."""
 
+    @property
+    def takes_json(self) -> bool:
+        return self.body_field is not None and not isinstance(self.body_field.field_info, Form)
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer = super().get_route_handler()
 
         async def answered(request: Request) -> Response:
             try:
-                if self.body_field and not request.headers.get("content-type", "").lower().startswith(JSON):
+                if self.takes_json and not request.headers.get("content-type", "").lower().startswith(JSON):
                     told = "The request is not marked as JSON. Send the header Content-Type: application/json."
-                    return response(problem(415, "Not JSON", told))
+                    return sent(problem(415, "Not JSON", told))
                 return await answer(request)
             except RequestValidationError as error:
-                return response(invalid(error))
+                return sent(invalid(error))
             except ExplorerError as error:
-                return response(refusal(error))
+                return sent(refusal(error))
             except HTTPException as error:
-                return response(problem(error.status_code, HTTPStatus(error.status_code).phrase, f"{error.detail}."))
+                return sent(problem(error.status_code, HTTPStatus(error.status_code).phrase, f"{error.detail}."))
             except Exception:
-                return response(problem(500, "Unforeseen", unforeseen(log, "a request failed")))
+                return sent(problem(500, "Unforeseen", unforeseen(log, "a request failed")))
 
         return answered
 

@@ -5,9 +5,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 
-from bertexplorer.api import analyses, documents, runs, view
-from bertexplorer.api.admission import Admission, problem
-from bertexplorer.api.problems import response
+from bertexplorer.api import analyses, checkpoints, documents, runs, view
+from bertexplorer.api.admission import Admission, problem, sent
 from bertexplorer.engine.lanes import Lanes
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
@@ -17,9 +16,13 @@ METHODS = ["GET", "HEAD", "POST", "DELETE"]
 
 
 def routes(explore: Explore, lanes: Lanes, opening: State, desk: Desk | None = None) -> APIRouter:
-    """*lanes*: in which answers wait; *opening*: what the page opens with; *desk*: the runs, None for a server without."""
+    """*lanes*: in which answers wait; *opening*: what the page opens with; *desk*: the runs, None where there are none."""
     admission, checkpoint = Admission(lanes), opening.checkpoint
-    parts = [view.routes(explore, admission, opening), analyses.routes(explore, admission, checkpoint)]
+    parts = [
+        analyses.routes(explore, admission, checkpoint),
+        checkpoints.routes(explore, admission),
+        view.routes(explore, admission, opening),
+    ]
     parts += [runs.routes(desk, admission, checkpoint)] if desk else []
     parts += [documents.routes([route for part in parts for route in part.routes])]
     whole, known = APIRouter(), [route for part in parts for route in part.routes]
@@ -34,8 +37,8 @@ def routes(explore: Explore, lanes: Lanes, opening: State, desk: Desk | None = N
         if allowed:
             wrong = problem(405, "Method Not Allowed", f"This address answers {allowed} only, not {request.method}.")
             wrong.headers["allow"] = allowed
-            return response(wrong)
+            return sent(wrong)
         told = f"There is no {request.url.path[:60]} here. GET /api/v1/openapi.json lists what there is."
-        return response(problem(404, "Not Found", told))
+        return sent(problem(404, "Not Found", told))
 
     return whole

@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field, create_model
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from bertexplorer.api.admission import Admission, Reply, Tell, as_json, problem
+from bertexplorer.api.admission import Admission, Reply, Tell, as_json, problem, sent
 from bertexplorer.api.models import Asked, fields
-from bertexplorer.api.problems import Route, response
+from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import runs
 from bertexplorer.store.runs import ACTIVE, MAX_NAME, Run
@@ -100,7 +100,7 @@ def routes(desk: Desk, admission: Admission, checkpoint: str) -> APIRouter:
     @router.get("", operation_id="list-runs", responses={200: {"model": list[RunOf]}})
     def listed(request: Request) -> Response:
         """Your runs, the newest first."""
-        return response(as_json([told(run) for run in desk.jobs.runs(owner(request))]))
+        return sent(as_json([told(run) for run in desk.jobs.runs(owner(request))]))
 
     @router.post("", operation_id="start-run", status_code=202, responses={202: {"model": RunOf}})
     async def start(request: Request, asked: wished) -> Response:  # type: ignore[valid-type]
@@ -115,19 +115,19 @@ def routes(desk: Desk, admission: Admission, checkpoint: str) -> APIRouter:
     @router.get("/{id}", operation_id="get-run", responses={200: {"model": RunOf}})
     def look(request: Request, id: Id) -> Response:
         """One run."""
-        return response(found(desk, id, owner(request), told))
+        return sent(found(desk, id, owner(request), told))
 
     @router.get("/{id}/events", operation_id="follow-run", responses={200: {"content": {STREAM: {}}}})
     async def follow(request: Request, id: Id) -> Response:
         """What a run has written and goes on to write, as server-sent events, until it ends. The last one, "end",
         holds the run. Last-Event-ID goes on after that event."""
         missing = await asyncio.to_thread(found, desk, id, owner(request), lambda run: None)
-        return response(missing) if missing.status != 200 else streams.follow(request, id)
+        return sent(missing) if missing.status != 200 else streams.follow(request, id)
 
     @router.delete("/{id}", operation_id="stop-run", responses={200: {"model": RunOf}})
     def stop(request: Request, id: Id) -> Response:
         """End a run after its next commit. One that has ended stays as it is."""
-        return response(found(desk, id, owner(request), lambda run: told(desk.trainer.stop(run.id, run.owner))))
+        return sent(found(desk, id, owner(request), lambda run: told(desk.trainer.stop(run.id, run.owner))))
 
     return router
 
@@ -179,7 +179,7 @@ class Streams:
         """A run of the one who asks, its log from Last-Event-ID on."""
         if self.count >= MOST_STREAMS:
             words = f"Busy: {self.count} runs are followed already. Try again in {AGAIN_S} s."
-            return response(problem(503, "Busy", words, retry_after=AGAIN_S))
+            return sent(problem(503, "Busy", words, retry_after=AGAIN_S))
         since = request.headers.get("last-event-id", "0")
         begin = int(since) if since.isdecimal() and len(since) < 19 else 0
         return StreamingResponse(self.lines(request, id, begin), media_type=STREAM)
@@ -191,9 +191,9 @@ class Streams:
             while not await request.is_disconnected():
                 run, new, since = await asyncio.to_thread(self.look, id, owner(request), since)
                 for event in new:
-                    yield sent(str(event["event"]), event, since if event is new[-1] else None)
+                    yield line(str(event["event"]), event, since if event is new[-1] else None)
                 if run.state not in (*ACTIVE, "queued"):
-                    yield sent("end", await asyncio.to_thread(told, run), None)
+                    yield line("end", await asyncio.to_thread(told, run), None)
                     return
                 idle = 0.0 if new else idle + POLL_S
                 if idle >= PING_S:
@@ -201,7 +201,7 @@ class Streams:
                     yield b": still there\n\n"
                 await asyncio.sleep(POLL_S)
         except ExplorerError as error:  # it was deleted meanwhile
-            yield sent("gone", {"detail": str(error)}, None)
+            yield line("gone", {"detail": str(error)}, None)
         finally:
             self.count -= 1
 
@@ -212,7 +212,7 @@ class Streams:
         return run, *runs.events(run.folder, since)
 
 
-def sent(kind: str, data: dict[str, Any], id: int | None) -> bytes:
+def line(kind: str, data: dict[str, Any], id: int | None) -> bytes:
     """A server-sent event. *id*: the byte of the log after it."""
     mark = f"id: {id}\n" if id is not None else ""
     return f"{mark}event: {' '.join(kind.split())}\ndata: {json.dumps(data, allow_nan=False)}\n\n".encode()

@@ -8,19 +8,19 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
-from fastapi import APIRouter
+from fastapi import APIRouter, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import JSON, Admission, Reply, Tell, as_json, loads, problem
-from bertexplorer.api.models import CheckpointOf
+from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, problem, sent
+from bertexplorer.api.models import TEXT, body
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import Figure
 from bertexplorer.model.text import Span
-from bertexplorer.store.library import PRECISIONS, Library
+from bertexplorer.store.library import PRECISIONS
 from bertexplorer.ui import facts
-from bertexplorer.ui.explore import DEFAULTS, SLOW, VIEWS, Answer, Explore
+from bertexplorer.ui.explore import SLOW, VIEWS, Answer, Explore
 from bertexplorer.ui.link import followed
 from bertexplorer.ui.schema import page_schema
 from bertexplorer.ui.state import COMPARED, SPANS, State, spans_of, write_spans
@@ -37,15 +37,6 @@ FIELDS: dict[str, tuple[str, ...] | None] = {  # of a state, and the words that 
     "other": None,
 }
 KINDS = ("csv", "json", "python")
-
-
-def body(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
-    """How a request that is read here, field by field, stands in the OpenAPI document."""
-    schema = {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
-    return {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}
-
-
-TEXT = {"type": "string"}
 STATE = {
     "type": "object",
     "properties": {
@@ -65,7 +56,6 @@ ASKED = body(
     },
     fill={**TEXT, "description": "A typed mask, such as 0:4-10, in whose place the best answer is wanted."},
 )
-WANTED = body(("name",), name=TEXT, precision={**TEXT, "enum": PRECISIONS})
 
 
 def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
@@ -78,7 +68,7 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
     @router.get("/page", operation_id="page")
     def page(request: Request) -> Response:
         """The views with their settings and examples, and the state that the page opens with."""
-        body = orjson.dumps({**page_schema(), "opening": written(opening)})
+        body = orjson.dumps({**page_schema(explore.library.settings), "opening": written(opening)})
         return Response(body, media_type="application/json")
 
     @router.post("/view", operation_id="show-view", openapi_extra=ASKED)
@@ -98,6 +88,12 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
 
         return await asked(request, made)
 
+    @router.post("/lines", operation_id="keep-lines")
+    def lines(request: Request, file: UploadFile) -> Response:
+        """Keep the lines of a file for views that look into them; their key is a setting of those."""
+        key, told = mine(request).keep_lines(file.file.read(), file.filename or "lines.txt")
+        return sent(as_json({"lines": key, "told": told}))
+
     async def asked(request: Request, answer: Callable[[Explore, State, str, Tell], Reply]) -> Response:
         own, given = mine(request), loads(await request.body())
 
@@ -106,27 +102,6 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
             return answer(own, state, told, tell)
 
         return admission.answer(request, compute, slow=view_of(given) in SLOW)
-
-    @router.get("/checkpoints", operation_id="list-checkpoints", responses={200: {"model": list[CheckpointOf]}})
-    def checkpoints(request: Request) -> Response:
-        """The checkpoints that may be chosen."""
-        return Response(orjson.dumps(facts.checkpoints(mine(request).library)), media_type="application/json")
-
-    @router.post("/checkpoints", operation_id="fetch-checkpoint", openapi_extra=WANTED)
-    async def fetch(request: Request) -> Response:
-        """Bring a checkpoint to this disk from the hub; lines on the way say how far it is."""
-        own, wanted = mine(request), loads(await request.body())
-
-        def fetched(tell: Tell) -> Reply:
-            if not isinstance(wanted, dict) or not isinstance(wanted.get("name"), str):
-                raise ExplorerError('The request names no checkpoint. Send {"name": "…"}.')
-            name, precision = wanted["name"].strip(), str(wanted.get("precision", "auto"))
-            for sentence in own.fetch(name):
-                tell({"told": sentence})
-            own.library.get(name, precision)
-            return as_json({"name": name})
-
-        return admission.answer(request, fetched, place=False)
 
     return router
 

@@ -23,7 +23,7 @@ class Files:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = scope["state"]["route"] if scope["type"] == "http" else ""
         owner = scope["state"]["owner"] if route else ""
-        if route == "upload":
+        if route == "upload" and scope["path"].startswith("/gradio_api/"):
             plain = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
             await self.app({**scope, "headers": plain}, receive, self.giving(send, owner))
             return

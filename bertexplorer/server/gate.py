@@ -19,7 +19,7 @@ REMEMBERED = 10_000  # addresses with wrong codes
 TERM = 120 * 86_400  # seconds that a browser need not say it again
 LONGEST, PATIENCE_S = 4000, 20  # bytes of the form, and in what time they come
 OPEN = ("health", "none")
-BEARING = ("api", "events", "mcp")  # routes that programs ask for
+BEARING = ("/api/", "/mcp")  # what programs ask for
 AGAIN = "Too many wrong codes came from your network. Try again in {:.0f} seconds."
 
 
@@ -37,7 +37,7 @@ class Gate:
             await self.app(scope, receive, send)
         elif route == "code":
             await self.told(scope, receive, send)
-        elif route in BEARING:
+        elif scope["path"].startswith(BEARING):
             await self.borne(scope, receive, send)
         elif route == "page":
             await reply(send, 401, form(wanted(scope["path"], scope["query_string"])), kind=HTML)

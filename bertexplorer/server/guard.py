@@ -17,6 +17,7 @@ ROUTES = (  # (name, methods, path): all that the pages ask for; whatever else g
     ("code", WRITE, r"/code"),
     ("events", READ, r"/api/v1/runs/[\w.-]+/events"),
     ("api", (*READ, "DELETE"), r"/api/v1/runs/[\w.-]+"),
+    ("upload", WRITE, r"/gradio_api/upload|/api/v1/lines"),
     ("api", (*READ, *WRITE), r"/api/v1(/[\w.-]+)+"),
     (
         "asset",
@@ -26,7 +27,6 @@ ROUTES = (  # (name, methods, path): all that the pages ask for; whatever else g
     ("config", READ, r"/config/?|/gradio_api/info/?"),
     ("join", WRITE, r"/gradio_api/queue/join"),
     ("stream", READ, r"/gradio_api/queue/data"),
-    ("upload", WRITE, r"/gradio_api/upload"),
     ("progress", READ, r"/gradio_api/upload_progress"),
     ("file", READ, r"/gradio_api/file=(/[^/]|[A-Za-z]:[/\\]).*"),  # a path on this disk, never an address
     ("session", (*READ, *WRITE), r"/gradio_api/(heartbeat/\w+|cancel|reset/?)"),

@@ -34,7 +34,7 @@ def scripts() -> str:
 
 
 def head() -> str:
-    """Explore's scripts, which do nothing on the other pages; and how those ask (assets/answers.js)."""
-    folder, asking = scripts(), (ASSETS / "answers.js").read_text("utf-8")
-    ours = "".join(f'<link rel="modulepreload" href="./{folder}/{file.name}">' for file in sorted(STATIC.glob("*.js")))
-    return f'{ours}<script type="module" src="./{folder}/explore.js"></script><script>{asking}</script>'
+    """Explore is drawn by its own scripts; the other pages ask through gradio (assets/answers.js)."""
+    asking = (ASSETS / "answers.js").read_text("utf-8")
+    other = r"/\/(train|pretrain)\/?$/.test(location.pathname)"
+    return f'<script>if ({other}) {{ {asking} }} else import("./{scripts()}/explore.js");</script>'

@@ -25,11 +25,15 @@ OPEN = (
 )
 
 
+def parts(settings: Settings) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """(title, lines) of each part of the section."""
+    return ("Limits", limits(settings)), ("Promises", PROMISES), ("Not promised", OPEN)
+
+
 def about(settings: Settings) -> str:
     """The section as HTML."""
-    parts = (("Limits", limits(settings)), ("Promises", PROMISES), ("Not promised", OPEN))
     lists = "".join(
-        f"<h3>{title}</h3><ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>" for title, lines in parts
+        f"<h3>{title}</h3><ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>" for title, lines in parts(settings)
     )
     return f'<details class="about"><summary>About: limits and promises</summary>{lists}</details>'
 

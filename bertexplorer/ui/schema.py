@@ -6,7 +6,9 @@ from types import ModuleType
 from typing import Any
 
 from bertexplorer.knobs import Setting, settings
+from bertexplorer.settings import Settings
 from bertexplorer.store.library import PRECISIONS
+from bertexplorer.ui.about import parts
 from bertexplorer.ui.explore import VIEWS
 from bertexplorer.ui.state import COMPARED
 from bertexplorer.ui.tabs import chips
@@ -14,11 +16,14 @@ from bertexplorer.ui.tabs import chips
 COUNTED = {"layer": "layers", "head": "heads"}  # settings that end where the checkpoint does
 
 
+def page_schema(settings: Settings) -> dict[str, Any]:
+    """All views by name, what can be chosen in all of them, and what the server takes."""
+    return {"views": all_views(), "precisions": PRECISIONS, "comparisons": COMPARED, "about": parts(settings)}
+
+
 @cache
-def page_schema() -> dict[str, Any]:
-    """All views by name, and what can be chosen in all of them."""
-    views = {name: view_schema(tab) for name, tab in VIEWS.items()}
-    return {"views": views, "precisions": PRECISIONS, "comparisons": COMPARED}
+def all_views() -> dict[str, Any]:
+    return {name: view_schema(tab) for name, tab in VIEWS.items()}
 
 
 def view_schema(tab: ModuleType) -> dict[str, Any]:

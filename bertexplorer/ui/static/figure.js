@@ -1,0 +1,106 @@
+// <bx-figure>: a figure in plotly's JSON, or a document of its own in a frame; fires "jump" with {set, view, picked} at a
+// press on a point that leads somewhere.
+import { h } from "./kit.js";
+
+const loaded = {};  // bundle -> its Plotly
+
+/** Plotly, in the bundle that *figure* needs. */
+export function plotly(figure) {
+  const bundle = figure.data.some((trace) => trace.type === "scatter3d") ? "gl3d" : "cartesian";
+  loaded[bundle] ??= new Promise((done, failed) => {
+    const src = new URL(`vendor/plotly-${bundle}.min.js`, import.meta.url).href;
+    document.head.append(h("script", { src, onload: () => done(window.Plotly), onerror: () => {
+      delete loaded[bundle];
+      failed(new Error("The script that draws figures could not be loaded. Reload the page."));
+    } }));
+  });
+  return loaded[bundle];
+}
+
+const TWICE_MS = 350;  // within which a tap is told again
+const plain = (text) => text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
+
+class Figure extends HTMLElement {
+  #number = 0;
+  #plotly = null;
+  figure = null;
+
+  /** Draw *figure*, told to those who listen as *said*. Resolves once it is painted. */
+  async show(figure, said) {
+    const mine = ++this.#number;
+    this.figure = figure;
+    this.style.minHeight = `${figure.layout.height}px`;
+    if (figure.layout.meta === "bars") {
+      this.#clear();
+      this.append(bars(figure, said));
+      return;
+    }
+    const Plotly = await plotly(figure);
+    if (mine !== this.#number) return;
+    if (!this.plot || this.#plotly !== Plotly) {
+      this.#clear();
+      this.plot = h("div", { class: "plot", role: "img" });
+      this.append(this.plot);
+      this.#plotly = Plotly;
+    }
+    this.plot.setAttribute("aria-label", said);
+    await Plotly.react(this.plot, figure.data, figure.layout, { displayModeBar: false });
+    this.#listen();
+  }
+
+  /** Show a whole page of *height* pixels, where its scripts reach nothing outside of it. */
+  frame(source, height) {
+    this.clear();
+    const frame = h("iframe", { class: "frame", sandbox: "allow-scripts", title: "bertviz" });
+    frame.style.height = `${height}px`;
+    frame.srcdoc = source;
+    this.append(frame);
+  }
+
+  clear() {
+    this.#number += 1;
+    this.#clear();
+    this.figure = null;
+    this.style.minHeight = "";
+  }
+
+  #clear() {
+    if (this.plot) this.#plotly.purge(this.plot);
+    this.#sized?.disconnect();
+    this.plot = null;
+    this.replaceChildren();
+  }
+
+  #sized = null;
+
+  #listen() {
+    if (this.plot.dataset.bound) return;
+    this.plot.dataset.bound = "1";
+    const { plot } = this, Plotly = this.#plotly;
+    this.#sized = new ResizeObserver(() => { if (plot.offsetParent) Plotly.Plots.resize(plot); });
+    this.#sized.observe(this);
+    let last = 0;
+    plot.on("plotly_click", (event) => {
+      if (Date.now() - last < TWICE_MS) return;
+      last = Date.now();
+      const found = event.points.map((point) => point.customdata).find((data) => data && (data.set || data.view || data.picked));
+      if (found) this.dispatchEvent(new CustomEvent("jump", { detail: found }));
+    });
+  }
+}
+
+/** Bars that lie, as a list: painted without plotly. */
+function bars({ data, layout }, said) {
+  const parts = data.map((trace, i) => {
+    const axis = layout[`xaxis${trace.xaxis.slice(1)}`], title = layout.annotations?.[i]?.text;
+    const rows = trace.customdata.map((label, row) => {
+      const bar = h("span", { class: "bar" }), mine = plain(label);
+      bar.style.setProperty("--share", trace.x[row] / axis.range[1]);
+      bar.style.background = trace.marker.color[row];
+      return h("li", {}, h("span", { class: "label", title: mine }, mine), h("span", { class: "track" }, bar, h("span", { class: "value" }, trace.text[row])));
+    });
+    return [title ? h("h3", {}, plain(title)) : null, h("ul", {}, rows)];
+  });
+  return h("div", { class: "bars", role: "group", "aria-label": said }, parts.flat());
+}
+customElements.define("bx-figure", Figure);

@@ -1,0 +1,117 @@
+// <bx-form>: the settings of one view, drawn from their schema; fires "set" with {name, value}.
+import { h } from "./kit.js";
+
+const AT_HAND = 3;  // settings in sight; the others are folded
+const IN_A_ROW = 4;  // choices side by side; more are a list to open
+const SLIDES = 10_000;  // values of a slider; beyond that a number is typed
+const LAST = -1;  // the last layer, however many there are
+const TYPING = 100;  // ms after which typed text is told
+
+class Form extends HTMLElement {
+  #fields = new Map();  // name -> {set, end}
+
+  /** Draw *settings* of the view *name*, which is drawn already if it is the same. */
+  draw(name, settings) {
+    if (this.dataset.view === name) return;
+    this.dataset.view = name;
+    this.#fields.clear();
+    const shown = settings.filter((one) => !one.by_page).map((one) => this.#field(one));
+    const cut = shown.length <= AT_HAND + 1 ? shown.length : AT_HAND;
+    const more = shown.slice(cut);
+    this.replaceChildren(
+      h("div", { class: "options" }, shown.slice(0, cut)),
+      more.length ? h("details", { class: "more" }, h("summary", {}, "More options"), h("div", { class: "options" }, more)) : "",
+    );
+  }
+
+  /** Show *values*, name -> value; settings that count layers or heads end at *counts*. */
+  fill(values, counts = {}) {
+    for (const [name, { set, end, counted }] of this.#fields) {
+      if (counted in counts) end(counts[counted]);
+      if (name in values) set(values[name]);
+    }
+  }
+
+  #field(setting) {
+    const id = `set-${this.dataset.view}-${setting.name}`;
+    const help = setting.help ? h("small", { id: `${id}-help` }, setting.help) : null;
+    const about = { id, "data-setting": setting.name, "aria-describedby": help ? `${id}-help` : null };
+    const tell = (value) => this.dispatchEvent(new CustomEvent("set", { detail: { name: setting.name, value } }));
+    const made = this.#control(setting, about, tell);
+    this.#fields.set(setting.name, { end: () => {}, ...made, counted: setting.counts || " " });
+    if (made.group) return h("fieldset", { class: "setting", "aria-describedby": about["aria-describedby"] }, h("legend", {}, setting.label), made.control, help);
+    if (setting.kind === "bool") return h("div", { class: "setting check" }, h("label", {}, made.control, " ", setting.label), help);
+    return h("div", { class: "setting" }, h("label", { for: id }, setting.label, made.beside ? [" ", made.beside] : null), made.control, help);
+  }
+
+  #control(setting, about, tell) {
+    const { choices, kind, low, high } = setting, whole = kind === "int" && low !== null && high !== null;
+    if (choices.length > IN_A_ROW) return select(choices.map((one) => [one, one]), about, tell, String);
+    if (choices.length) return radios(choices, about, tell);
+    if (kind === "bool") {
+      const control = h("input", { ...about, type: "checkbox", onchange: () => tell(control.checked) });
+      return { control, set: (value) => { control.checked = value; } };
+    }
+    if (setting.counts === "layers" && low === LAST) return layers(high, about, tell);
+    if (whole && high - low <= SLIDES) return slider(setting, about, tell);
+    const number = kind !== "str", later = throttled(tell);
+    const value = () => (number && control.value.trim() !== "" && Number.isFinite(Number(control.value)) ? Number(control.value) : control.value);
+    const heard = { oninput: () => later(value()), onchange: () => later.now(value()) };
+    const control = setting.several
+      ? h("textarea", { ...about, rows: 3, ...heard })
+      : h("input", { ...about, type: "text", inputmode: number ? "decimal" : null, ...heard });
+    return { control, set: (given) => { if (String(given) !== control.value && value() !== given) control.value = given; } };
+  }
+}
+
+/** *tell* at once, and while it goes on at most every TYPING ms, the last value in any case. */
+export function throttled(tell) {
+  let timer = null, last = 0, held;
+  const now = (value) => { clearTimeout(timer); timer = null; last = Date.now(); tell(value); };
+  const later = (value) => {
+    held = value;
+    if (Date.now() - last >= TYPING) now(value);
+    else timer ??= setTimeout(() => now(held), TYPING - (Date.now() - last));
+  };
+  later.now = (value) => { if (timer) now(value); };
+  return later;
+}
+
+function select(choices, about, tell, read) {
+  const control = h("select", { ...about, onchange: () => tell(read(control.value)) });
+  const fill = (all) => control.replaceChildren(...all.map(([words, value]) => h("option", { value }, words)));
+  fill(choices);
+  return { control, fill, set: (value) => { control.value = value; } };
+}
+
+function layers(high, about, tell) {
+  const made = select([], about, tell, Number);
+  let value = LAST;
+  const end = (last) => {
+    const numbers = Array.from({ length: last }, (_, i) => [String(i + 1), i + 1]);
+    made.fill([["the last", LAST], ["0, what enters the first", 0], ...numbers]);
+    made.set(value);
+  };
+  end(high);
+  return { ...made, end, set: (given) => { value = given; made.set(given); } };
+}
+
+function radios(choices, about, tell) {
+  const control = h("div", { class: "choices", id: about.id, "data-setting": about["data-setting"] }, choices.map((one) => h("label", {}, h("input", {
+    type: "radio", name: about.id, value: one, onchange: () => tell(one),
+  }), " ", one)));
+  return { control, group: true, set: (value) => {
+    for (const one of control.querySelectorAll("input")) one.checked = one.value === value;
+  } };
+}
+
+function slider({ low, high }, about, tell) {
+  const later = throttled(tell), beside = h("output", { for: about.id });
+  const show = () => { beside.textContent = Number(control.value).toLocaleString("en"); };
+  const control = h("input", {
+    ...about, type: "range", min: low, max: high, step: 1,
+    oninput: () => { show(); later(Number(control.value)); }, onchange: () => later.now(Number(control.value)),
+  });
+  return { control, beside, set: (value) => { control.value = value; show(); }, end: (last) => { control.max = Math.min(high, last); show(); } };
+}
+customElements.define("bx-form", Form);

@@ -1,0 +1,57 @@
+// <bx-picker>: the checkpoint and its facts, in a drawer; fires "use" with a checkpoint's name and "precision".
+import { h } from "./kit.js";
+
+class Picker extends HTMLElement {
+  draw(precisions) {
+    this.summary = h("summary", {}, "Checkpoint");
+    this.list = h("select", { id: "checkpoint-list", onchange: () => this.#tell("use", this.list.value) });
+    this.box = h("input", {
+      id: "checkpoint-name", type: "text", autocomplete: "off", spellcheck: "false", "aria-describedby": "checkpoint-help",
+      onkeydown: (event) => { if (event.key === "Enter" && this.box.value.trim()) this.#tell("use", this.box.value.trim()); },
+    });
+    this.precisions = precisions.map((one) => h("input", { type: "radio", name: "precision", value: one, onchange: () => this.#tell("precision", one) }));
+    this.facts = h("dl", { class: "facts" });
+    this.table = h("tbody");
+    const titles = ["checkpoint", "parameters", "MB", "heads", "licence", "here"].map((title) => h("th", { scope: "col" }, title));
+    this.drawer = h("details", { id: "picker", ontoggle: () => { if (this.drawer.open) this.refresh(); } }, this.summary, h("div", { class: "drawer" },
+      h("div", { class: "setting", id: "checkpoint" }, h("label", { for: "checkpoint-list" }, "Checkpoint"), this.list,
+        h("label", { for: "checkpoint-name" }, "Another one"), this.box,
+        h("small", { id: "checkpoint-help" }, "A hub name, or a folder of the models folder. Press Enter.")),
+      h("fieldset", { class: "setting", id: "precision" }, h("legend", {}, "Precision"), h("div", { class: "choices" },
+        this.precisions.map((one) => h("label", {}, one, " ", one.value)))),
+      this.facts,
+      h("details", { class: "catalogue" }, h("summary", {}, "All checkpoints and their facts"), h("div", { class: "scroll", tabindex: "0" },
+        h("table", {}, h("thead", {}, h("tr", {}, titles)), this.table))),
+    ));
+    this.append(this.drawer);
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape" && this.drawer.open) { this.drawer.open = false; this.summary.focus(); } });
+    document.addEventListener("pointerdown", (event) => { if (window.innerWidth > 640 && !this.contains(event.target)) this.drawer.open = false; });
+  }
+
+  /** The list as it is on the server by now. */
+  async refresh() {
+    const found = await fetch("api/v1/checkpoints").then((reply) => reply.json()).catch(() => null);
+    if (!Array.isArray(found)) return;
+    this.list.replaceChildren(...found.map(({ name, label }) => h("option", { value: name }, label)));
+    this.#choose(this.name);
+    const told = (one) => [one.name, `${one.parameters_m} M`, one.megabytes.toLocaleString("en"), one.heads.join(", "), one.licence, one.here ? "yes" : "no"];
+    this.table.replaceChildren(...found.filter((one) => one.about).map((one) => h("tr", { title: one.about }, told(one).map((cell) => h("td", {}, cell)))));
+  }
+
+  /** Show which checkpoint is in use, and what is known of it. */
+  show(state, checkpoint) {
+    this.summary.textContent = `Checkpoint: ${checkpoint?.label || state.checkpoint}`;
+    this.#choose(state.checkpoint);
+    for (const one of this.precisions) one.checked = one.value === state.precision;
+    if (checkpoint) this.facts.replaceChildren(...checkpoint.facts.flatMap(([name, words]) => [h("dt", {}, name), h("dd", {}, words)]));
+  }
+
+  #choose(name) {
+    this.name = name;
+    if (![...this.list.options].some((one) => one.value === name)) this.list.prepend(h("option", { value: name }, name));
+    this.list.value = name;
+  }
+
+  #tell(kind, detail) { this.dispatchEvent(new CustomEvent(kind, { detail })); }
+}
+customElements.define("bx-picker", Picker);

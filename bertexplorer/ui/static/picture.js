@@ -1,0 +1,70 @@
+// A figure as a picture on white: question and text above it; the sentence, how not to misread it and the provenance below.
+import { plotly } from "./figure.js";
+
+const EDGE = 28, SIZE = 13, LINE = 20, NARROWEST = 720;  // pixels
+
+/** The URL of a picture of *figure* as "svg" or "png". *above*, *below*: paragraphs. */
+export async function picture(kind, { figure, shown, question, above, below }) {
+  const width = Math.max(shown, NARROWEST), { height } = figure.layout, wrap = wrapper(width);
+  const top = above.flatMap(wrap), foot = below.flatMap(wrap), start = 3 * LINE + LINE * top.length;
+  const whole = { width: width + 2 * EDGE, height: start + height + LINE * (foot.length + 2) };
+  const svg = make("svg", { ...whole, viewBox: `0 0 ${whole.width} ${whole.height}` });
+  const line = (text, y, more = {}) => svg.append(make("text", { x: EDGE, y, "font-family": "sans-serif", "font-size": SIZE, fill: "#333b47", ...more }, text));
+  svg.append(make("rect", { ...whole, fill: "#ffffff" }));
+  line(question, 2 * LINE, { "font-size": 17, "font-weight": "bold" });
+  top.forEach((text, i) => line(text, (3 + i) * LINE));
+  svg.append(placed(await drawn(figure, width, height), start));
+  foot.forEach((text, i) => line(text, start + height + (1 + i) * LINE));
+  const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(svg))}`;
+  return kind === "svg" ? source : rastered(source, whole);
+}
+
+function wrapper(width) {
+  const ruler = document.createElement("canvas").getContext("2d");
+  ruler.font = `${SIZE}px sans-serif`;
+  return (text) => {
+    const lines = [];
+    for (const word of text.split(/\s+/).filter(Boolean)) {
+      const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+      if (lines.length && ruler.measureText(longer).width <= width) lines[lines.length - 1] = longer;
+      else lines.push(word);
+    }
+    return lines;
+  };
+}
+
+/** The figure alone, drawn anew by plotly. */
+async function drawn(figure, width, height) {
+  const Plotly = await plotly(figure);
+  const layout = { ...structuredClone(figure.layout), paper_bgcolor: "#ffffff", plot_bgcolor: "#ffffff", width, height };
+  for (const axis of Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key)))
+    layout[axis] = { ...layout[axis], ticks: "outside", ticklen: 6, tickcolor: "rgba(0,0,0,0)" };  // off the bars
+  const data = figure.data.map((one) => (one.type === "bar" && Array.isArray(one.text) ? { ...one, text: one.text.map((t) => `\u00a0${t}`) } : one));
+  const url = await Plotly.toImage({ data, layout }, { format: "svg", width, height });
+  return new DOMParser().parseFromString(decodeURIComponent(url.replace(/^data:image\/svg\+xml,/, "")), "image/svg+xml").documentElement;
+}
+
+function placed(inner, y) {
+  inner.setAttribute("x", EDGE);
+  inner.setAttribute("y", y);
+  inner.setAttribute("overflow", "visible");  // headings measured in the page's face may be wider here
+  inner.style.overflow = "visible";
+  return document.importNode(inner, true);
+}
+
+function make(name, attributes, text = "") {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.textContent = text;
+  return made;
+}
+
+async function rastered(source, { width, height }) {
+  const image = new Image();
+  image.src = source;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [2 * width, 2 * height];
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return canvas.toDataURL("image/png");
+}

@@ -1,0 +1,98 @@
+// The state of the page: one object, whose text is the address bar. Every change of it is one question to the server; an
+// answer that is not to the newest is dropped.
+import { post } from "./kit.js";
+
+const STOPPED = "Stopped before it was done. Change the text or a setting to ask again.";
+
+export class State {
+  #views;
+  now;
+  #number = 0;
+  #abort = null;
+  #kept = {};  // view -> its settings as they were left
+  counted = { text: "", pair: "" };  // the texts in which the hidden and picked spans count
+
+  /** *views*: the schema of the views; *opening*: what the page opens with; *show*: hears what is to be shown: {busy},
+   *  {waits} and {progress} of what is under way, {told}, {status, answer}. */
+  constructor(views, opening, show) {
+    this.#views = views;
+    this.show = show;
+    this.now = { ...opening, options: this.defaults(opening.view) };
+    addEventListener("popstate", ({ state }) => {
+      if (state?.now) { this.now = state.now; this.counted = state.counted; this.ask(); } else this.open(location.search);
+    });
+  }
+
+  defaults(view) { return Object.fromEntries(this.#views[view].settings.map((one) => [one.name, one.default])); }
+
+  /** Ask for what a link names. */
+  open(link) { return this.#send({ link: link || "?" }, null); }
+
+  /** Change what is asked for, and ask. Another view is a step that Back undoes. */
+  set(change, more = {}) {
+    const step = "view" in change && change.view !== this.now.view;
+    this.#kept[this.now.view] = this.now.options;
+    this.now = { ...this.now, ...change };
+    if (step && !("options" in change)) this.now.options = this.#kept[change.view] ?? this.defaults(change.view);
+    this.#write(step);
+    return this.ask(more);
+  }
+
+  /** Spans that were pressed on the strip, which count in the texts of the answer on the screen. */
+  mark(spans, texts) {
+    this.counted = texts;
+    return this.set(spans);
+  }
+
+  ask(more = {}) { return this.#send({ state: this.now, counted_in: this.counted, ...more }, this.now); }
+
+  /** End what is under way. */
+  stop() {
+    this.#number += 1;
+    this.#abort?.abort();
+    this.show({ busy: false, told: STOPPED });
+  }
+
+  async #send(body, asked) {
+    const mine = ++this.#number, newest = () => mine === this.#number;
+    this.#abort?.abort();
+    this.#abort = new AbortController();
+    const { signal } = this.#abort;
+    this.show({ busy: true });
+    try {
+      const { status, answer } = await post("api/v1/view", body, { signal, tell: (line) => newest() && this.show(line.told ? { waits: line.told } : { progress: line }) });
+      if (!newest()) return;
+      if (answer.state) this.#adopt(asked, answer.state);
+      this.show({ busy: false, status, answer });
+    } catch (error) {
+      if (newest()) this.show({ busy: false, status: 0, answer: { detail: `The answer cannot be read (${error.message}). Reload the page.` } });
+    }
+  }
+
+  /** What the server made of the state that was asked for; what a person changed since stays. */
+  #adopt(asked, given) {
+    const { now } = this, stays = (key) => asked && now[key] !== asked[key];
+    this.now = Object.fromEntries(Object.keys(given).map((key) => [key, stays(key) ? now[key] : given[key]]));
+    if (!stays("hidden") && !stays("picked")) this.counted = { text: given.text, pair: given.pair };
+    this.#write(false);
+  }
+
+  #write(step) { history[step ? "pushState" : "replaceState"]({ now: this.now, counted: this.counted }, "", this.link); }
+
+  /** The address that restores the state; settings at their defaults are left out. */
+  get link() {
+    const { view, text, pair, hidden, picked, against, other, checkpoint, precision, options } = this.now, defaults = this.defaults(view);
+    const query = new URLSearchParams({ view, text });
+    if (pair) query.set("pair", pair);
+    if (hidden) query.set("hidden", hidden);
+    if (picked) query.set("picked", picked);
+    if (against) { query.set("against", against); query.set("versus", other); }
+    query.set("checkpoint", checkpoint);
+    if (precision !== "auto") query.set("precision", precision);
+    for (const [name, value] of Object.entries(options)) {
+      const written = typeof value === "boolean" ? (value ? "True" : "False") : String(value);
+      if (value !== defaults[name]) query.set(name, written);
+    }
+    return `?${query}`;
+  }
+}

@@ -1,0 +1,104 @@
+// <bx-strip>: the text as token chips. A press hides a token, or picks it; fires "press" with {hidden} or {picked}, spans
+// as a link writes them, or {fill}, a mask in the text in whose place an answer is wanted.
+import { h, roving } from "./kit.js";
+
+const STRONG = 0.7;  // a colour on which white is read better
+
+class Strip extends HTMLElement {
+  #strip = { press: "", chips: [] };
+  #shape = "";
+  #focused = 0;
+
+  connectedCallback() {
+    if (this.firstChild) return;
+    this.box = h("div", { class: "strip", role: "group", dir: "auto" });
+    this.below = h("div");
+    this.append(this.box, this.below);
+    this.addEventListener("click", (event) => {
+      const chip = event.target.closest("button.chip");
+      if (chip) this.#press(chip, event.shiftKey || event.ctrlKey || event.metaKey);
+    });
+    this.addEventListener("focusin", (event) => { this.#focused = Math.max(0, this.#chips().indexOf(event.target)); });
+    roving(this, () => this.#chips());
+  }
+
+  /** Show *strip* as the server drew it. Chips of a text that stays are kept: a finger may be on one. */
+  show(strip) {
+    this.#strip = strip;
+    this.box.dataset.picks = strip.press === "pick" ? "1" : "0";
+    this.box.setAttribute("aria-label", strip.label);
+    const had = this.contains(document.activeElement);
+    const shape = strip.chips.map((chip) => [chip.side, chip.word, chip.span && 1, chip.cut]).join("|");
+    if (shape === this.#shape) [...this.querySelectorAll(".chip")].forEach((one, i) => this.#dress(one, strip.chips[i]));
+    else this.box.replaceChildren(...this.#words(strip.chips));
+    this.#shape = shape;
+    const chips = this.#chips(), chip = chips[Math.min(this.#focused, chips.length - 1)];
+    if (chip) chip.tabIndex = 0;
+    if (had) chip?.focus({ preventScroll: true });
+    this.below.replaceChildren(
+      ...(strip.hint ? [h("p", { class: "hint" }, strip.hint)] : []),
+      ...strip.notes.map((note) => h("p", { class: "note" }, note)),
+    );
+  }
+
+  clear() { this.show({ press: "", label: "Tokens", hint: "", notes: [], chips: [] }); }
+
+  /** The words that are hidden, or picked, for a picture's heading. */
+  get words() {
+    const { press, chips } = this.#strip, named = (which) => chips.filter(which).map((chip) => chip.label).join(" ");
+    const hides = press === "hide" && chips.some((chip) => chip.masked && !chip.typed);
+    return { read: hides ? named(() => true) : "", picked: press === "pick" ? named((chip) => chip.on) : "" };
+  }
+
+  #chips() { return [...this.querySelectorAll("button.chip")]; }
+
+  #words(chips) {
+    const out = [];
+    chips.forEach((chip, i) => {
+      const made = this.#chip(chip), joins = chip.word >= 0 && i > 0 && chips[i - 1].word === chip.word && chips[i - 1].side === chip.side;
+      if (joins) out.at(-1).append(made);
+      else out.push(chip.word >= 0 ? h("span", { class: `word side-${chip.side}` }, made) : made);
+      if (chip.cut) out.push(h("span", { class: "cut" }, `cut here: ${chip.cut.toLocaleString("en")} tokens left out`));
+    });
+    return out;
+  }
+
+  #chip(chip) { return this.#dress(h(chip.span ? "button" : "span", chip.span ? { type: "button" } : {}), chip); }
+
+  #dress(made, chip) {
+    const picks = this.#strip.press === "pick", size = Math.abs(chip.colour || 0), tinted = chip.colour !== null;
+    const classes = {
+      special: chip.special, more: chip.more, masked: chip.masked, picked: picks && chip.on,
+      tinted, deep: tinted && size > STRONG, against: chip.colour < 0,
+    };
+    made.className = ["chip", `side-${chip.side}`, ...Object.keys(classes).filter((name) => classes[name])].join(" ");
+    made.title = chip.title;
+    if (made.textContent !== chip.label) made.textContent = chip.label;
+    if (tinted) made.style.setProperty("--p", size);
+    if (chip.span) {
+      made.tabIndex = -1;
+      made.setAttribute("aria-pressed", String(chip.on));
+      Object.assign(made.dataset, { span: chip.span, typed: chip.typed ? "1" : "0" });
+    }
+    return made;
+  }
+
+  #press(chip, several) {
+    const on = (one) => one.getAttribute("aria-pressed") === "true", span = chip.dataset.span;
+    if (this.#strip.press === "hide" && chip.dataset.typed === "1") {
+      this.#tell({ fill: span });
+      return;
+    }
+    const pressed = this.#chips().filter((one) => on(one) && one.dataset.typed === "0" || on(one) && this.#strip.press === "pick");
+    const others = this.#strip.press === "pick" && !several ? [] : pressed.map((one) => one.dataset.span).filter((one) => one !== span);
+    const wanted = on(chip) ? others : [...others, span];
+    for (const one of this.#chips()) {  // until the answer is here, the chips show what is wanted
+      const pressed = wanted.includes(one.dataset.span) || (one.dataset.typed === "1" && this.#strip.press === "hide");
+      if (pressed !== on(one)) { one.setAttribute("aria-pressed", String(pressed)); one.classList.add("pending"); }
+    }
+    this.#tell({ [this.#strip.press === "pick" ? "picked" : "hidden"]: wanted.join(",") });
+  }
+
+  #tell(detail) { this.dispatchEvent(new CustomEvent("press", { detail })); }
+}
+customElements.define("bx-strip", Strip);
