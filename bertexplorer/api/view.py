@@ -106,10 +106,11 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
     return router
 
 
-def view_of(body: Any) -> Any:
-    """The view that the JSON of a request is about, as far as it says."""
+def view_of(body: Any) -> str:
+    """The view that the JSON of a request is about, "" where it does not say."""
     state = body.get("state") if isinstance(body, dict) else None
-    return state.get("view") if isinstance(state, dict) else None
+    view = state.get("view") if isinstance(state, dict) else None
+    return view if isinstance(view, str) else ""
 
 
 def read(explore: Explore, body: Any, opening: State) -> tuple[State, str]:

@@ -155,7 +155,7 @@ class Lanes:
         """Who may be in them at once, inside or waiting."""
         return sum(lane.at_once + lane.most_waiting for lane in (self.quick, self.slow))
 
-    def progress(self, work: Work) -> dict[str, float]:
+    def progress(self, work: Work) -> dict[str, int | float]:
         """Where *work* stands: its `place` in line and the `seconds` until its answer; the share that is `done` of long
         work and the `seconds` left; empty for what will soon be there."""
         for lane in (self.slow, self.quick):

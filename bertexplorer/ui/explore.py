@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bertexplorer import engine
 from bertexplorer.analysis import receipt
 from bertexplorer.analysis.fill_mask import encode_masked
+from bertexplorer.engine.lanes import Busy
 from bertexplorer.engine.progress import Stopped
 from bertexplorer.errors import ExplorerError, unforeseen
 from bertexplorer.figures import Figure, difference
@@ -100,7 +101,8 @@ class Explore:
         return made
 
     def answer(self, state: State) -> Answer:
-        """The view that *state* asks for; what goes wrong becomes a sentence, and what was typed stays."""
+        """The view that *state* asks for; what goes wrong becomes a sentence, and what was typed stays. Raises Busy where
+        it proves long and too many wait, and Stopped once nobody waits for it."""
         drawn, checkpoint = None, None
         try:
             checkpoint = self.library.get(state.checkpoint, state.precision)
@@ -129,10 +131,10 @@ class Explore:
                 height=height,
                 series=series,
             )
+        except (Busy, Stopped):
+            raise
         except ExplorerError as error:
             return Answer(state, drawn, error=str(error), missing=error.missing, checkpoint=checkpoint)
-        except Stopped:
-            raise
         except Exception:
             return Answer(state, drawn, error=unforeseen(log, "a view failed", view=state.view), checkpoint=checkpoint)
 
@@ -165,6 +167,8 @@ class Explore:
         """What *state* is compared with, or why the other one has no answer."""
         try:
             return self.compared(state, VIEWS[state.view], result)
+        except Busy:
+            raise
         except ExplorerError as error:
             name = state.other if state.other and state.against.startswith("another") else state.against
             return Beside(name, None, str(error), None, self.library.called(state.checkpoint))

@@ -1,4 +1,5 @@
-"""Lanes: so many at once, the rest in a bounded line, refused at once with a waiting time beyond it."""
+"""Lanes: so many at once, the rest in a bounded line, refused at once with a waiting time beyond it; what is stopped
+leaves its line."""
 
 import threading
 import time
@@ -7,17 +8,18 @@ from contextlib import contextmanager
 
 import pytest
 
-from bertexplorer.engine.lanes import Lane, Lanes, Ticket
+from bertexplorer.engine.lanes import Busy, Lane, Lanes
+from bertexplorer.engine.progress import QUICK, Stopped, Work, report
 from bertexplorer.errors import ExplorerError
 from tests.model.test_cores import started, until
 
 
 @contextmanager
-def place(lane: Lane, who: str = "", page: str = "") -> Iterator[bool]:
-    """A place for as long as the block lasts; False if it was given up in line."""
-    mine = lane.enter(Ticket(who, page))
+def place(lane: Lane, work: Work | None = None) -> Iterator[None]:
+    """A place for as long as the block lasts."""
+    mine = lane.enter(work or Work())
     try:
-        yield not mine.left
+        yield
     finally:
         lane.leave(mine)
 
@@ -54,9 +56,10 @@ def test_beyond_the_bound_one_is_told_so_at_once() -> None:
     threads += started(visit, visit)
     until(lambda: lane.waiting == 2)
     lane.mean_s, before = 4.0, time.monotonic()
-    with pytest.raises(ExplorerError, match="Busy: 2 others wait already.*try again in 12 s"), place(lane):
+    with pytest.raises(Busy, match="Busy: 2 others wait already.*try again in 12 s") as told, place(lane):
         pass
-    assert time.monotonic() - before < 0.2 and lane.refused == 1
+    assert time.monotonic() - before < 0.2 and lane.refused == 1 and told.value.seconds == 12
+    assert isinstance(told.value, ExplorerError), "it is a sentence for people"
     hold.set()
     for thread in threads:
         thread.join()
@@ -65,55 +68,102 @@ def test_beyond_the_bound_one_is_told_so_at_once() -> None:
 
 
 def test_an_error_inside_gives_the_place_back() -> None:
-    lane = Lane(1, 1)
-    with pytest.raises(ZeroDivisionError), place(lane):
+    lanes = Lanes(cores=1)
+    with pytest.raises(ZeroDivisionError), lanes.place(lanes.new_work()):
         raise ZeroDivisionError
-    assert not lane.inside
+    assert not lanes.quick.inside and lanes.quick.answered == 1
 
 
 def test_the_slow_leave_a_core_to_the_quick() -> None:
-    lanes = Lanes(cores=2)
-    assert (lanes.of(True).at_once, lanes.of(False).at_once) == (1, 2)
+    lanes = Lanes(cores=2, quick_waiting=7, slow_waiting=3)
+    assert (lanes.slow.at_once, lanes.quick.at_once, lanes.most) == (1, 2, 1 + 3 + 2 + 7)
+    with lanes.place(lanes.new_work(), slow=True):
+        assert len(lanes.slow.inside) == 1 and not lanes.quick.inside
 
 
 def test_who_waits_is_told_where_and_served_in_order() -> None:
     lanes, hold, served = Lanes(cores=1), threading.Event(), []
+    works = [lanes.new_work() for _ in range(4)]
 
-    def visit(who: str) -> None:
-        with place(lanes.of(False), who):
+    def visit(number: int) -> None:
+        with lanes.place(works[number]):
             hold.wait(10)
-            served.append(who)
-
-    threads, there = [], []
-    for who in ("ann", "ben", "cem", "ben"):
-        there.append(who)
-        threads += started(lambda who=who: visit(who))
-        until(lambda: len(lanes.quick.inside) + lanes.quick.waiting == len(there))
-    lanes.quick.mean_s = 2.0
-    assert lanes.standing("ann") == lanes.standing("dee") == {}, "one computes, the other asked nothing"
-    assert lanes.standing("cem") == {"place": 2, "seconds": 6}
-    assert lanes.standing("ben")["place"] == 3, "the last of two"
-    hold.set()
-    for thread in threads:
-        thread.join()
-    assert served == ["ann", "ben", "cem", "ben"] and lanes.standing("ben") == {}
-
-
-def test_a_page_that_asks_again_keeps_its_place_and_gives_up_what_it_asked() -> None:
-    lane, hold, served = Lane(1, 2), threading.Event(), []
-
-    def visit(page: str, text: str) -> None:
-        with place(lane, "ann", page) as mine:
-            if mine:
-                hold.wait(10)
-                served.append(text)
+            served.append(number)
 
     threads = []
-    for page, text, waiting in (("p", "1", 0), ("q", "2", 1), ("r", "3", 2), ("q", "4", 2), ("q", "5", 2)):
-        threads += started(lambda page=page, text=text: visit(page, text))
-        until(lambda waiting=waiting: lane.inside and lane.waiting == waiting)
-        time.sleep(0.02)
+    for number in range(4):
+        threads += started(lambda number=number: visit(number))
+        until(lambda number=number: len(lanes.quick.inside) + lanes.quick.waiting == number + 1)
+    lanes.quick.mean_s = 2.0
+    assert lanes.progress(works[0]) == lanes.progress(Work()) == {}, "one computes, the other asked nothing"
+    assert lanes.progress(works[1]) == {"place": 1, "seconds": 4}
+    assert lanes.progress(works[3]) == {"place": 3, "seconds": 8}
     hold.set()
     for thread in threads:
         thread.join()
-    assert served == ["1", "5", "3"] and lane.answered == 3 and not lane.inside and not lane.line
+    assert served == [0, 1, 2, 3] and lanes.progress(works[3]) == {}
+
+
+def test_what_is_stopped_leaves_the_line_and_the_others_move_up() -> None:
+    lanes, hold, served, ended = Lanes(cores=1), threading.Event(), [], []
+    works = [lanes.new_work() for _ in range(4)]
+
+    def visit(number: int) -> None:
+        try:
+            with lanes.place(works[number]):
+                hold.wait(10)
+                served.append(number)
+        except Stopped:
+            ended.append(number)
+
+    threads = []
+    for number in range(4):
+        threads += started(lambda number=number: visit(number))
+        until(lambda number=number: len(lanes.quick.inside) + lanes.quick.waiting == number + 1)
+    lanes.stop(works[1])
+    until(lambda: ended == [1])
+    assert lanes.progress(works[1]) == {} and lanes.progress(works[2])["place"] == 1
+    with pytest.raises(Stopped), lanes.place(works[1]):
+        raise AssertionError("what was stopped before it came has no place")
+    hold.set()
+    for thread in threads:
+        thread.join()
+    assert served == [0, 2, 3] and not lanes.quick.inside and not lanes.quick.line
+
+
+def test_what_proves_long_moves_to_the_slow_and_tells_how_far_it_is() -> None:
+    lanes, work = Lanes(cores=2), Work()
+    with lanes.place(work):
+        report(0, 4 * QUICK)
+        assert not lanes.quick.inside and len(lanes.slow.inside) == 1 and lanes.quick.answered == 1
+        assert lanes.progress(work) == {}, "nothing is known before the first batch"
+        report(QUICK, 4 * QUICK)
+        told = lanes.progress(work)
+        assert told["done"] == 0.25 and told["seconds"] >= 1
+    assert not lanes.slow.inside and lanes.slow.answered == 1
+
+
+def test_long_work_that_finds_the_slow_line_full_is_refused_and_holds_no_place() -> None:
+    lanes = Lanes(cores=2, slow_waiting=0)
+    with lanes.place(lanes.new_work(), slow=True):
+        with pytest.raises(Busy), lanes.place(lanes.new_work()):
+            report(0, QUICK + 1)
+        assert not lanes.quick.inside and len(lanes.slow.inside) == 1 and lanes.slow.refused == 1
+
+
+def test_long_work_that_is_stopped_while_it_waits_again_ends() -> None:
+    lanes, work, ended = Lanes(cores=2), Work(), []
+
+    def visit() -> None:
+        try:
+            with lanes.place(work):
+                report(0, QUICK + 1)
+        except Stopped:
+            ended.append(1)
+
+    with lanes.place(lanes.new_work(), slow=True):
+        (thread,) = started(visit)
+        until(lambda: lanes.slow.waiting == 1)
+        lanes.stop(work)
+        thread.join(10)
+    assert ended == [1] and not lanes.quick.inside and not lanes.slow.inside

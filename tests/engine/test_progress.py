@@ -48,6 +48,19 @@ def sloped(checkpoint: Checkpoint, count: int) -> None:
     gradients.path_gradient(checkpoint, encoding, target, words, words, shares, shares)
 
 
+class Ended(Work):
+    """Stopped by another thread after so many batches."""
+
+    def __init__(self, batches: int) -> None:
+        super().__init__()
+        self.left = batches
+
+    def check(self) -> None:
+        self.stopped = self.left == 0
+        self.left -= 1
+        super().check()
+
+
 LOOPS = (masked, pairs, pooled, switched, sloped)
 
 
@@ -68,16 +81,11 @@ def test_every_loop_over_batches_reports_and_can_be_ended_between_two(
     with working(whole):
         loop(checkpoint, 6)
     assert whole.done == whole.total > 0 and whole.seconds_left == 0
-    checks: list[int] = []
-
-    def after_the_first() -> bool:
-        checks.append(ended.done)
-        return ended.done > 0
-
-    ended = Work(abandoned=after_the_first)
-    with pytest.raises(Stopped), working(ended):
-        loop(checkpoint, 6)
-    assert checks == [0, whole.total // 3], "asked before the first batch and after it"
+    for batches in (0, 1):
+        ended = Ended(batches)
+        with pytest.raises(Stopped), working(ended):
+            loop(checkpoint, 6)
+        assert ended.done == batches * whole.total // 3, "before the first batch, and after it"
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -134,7 +142,7 @@ def test_another_thread_can_stop_it_and_see_the_time_that_is_left() -> None:
     thread.start()
     step.wait()
     left = work.seconds_left
-    work.stop()
+    work.stopped = True
     step.wait()
     thread.join(10)
     assert left is not None and left >= 0 and ended == [60]
@@ -142,7 +150,7 @@ def test_another_thread_can_stop_it_and_see_the_time_that_is_left() -> None:
 
 def test_what_many_share_is_part_of_nobodys_work() -> None:
     work = Work(limit=1)
-    work.stop()
+    work.stopped = True
     with working(work), working(None):
         progress.report(0, 5)
         progress.check()

@@ -26,6 +26,7 @@ from bertexplorer.server.line import Events
 from bertexplorer.server.seal import Seal
 from bertexplorer.settings import Settings
 from bertexplorer.store.library import Library
+from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.page import build
 from bertexplorer.ui.training.desk import Desk
 
@@ -66,11 +67,11 @@ class Alone:
     """The layers around `echo`, asked by a browser that keeps cookies."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings, self.ready, self.lanes = settings, Readiness(), Lanes()
+        self.settings, self.ready = settings, Readiness()
         self.going = 0
         self.read: set[str] = set()  # pages that wait for nothing
         events = Anything(lambda: self.going, lambda page: page not in self.read)
-        self.app = layered(echo, settings, SEAL, self.ready, lanes=self.lanes, events=events)
+        self.app = layered(echo, settings, SEAL, self.ready, events=events)
 
     def browser(self, address: str = "127.0.0.1", **more: Any) -> httpx.AsyncClient:
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False, client=(address, 1))
@@ -90,9 +91,10 @@ class Running:
         self.library, self.ready = Library(self.settings), Readiness()
         self.desk = Desk(self.library, self.settings)
         self.lanes = Lanes(limit=self.settings.tokens)
-        page = build(self.library, self.settings, self.desk, self.lanes)
-        self.mounted = mounted(page, self.settings)
-        app = layered(self.mounted, self.settings, SEAL, self.ready, lanes=self.lanes, events=taken(page))
+        page = build(self.library, self.settings, self.desk)
+        explore = Explore(self.library.of(""), self.desk.quota)
+        self.mounted = mounted(page, self.settings, explore, self.lanes)
+        app = layered(self.mounted, self.settings, SEAL, self.ready, events=taken(page))
         self.socket = bind("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self.server = uvicorn.Server(configured(app, self.settings))

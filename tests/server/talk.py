@@ -1,9 +1,32 @@
-"""A browser's side of gradio's events: one joined, its stream read to the answer."""
+"""A browser's side: of the Explore page a state posted and its answer read, of gradio's pages an event joined and its
+stream read to the answer."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
+
+VIEW = "/api/v1/view"
+LINES = {"accept": "application/x-ndjson"}
+
+
+def state(text: str = "a great [MASK]", **more: Any) -> dict[str, Any]:
+    """What asks for the view fill-mask of *text*; *more*: of the state."""
+    return {"state": {"text": text, **more}}
+
+
+def told(answer: httpx.Response) -> list[dict[str, Any]]:
+    """The lines of JSON of an answer."""
+    return [json.loads(line) for line in answer.text.split("\n") if line]
+
+
+@contextmanager
+def asking(client: httpx.Client, body: Any, path: str = VIEW) -> Iterator[Iterator[dict[str, Any]]]:
+    """The lines of an answer as they come; the connection is closed when the block ends."""
+    with client.stream("POST", path, json=body, headers=LINES) as answer:
+        yield map(json.loads, answer.iter_lines())
 
 
 class Page:

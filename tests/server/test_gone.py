@@ -1,18 +1,26 @@
-"""Long work: it leaves the quick lane whatever the view, is refused beyond the limit, and ends with its page."""
+"""Long work: it leaves the quick lane whatever the view, is refused beyond the limit, and ends with its client."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from itertools import count
 from typing import Any
 
+import httpx
 import pytest
 
 from bertexplorer.engine import collate, run
 from tests.model.test_cores import until
-from tests.server.conftest import settle
-from tests.server.talk import Page
+from tests.server.conftest import Running
+from tests.server.talk import VIEW, asking, state
 
-LONG = "a great movie " * 30  # 92 tokens
+NUMBERS = count()  # so that no answer is known from another test
+
+
+def long() -> dict[str, Any]:
+    """The score of every token of a text of some 92."""
+    return state("a great movie " * 30 + str(next(NUMBERS)), view="pseudo-likelihood")
 
 
 class Held:
@@ -39,81 +47,124 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     made.go.set()
 
 
-def asks_for_long(running: Any, session: str) -> Page:
-    """A page that asks for the score of every token, and waits."""
-    page = Page(running.url, session=session)
-    page.ask(page.number("nav", "click"), data={"view": "pseudo-likelihood"})
-    event = page.number("typed", "click")
-    body = {"data": held_values(page, event), "fn_index": event["id"], "session_hash": session}
-    body["event_data"] = {"typed": {"text": LONG}}
-    assert page.client.post("/gradio_api/queue/join", json=body).status_code == 200
-    return page
+@pytest.fixture
+def client(running: Running) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=running.url, timeout=60) as made:
+        yield made
 
 
-def held_values(page: Page, event: dict[str, Any]) -> list[Any]:
-    return [page.props[id].get("value") for id in event["inputs"]]
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(4) as made:
+        yield made
 
 
-def test_two_long_texts_in_a_quick_view_leave_the_quick_lane_to_others(running: Any, held: Held) -> None:
-    pages = [asks_for_long(running, f"long-{i}") for i in range(2)]
-    lanes = running.lanes
-    until(lambda: held.passes == 1 and len(lanes.slow.inside) + lanes.slow.waiting == 2)
-    assert not lanes.quick.inside
-    other = Page(running.url, session="quick")
-    told = other.ask(other.number("typed", "click"), data={"typed": {"text": "a great [MASK]"}})
-    assert told["success"] and held.passes == 1, "answered while the long ones are under way"
-    held.go.set()
-    for page in pages:
-        assert page.answer()["success"]
+def leaves(client: httpx.Client, body: Any, path: str = VIEW, after_s: float = 1.0) -> None:
+    """Ask, and close the connection before the answer."""
+    with pytest.raises(httpx.ReadTimeout):
+        client.post(path, json=body, timeout=httpx.Timeout(60, read=after_s))
 
 
-def test_the_work_of_a_page_that_was_closed_ends_after_its_batch(
-    running: Any, held: Held, monkeypatch: pytest.MonkeyPatch
+def empty(running: Running) -> bool:
+    return not any(lane.inside or lane.line for lane in (running.lanes.quick, running.lanes.slow))
+
+
+def test_two_long_texts_in_a_quick_view_leave_the_quick_lane_to_others(
+    running: Running, client: httpx.Client, threads: ThreadPoolExecutor, held: Held
 ) -> None:
-    page = asks_for_long(running, "closed")
-    with page.client.stream("GET", "/gradio_api/queue/data", params={"session_hash": "closed"}) as stream:
-        told = stream.iter_text()  # kept, as the stream is closed with it
-        assert "event_id" in next(told)
-        until(lambda: held.passes > 0)
-        monkeypatch.setattr(running.lanes.presence, "patience_s", 0.0)
-        assert not running.lanes.presence.gone("closed")
-    until(lambda: running.lanes.presence.gone("closed"))
-    passes = held.passes
+    answers = [threads.submit(client.post, VIEW, json=long()) for _ in range(2)]
+    slow = running.lanes.slow
+    until(lambda: held.passes == slow.at_once and len(slow.inside) + slow.waiting == 2)
+    assert not running.lanes.quick.inside
+    quick = client.post(VIEW, json=state())
+    assert quick.status_code == 200 and held.passes == slow.at_once, "answered while the long ones are under way"
     held.go.set()
-    until(lambda: not running.lanes.slow.inside and not running.lanes.quick.inside)
+    assert [answer.result().status_code for answer in answers] == [200, 200]
+
+
+def test_the_work_of_a_client_that_closes_its_connection_ends_after_its_batch(
+    running: Running, client: httpx.Client, held: Held
+) -> None:
+    """Between a press of Stop, a closed tab and a text typed anew there is no difference."""
+    leaves(client, long())
+    passes = held.passes
+    assert passes > 0
+    until(lambda: any(ticket.work.stopped for ticket in running.lanes.slow.inside))
+    held.go.set()
+    until(lambda: empty(running))
     assert held.passes == passes, "of more than forty"
 
 
+def test_who_leaves_the_line_is_out_of_it_and_the_next_moves_up(
+    running: Running, client: httpx.Client, threads: ThreadPoolExecutor, held: Held
+) -> None:
+    slow = running.lanes.slow
+    inside = [threads.submit(client.post, VIEW, json=long()) for _ in range(slow.at_once)]
+    until(lambda: len(slow.inside) == slow.at_once)
+    with asking(client, long()) as lines:
+        assert next(lines)["place"] == 1
+        with asking(client, long()) as behind:
+            assert next(behind)["place"] == 2 and slow.waiting == 2
+            told = next(lines)
+            assert told["place"] == 1 and told["seconds"] >= 1
+        until(lambda: slow.waiting == 1)
+    until(lambda: slow.waiting == 0)
+    before = held.passes
+    held.go.set()
+    assert all(answer.result().status_code == 200 for answer in inside)
+    until(lambda: empty(running))
+    assert before == slow.at_once, "what left the line never began"
+
+
+def test_beyond_those_who_may_wait_one_is_told_when_to_come_again(
+    running: Running, client: httpx.Client, threads: ThreadPoolExecutor, held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow view is refused as it comes, a quick one once it or what stands beside it proves long."""
+    slow = running.lanes.slow
+    monkeypatch.setattr(slow, "most_waiting", 0)
+    answers: list[Future[httpx.Response]] = []
+    answers += [threads.submit(client.post, VIEW, json=long()) for _ in range(slow.at_once)]
+    until(lambda: len(slow.inside) == slow.at_once)
+    beside = {"view": "pseudo-likelihood", "against": "another text", "other": long()["state"]["text"]}
+    for body in (long(), state(view="referee"), state(**beside)):
+        refused = client.post(VIEW, json=body)
+        assert refused.status_code == 503 and refused.headers["content-type"] == "application/problem+json"
+        assert "Busy: 0 others wait" in refused.json()["detail"] and int(refused.headers["retry-after"]) >= 1
+    assert client.post(VIEW, json=state()).status_code == 200, "the quick are answered all the while"
+    held.go.set()
+    assert all(answer.result().status_code == 200 for answer in answers)
+
+
 def test_what_takes_too_many_tokens_is_refused_before_it_runs(
-    running: Any, held: Held, monkeypatch: pytest.MonkeyPatch
+    running: Running, client: httpx.Client, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running.lanes, "limit", 500)
-    told = asks_for_long(running, "much").answer()
-    assert "tokens through the checkpoint; the limit is 500." in str(told) and held.passes == 0
+    answer = client.post(VIEW, json=long())
+    assert answer.status_code == 422 and "tokens through the checkpoint; the limit is 500." in answer.json()["detail"]
+    assert held.passes == 0
 
 
-def test_a_file_of_a_figure_waits_in_the_same_lanes(running: Any, held: Held) -> None:
-    page = asks_for_long(running, "file")
-    until(lambda: held.passes == 1)
-    held.go.set()
-    shown = page.answer()
-    held.go.clear()
-    memory = next(value for value in shown["output"]["data"] if isinstance(value, dict) and "view" in value)
-    event = page.number("export-csv", "click")
-    body = {"data": [memory, LONG, *held_values(page, event)[2:]], "fn_index": event["id"], "session_hash": "file"}
-    assert page.client.post("/gradio_api/queue/join", json=body).status_code == 200
+def test_a_file_of_a_figure_waits_in_the_same_lanes(
+    running: Running, client: httpx.Client, threads: ThreadPoolExecutor, held: Held
+) -> None:
+    body = long()
+    answer = threads.submit(client.post, f"{VIEW}/csv", json=body)
     until(lambda: len(running.lanes.slow.inside) == 1 and not running.lanes.quick.inside)
     held.go.set()
-    assert "log_probability" in str(page.answer())
+    assert answer.result().status_code == 200 and "log_probability" in answer.result().text
+    held.go.clear()
+    passes = held.passes
+    leaves(client, long(), f"{VIEW}/csv")
+    until(lambda: any(ticket.work.stopped for ticket in running.lanes.slow.inside))
+    held.go.set()
+    until(lambda: empty(running))
+    assert held.passes == passes + 1
 
 
-def test_a_page_is_heard_of_when_it_asks_and_while_it_listens(alone: Callable[..., Any]) -> None:
-    made = alone()
-
-    async def visit() -> None:
-        async with made.browser() as browser:
-            await browser.post("/gradio_api/queue/join", json={"data": [], "session_hash": "a"})
-            await browser.get("/gradio_api/queue/data", params={"session_hash": "b"})
-
-    settle(visit())
-    assert set(made.lanes.presence.heard) == {"a", "b"} and not made.lanes.presence.streams
+def test_many_clients_that_leave_hold_nothing(running: Running, client: httpx.Client, held: Held) -> None:
+    """A person who types fast: each request but the last is given up."""
+    for _ in range(10):
+        leaves(client, long(), after_s=0.1)
+    held.go.set()
+    until(lambda: empty(running))
+    assert client.post(VIEW, json=state()).status_code == 200
