@@ -83,8 +83,8 @@ def state_of(view: str, asked: Any) -> State:
     given = asked.model_dump()
     spans = {kind: tuple(Span(**span) for span in given[kind]) for kind in SPANS}
     options = {name: value for name, value in given.items() if name not in OWN}
-    marked = {name: given[name] for name in OWN if name not in SPANS}
-    return State(**marked, **spans, view=view, options=options)
+    marked: dict[str, Any] = {name: given[name] for name in OWN if name not in SPANS}
+    return State(**marked, hidden=spans["hidden"], picked=spans["picked"], view=view, options=options)
 
 
 def answer(explore: Explore, state: State, figure: bool = False) -> dict[str, Any]:

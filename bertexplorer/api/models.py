@@ -77,8 +77,13 @@ def fields(options: type, defaults: dict[str, Any] | None = None) -> dict[str, A
 def kind(setting: Setting) -> Any:
     """The type of a setting with its bounds, its choices and its words."""
     knob = setting.knob
-    held: Any = Literal[setting.choices] if setting.choices else setting.kind
+    held = one_of(setting.choices) if setting.choices else setting.kind
     return Annotated[held, Field(title=knob.label, description=knob.info or None, ge=knob.low, le=knob.high)]
+
+
+def one_of(words: tuple[str, ...]) -> Any:
+    """The type of a field that is one of *words*."""
+    return Literal[words]
 
 
 def question(name: str, tab: ModuleType, checkpoint: str) -> type[BaseModel]:
@@ -98,7 +103,7 @@ def question(name: str, tab: ModuleType, checkpoint: str) -> type[BaseModel]:
         hidden=(hidden, []),
         picked=(picked, []),
         checkpoint=(chosen, checkpoint),
-        precision=(Literal[PRECISIONS], "auto"),
+        precision=(one_of(PRECISIONS), "auto"),
         **fields(tab.analysis.Options),
     )
 

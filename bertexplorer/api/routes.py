@@ -16,7 +16,7 @@ METHODS = ["GET", "HEAD", "POST", "DELETE"]
 
 
 def routes(explore: Explore, lanes: Lanes, opening: State, desk: Desk | None = None) -> APIRouter:
-    """*lanes*: in which answers wait; *opening*: what the page opens with; *desk*: the runs, None where there are none."""
+    """*lanes*: in which answers wait; *opening*: what the page opens with; *desk*: the runs, None for none."""
     admission, checkpoint = Admission(lanes), opening.checkpoint
     parts = [
         analyses.routes(explore, admission, checkpoint),

@@ -5,7 +5,7 @@ import json
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path as Folder
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Path
@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from bertexplorer.api.admission import Admission, Reply, Tell, as_json, problem, sent
-from bertexplorer.api.models import Asked, fields
+from bertexplorer.api.models import Asked, fields, one_of
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import runs
@@ -28,7 +28,7 @@ MOST_STREAMS = 100  # that are followed at once
 AGAIN_S = 10  # after which one more may be tried
 MOST_ROWS = 50_000
 STREAM = "text/event-stream"
-Row = dict[str, Any]
+Rows = Annotated[list[dict[str, Any]] | None, Field(max_length=MOST_ROWS)]
 Id = Annotated[str, Path(description="The id of a run", pattern=r"^[\w.-]{1,100}$")]
 
 
@@ -52,6 +52,17 @@ class RunOf(BaseModel):
     spec: dict[str, Any] = Field(description="Task, checkpoint, settings and rows.")
 
 
+class Wished(Asked):
+    """What a new run is told, whatever its task."""
+
+    name: Annotated[str, Field(max_length=MAX_NAME)] = ""
+    dev: Annotated[Rows, Field(description="Rows for validation. Null: a part of the others.")] = None
+    mapping: Annotated[dict[str, str], Field(description="Our columns -> those of the rows, where they differ.")] = {}
+    skip: Annotated[bool, Field(description="Leave out rows that cannot be used; else they stop the run.")] = True
+    seeds: Annotated[int, Field(ge=1, le=MOST_SEEDS, description="Runs that differ in their seed alone.")] = 1
+    key: Annotated[str, Field(max_length=100, description="The same key gives the same run again.")] = ""
+
+
 def told(run: Run) -> dict[str, Any]:
     """A run as RunOf has it. Where it lies on the disk is nobody's business."""
     spec = {name: value for name, value in (run.spec or {}).items() if name not in ("folder", "format", "kind", "name")}
@@ -65,29 +76,18 @@ def wishes(checkpoint: str) -> Any:
     made: Any = None
     for name, task in BY_NAME.items():
         title = "".join(part.title() for part in name.split("-"))
-        own = fields(Tuning, task.DEFAULTS) | fields(task.Options)
-        settings = create_model(f"{title}Settings", __base__=Asked, **own)
-        columns = ", ".join(column.name for column in task.COLUMNS)
-        rows = Annotated[
-            list[Row] | None, Field(max_length=MOST_ROWS, description=f"Objects with {columns}. Null: built-in rows.")
-        ]
-        dev = Annotated[list[Row] | None, Field(max_length=MOST_ROWS, description="Rows for validation. Null: a part.")]
-        key = Annotated[str, Field(max_length=100, description="The same key gives the same run again.")]
-        columns_of = Annotated[dict[str, str], Field(description="Ours -> the rows' own names, if they differ.")]
-        model: Any = create_model(
-            f"{title}Run",
-            __base__=Asked,
-            task=(Literal[name], ...),
-            checkpoint=(Annotated[str, Field(max_length=500)], checkpoint),
-            name=(Annotated[str, Field(max_length=MAX_NAME)], ""),
-            rows=(rows, None),
-            dev=(dev, None),
-            mapping=(columns_of, {}),
-            settings=(settings, Field(default_factory=settings)),
-            skip=(Annotated[bool, Field(description="Skip rows that cannot be used, else they stop the run.")], True),
-            seeds=(Annotated[int, Field(ge=1, le=MOST_SEEDS, description="Runs that differ in the seed alone.")], 1),
-            key=(key, ""),
+        settings = create_model(
+            f"{title}Settings", __base__=Asked, **fields(Tuning, task.DEFAULTS), **fields(task.Options)
         )
+        columns = ", ".join(column.name for column in task.COLUMNS)
+        told = f"Objects with {columns}. Null: built-in rows."
+        own: dict[str, Any] = {
+            "task": (one_of((name,)), ...),
+            "checkpoint": (Annotated[str, Field(max_length=500)], checkpoint),
+            "rows": (Annotated[Rows, Field(description=told)], None),
+            "settings": (settings, Field(default_factory=settings)),
+        }
+        model: Any = create_model(f"{title}Run", __base__=Wished, **own)
         made = model if made is None else made | model
     return Annotated[made, Field(discriminator="task")]
 

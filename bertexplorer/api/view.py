@@ -130,8 +130,8 @@ def read(explore: Explore, body: Any, opening: State) -> tuple[State, str]:
     state = replace(state, options=asdict(explore.options(state)))
     before = body.get("counted_in")
     if isinstance(before, dict):
-        texts = {name: str(before.get(name, "")) for name in ("text", "pair")}
-        state = explore.typed(replace(state, **texts), state.text, state.pair)
+        text, pair = (str(before.get(name, "")) for name in ("text", "pair"))
+        state = explore.typed(replace(state, text=text, pair=pair), state.text, state.pair)
     if fill := spans(body, "fill"):
         state = explore.filled(state, fill[0])
     return state, ""
@@ -153,12 +153,12 @@ def read_state(given: Any, opening: State) -> State:
             wanted = f"one of {', '.join(word or 'nothing' for word in words)}" if words else "text"
             raise ExplorerError(f"{name}: got {value!r:.60}; wanted {wanted}.")
         values[name] = value
-    marked = {name: spans(given, name) for name in ("hidden", "picked")}
+    values |= {name: spans(given, name) for name in ("hidden", "picked")}
     view = values.get("view", opening.view)
     options = given.get("options", {})
     if not isinstance(options, dict):
         raise ExplorerError(f"options: got {options!r:.60}; wanted an object of settings.")
-    return replace(opening, **{**values, **marked, "view": view, "options": options})
+    return replace(opening, **{**values, "view": view, "options": options})
 
 
 def spans(given: dict[str, Any], name: str) -> tuple[Span, ...]:

@@ -1,9 +1,11 @@
 """The API behind all layers on a free port, in a thread, with a tiny checkpoint; gradio's page is not built."""
 
+import asyncio
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,16 +28,18 @@ from bertexplorer.ui.state import State
 from bertexplorer.ui.training.desk import Desk
 
 SEAL = Seal(b"s" * 32)
-OPENING = State("The capital of France is [MASK].", checkpoint="tiny")
+OPENING = State("The capital of France is [MASK].", checkpoint="little")
 
 
 class Served:
     """A server of the API."""
 
     def __init__(self, models: Path, data: Path, **more: Any) -> None:
-        self.settings = replace(Settings(port=0, models_dir=models, data_dir=data, checkpoint="tiny"), **more)
+        """*more*: of Settings. Runs stay in line until `slots` of the trainer says otherwise."""
+        self.settings = replace(Settings(port=0, models_dir=models, data_dir=data, checkpoint="little"), **more)
         self.library = Library(self.settings)
         self.desk = Desk(self.library, self.settings)
+        self.desk.trainer.slots = 0
         self.lanes = Lanes(limit=self.settings.tokens)
         self.explore = Explore(self.library.of(""), self.desk.quota)
         self.app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
@@ -62,7 +66,7 @@ class Served:
 @pytest.fixture(scope="session")
 def models(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
-    shutil.copytree(tiny("bert"), folder / "tiny")
+    shutil.copytree(tiny("bert"), folder / "little")
     return folder
 
 
@@ -77,3 +81,16 @@ def served(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 def browser(served: Served) -> Iterator[httpx.Client]:
     with served.browser() as made:
         yield made
+
+
+def settled(app: Any, data: Path, method: str, path: str) -> httpx.Response:
+    """What the layers around *app* answer."""
+
+    async def asking() -> httpx.Response:
+        behind = layered(app, Settings(data_dir=data), SEAL, Readiness())
+        transport = httpx.ASGITransport(behind, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost:7860") as client:
+            return await client.request(method, path)
+
+    with ThreadPoolExecutor(1) as thread:  # in this one a browser of other tests may have its own loop
+        return thread.submit(asyncio.run, asking()).result()
