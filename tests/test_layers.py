@@ -16,9 +16,9 @@ FLOORS = (  # lowest first
     {"engine"},
     {"analysis", "training"},
     {"figures", "store"},
-    {"ui", "cli"},
+    {"ui"},
     {"api"},
-    {"server"},
+    {"cli", "server"},
     {"app", "__main__"},
 )
 FLOOR = {part: height for height, parts in enumerate(FLOORS) for part in parts}

@@ -8,6 +8,7 @@ view.py         the Explore page's route: a state of the page in, its answer out
 analyses.py     a route for each analysis
 checkpoints.py  which may be chosen, and one of them fetched
 runs.py         fine-tuning started, listed, followed and stopped
+tools.py        analyses for MCP clients, over stdio or at /mcp
 documents.py    the API in OpenAPI, and a page that reads it
 static/         that page, its script and its style
 """

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bertexplorer.analysis.receipt import provenance
-from bertexplorer.api.admission import JSON, LINES, Admission, Reply, Tell
+from bertexplorer.api.admission import JSON, Admission, Reply, Tell
 from bertexplorer.api.models import Answered, example, question
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import drawn
@@ -27,9 +27,6 @@ HERE = {  # words about the page -> words about a request
     "Press “Second sentence” and type one.": "Send it as pair.",
     "Add a second sentence.": "Send it as pair.",
 }
-PROGRESS = (
-    f"A client that accepts {LINES} gets lines while it waits: its place in line or the share done, last the answer."
-)
 
 
 def routes(explore: Explore, admission: Admission, checkpoint: str) -> APIRouter:
@@ -50,7 +47,7 @@ def add(
         operation_id=name,
         name=name,
         summary=f"{tab.TITLE}: {tab.QUESTION}",
-        description=f"{tab.NOTE} {PROGRESS}",
+        description=tab.NOTE,
         responses={200: {"model": Answered, "description": "The answer"}},
     )
     async def ask(

@@ -14,7 +14,7 @@ from bertexplorer.store.library import PRECISIONS
 from bertexplorer.ui import facts
 from bertexplorer.ui.explore import Explore
 
-NAMED = body(("name",), name=TEXT, precision={**TEXT, "enum": PRECISIONS})
+NAMED = body(("name",), {"name": "mini"}, name=TEXT, precision={**TEXT, "enum": PRECISIONS})
 
 
 def routes(explore: Explore, admission: Admission) -> APIRouter:
@@ -24,12 +24,14 @@ def routes(explore: Explore, admission: Admission) -> APIRouter:
     def mine(request: Request) -> Explore:
         return explore.of(request.scope["state"]["owner"])
 
-    @router.get("", operation_id="list-checkpoints", responses={200: {"model": list[CheckpointOf]}})
+    @router.get(
+        "", operation_id="list-checkpoints", summary="List checkpoints", responses={200: {"model": list[CheckpointOf]}}
+    )
     def checkpoints(request: Request) -> Response:
         """The checkpoints that may be chosen."""
         return sent(as_json(facts.checkpoints(mine(request).library)))
 
-    @router.post("", operation_id="fetch-checkpoint", openapi_extra=NAMED)
+    @router.post("", operation_id="fetch-checkpoint", summary="Fetch a checkpoint", openapi_extra=NAMED)
     async def fetch(request: Request) -> Response:
         """Bring a checkpoint to this disk from the hub; lines on the way say how far it is."""
         own, wanted = mine(request), loads(await request.body())

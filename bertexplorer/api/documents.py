@@ -11,7 +11,7 @@ from fastapi.openapi.utils import get_openapi
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute
 
-from bertexplorer.api.admission import PROBLEM
+from bertexplorer.api.admission import LINES, PROBLEM
 from bertexplorer.api.problems import Problem, Route
 
 STATIC = Path(__file__).parent / "static"
@@ -19,6 +19,7 @@ METHODS = ("get", "post", "delete")
 ABOUT = (
     "Every analysis of BERT Explorer as one POST: rows, the result in a sentence, and the provenance of the numbers. "
     "Errors are application/problem+json with a sentence that says what was given, what was wanted and what to do. "
+    f"A client that accepts {LINES} gets lines while it waits: its place in line or the share done, last the answer. "
     "Where the server has a class code, send it as `Authorization: Bearer CODE`. Runs belong to the cookie that the "
     "first answer sets: keep it, as `curl -c jar -b jar` does."
 )

@@ -116,7 +116,8 @@ def example(tab: ModuleType) -> dict[str, Any]:
     return {name: value for name, value in whole.items() if value not in ("", [])}
 
 
-def body(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
-    """How a request that is read here, field by field, stands in the OpenAPI document."""
+def body(required: tuple[str, ...], example: dict[str, Any], **properties: Any) -> dict[str, Any]:
+    """How a request that is read field by field stands in the OpenAPI document."""
     schema = {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
+    schema["examples"] = [example]
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}

@@ -7,6 +7,7 @@ from starlette.routing import Match
 
 from bertexplorer.api import analyses, checkpoints, documents, runs, view
 from bertexplorer.api.admission import Admission, problem, sent
+from bertexplorer.api.tools import MISSING
 from bertexplorer.engine.lanes import Lanes
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
@@ -28,6 +29,11 @@ def routes(explore: Explore, lanes: Lanes, opening: State, desk: Desk | None = N
     whole, known = APIRouter(), [route for part in parts for route in part.routes]
     for part in parts:
         whole.include_router(part)
+
+    @whole.api_route("/mcp", methods=METHODS, include_in_schema=False)
+    async def no_tools() -> Response:
+        """Reached where the MCP SDK is not installed."""
+        return sent(problem(404, "Not Found", f"{MISSING}, and start the server again."))
 
     @whole.api_route("/api/{rest:path}", methods=METHODS, include_in_schema=False)
     async def nothing(request: Request) -> Response:

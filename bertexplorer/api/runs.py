@@ -8,7 +8,7 @@ from pathlib import Path as Folder
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Body, Path
 from pydantic import BaseModel, Field, create_model
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -27,6 +27,7 @@ POLL_S, PING_S = 0.5, 15.0  # between two looks at a run's log, and between two 
 MOST_STREAMS = 100  # that are followed at once
 AGAIN_S = 10  # after which one more may be tried
 MOST_ROWS = 50_000
+EXAMPLE = {"task": "classification", "name": "my first run", "settings": {"epochs": 1.0}}
 STREAM = "text/event-stream"
 Rows = Annotated[list[dict[str, Any]] | None, Field(max_length=MOST_ROWS)]
 Id = Annotated[str, Path(description="The id of a run", pattern=r"^[\w.-]{1,100}$")]
@@ -97,13 +98,15 @@ def routes(desk: Desk, admission: Admission, checkpoint: str) -> APIRouter:
     router, streams = APIRouter(prefix="/api/v1/runs", route_class=Route, tags=["Runs"]), Streams(desk)
     wished = wishes(checkpoint)
 
-    @router.get("", operation_id="list-runs", responses={200: {"model": list[RunOf]}})
+    @router.get("", operation_id="list-runs", summary="List runs", responses={200: {"model": list[RunOf]}})
     def listed(request: Request) -> Response:
         """Your runs, the newest first."""
         return sent(as_json([told(run) for run in desk.jobs.runs(owner(request))]))
 
-    @router.post("", operation_id="start-run", status_code=202, responses={202: {"model": RunOf}})
-    async def start(request: Request, asked: wished) -> Response:  # type: ignore[valid-type]
+    @router.post(
+        "", operation_id="start-run", summary="Start a run", status_code=202, responses={202: {"model": RunOf}}
+    )
+    async def start(request: Request, asked: Annotated[wished, Body(examples=[EXAMPLE])]) -> Response:  # type: ignore[valid-type]
         """Fine-tune a checkpoint on built-in rows or on yours. The run waits in line; your cookie is its owner."""
 
         def compute(tell: Tell) -> Reply:
@@ -112,19 +115,21 @@ def routes(desk: Desk, admission: Admission, checkpoint: str) -> APIRouter:
 
         return admission.answer(request, compute, slow=True)
 
-    @router.get("/{id}", operation_id="get-run", responses={200: {"model": RunOf}})
+    @router.get("/{id}", operation_id="get-run", summary="Look at a run", responses={200: {"model": RunOf}})
     def look(request: Request, id: Id) -> Response:
         """One run."""
         return sent(found(desk, id, owner(request), told))
 
-    @router.get("/{id}/events", operation_id="follow-run", responses={200: {"content": {STREAM: {}}}})
+    @router.get(
+        "/{id}/events", operation_id="follow-run", summary="Follow a run", responses={200: {"content": {STREAM: {}}}}
+    )
     async def follow(request: Request, id: Id) -> Response:
         """What a run has written and goes on to write, as server-sent events, until it ends. The last one, "end",
         holds the run. Last-Event-ID goes on after that event."""
         missing = await asyncio.to_thread(found, desk, id, owner(request), lambda run: None)
         return sent(missing) if missing.status != 200 else streams.follow(request, id)
 
-    @router.delete("/{id}", operation_id="stop-run", responses={200: {"model": RunOf}})
+    @router.delete("/{id}", operation_id="stop-run", summary="Stop a run", responses={200: {"model": RunOf}})
     def stop(request: Request, id: Id) -> Response:
         """End a run after its next commit. One that has ended stays as it is."""
         return sent(found(desk, id, owner(request), lambda run: told(desk.trainer.stop(run.id, run.owner))))

@@ -47,6 +47,7 @@ STATE = {
 }
 ASKED = body(
     (),
+    {"link": "?view=fill-mask&text=The+cat+[MASK]+on+the+mat."},
     state=STATE,
     link={**TEXT, "description": "Instead of a state: the query of a link to the page."},
     counted_in={
@@ -65,18 +66,18 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
     def mine(request: Request) -> Explore:
         return explore.of(request.scope["state"]["owner"])
 
-    @router.get("/page", operation_id="page")
+    @router.get("/page", operation_id="page", summary="The page")
     def page(request: Request) -> Response:
         """The views with their settings and examples, and the state that the page opens with."""
         body = orjson.dumps({**page_schema(explore.library.settings), "opening": written(opening)})
         return Response(body, media_type="application/json")
 
-    @router.post("/view", operation_id="show-view", openapi_extra=ASKED)
+    @router.post("/view", operation_id="show-view", summary="Show a view", openapi_extra=ASKED)
     async def view(request: Request) -> Response:
         """The answer to a state, or to the link of one."""
         return await asked(request, lambda own, state, told, tell: shown(own.answer(state), told))
 
-    @router.post("/view/{kind}", operation_id="export-view", openapi_extra=ASKED)
+    @router.post("/view/{kind}", operation_id="export-view", summary="Export a view", openapi_extra=ASKED)
     async def export(request: Request, kind: str) -> Response:
         """The numbers of a state as a file: csv, json, or the Python that repeats them."""
 
@@ -88,7 +89,7 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
 
         return await asked(request, made)
 
-    @router.post("/lines", operation_id="keep-lines")
+    @router.post("/lines", operation_id="keep-lines", summary="Keep lines")
     def lines(request: Request, file: UploadFile) -> Response:
         """Keep the lines of a file for views that look into them; their key is a setting of those."""
         key, told = mine(request).keep_lines(file.file.read(), file.filename or "lines.txt")

@@ -18,6 +18,7 @@ ROUTES = (  # (name, methods, path): all that the pages ask for; whatever else g
     ("events", READ, r"/api/v1/runs/[\w.-]+/events"),
     ("api", (*READ, "DELETE"), r"/api/v1/runs/[\w.-]+"),
     ("upload", WRITE, r"/gradio_api/upload|/api/v1/lines"),
+    ("mcp", ("GET", "POST", "DELETE"), r"/mcp"),
     ("api", (*READ, *WRITE), r"/api/v1(/[\w.-]+)+"),
     (
         "asset",

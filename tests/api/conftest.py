@@ -13,11 +13,9 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
-from fastapi import FastAPI
 
-from bertexplorer.api.routes import routes
 from bertexplorer.engine.lanes import Lanes
-from bertexplorer.server.application import layered
+from bertexplorer.server.application import api, layered
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.launch import bind, configured
 from bertexplorer.server.seal import Seal
@@ -42,9 +40,7 @@ class Served:
         self.desk.trainer.slots = 0
         self.lanes = Lanes(limit=self.settings.tokens)
         self.explore = Explore(self.library.of(""), self.desk.quota)
-        self.app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-        self.app.include_router(routes(self.explore, self.lanes, OPENING, self.desk))
-        app = layered(self.app, self.settings, SEAL, Readiness())
+        app = layered(api(self.explore, self.lanes, OPENING, self.desk), self.settings, SEAL, Readiness())
         self.socket = bind("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self.server = uvicorn.Server(configured(app, self.settings))

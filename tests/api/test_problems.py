@@ -8,6 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from bertexplorer.api import tools
+from bertexplorer.cli import main
 from bertexplorer.engine.progress import Work
 from tests.api.conftest import Served, settled
 
@@ -108,6 +110,17 @@ def test_work_beyond_the_limit_is_refused(models: Path, tmp_path: Path) -> None:
     made = Served(models, tmp_path, tokens=100)
     with made.browser() as browser:
         problem(browser.post("/pseudo-likelihood", json={"text": "the cat sat on " * 4}), 422, "the limit is 100")
+    made.close()
+
+
+def test_without_the_mcp_sdk_it_is_said(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tools, "installed", lambda: False)
+    monkeypatch.setenv("BERTEXPLORER_DATA", str(tmp_path))
+    assert main(["mcp"]) == 2 and "pip install -r requirements-mcp.txt" in capsys.readouterr().err
+    made = Served(models, tmp_path)
+    problem(httpx.post(f"{made.url}/mcp", json={}), 404, "pip install -r requirements-mcp.txt")
     made.close()
 
 

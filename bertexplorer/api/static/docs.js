@@ -30,7 +30,8 @@ function kind(whole, given) {
   else if ("minimum" in schema) words.push(`from ${schema.minimum}`);
   else if ("maximum" in schema) words.push(`up to ${schema.maximum}`);
   if ("maxLength" in schema) words.push(`up to ${schema.maxLength.toLocaleString("en")} characters`);
-  if (schema.type === "object" && schema.properties) words.push(`with ${Object.keys(schema.properties).join(", ")}`);
+  const inside = Object.keys(schema.properties ?? {});
+  if (inside.length) words.push(inside.length < 5 ? `with ${inside.join(", ")}` : "with the fields below");
   return words.join(" ");
 }
 
@@ -38,11 +39,12 @@ function kind(whole, given) {
 function table(whole, schema, caption) {
   const rows = Object.entries(schema.properties ?? {}).map(([name, given]) => {
     const needed = schema.required?.includes(name);
-    const start = "default" in given && given.default !== "" ? `; default ${JSON.stringify(given.default)}` : "";
-    const told = [given.title, given.description].filter((words, i) => words && (i || words.toLowerCase() !== name));
+    const told = given.default ?? "";
+    const start = !["", "[]", "{}"].includes(told === "" ? "" : JSON.stringify(told)) ? `; default ${JSON.stringify(told)}` : "";
+    const words = [given.title, given.description].filter((one, i) => one && (i || one.toLowerCase() !== name));
     return make("tr", {}, make("th", { scope: "row" }, make("code", {}, name)),
       make("td", { class: "kind" }, `${kind(whole, given)}${needed ? "; needed" : start}`),
-      make("td", {}, told.join(": ")));
+      make("td", {}, words.join(": ")));
   });
   return make("div", { class: "scroll" }, make("table", {}, make("caption", {}, caption), make("tbody", {}, ...rows)));
 }
@@ -64,10 +66,10 @@ function bodies(whole, schema, caption) {
 /** A command that asks for the operation. */
 function command(path, method, body) {
   const address = new URL(path, location.href).href;
-  const example = body?.example ?? body?.examples?.[0] ?? Object.values(body?.examples ?? {})[0]?.value;
   if (method === "get") return `curl ${address}`;
   if (method === "delete") return `curl -X DELETE ${address}`;
-  return `curl --json '${JSON.stringify(example ?? {}).replaceAll("'", "'\\''")}' ${address}`;
+  if (!body) return `curl -F file=@lines.txt ${address}`;
+  return `curl --json '${JSON.stringify(body.schema.examples?.[0] ?? {}).replaceAll("'", "'\\''")}' ${address}`;
 }
 
 function operation(whole, path, method, told) {
@@ -85,7 +87,7 @@ function operation(whole, path, method, told) {
     make("h3", {}, told.summary ?? told.operationId),
     make("code", { class: "address" }, make("b", {}, method.toUpperCase()), ` ${path}`),
     make("p", {}, told.description ?? ""),
-    make("pre", {}, command(path, method, { ...resolve(whole, body?.schema), ...body })));
+    make("pre", {}, command(path, method, body)));
   if (Object.keys(asked.properties).length) section.append(table(whole, asked, "In the address"));
   if (body) section.append(...bodies(whole, body.schema, "The request"));
   const item = answer?.type === "array" ? answer.items : answer;
@@ -113,7 +115,8 @@ async function show() {
       groups.set(group, [...(groups.get(group) ?? []), [path, method, told]]);
     }
   }
-  about.replaceChildren(whole.info.description + " ", make("a", { href: "openapi.json" }, "openapi.json"));
+  const parts = whole.info.description.split("`").map((part, i) => (i % 2 ? make("code", {}, part) : part));
+  about.replaceChildren(...parts, " ", make("a", { href: "openapi.json" }, "openapi.json"));
   const index = document.getElementById("index");
   const operations = document.getElementById("operations");
   for (const name of ["Analyses", ...[...groups.keys()].filter((one) => one !== "Analyses")]) {
