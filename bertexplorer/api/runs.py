@@ -28,6 +28,7 @@ MOST_STREAMS = 100  # that are followed at once
 AGAIN_S = 10  # after which one more may be tried
 MOST_ROWS = 50_000
 EXAMPLE = {"task": "classification", "name": "my first run", "settings": {"epochs": 1.0}}
+SPEC = ("checkpoint", "options", "tuning", "data", "experiment", "arm")  # of spec.json what is shown: no paths
 STREAM = "text/event-stream"
 Rows = Annotated[list[dict[str, Any]] | None, Field(max_length=MOST_ROWS)]
 Id = Annotated[str, Path(description="The id of a run", pattern=r"^[\w.-]{1,100}$")]
@@ -50,7 +51,7 @@ class RunOf(BaseModel):
     created: float = Field(description="Unix seconds.")
     group: str = Field(description="Shared by the seeds of one request.")
     best: str = Field(description="The name of its best checkpoint, for the field checkpoint of an analysis; or empty.")
-    spec: dict[str, Any] = Field(description="Task, checkpoint, settings and rows.")
+    spec: dict[str, Any] = Field(description="What it learns from and how.")
 
 
 class Wished(Asked):
@@ -66,7 +67,7 @@ class Wished(Asked):
 
 def told(run: Run) -> dict[str, Any]:
     """A run as RunOf has it. Where it lies on the disk is nobody's business."""
-    spec = {name: value for name, value in (run.spec or {}).items() if name not in ("folder", "format", "kind", "name")}
+    spec = {name: value for name, value in (run.spec or {}).items() if name in SPEC}
     best = [saved.name for saved in runs.checkpoints(run) if saved.name == f"run:{run.id}"]
     held = {name: getattr(run, name) for name in RunOf.model_fields if name not in ("kind", "best", "spec")}
     return {**held, "kind": (run.spec or {}).get("kind", ""), "best": "".join(best), "spec": spec}
@@ -81,7 +82,7 @@ def wishes(checkpoint: str) -> Any:
             f"{title}Settings", __base__=Asked, **fields(Tuning, task.DEFAULTS), **fields(task.Options)
         )
         columns = ", ".join(column.name for column in task.COLUMNS)
-        told = f"Objects with {columns}. Null: built-in rows."
+        told = f"Objects with {columns}; null: built-in rows. A request may have 1 MB; upload more on the page Train."
         own: dict[str, Any] = {
             "task": (one_of((name,)), ...),
             "checkpoint": (Annotated[str, Field(max_length=500)], checkpoint),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from types import ModuleType
@@ -13,6 +14,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 from starlette.types import ASGIApp
 
+from bertexplorer.api.admission import SPARE
 from bertexplorer.api.analyses import answer, worded
 from bertexplorer.api.models import CheckpointOf, kind, one_of
 from bertexplorer.engine.lanes import Lanes
@@ -72,10 +74,12 @@ def server(explore: Explore, lanes: Lanes, checkpoint: str) -> Any:
     from mcp.server.mcpserver import Context, MCPServer
     from mcp_types import ToolAnnotations
 
+    threads = ThreadPoolExecutor(lanes.most + SPARE, "tool")
     made = MCPServer("BERT Explorer", instructions=ABOUT, log_level="WARNING")
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for name in OFFERED:
-        tool, tab = asking(name, explore, lanes, checkpoint, Context), VIEWS[name]
+        tool, tab = asking(name, explore, lanes, threads), VIEWS[name]
+        signed(tool, [parameter("context", Context), *parameters(tab, checkpoint)], Told)
         about = f"{tab.QUESTION} {tab.analysis.__doc__.splitlines()[0]}"
         made.add_tool(tool, name.replace("-", "_"), title=tab.TITLE, description=about, annotations=reads)
 
@@ -88,8 +92,8 @@ def server(explore: Explore, lanes: Lanes, checkpoint: str) -> Any:
     return made
 
 
-def asking(view: str, explore: Explore, lanes: Lanes, checkpoint: str, context: type) -> Callable[..., Any]:
-    """The function behind the tool of *view*, its parameters those of the view."""
+def asking(view: str, explore: Explore, lanes: Lanes, threads: Executor) -> Callable[..., Any]:
+    """The function behind the tool of *view*."""
 
     async def ask(context: Any, text: str, pair: str, pick: str, most_rows: int, **given: Any) -> Told:
         work = lanes.new_work()
@@ -103,7 +107,7 @@ def asking(view: str, explore: Explore, lanes: Lanes, checkpoint: str, context: 
                 return told(VIEWS[view], answer(own, state), most_rows)
 
         try:
-            return await asyncio.to_thread(compute)
+            return await asyncio.get_running_loop().run_in_executor(threads, compute)
         except asyncio.CancelledError:
             lanes.stop(work)
             raise
@@ -112,7 +116,6 @@ def asking(view: str, explore: Explore, lanes: Lanes, checkpoint: str, context: 
 
             raise ToolError(worded(str(error))) from error
 
-    signed(ask, [parameter("context", context), *parameters(VIEWS[view], checkpoint)], Told)
     return ask
 
 
