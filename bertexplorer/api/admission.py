@@ -119,7 +119,9 @@ class Answer(Response):
             return
         left.cancel()
         reply = computed.result()
-        if begun:
+        if self.lines and (begun or reply.status >= 400):  # browsers would report a status as a fault of the page
+            if not begun:
+                await send(start(200, LINES, {}))
             whole = {"status": reply.status, "answer": orjson.Fragment(reply.body)}
             await send({"type": "http.response.body", "body": line(whole)})
             return

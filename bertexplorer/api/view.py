@@ -12,7 +12,7 @@ from fastapi import APIRouter, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, problem, sent
+from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, problem
 from bertexplorer.api.models import TEXT, body
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
@@ -92,8 +92,13 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
     @router.post("/lines", operation_id="keep-lines", summary="Keep lines")
     def lines(request: Request, file: UploadFile) -> Response:
         """Keep the lines of a file for views that look into them; their key is a setting of those."""
-        key, told = mine(request).keep_lines(file.file.read(), file.filename or "lines.txt")
-        return sent(as_json({"lines": key, "told": told}))
+        own, content, name = mine(request), file.file.read(), file.filename or "lines.txt"
+
+        def kept(tell: Tell) -> Reply:
+            key, told = own.keep_lines(content, name)
+            return as_json({"lines": key, "told": told})
+
+        return admission.answer(request, kept, place=False)
 
     async def asked(request: Request, answer: Callable[[Explore, State, str, Tell], Reply]) -> Response:
         own, given = mine(request), loads(await request.body())

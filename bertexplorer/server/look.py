@@ -36,5 +36,7 @@ def scripts() -> str:
 def head() -> str:
     """Explore is drawn by its own scripts; the other pages ask through gradio (assets/answers.js)."""
     asking = (ASSETS / "answers.js").read_text("utf-8")
-    other = r"/\/(train|pretrain)\/?$/.test(location.pathname)"
-    return f'<script>if ({other}) {{ {asking} }} else import("./{scripts()}/explore.js");</script>'
+    explore = f"""
+        document.head.insertAdjacentHTML("beforeend", '<link rel="stylesheet" href="./{scripts()}/explore.css">');
+        import("./{scripts()}/explore.js");"""
+    return rf"<script>if (/\/(train|pretrain)\/?$/.test(location.pathname)) {{ {asking} }} else {{ {explore} }}</script>"

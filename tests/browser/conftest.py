@@ -109,7 +109,7 @@ def size(request: pytest.FixtureRequest) -> str:
 def page(browser: Browser, address: str, size: str) -> Iterator[Page]:
     """The opened app at one size. Fails at the end on a console error, a page error or a request to another host."""
     with opened(browser, address, size) as page:
-        page.wait_for_selector("#figure .main-svg")
+        page.wait_for_selector("#figure .bars")
         wait_until_quiet(page)
         yield page
 

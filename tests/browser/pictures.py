@@ -32,19 +32,19 @@ def main(address: str) -> None:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(address)
-        page.wait_for_selector("#figure .main-svg")
+        page.wait_for_selector("#figure .bars")
         for tab in TABS:
             choose_view(page, tab.TITLE)
             expect(page.locator("#question h2")).to_have_text(tab.QUESTION)
             page.locator("button.example").first.click()
             expect(page.locator("#text textarea")).to_have_value(tab.EXAMPLES[0].text)
-            expect(page.locator("#points .wrap.minimal:not(.hide)")).to_have_count(0)
+            expect(page.locator("bx-explore[aria-busy=true]")).to_have_count(0)
             page.wait_for_timeout(2500)
             page.evaluate("document.activeElement.blur()")
             page.mouse.move(4, 4)
             file = FOLDER / f"{slug(tab)}.png"
             take(page, file)
-            said = page.locator(".said").inner_text()
+            said = page.locator("#caption .said").inner_text()
             lines += [
                 f"## {tab.GROUP}: {tab.TITLE}",
                 "",

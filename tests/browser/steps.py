@@ -35,7 +35,7 @@ def choose_view(page: Page, title: str) -> None:
 
 def use_checkpoint(page: Page, name: str) -> None:
     """Open the drawer, type a name and close the drawer again."""
-    drawer = page.locator("#picker > button.label-wrap")
+    drawer = page.locator("#picker > summary")
     drawer.click()
     box = page.locator("#checkpoint input")
     box.fill(name)
@@ -51,6 +51,14 @@ def expect_message(page: Page, words: str) -> None:
     expect(page.locator("#message")).to_contain_text(words)
 
 
+def wait_until(page: Page, expression: str, seconds: float = 60) -> None:
+    """Until *expression* is true on the page. Playwright's own waiting compiles it there, which Explore forbids."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, f"never true: {expression}"
+        page.wait_for_timeout(50)
+
+
 def wait_until_quiet(page: Page, seconds: float = 60) -> None:
     """No request under way for half a second. Playwright's "networkidle" waits for frames too that are gone."""
     begun = quiet = time.monotonic()
@@ -63,5 +71,5 @@ def wait_until_quiet(page: Page, seconds: float = 60) -> None:
 
 def wait_until_idle(page: Page) -> None:
     """Nothing is being answered any more, so that the page can be left without cutting a request off."""
-    expect(page.locator("#points .wrap.minimal:not(.hide)")).to_have_count(0)
+    expect(page.locator("bx-explore[aria-busy=true]")).to_have_count(0)
     wait_until_quiet(page)

@@ -76,14 +76,14 @@ def test_markup_in_the_text_stays_text(page: Page) -> None:
 
 
 def test_markup_in_settings_and_names_stays_text(page: Page) -> None:
-    words = page.locator("#options-fill-mask textarea, #options-fill-mask input[type=text]").first
+    words = page.locator("#forms [data-setting=words]")
     words.fill(CANARY)
     expect_message(page, "is cut into 37 pieces; the limit is 20")
     use_checkpoint(page, CANARY)
     expect_message(page, "Still using mini")
     words.fill("")
     choose_view(page, "Two sentences")
-    page.locator("#options-contrast textarea, #options-contrast input[type=text]").first.fill(f"{CANARY} [MASK]")
+    page.locator("#forms [data-setting=other]").fill(f"{CANARY} [MASK]")
     expect_said(page, "Leaning to")
 
 

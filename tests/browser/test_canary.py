@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from safetensors.torch import load_file, save_file
 
-from bertexplorer.ui.tabs import TABS, slug
+from bertexplorer.ui.tabs import TABS
 from tests import tiny
 from tests.browser.conftest import App, opened
 from tests.browser.steps import TEXT, choose_view, use_checkpoint, wait_until_idle, wait_until_quiet, write
@@ -64,7 +64,7 @@ def hover(page: Page) -> None:
 
 def test_in_every_view(browser: Browser, nest: str, tmp_path: Path) -> None:
     with opened(browser, nest) as page:
-        page.wait_for_selector("#figure .main-svg")
+        page.wait_for_selector("#figure .bars")
         wait_until_quiet(page)
         use_checkpoint(page, "hostile")
         expect(page.locator("#receipt")).to_contain_text("hostile")
@@ -78,17 +78,16 @@ def test_in_every_view(browser: Browser, nest: str, tmp_path: Path) -> None:
             hover(page)
             silent(page)
             boxes = page.locator(
-                f"#options-{slug(tab)} textarea:visible, #options-{slug(tab)} input[type=text]:visible"
+                "#forms textarea:visible, #forms input[type=text]:visible"
             )
             for box in boxes.all():
-                if not box.get_attribute("aria-haspopup") and box.is_editable() and not box.get_attribute("role"):
-                    box.fill(f"{TYPED}, a")
-                    wait_until_idle(page)
-                    silent(page)
+                box.fill(f"{TYPED}, a")
+                wait_until_idle(page)
+                silent(page)
         choose_view(page, "Search")
         lines = tmp_path / f"{IMAGE}.txt"
         lines.write_text("".join(f"{CANARY} {i} cats\n" for i in range(20)), "utf-8")
-        page.locator("input[type=file]").first.set_input_files(lines)
+        page.locator("#lines").set_input_files(lines)
         expect(page.locator("#figure")).to_contain_text("<img", timeout=SOON)
         hover(page)
         silent(page)

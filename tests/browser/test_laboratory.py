@@ -59,6 +59,6 @@ def test_an_experiment_runs_from_the_page(page: Page, tmp_path: Path) -> None:
     expect_said(page, "MLM + NSP:")
     expect(page.locator("#told")).to_contain_text("random weights")
     page.locator(".arm a.open").last.click()
-    expect(page.locator(".said")).to_be_visible()
+    expect(page.locator("#caption .said")).to_be_visible()
     assert "checkpoint=run" in page.url
     expect(page.locator("#message")).to_be_empty()

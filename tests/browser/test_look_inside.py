@@ -38,12 +38,12 @@ def test_a_chip_is_picked_and_a_tile_opens_its_head(page: Page) -> None:
     expect(page.locator("button.chip.tinted").first).to_be_visible()
     press_figure(page, 2.5 / 6, 4.5 / 12)
     expect_said(page, "In layer 3, head 5,")
-    expect(page.locator("#options-attention input[type=number]").first).to_have_value("3")
+    expect(page.locator("#forms [data-setting=layer]")).to_have_value("3")
     assert "picked=0%3A43-45" in page.url
     wait_until_idle(page)
-    said = page.locator(".said").inner_text()
+    said = page.locator("#caption .said").inner_text()
     page.reload()
-    expect(page.locator(".said")).to_have_text(said)
+    expect(page.locator("#caption .said")).to_have_text(said)
     expect(chip(page, "it")).to_have_attribute("aria-pressed", "true")
 
 
@@ -73,7 +73,7 @@ def wait_for_trace(page: Page, kind: str, seconds: float = 60) -> None:
 def test_heads_are_switched_off_by_pressing_them(page: Page) -> None:
     choose_view(page, "Switchboard")
     expect_said(page, "With all heads on, “paris” has")
-    off = page.locator("#options-switchboard textarea, #options-switchboard input[type=text]").first
+    off = page.locator("#forms [data-setting=off]")
     wait_for_trace(page, "heatmap")
     wait_until_idle(page)
     for _ in range(3):  # as a person does: a press is lost while the browser is still busy with the figure
@@ -95,15 +95,14 @@ def test_heads_are_switched_off_by_pressing_them(page: Page) -> None:
 @pytest.mark.parametrize("size", ["phone"], indirect=True)
 def test_bertviz_is_drawn_inside_its_frame(page: Page) -> None:
     choose_view(page, "BertViz")
-    frame = page.frame_locator("#frame iframe")
+    frame = page.frame_locator("#figure iframe")
     expect(frame.locator("svg").first).to_be_visible()
-    expect(page.locator("#figure")).to_be_hidden()
     expect(page.locator("#export-png")).to_be_hidden()
     with page.expect_download() as download:
         page.locator("#export-html").click()
     assert download.value.suggested_filename == "bertviz.html"
     choose_view(page, "Rollout and flow")
-    expect(page.locator("#frame iframe")).to_have_count(0)
+    expect(page.locator("#figure iframe")).to_have_count(0)
     expect(page.locator("#figure .main-svg").first).to_be_visible()
 
 
@@ -138,7 +137,7 @@ def test_random_weights_stand_beside_the_answer(page: Page) -> None:
     page.get_by_role("button", name="Compare").click()
     page.get_by_label("random weights").click()
     expect(page.locator("#beside h3")).to_have_text("mini, random weights")
-    expect(page.locator("#beside .main-svg").first).to_be_visible()
+    expect(page.locator("#beside .bars").first).to_be_visible()
     expect(page.locator("#difference .main-svg").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     wait_until_idle(page)
@@ -159,12 +158,12 @@ def test_another_text_and_another_checkpoint_stand_beside_the_answer(page: Page)
     expect(page.locator("#beside h3")).to_have_text("The capital of Japan is [MASK].")
     expect(page.locator("#difference")).to_contain_text("paris:")
     expect(page.locator("#difference")).not_to_contain_text("not listed")
-    page.locator("#picker > button.label-wrap").click()
-    for label in page.locator("#comparing label, #comparing [data-testid=block-info]").all():
+    page.locator("#picker > summary").click()
+    for label in page.locator("#comparing :is(label, legend)").all():
         place = label.bounding_box()
         spot = [place["x"] + place["width"] / 2, place["y"] + place["height"] / 2]
         over = page.evaluate("([x, y]) => document.elementFromPoint(x, y)?.closest('#picker, #comparing')?.id", spot)
-        drawer = page.locator("#picker > [data-testid=accordion-content]").bounding_box()
+        drawer = page.locator("#picker .drawer").bounding_box()
         assert over == "picker" or spot[0] < drawer["x"], "a label shines through the drawer"
     page.keyboard.press("Escape")
     page.get_by_label("another checkpoint").click()
@@ -175,7 +174,7 @@ def test_another_text_and_another_checkpoint_stand_beside_the_answer(page: Page)
     box.press("Enter")
     expect(page.locator("#beside")).to_contain_text("nobody/has-this is not on this disk")
     choose_view(page, "BertViz")
-    expect(page.frame_locator("#frame iframe").locator("svg").first).to_be_visible()
+    expect(page.frame_locator("#figure iframe").locator("svg").first).to_be_visible()
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)

@@ -34,7 +34,7 @@ def test_who_waits_sees_a_place_in_line(browser: Browser, address: str) -> None:
     with ExitStack() as stack:
         pages = [stack.enter_context(opened(browser, address)) for _ in range(3)]
         for page in pages:
-            page.wait_for_selector("#figure .main-svg")
+            page.wait_for_selector("#figure .bars")
             choose_view(page, "Referee")
             expect_said(page, "random order")
         for page, word in zip(pages, ("blue", "old", "small"), strict=True):
@@ -53,72 +53,20 @@ def test_who_was_not_let_in_is_asked_for_again(browser: Browser, address: str) -
     with opened(browser, address, gone=True) as page:  # a refusal is written on the console
         expect_said(page, "It would put “paris”")
         wait_until_quiet(page)
-        refusals = [{"status": 503, "json": {"detail": "Busy"}, "headers": {"retry-after": "2"}}]
-        join = "**/queue/join*"
+        refusals = [{"status": 503, "json": {"detail": "Busy", "retry_after": 2}}]
+        join = "**/api/v1/view"
         page.route(join, lambda route: route.fulfill(**refusals.pop()) if refusals else route.continue_())
         write(page, "A robin is a [MASK].")
-        expect(page.locator("#figure[data-line='Many are asking. Yours is asked again in 2 s']")).to_have_count(1)
+        expect(page.locator("#figure[data-line='Many are asking. Yours is asked again in 2 s.']")).to_have_count(1)
         expect(page.locator(".strip")).to_contain_text("robin")
         expect(page.locator("#figure[data-line]")).to_have_count(0)
         page.unroute(join)
 
 
-LATE = """{
-  const plain = window.fetch, wait = () => !window.late || new Promise((done) => setTimeout(done, 700));
-  const split = () => new TransformStream({ async transform(text, out) {
-    for (const message of text.split(/(?<=\\n\\n)/)) { await wait(); out.enqueue(message); }
-  } });
-  window.fetch = async (...given) => {
-    const answer = await plain(...given);
-    if (!String(given[0].url ?? given[0]).includes("/queue/data")) return answer;
-    const late = answer.body.pipeThrough(new TextDecoderStream()).pipeThrough(split());
-    return new Response(late.pipeThrough(new TextEncoderStream()), answer);
-  };
-}"""
-
-
-def test_what_is_asked_while_the_stream_of_answers_is_closed_is_answered(browser: Browser, address: str) -> None:
-    """What a page hears is 0.7 s late: it takes a stream for open that the server has closed, and gradio alone would
-    read nothing of the answer to what it asks then."""
-    with opened(browser, address, script=LATE) as page:
-        expect_said(page, "It would put “paris”")
-        wait_until_quiet(page)
-        page.evaluate("window.late = true")
-        write(page, "A robin is a [MASK].")
-        expect(page.locator(".strip")).to_contain_text("robin")
-        write(page, "A piano is a [MASK].")
-        expect(page.locator(".strip")).to_contain_text("piano")
-        wait_until_quiet(page)
-
-
-TAKEN_LATE = """() => {
-  const plain = window.fetch, rests = [1000, 3500];
-  window.fetch = async (...given) => {
-    const answer = await plain(...given);
-    const rest = String(given[0].url ?? given[0]).includes("/queue/join") ? rests.shift() : 0;
-    await new Promise((done) => setTimeout(done, rest));
-    return answer;
-  };
-}"""
-
-
-def test_a_question_that_is_taken_late_leaves_no_stream_open(browser: Browser, address: str) -> None:
-    """The page hears that its second question was taken after it has read the answer, and opens a stream for it."""
-    with opened(browser, address) as page:
-        expect_said(page, "It would put “paris”")
-        wait_until_quiet(page)
-        page.evaluate(TAKEN_LATE)
-        chip(page, "france").click()
-        chip(page, "capital").click()
-        expect(page.locator(".chip[aria-pressed=true]")).to_have_count(3)
-        page.wait_for_timeout(4000)
-        wait_until_quiet(page, 20)
-
-
 def test_long_work_shows_how_far_it_is_and_can_be_stopped(browser: Browser, address: str) -> None:
     words = "The quick brown fox jumped over the lazy dog near the old river bank while seven farmers watched . " * 20
     with opened(browser, address, "phone") as page:
-        page.wait_for_selector("#figure .main-svg")
+        page.wait_for_selector("#figure .bars")
         choose_view(page, "Referee")
         expect_said(page, "random order")
         write(page, f"{words} The farmers [MASK].")

@@ -9,7 +9,7 @@ from tests.browser.steps import wait_until_quiet
 WATCH = """window.__v = []; document.addEventListener('securitypolicyviolation',
  e => window.__v.push(e.violatedDirective + ' ' + e.blockedURI))"""
 SHOWN = {
-    "?text=The+cat+sat+on+the+mat.&view=bertviz": "#frame iframe",
+    "?text=The+cat+sat+on+the+mat.&view=bertviz": "#figure iframe",
     "train": "#runs .note, #runs button, #runs p",
     "pretrain": "#experiment",
 }
@@ -25,7 +25,7 @@ def test_the_policy_breaks_nothing(browser: Browser, address: str, path: str) ->
         for frame in page.frames:
             assert frame.evaluate("window.__v") == []
         if "bertviz" in path:
-            expect(page.frame_locator("#frame iframe").locator("svg").first).to_be_visible()
+            expect(page.frame_locator("#figure iframe").locator("svg").first).to_be_visible()
         page.locator(".about summary").click()
         expect(page.locator(".about")).to_contain_text("Your browser is known by a cookie alone")
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import TEXT, choose_view, expect_message, expect_said, wait_until_idle, write
+from tests.browser.steps import TEXT, choose_view, expect_message, expect_said, wait_until, wait_until_idle, write
 
 pytestmark = pytest.mark.parametrize("size", ["desktop"], indirect=True)
 SWITCHES = 40
@@ -18,7 +18,7 @@ def test_a_figure_stands_under_its_own_heading(page: Page) -> None:
     said = {}
     for title in DRAWN:
         choose_view(page, title)
-        page.wait_for_function(f"{LAST} === '{DRAWN[title]}'")
+        wait_until(page, f"{LAST} === '{DRAWN[title]}'")
         wait_until_idle(page)
         said[title] = page.locator("#caption .said").inner_text()
     assert len(set(said.values())) == len(DRAWN)
@@ -26,14 +26,14 @@ def test_a_figure_stands_under_its_own_heading(page: Page) -> None:
         title = [*DRAWN][number % len(DRAWN)]
         choose_view(page, title)
         expect(page.locator("#caption .said")).to_have_text(said[title])
-        page.wait_for_function(f"{LAST} === '{DRAWN[title]}'", timeout=5_000)
+        wait_until(page, f"{LAST} === '{DRAWN[title]}'", 5)
 
 
 def test_what_is_missing_is_added_by_its_button(page: Page) -> None:
     choose_view(page, "A pair")
     expect_message(page, "There is no second sentence")
     expect(page.locator("#figure .main-svg")).to_have_count(0)
-    expect(page.locator("#caption .said")).to_have_count(0)
+    expect(page.locator("#caption .said")).to_be_empty()
     page.locator("#export-csv").click()
     expect_message(page, "There is nothing to export yet. There is no second sentence")
     page.locator("#message button").click()

@@ -11,14 +11,14 @@ from playwright.sync_api import Browser, Page, expect
 
 from bertexplorer.ui.tabs import TABS
 from tests.browser.conftest import SIZES, opened
-from tests.browser.steps import choose_view, wait_until_idle, wait_until_quiet, write
+from tests.browser.steps import choose_view, wait_until, wait_until_idle, wait_until_quiet, write
 
 
 @pytest.fixture(scope="module")
 def phone(browser: Browser, address: str) -> Iterator[Page]:
     """One page that all views are walked on."""
     with opened(browser, address, "phone") as page:
-        page.wait_for_selector("#figure .main-svg")
+        page.wait_for_selector("#figure .bars")
         wait_until_quiet(page)
         yield page
 
@@ -28,21 +28,21 @@ def test_a_view_answers_its_examples(phone: Page, tab) -> None:
     choose_view(phone, tab.TITLE)
     expect(phone.locator("#question h2")).to_have_text(tab.QUESTION)
     wait_until_idle(phone)
-    turn = phone.locator("[data-turn]")
     for number in {0, len(tab.EXAMPLES) - 1}:  # tests/ui/test_explore.py has them all answered
-        before = turn.get_attribute("data-turn")
-        phone.locator("button.example").nth(number).click()
-        expect(turn).not_to_have_attribute("data-turn", before)
+        with phone.expect_response("**/api/v1/view"):
+            phone.locator("button.example").nth(number).click()
+        wait_until_idle(phone)
         expect(phone.locator("#text textarea")).to_have_value(tab.EXAMPLES[number].text)
         expect(phone.locator("#message")).to_be_empty()
     wait_until_idle(phone)
-    expect(phone.locator("#figure")).to_have_attribute("aria-label", phone.locator(".said").inner_text())
-    drawn = phone.locator("#frame iframe" if tab.TITLE == "BertViz" else "#figure .main-svg").first
+    drawn = phone.locator("#figure :is(iframe, .plot .main-svg, .bars)").first
+    if tab.TITLE != "BertViz":
+        expect(phone.locator("#figure > *")).to_have_attribute("aria-label", phone.locator("#caption .said").inner_text())
     for width, height in SIZES.values():
         phone.set_viewport_size({"width": width, "height": height})
         expect(drawn).to_be_visible()
         assert drawn.bounding_box()["height"] >= 300
-        phone.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth")
+        wait_until(phone, "document.documentElement.scrollWidth <= window.innerWidth")
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
@@ -74,16 +74,16 @@ def test_the_link_is_copied(phone: Page) -> None:
 def test_words_are_looked_up(phone: Page) -> None:
     choose_view(phone, "One mask")
     write(phone, "The capital of France is [MASK].")
-    phone.locator("#options-fill-mask textarea, #options-fill-mask input[type=text]").first.fill("lyon, Llanfair")
-    expect(phone.locator("#figure .bartext", has_text="pieces")).to_have_count(1)
-    expect(phone.locator("#figure .bartext")).to_have_count(12)
+    phone.locator("#forms [data-setting=words]").fill("lyon, Llanfair")
+    expect(phone.locator("#figure .value", has_text="pieces")).to_have_count(1)
+    expect(phone.locator("#figure .bars li")).to_have_count(12)
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_no_setting_is_squeezed(page: Page) -> None:
     """A check box in a row of other settings was 16 pixels wide."""
     choose_view(page, "Heads")
-    page.locator("#options-attention .more button.label-wrap").click()
+    page.locator("#forms .more > summary").click()
     expect(page.get_by_label("Pieces to words")).to_be_visible()
-    for setting in page.locator("#options-attention .more .block:visible:not(:has(.block))").all():
+    for setting in page.locator("#forms .more .setting").all():
         assert setting.bounding_box()["width"] >= 150

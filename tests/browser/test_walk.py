@@ -11,6 +11,7 @@ from tests.browser.steps import (
     expect_message,
     expect_said,
     use_checkpoint,
+    wait_until,
     wait_until_idle,
     write,
 )
@@ -19,7 +20,7 @@ from tests.browser.steps import (
 def test_it_opens_with_an_answer(page: Page) -> None:
     assert page.locator(TEXT).input_value() == "The capital of France is [MASK]."
     expect_said(page, "It would put “paris”")
-    expect(page.locator("#figure .bartext")).to_have_count(10)
+    expect(page.locator("#figure .bars li")).to_have_count(10)
     expect(page.locator("button.example")).to_have_count(5)
 
 
@@ -30,17 +31,17 @@ def test_type_hide_read_switch_reload(page: Page) -> None:
     expect(chip(page, "[MASK]")).to_have_attribute("aria-pressed", "true")
     expect_said(page, "It would put")
     expect(page.locator("#message")).to_be_empty()
-    on_mini = page.locator(".said").inner_text()
+    on_mini = page.locator("#caption .said").inner_text()
 
     use_checkpoint(page, "roberta")
     expect(page.locator("#receipt")).to_contain_text("roberta")
     expect(chip(page, "<mask>")).to_be_visible()
-    expect(page.locator(".said")).not_to_have_text(on_mini)
-    said, link = page.locator(".said").inner_text(), page.url
+    expect(page.locator("#caption .said")).not_to_have_text(on_mini)
+    said, link = page.locator("#caption .said").inner_text(), page.url
 
     wait_until_idle(page)
     page.goto(link)
-    expect(page.locator(".said")).to_have_text(said)
+    expect(page.locator("#caption .said")).to_have_text(said)
     expect(page.locator("#receipt")).to_contain_text("roberta")
     assert page.locator(TEXT).input_value() == "The doctor went to the bank."
     assert "<mask>" in chips(page)
@@ -52,15 +53,14 @@ def test_a_link_restores_a_view_with_its_settings(page: Page) -> None:
     choose_view(page, "Two sentences")
     page.locator("button.example").first.click()
     expect_said(page, "Leaning to the first sentence")
-    expect(page.locator("#options-contrast input[type=number]")).to_have_value("8")
-    page.locator("#options-contrast input[type=number]").fill("3")
-    page.locator("#options-contrast input[type=number]").press("Enter")
+    expect(page.locator("#forms [data-setting=named]")).to_have_value("8")
+    page.locator("#forms [data-setting=named]").fill("3")
     page.wait_for_url("**named=3**")
-    said = page.locator(".said").inner_text()
+    said = page.locator("#caption .said").inner_text()
     wait_until_idle(page)
     page.reload()
-    expect(page.locator(".said")).to_have_text(said)
-    expect(page.locator("#options-contrast input[type=number]")).to_have_value("3")
+    expect(page.locator("#caption .said")).to_have_text(said)
+    expect(page.locator("#forms [data-setting=named]")).to_have_value("3")
 
 
 @pytest.mark.parametrize("size", ["phone"], indirect=True)
@@ -74,14 +74,14 @@ def test_quick_presses_are_all_kept(page: Page) -> None:
 
 @pytest.mark.parametrize("size", ["phone"], indirect=True)
 def test_a_press_counts_when_its_chip_is_replaced_under_the_finger(page: Page) -> None:
-    before = page.locator(".said").inner_text()
+    before = page.locator("#caption .said").inner_text()
     chip(page, "capital").click()
     box = chip(page, "of").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.evaluate("window.old = [...document.querySelectorAll('button.chip')].at(-1)")
     page.mouse.down()
     pressed = page.evaluate("([x, y]) => document.elementFromPoint(x, y).textContent", [box["x"] + 4, box["y"] + 4])
-    page.wait_for_function("!window.old.isConnected || document.querySelector('.said').textContent !== " + repr(before))
+    wait_until(page, "!window.old.isConnected || document.querySelector('#caption .said').textContent !== " + repr(before))
     page.wait_for_timeout(300)
     page.mouse.up()
     expect(page.locator("button.chip.masked")).to_have_count(3 if pressed == "of" else 2)

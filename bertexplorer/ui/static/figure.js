@@ -23,7 +23,10 @@ const plain = (text) => text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace
 class Figure extends HTMLElement {
   #number = 0;
   #plotly = null;
+  #sized = null;
+  #held = null;  // a point that was pressed while another figure was on its way
   figure = null;
+  stale = false;  // another figure is on its way
 
   /** Draw *figure*, told to those who listen as *said*. Resolves once it is painted. */
   async show(figure, said) {
@@ -46,6 +49,10 @@ class Figure extends HTMLElement {
     this.plot.setAttribute("aria-label", said);
     await Plotly.react(this.plot, figure.data, figure.layout, { displayModeBar: false });
     this.#listen();
+    if (this.#held) this.#jump([this.#held].map(({ curveNumber, pointNumber }) => {
+      const found = this.plot.data[curveNumber]?.customdata;
+      return { customdata: Array.isArray(pointNumber) ? found?.[pointNumber[0]]?.[pointNumber[1]] : found?.[pointNumber] };
+    }));
   }
 
   /** Show a whole page of *height* pixels, where its scripts reach nothing outside of it. */
@@ -59,6 +66,7 @@ class Figure extends HTMLElement {
 
   clear() {
     this.#number += 1;
+    this.#held = null;
     this.#clear();
     this.figure = null;
     this.style.minHeight = "";
@@ -71,8 +79,6 @@ class Figure extends HTMLElement {
     this.replaceChildren();
   }
 
-  #sized = null;
-
   #listen() {
     if (this.plot.dataset.bound) return;
     this.plot.dataset.bound = "1";
@@ -83,9 +89,15 @@ class Figure extends HTMLElement {
     plot.on("plotly_click", (event) => {
       if (Date.now() - last < TWICE_MS) return;
       last = Date.now();
-      const found = event.points.map((point) => point.customdata).find((data) => data && (data.set || data.view || data.picked));
-      if (found) this.dispatchEvent(new CustomEvent("jump", { detail: found }));
+      if (this.stale) [this.#held] = event.points;
+      else this.#jump(event.points);
     });
+  }
+
+  #jump(points) {
+    this.#held = null;
+    const found = points.map((point) => point.customdata).find((data) => data && (data.set || data.view || data.picked));
+    if (found) this.dispatchEvent(new CustomEvent("jump", { detail: found }));
   }
 }
 

@@ -1,11 +1,11 @@
-// <bx-form>: the settings of one view, drawn from their schema; fires "set" with {name, value}.
+// <bx-form>: the settings of one view, drawn from their schema; fires "set" with {name, value, soon}, where
+// *soon* says that more may follow within a moment.
 import { h } from "./kit.js";
 
 const AT_HAND = 3;  // settings in sight; the others are folded
 const IN_A_ROW = 4;  // choices side by side; more are a list to open
 const SLIDES = 10_000;  // values of a slider; beyond that a number is typed
 const LAST = -1;  // the last layer, however many there are
-const TYPING = 100;  // ms after which typed text is told
 
 class Form extends HTMLElement {
   #fields = new Map();  // name -> {set, end}
@@ -36,7 +36,7 @@ class Form extends HTMLElement {
     const id = `set-${this.dataset.view}-${setting.name}`;
     const help = setting.help ? h("small", { id: `${id}-help` }, setting.help) : null;
     const about = { id, "data-setting": setting.name, "aria-describedby": help ? `${id}-help` : null };
-    const tell = (value) => this.dispatchEvent(new CustomEvent("set", { detail: { name: setting.name, value } }));
+    const tell = (value, soon = false) => this.dispatchEvent(new CustomEvent("set", { detail: { name: setting.name, value, soon } }));
     const made = this.#control(setting, about, tell);
     this.#fields.set(setting.name, { end: () => {}, ...made, counted: setting.counts || " " });
     if (made.group) return h("fieldset", { class: "setting", "aria-describedby": about["aria-describedby"] }, h("legend", {}, setting.label), made.control, help);
@@ -54,27 +54,14 @@ class Form extends HTMLElement {
     }
     if (setting.counts === "layers" && low === LAST) return layers(high, about, tell);
     if (whole && high - low <= SLIDES) return slider(setting, about, tell);
-    const number = kind !== "str", later = throttled(tell);
+    const number = kind !== "str";
     const value = () => (number && control.value.trim() !== "" && Number.isFinite(Number(control.value)) ? Number(control.value) : control.value);
-    const heard = { oninput: () => later(value()), onchange: () => later.now(value()) };
+    const heard = { oninput: () => tell(value(), true) };
     const control = setting.several
       ? h("textarea", { ...about, rows: 3, ...heard })
       : h("input", { ...about, type: "text", inputmode: number ? "decimal" : null, ...heard });
     return { control, set: (given) => { if (String(given) !== control.value && value() !== given) control.value = given; } };
   }
-}
-
-/** *tell* at once, and while it goes on at most every TYPING ms, the last value in any case. */
-export function throttled(tell) {
-  let timer = null, last = 0, held;
-  const now = (value) => { clearTimeout(timer); timer = null; last = Date.now(); tell(value); };
-  const later = (value) => {
-    held = value;
-    if (Date.now() - last >= TYPING) now(value);
-    else timer ??= setTimeout(() => now(held), TYPING - (Date.now() - last));
-  };
-  later.now = (value) => { if (timer) now(value); };
-  return later;
 }
 
 function select(choices, about, tell, read) {
@@ -106,11 +93,11 @@ function radios(choices, about, tell) {
 }
 
 function slider({ low, high }, about, tell) {
-  const later = throttled(tell), beside = h("output", { for: about.id });
+  const beside = h("output", { for: about.id });
   const show = () => { beside.textContent = Number(control.value).toLocaleString("en"); };
   const control = h("input", {
     ...about, type: "range", min: low, max: high, step: 1,
-    oninput: () => { show(); later(Number(control.value)); }, onchange: () => later.now(Number(control.value)),
+    oninput: () => { show(); tell(Number(control.value), true); },
   });
   return { control, beside, set: (value) => { control.value = value; show(); }, end: (last) => { control.max = Math.min(high, last); show(); } };
 }

@@ -41,8 +41,8 @@ export async function post(to, body, { signal, tell = () => {} } = {}) {
       const form = body instanceof FormData;
       const headers = { accept: "application/x-ndjson, application/json", ...(form ? {} : { "content-type": "application/json" }) };
       const reply = await fetch(to, { method: "POST", headers, body: form ? body : JSON.stringify(body), signal });
-      const again = reply.status === 503 && Number(reply.headers.get("retry-after"));
-      if (!again) return await read(reply, tell);
+      const found = await read(reply, tell), again = found.status === 503 && (found.answer.retry_after ?? Number(reply.headers.get("retry-after")));
+      if (!again) return found;
       tell({ told: `Many are asking. Yours is asked again in ${again} s.` });
       await wait(1000 * again, signal);
     } catch (error) {

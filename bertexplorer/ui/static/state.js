@@ -2,6 +2,7 @@
 // answer that is not to the newest is dropped.
 import { post } from "./kit.js";
 
+const TYPING_MS = 100;  // between two questions while a person types or drags
 const STOPPED = "Stopped before it was done. Change the text or a setting to ask again.";
 
 export class State {
@@ -9,6 +10,8 @@ export class State {
   now;
   #number = 0;
   #abort = null;
+  #last = 0;  // when something was asked
+  #timer = null;  // until what was typed is asked for
   #kept = {};  // view -> its settings as they were left
   counted = { text: "", pair: "" };  // the texts in which the hidden and picked spans count
 
@@ -28,15 +31,22 @@ export class State {
   /** Ask for what a link names. */
   open(link) { return this.#send({ link: link || "?" }, null); }
 
-  /** Change what is asked for, and ask. Another view is a step that Back undoes. */
-  set(change, more = {}) {
+  /** Change what is asked for, and ask; *soon*: with what else is typed within a moment. Another view is a step that Back
+   *  undoes. */
+  set(change, { soon = false } = {}) {
     const step = "view" in change && change.view !== this.now.view;
     this.#kept[this.now.view] = this.now.options;
     this.now = { ...this.now, ...change };
     if (step && !("options" in change)) this.now.options = this.#kept[change.view] ?? this.defaults(change.view);
     this.#write(step);
-    return this.ask(more);
+    const rest = this.#last + TYPING_MS - Date.now();
+    if (!soon || rest <= 0) return this.ask();
+    this.#timer ??= setTimeout(() => this.ask(), rest);
+    return undefined;
   }
+
+  /** Change what is asked for, without asking yet. */
+  keep(change) { this.now = { ...this.now, ...change }; }
 
   /** Spans that were pressed on the strip, which count in the texts of the answer on the screen. */
   mark(spans, texts) {
@@ -54,6 +64,9 @@ export class State {
   }
 
   async #send(body, asked) {
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#last = Date.now();
     const mine = ++this.#number, newest = () => mine === this.#number;
     this.#abort?.abort();
     this.#abort = new AbortController();

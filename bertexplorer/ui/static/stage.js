@@ -1,0 +1,92 @@
+// <bx-stage>: the answer on the screen: its figure, the figure in words, what stands beside it, and how an answer that
+// takes long comes on. Fires "jump" from a figure, "stop", and "add" with what the text lacks.
+import "./figure.js";
+import { h } from "./kit.js";
+
+const ADDS = { mask: "Insert [MASK]", pair: "Add a second sentence" };
+const LONG_NAME = 80;
+const short = (name) => (name.length <= LONG_NAME ? name : `${name.slice(0, LONG_NAME - 1)}…`);
+
+class Stage extends HTMLElement {
+  drawn = "";  // the view whose figure is here
+
+  connectedCallback() {
+    if (this.firstChild) return;
+    this.question = h("h2");
+    this.message = h("div", { id: "message" });
+    const jump = { onjump: ({ detail }) => this.#fire("jump", detail) };
+    this.figure = h("bx-figure", { id: "figure", ...jump });
+    this.theirs = h("bx-figure", jump);
+    this.difference = h("bx-figure", { id: "difference", ...jump });
+    this.ours = h("h3", { class: "beside" });
+    this.named = h("h3", { class: "beside" });
+    this.bar = h("progress", { max: 1, "aria-label": "Progress" });
+    this.rest = h("span");
+    const stop = h("button", { type: "button", onclick: () => this.#fire("stop") }, "Stop");
+    this.way = h("div", { id: "under-way", role: "status", hidden: true }, this.bar, this.rest, stop);
+    this.said = h("p", { class: "said", role: "status", dir: "auto" });
+    this.note = h("p");
+    const caption = h("div", { id: "caption" }, this.said, h("details", { class: "misread" }, h("summary", {}, "How not to misread this"), this.note));
+    this.their_words = h("p", { class: "said", dir: "auto" });
+    this.beside = h("div", { id: "beside", class: "column" }, this.named, this.theirs, this.their_words);
+    this.append(h("div", { id: "question" }, this.question), this.message,
+      h("div", { id: "stage" }, h("div", { class: "column" }, this.ours, this.way, this.figure, caption), this.beside), this.difference);
+    this.blank();
+  }
+
+  /** Say *words*: an "error", one that "stands" beside its figure, or that something is under way, "busy". */
+  tell(words, kind = "error", missing = "") {
+    const button = missing in ADDS && h("button", { type: "button", "data-adds": missing, onclick: () => this.#fire("add", missing) }, ADDS[missing]);
+    this.message.replaceChildren(h("p", { class: `message ${kind}`, role: kind === "busy" ? "status" : "alert", dir: "auto" }, words, button && [" ", button]));
+  }
+
+  silence() { this.message.replaceChildren(); }
+
+  /** An answer is on its way, or no longer. */
+  busy(on) {
+    this.figure.stale = this.theirs.stale = this.difference.stale = on;
+    this.way.hidden = true;
+    this.waits("");
+  }
+
+  /** Why nothing is computed yet. */
+  waits(words) {
+    if (words) this.figure.dataset.line = words;
+    else delete this.figure.dataset.line;
+  }
+
+  progress({ place, seconds, done }) {
+    this.waits(place ? `Place ${place} in line, about ${seconds} s` : "");
+    this.way.hidden = done === undefined;
+    if (done === undefined) return;
+    this.bar.value = done;
+    this.rest.textContent = `About ${seconds} s left`;
+  }
+
+  draw({ state, figure, document: source, height, said, beside }) {
+    this.drawn = state.view;
+    this.said.textContent = said;
+    if (source) this.figure.frame(source, height);
+    else this.figure.show(figure, said);
+    this.beside.hidden = this.ours.hidden = !beside;
+    this.difference.hidden = !beside?.difference;
+    if (!beside) return;
+    this.ours.textContent = short(beside.ours);
+    this.named.textContent = short(beside.name);
+    this.their_words.textContent = beside.said;
+    if (beside.figure) this.theirs.show(beside.figure, beside.said);
+    else this.theirs.clear();
+    if (beside.difference) this.difference.show(beside.difference, "The difference between the two");
+  }
+
+  /** No figure and nothing said of one: there is none of the view on the screen. */
+  blank() {
+    this.drawn = "";
+    for (const one of [this.figure, this.theirs, this.difference]) one.clear();
+    this.said.textContent = "";
+    this.beside.hidden = this.difference.hidden = this.ours.hidden = true;
+  }
+
+  #fire(kind, detail) { this.dispatchEvent(new CustomEvent(kind, { detail })); }
+}
+customElements.define("bx-stage", Stage);
