@@ -8,7 +8,7 @@ headers.py      what a browser is told of every answer
 guard.py        which requests are answered at all: name, origin, route
 health.py       /healthz, /readyz and /metrics
 owners.py       each browser known again by a signed cookie, its pages kept from others
-line.py         where someone stands who waits for an answer
+line.py         so many events of gradio's pages wait; a stream without answers ends
 gate.py         a class code, asked for once
 body.py         how much may come in and how long it may take; JSON made fit to be answered
 packed.py       what a browser loads, compressed; scripts once for all

@@ -3,7 +3,6 @@
 import logging
 import sys
 import warnings
-from typing import Any
 
 import gradio as gr
 from fastapi import FastAPI
@@ -133,7 +132,9 @@ def mounted(page: gr.Blocks, settings: Settings, explore: Explore, lanes: Lanes,
     )
     page.has_launched = True  # else gradio takes any path in a request for an upload, and copies that file to where it
     # serves files from: it looks only at apps that it launched itself
-    gradio_app: Any = next(route.app for route in mounted.routes if isinstance(route, Mount))
+    gradio_app = next(
+        route.app for route in mounted.routes if isinstance(route, Mount) and isinstance(route.app, gr.routes.App)
+    )
     gradio_app.state_holder = Pages()
     gradio_app.state_holder.set_blocks(page)
     return mounted

@@ -20,11 +20,8 @@ ROUTES = (  # (name, methods, path): all that the pages ask for; whatever else g
     ("upload", WRITE, r"/gradio_api/upload|/api/v1/lines"),
     ("mcp", ("GET", "POST", "DELETE"), r"/mcp"),
     ("api", (*READ, *WRITE), r"/api/v1(/[\w.-]+)+"),
-    (
-        "asset",
-        READ,
-        r"/(assets|static|svelte|scripts)/.+|/favicon\.ico|/robots\.txt|/manifest\.json|(/gradio_api)?/theme\.css",
-    ),
+    ("asset", READ, r"/(assets|static|svelte|scripts)/.+|/(favicon\.ico|robots\.txt|manifest\.json)"),
+    ("asset", READ, r"(/gradio_api)?/theme\.css"),
     ("config", READ, r"/config/?|/gradio_api/info/?"),
     ("join", WRITE, r"/gradio_api/queue/join"),
     ("stream", READ, r"/gradio_api/queue/data"),

@@ -94,5 +94,6 @@ async def whole(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> Ass
         return None
     body = b"".join(parts)
     written = [pair for pair in heads if pair[0] not in OWN]
-    stays = FOR_GOOD if scope["path"].startswith(("/assets/", "/scripts/")) else FOR_A_DAY  # those have a hash in their name
+    hashed = scope["path"].startswith(("/assets/", "/scripts/"))  # their names change with what they hold
+    stays = FOR_GOOD if hashed else FOR_A_DAY
     return Asset([*written, (b"content-length", str(len(body)).encode()), (b"cache-control", stays)], body)

@@ -101,8 +101,8 @@ class Explore:
         return made
 
     def answer(self, state: State) -> Answer:
-        """The view that *state* asks for; what goes wrong becomes a sentence, and what was typed stays. Raises Busy where
-        it proves long and too many wait, and Stopped once nobody waits for it."""
+        """The view that *state* asks for; what goes wrong becomes a sentence, and what was typed stays. Raises Busy
+        where it proves long and too many wait, and Stopped once nobody waits for it."""
         drawn, checkpoint = None, None
         try:
             checkpoint = self.library.get(state.checkpoint, state.precision)

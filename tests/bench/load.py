@@ -101,7 +101,7 @@ async def overload(people: list[Person], seconds: float) -> list[Heard]:
 
 async def crowd(people: list[Person]) -> list[Person]:
     """Ten times as many, each of whom has been answered before."""
-    many = [Person(one.client, one.wiring) for one in people for _ in range(10)]
+    many = [Person(one.client, one.state) for one in people for _ in range(10)]
     await at_rate(many, texts(len(many), 3), 10)
     return many
 
@@ -128,7 +128,7 @@ async def openings(people: list[Person], seconds: float) -> list[Heard]:
         await asyncio.sleep(after)
         started = time.perf_counter()
         await fetch(url, paths)
-        await Person.arrive(people[0].client, people[0].wiring)
+        await Person.arrive(people[0].client, fetched=True)
         return Heard(1000 * (time.perf_counter() - started), "answered")
 
     return list(await asyncio.gather(*(arrive(5 * number / PEOPLE) for number in range(PEOPLE))))

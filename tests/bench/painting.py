@@ -9,7 +9,9 @@ from tests.browser.conftest import FLAGS, chromium
 
 PAINTED = """word => document.querySelector(".strip")?.textContent.includes(word)
     && document.querySelector("#caption .said")?.textContent.includes("It would put")
-    && !document.querySelector("#points .wrap.minimal:not(.hide)")"""
+    && document.querySelector("#figure .bars, #figure .main-svg")
+    && !document.querySelector("[aria-busy=true]")"""
+DRAWN = "#figure .bars, #figure .main-svg"
 WORDS = ("apple", "bread", "cloud", "dance", "earth", "flower", "glass", "horse", "island", "jungle", "knife", "lemon")
 
 
@@ -28,9 +30,9 @@ async def loaded(url: str) -> list[str]:
         try:
             page = await browser.new_page()
             await page.goto(url)
-            await page.wait_for_selector("#figure .main-svg")
+            await page.wait_for_selector(DRAWN)
             names = await page.evaluate("performance.getEntriesByType('resource').map(one => one.name)")
-            return [name.removeprefix(url) for name in names if "/gradio_api/" not in name]
+            return [name.removeprefix(url) for name in names if "/gradio_api/" not in name and "/api/" not in name]
         finally:
             await browser.close()
 
@@ -43,7 +45,7 @@ async def browse(url: str, browsers: int, seconds: float, every_s: float) -> lis
             pages = [await (await browser.new_context()).new_page() for _ in range(browsers)]
             for page in pages:
                 await page.goto(url)
-                await page.wait_for_selector("#figure .main-svg")
+                await page.wait_for_selector(DRAWN)
 
             async def sit(page: Page, after_s: float) -> list[float]:
                 found: list[float] = []

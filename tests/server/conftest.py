@@ -16,7 +16,11 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from fastapi import FastAPI
+from starlette.testclient import TestClient
 
+from bertexplorer.api import view
+from bertexplorer.api.admission import Admission
 from bertexplorer.engine.lanes import Lanes
 from bertexplorer.server import logs
 from bertexplorer.server.application import layered, mounted, taken
@@ -28,7 +32,9 @@ from bertexplorer.settings import Settings
 from bertexplorer.store.library import Library
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.page import build
+from bertexplorer.ui.state import State
 from bertexplorer.ui.training.desk import Desk
+from tests.server.talk import VIEW
 
 SEAL = Seal(b"s" * 32)
 
@@ -81,6 +87,40 @@ class Alone:
 @pytest.fixture
 def alone(tmp_path: Path) -> Callable[..., Alone]:
     return lambda **more: Alone(replace(Settings(data_dir=tmp_path), **more))
+
+
+class Api:
+    """The routes of the Explore page alone, asked by the browser that *owner* names."""
+
+    def __init__(self, explore: Explore, opening: State) -> None:
+        self.explore, self.opening, self.lanes, self.owner = explore, opening, Lanes(), "a" * 32
+        routed = FastAPI()
+        routed.include_router(view.routes(explore, Admission(self.lanes), opening))
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            scope.setdefault("state", {})["owner"] = self.owner
+            await routed(scope, receive, send)
+
+        self.client = TestClient(app)
+
+    def post(self, body: Any, path: str = VIEW, **headers: str) -> httpx.Response:
+        answer: httpx.Response = self.client.post(path, json=body, headers=headers)
+        return answer
+
+    def shown(self, body: Any) -> dict[str, Any]:
+        """All that the page shows for what is asked. It must be one that has an answer."""
+        answer = self.post(body)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def told(self, body: Any, path: str = VIEW) -> dict[str, Any]:
+        """The sentence in place of an answer, and what comes with it."""
+        answer = self.post(body, path)
+        assert answer.status_code == 422 and answer.headers["content-type"] == "application/problem+json", answer.text
+        found: dict[str, Any] = answer.json()
+        assert found["status"] == 422 and found["title"] and found["detail"].rstrip("”’)")[-1] in ".!?"
+        return found
 
 
 class Running:

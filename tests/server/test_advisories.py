@@ -15,7 +15,7 @@ import pytest
 from bertexplorer.store import uploads
 from bertexplorer.ui.training import export
 from tests.server.conftest import lines
-from tests.server.talk import Page
+from tests.server.talk import VIEW, Page, state
 
 FILE = "/gradio_api/file="
 SECRETS = (b"root:", b"s3cret", b"[tool.", b"import gradio")
@@ -140,7 +140,7 @@ def test_a_value_is_no_way_to_a_file(running: Any, path: str, walls: int, monkey
         (page.number("check", "click"), ("classification", "tiny", "my file", local)),
         (page.number("check", "click"), (local, local, "my file", local, local)),
         (page.number("ask", "click"), (local, [[{"deep": local}]])),
-        (page.number("checkpoint", "input"), (local,)),
+        (page.number("rename", "submit"), ("x", local)),
     ]
     kept = running.settings.data_dir / "secret"
     kept.write_text("s3cret")
@@ -149,6 +149,9 @@ def test_a_value_is_no_way_to_a_file(running: Any, path: str, walls: int, monkey
         joined, told = page.join(event, *given)
         assert joined == 403 if walls == 2 else not told["success"]
         assert "root:" not in str(told) and "s3cret" not in str(told)
+    for given in (state(local), state(checkpoint=local["path"]), state(options={"words": local}), {"link": local}):
+        answer = page.client.post(VIEW, json=given)
+        assert answer.status_code < 500 and "root:" not in answer.text and "s3cret" not in answer.text
     kept.unlink()
     assert set(running.settings.uploads_dir.rglob("*")) == before, "nothing is copied to where files are served from"
 
@@ -258,7 +261,16 @@ def test_nothing_that_is_sent_breaks_the_log(running: Any, written: io.StringIO)
         raw(running, "GET", path, cookie=f"a={quoted}")
     httpx.post(f"{running.url}/gradio_api/upload", files=[("files", (f"{evil}.csv", b"x"))], timeout=60)
     page = Page(running.url, "/train", quoted)
-    page.join(page.number("checkpoint", "input"), evil)
+    page.join(page.number("rename", "submit"), "x", evil)
+    for asked in (
+        state(evil),
+        state(view=evil),
+        state(checkpoint=evil),
+        state(**{evil: "x"}),
+        {"link": f"?{evil}=1"},
+    ):
+        page.client.post(VIEW, json=asked)
+    page.client.post(f"{VIEW}/{quoted}", json=state())
     page.join(page.number("check", "click"), evil, evil, evil)
     told = written.getvalue()
     assert told.count("\n") == len(lines(written)) > 10 and "\x1b" not in told and told.isascii()

@@ -44,7 +44,7 @@ def test_names_can_be_added_and_a_network_uses_addresses(alone: Callable[..., An
     "origin", ["http://evil.example", "null", "http://localhost:1", "http://localhost:7860.evil.example"]
 )
 def test_another_sites_page_changes_nothing(alone: Callable[..., Any], origin: str) -> None:
-    for path in (JOIN, "/gradio_api/upload", "/gradio_api/cancel", "/code"):
+    for path in (JOIN, "/gradio_api/upload", "/gradio_api/cancel", "/code", "/api/v1/view"):
         answer = ask(alone(), "POST", path, headers={"origin": origin}, content=b"{}")
         assert answer.status_code == 403 and "another site" in answer.text
 
@@ -87,6 +87,15 @@ def test_its_own_page_does(alone: Callable[..., Any]) -> None:
         "/gradio_api/component_server",
         "/gradio_api/stream/1",
         "/dev/reload",
+        "/line",
+        "/api",
+        "/api/v1",
+        "/api/v1/",
+        "/api/v2/view",
+        "/api/v1/view/",
+        "/api/v1/view//csv",
+        "/api/v1/../config",
+        "/api/v1/a%252fb",
     ],
 )
 def test_what_no_page_asks_for_is_not_there(alone: Callable[..., Any], path: str) -> None:
@@ -103,6 +112,9 @@ def test_what_no_page_asks_for_is_not_there(alone: Callable[..., Any], path: str
         ("/gradio_api/file=/tmp/a b/ü.zip", "file"),
         ("/gradio_api/file=C:/a/b.zip", "file"),
         ("/assets/a.js", "asset"),
+        ("/scripts/0123456789ab/explore.js", "asset"),
+        ("/api/v1/view", "api"),
+        ("/api/v1/view/csv", "api"),
         ("/gradio_api/heartbeat/abc", "session"),
     ],
 )
@@ -129,5 +141,8 @@ def test_headers_of_every_answer(alone: Callable[..., Any]) -> None:
         got = ask(alone(), "GET", path, headers={"origin": "http://evil.example"}).headers
         assert not [name for name in got if name.startswith("access-control-")], "echo sends one; it must not come out"
         assert "frame-ancestors 'self'" in got["content-security-policy"] and got["x-content-type-options"] == "nosniff"
+        assert "unsafe-eval" not in got["content-security-policy"]
+    train = ask(alone(), "GET", "/train").headers["content-security-policy"]
+    assert "'unsafe-eval'" in train, "gradio compiles its templates there"
     file = ask(alone(), "GET", "/gradio_api/file=/tmp/x.html").headers["content-security-policy"]
     assert file == "default-src 'none'; sandbox"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.server.conftest import Running
-from tests.server.talk import Page
+from tests.server.talk import VIEW, Page, state
 from tests.server.test_whole import owner_of, run_of
 
 pytestmark = pytest.mark.slow
@@ -85,10 +85,24 @@ def test_another_persons_checkpoint_is_no_start_and_opens_nowhere(
     for event, given in (
         (thief.number("check", "click"), ("classification", name)),
         (thief.number("start", "click"), ("key", "classification", name)),
-        (thief.number("checkpoint", "input"), (name,)),
     ):
         told = json.dumps(thief.join(event, *given))
         assert NAME not in told and str(quiet.settings.data_dir) not in told
+    for body in (
+        state(checkpoint=name),
+        state(against="another checkpoint", other=name),
+        {"link": f"?view=fill-mask&text=a+[MASK]&checkpoint={name}"},
+    ):
+        for path in (VIEW, f"{VIEW}/json", f"{VIEW}/csv"):
+            answer = thief.client.post(path, json=body)
+            assert NAME not in answer.text and str(quiet.settings.data_dir) not in answer.text
+            if path == VIEW and answer.status_code == 200:  # its own checkpoint, and beside it why there is no other
+                assert body.get("state", {}).get("other") == name and not answer.json()["beside"]["figure"]
+            else:
+                assert answer.status_code == 422 and answer.json()["detail"], answer.text
+    assert NAME not in thief.client.get("/api/v1/checkpoints").text
+    fetched = thief.client.post("/api/v1/checkpoints", json={"name": name})
+    assert fetched.status_code == 422 and NAME not in fetched.text
     assert not seen(quiet, owner_of(thief)), "nothing was started from it"
 
 

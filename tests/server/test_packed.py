@@ -9,6 +9,7 @@ import gradio
 import httpx
 import pytest
 
+from bertexplorer.server.look import STATIC, scripts
 from bertexplorer.server.packed import Assets
 from tests.server.conftest import Running, settle
 
@@ -56,6 +57,7 @@ def test_each_is_made_once_for_each_way_to_pack_it() -> None:
         assert get(assets, "/assets/a.js", "deflate, gzip").text == "/assets/a.js gzip 2"
         assert get(assets, "/assets/a.js", "zstd").text == "/assets/a.js identity 3"
         assert get(assets, "/static/b").text == "/static/b br 4"
+        assert get(assets, "/scripts/1/a.js").text == "/scripts/1/a.js gzip 5", "ours are packed with gzip only"
     kept = get(assets, "/static/b").headers
     assert dict(kept) == {"etag": "1", "content-length": "14", "cache-control": "private, max-age=86400"}
 
@@ -111,3 +113,18 @@ def test_they_are_those_of_the_disk(running: Running, packed: str) -> None:
             assert ("immutable" in one.headers["cache-control"]) == (path.parts[0] == "assets")
             owners.add(one.headers["set-cookie"])
         assert len(owners) == 2
+
+
+@pytest.mark.parametrize("packed", ["gzip", "identity"])
+def test_the_scripts_of_explore_are_those_of_the_disk_under_a_name_that_changes_with_them(
+    running: Running, packed: str
+) -> None:
+    folder = scripts()
+    assert f"./{folder}/explore.js" in httpx.get(running.url).text
+    for file in [*STATIC.glob("*.js"), *STATIC.glob("vendor/*")]:
+        path = file.relative_to(STATIC).as_posix()
+        got = httpx.get(f"{running.url}/{folder}/{path}", headers={"accept-encoding": packed})
+        assert got.status_code == 200 and got.content == file.read_bytes()
+        assert got.headers["cache-control"].endswith("immutable")
+        assert got.headers.get("content-encoding", "identity") == (packed if len(got.content) > 1000 else "identity")
+    assert httpx.get(f"{running.url}/{folder}/nothing.js").status_code == 404

@@ -16,9 +16,9 @@ from hypothesis.errors import Unsatisfiable
 from hypothesis.strategies import SearchStrategy
 from schemathesis import GenerationMode
 from schemathesis.errors import SchemathesisError
-from starlette.routing import Mount
 
 from bertexplorer.server.guard import route_of
+from tests.server.test_whole import gradio_of
 
 pytestmark = pytest.mark.slow
 
@@ -28,8 +28,7 @@ REFUSED = (400, 401, 403, 404, 405, 413, 422)
 
 def described(running: Any) -> dict[str, Any]:
     """The routes of the page as gradio lists them; the server itself does not tell."""
-    page = next(route.app for route in running.mounted.routes if isinstance(route, Mount))
-    return page.openapi()
+    return gradio_of(running).openapi()
 
 
 def test_the_server_describes_itself_to_nobody(running: Any) -> None:

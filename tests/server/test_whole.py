@@ -5,10 +5,13 @@ from typing import Any
 
 import httpx
 import pytest
+from gradio.routes import App
+from starlette.routing import Mount
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.jobs import Jobs
-from tests.server.talk import Page
+from bertexplorer.ui.slim import Pages
+from tests.server.talk import VIEW, Page, state
 
 
 def run_of(jobs: Jobs, owner: str, name: str) -> str:
@@ -23,6 +26,17 @@ def owner_of(page: Page) -> str:
     return next(iter(page.client.cookies.values())).partition(".")[0]
 
 
+def gradio_of(running: Any) -> App:
+    """Gradio's own app, which is mounted beside the scripts of Explore."""
+    mounts = [route for route in running.mounted.routes if isinstance(route, Mount)]
+    return next(route.app for route in mounts if isinstance(route.app, App))
+
+
+def test_gradio_keeps_its_pages_as_we_do(running: Any) -> None:
+    """And so makes nothing anew that an answer leaves as it is, and forgets the oldest."""
+    assert isinstance(gradio_of(running).state_holder, Pages)
+
+
 @pytest.mark.parametrize("path", ["/", "/train", "/pretrain"])
 def test_pages_open_small(running: Any, path: str) -> None:
     with httpx.stream("GET", f"{running.url}{path}", headers={"accept-encoding": "gzip"}, timeout=60) as got:
@@ -31,11 +45,20 @@ def test_pages_open_small(running: Any, path: str) -> None:
 
 
 def test_half_a_character_does_not_end_the_stream(running: Any) -> None:
-    page = Page(running.url, session="half")
-    told = page.ask(page.number("checkpoint", "input"), "\ud800 no such")
-    assert told["msg"] == "process_completed" and told["success"]
-    told = page.ask(page.number("checkpoint", "input"), "tiny")
-    assert told["msg"] == "process_completed", "and the page goes on"
+    page = Page(running.url, "/train", "half")
+    rename = page.number("rename", "submit")
+    for name in ("\ud800 no such", "tiny"):
+        told = page.ask(rename, "x", name)
+        assert told["msg"] == "process_completed" and told["success"], "and the page goes on"
+
+
+def test_half_a_character_comes_back_as_its_mark(running: Any) -> None:
+    client = Page(running.url).client
+    body = b'{"state": {"text": "a \\ud800 great [MASK]", "options": {"words": "b\\udfff"}}}'
+    answer = client.post(VIEW, content=body)
+    assert answer.status_code == 200 and answer.json()["state"]["text"] == "a \ufffd great [MASK]"
+    assert answer.json()["state"]["options"]["words"] == "b\ufffd"
+    assert client.post(VIEW, json=state()).status_code == 200
 
 
 def test_runs_are_seen_by_the_browser_that_started_them(running: Any) -> None:

@@ -98,7 +98,7 @@ def test_an_answer_or_a_sentence(explore: Explore, view: str) -> None:
             answer.error.encode()
             return
         assert answer.said.strip() and answer.strip and not answer.error
-        (answer.said + answer.strip).encode()
+        json.dumps([answer.said, answer.strip], ensure_ascii=False, allow_nan=False).encode()
         for figure in (answer.figure, *((answer.beside.figure, answer.beside.difference) if answer.beside else ())):
             if isinstance(figure, Figure):
                 drawn = json.loads(figure.to_json(), parse_constant=no_constant)

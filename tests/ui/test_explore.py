@@ -14,9 +14,8 @@ from bertexplorer.model.text import Span
 from bertexplorer.settings import Settings
 from bertexplorer.store.library import Library
 from bertexplorer.training.commit import commit
-from bertexplorer.ui import pieces
-from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
-from bertexplorer.ui.screen import shown_in
+from bertexplorer.ui import facts
+from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore, shown_in
 from bertexplorer.ui.state import State
 from tests.conftest import BUNDLED
 
@@ -77,7 +76,7 @@ def test_a_comparison_and_its_export_call_a_run_by_its_name(against: str, tmp_pa
     assert not answer.error and answer.beside
     theirs = "my films, before" if asked.other else "my films, best, random weights"
     assert (answer.title, answer.beside.ours, answer.beside.name) == ("my films, best", "my films, best", theirs)
-    shown = [answer.beside.difference.to_json(), pieces.receipt(answer.checkpoint, 1.0, answer.title).split(">", 1)[1]]
+    shown = [answer.beside.difference.to_json(), facts.receipt(answer.checkpoint, 1.0, answer.title)["short"]]
     assert "run:" not in "".join(shown) and "my films" in shown[0] and "my films" in shown[1]
     for kind in ("csv", "json", "python"):
         name, content = own.export(asked, kind)

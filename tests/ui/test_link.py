@@ -6,9 +6,8 @@ import pytest
 
 from bertexplorer.knobs import build
 from bertexplorer.store.library import Library
-from bertexplorer.ui.explore import VIEWS, Explore
+from bertexplorer.ui.explore import VIEWS, Explore, shown_in
 from bertexplorer.ui.link import followed
-from bertexplorer.ui.screen import shown_in
 from bertexplorer.ui.state import State
 
 OPENING = State("The capital of France is [MASK].", checkpoint="mini")

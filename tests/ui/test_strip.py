@@ -1,66 +1,82 @@
-"""The strip: one chip a token, everything escaped, the hidden ones pressed."""
+"""The strip: one chip a token, in order, the hidden ones on; what a press is about."""
 
+import json
 from pathlib import Path
-from xml.etree import ElementTree
+from typing import Any
 
 import pytest
 
+from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from bertexplorer.ui import strip
+from bertexplorer.ui.state import spans_of
 
 
 @pytest.fixture(scope="module")
-def mini(bundled: Path):
+def mini(bundled: Path) -> Checkpoint:
     return load(bundled)
 
 
-def draw(mini, text: Text, **more):
-    return parse(strip.draw(mini, mini.tokenizer.encode(text), '?text=a&b="c"', **more))
+def drawn(mini: Checkpoint, text: Text, colours: dict[int, float] | None = None, press: str = "hide") -> dict[str, Any]:
+    """As the browser gets it."""
+    found: dict[str, Any] = json.loads(json.dumps(strip.draw(mini, mini.tokenizer.encode(text), colours, press=press)))
+    return found
 
 
-def parse(source: str) -> ElementTree.Element:
-    return ElementTree.fromstring(f"<root>{source}</root>")
+def test_a_chip_for_every_token_in_order(mini: Checkpoint) -> None:
+    chips = drawn(mini, Text("The cat sat.", "It slept."))["chips"]
+    labels = ["[CLS]", "the", "cat", "sat", ".", "[SEP]", "it", "slept", ".", "[SEP]"]
+    assert [chip["label"] for chip in chips] == labels
+    assert [chip["span"] for chip in chips][:3] == ["", "0:0-3", "0:4-7"] and chips[-2]["span"] == "1:8-9"
+    assert [chip["side"] for chip in chips] == [0] * 6 + [1] * 4
+    assert [chip["label"] for chip in chips if chip["special"]] == ["[CLS]", "[SEP]", "[SEP]"]
 
 
-def test_a_chip_for_every_token_in_order(mini) -> None:
-    root = draw(mini, Text("The cat sat.", "It slept."))
-    labels = [chip.text for chip in root.iter() if "chip" in (chip.get("class") or "").split()]
-    assert labels == ["[CLS]", "the", "cat", "sat", ".", "[SEP]", "it", "slept", ".", "[SEP]"]
-    buttons = list(root.iter("button"))
-    assert [b.get("data-span") for b in buttons][:2] == ["0:0-3", "0:4-7"]
-    assert "side-1" in buttons[-1].get("class")
+def test_hidden_chips_are_on_and_say_what_they_hide(mini: Checkpoint) -> None:
+    chips = drawn(mini, Text("The cat sat.", hidden=(Span(0, 4, 7),)))["chips"]
+    assert [chip["on"] for chip in chips] == [False, False, True, False, False, False]
+    assert chips[2]["label"] == "[MASK]" and "hidden: cat" in chips[2]["title"] and chips[2]["masked"]
+    assert not chips[2]["typed"], "a press shows it again"
 
 
-def test_hidden_chips_are_pressed_and_say_what_they_hide(mini) -> None:
-    buttons = list(draw(mini, Text("The cat sat.", hidden=(Span(0, 4, 7),))).iter("button"))
-    assert [b.get("aria-pressed") for b in buttons] == ["false", "true", "false", "false"]
-    assert buttons[1].text == "[MASK]" and "hidden: cat" in buttons[1].get("title")
+def test_a_typed_mask_is_one(mini: Checkpoint) -> None:
+    chips = drawn(mini, Text("The [MASK] sat."))["chips"]
+    assert chips[2]["masked"] and chips[2]["typed"] and "hidden" not in chips[2]["title"]
 
 
-def test_pieces_of_one_word_are_joined(mini) -> None:
-    root = draw(mini, Text("embeddings"))
-    (word,) = [s for s in root.iter("span") if "word" in s.get("class").split()]
-    assert [b.text for b in word.iter("button")] == list(mini.tokenizer.encode("embeddings").tokens[1:-1])
-    assert "more" not in word[0].get("class") and "more" in word[1].get("class")
+def test_picked_chips_are_on_and_specials_can_be_picked(mini: Checkpoint) -> None:
+    made = drawn(mini, Text("The cat sat.", picked=(Span(0, 4, 7), Span(2, 0, 1))), press="pick")
+    assert [chip["label"] for chip in made["chips"] if chip["on"]] == ["[CLS]", "cat"]
+    assert made["chips"][0]["span"] == "2:0-1" and "pick" in made["label"] and made["press"] == "pick"
+    assert all(spans_of(chip["span"]) for chip in made["chips"]), "a link can hold each"
 
 
-def test_markup_is_escaped_in_chips_links_and_notes(mini) -> None:
-    text = "<img src=x onerror=alert(1)> \ud83d [SEP]".encode("utf-8", "replace").decode()
-    source = strip.draw(mini, mini.tokenizer.encode(Text(text)), '"><script>')
-    root = parse(source)
-    assert not list(root.iter("img")) and not list(root.iter("script"))
-    assert root.find(".//div").get("data-link") == '"><script>'
+def test_chips_that_are_only_read_are_about_nothing(mini: Checkpoint) -> None:
+    made = drawn(mini, Text("The cat sat."), press="")
+    assert {chip["span"] for chip in made["chips"]} == {""} and made["hint"] == ""
 
 
-def test_colours_become_a_share_of_the_accent(mini) -> None:
-    buttons = list(draw(mini, Text("The cat sat."), colours={1: 0.9, 2: 0.1}).iter("button"))
-    assert buttons[0].get("style") == "--p:0.900" and "deep" in buttons[0].get("class")
-    assert buttons[1].get("style") == "--p:0.100" and "deep" not in buttons[1].get("class")
-    assert buttons[2].get("style") is None
+def test_pieces_of_one_word_are_joined(mini: Checkpoint) -> None:
+    chips = drawn(mini, Text("The embeddings"))["chips"]
+    pieces = [chip for chip in chips if chip["word"] >= 0]
+    assert [chip["label"] for chip in pieces] == list(mini.tokenizer.encode("embeddings").tokens[1:-1])
+    assert len({chip["word"] for chip in pieces}) == 1 and chips[1]["word"] == -1, "a whole word is alone"
+    assert [chip["more"] for chip in pieces] == [False] + [True] * (len(pieces) - 1)
 
 
-def test_a_cut_is_marked_with_its_size(mini) -> None:
-    root = draw(mini, Text("word " * 700))
-    (cut,) = root.findall(".//span[@class='cut']")
-    assert "190 tokens left out" in cut.text
+def test_markup_comes_as_the_text_that_it_is(mini: Checkpoint) -> None:
+    made = drawn(mini, Text("<img src=x onerror=alert(1)>"))
+    assert [chip["label"] for chip in made["chips"] if chip["label"] in "<>="] == ["<", "=", "=", ">"]
+    assert "&lt;" not in json.dumps(made)
+
+
+def test_colours_are_of_their_tokens_and_not_of_hidden_ones(mini: Checkpoint) -> None:
+    text = Text("The cat sat.", hidden=(Span(0, 8, 11),))
+    chips = drawn(mini, text, {1: 0.9, 2: -0.1, 3: 0.5})["chips"]
+    assert [chip["colour"] for chip in chips] == [None, 0.9, -0.1, None, None, None]
+
+
+def test_a_cut_is_counted_where_it_is(mini: Checkpoint) -> None:
+    made = drawn(mini, Text("word " * 700))
+    assert [(i, chip["cut"]) for i, chip in enumerate(made["chips"]) if chip["cut"]] == [(len(made["chips"]) - 2, 190)]

@@ -1,0 +1,184 @@
+"""The route of the Explore page: each state gets its whole answer, and what a person typed, hid and set comes back."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bertexplorer.settings import Settings
+from bertexplorer.store.library import Library
+from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
+from bertexplorer.ui.state import State
+from tests.server.conftest import Api
+from tests.server.talk import LINES, VIEW, state
+
+FRANCE = "The capital of France is [MASK]."
+OPENING = State(FRANCE, checkpoint="small", precision="fp32")
+
+
+@pytest.fixture(scope="module")
+def api(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Api:
+    place = tmp_path_factory.mktemp("view")
+    shutil.copytree(tiny("bert"), place / "models" / "small")
+    return Api(Explore(Library(Settings(models_dir=place / "models", data_dir=place / "data"))), OPENING)
+
+
+def chips(shown: dict[str, Any], kind: str = "masked") -> list[str]:
+    """What the tokens of a kind read, or the words under the masks."""
+    return [chip["title"] if kind == "masked" else chip["label"] for chip in shown["strip"]["chips"] if chip[kind]]
+
+
+def same(shown: dict[str, Any]) -> dict[str, Any]:
+    """An answer without the time that it took."""
+    found = deepcopy(shown)
+    short, times = re.subn(r"· [\d,]+ ms$", "", found["receipt"]["short"])
+    assert times == 1
+    found["receipt"]["short"] = short
+    return found
+
+
+def test_a_state_gets_all_that_the_page_shows(api: Api) -> None:
+    shown = api.shown(state(FRANCE))
+    assert shown["state"]["text"] == FRANCE and shown["told"] == ""
+    assert [chip["label"] for chip in shown["strip"]["chips"]][:3] == ["[CLS]", "the", "capital"]
+    assert shown["figure"]["data"] and shown["figure"]["layout"]["height"] >= 100 and "It would put" in shown["said"]
+    assert shown["checkpoint"]["label"].startswith("small · ") and shown["checkpoint"]["layers"] == 3
+    assert dict(shown["checkpoint"]["facts"])["Family"] and shown["checkpoint"]["series"] == []
+    assert shown["receipt"]["short"].startswith("small · fp32 · ") and "beside" not in shown
+
+
+def test_what_is_left_out_is_as_the_page_opens(api: Api) -> None:
+    back = api.shown(state(FRANCE))["state"]
+    assert (back["view"], back["checkpoint"], back["precision"]) == ("fill-mask", "small", "fp32")
+    empty = api.told({"state": {}})
+    assert empty["detail"].startswith("The text is empty.") and empty["state"] == {**back, "text": ""}
+
+
+def test_a_state_that_comes_back_asks_for_the_same(api: Api) -> None:
+    asked = state(FRANCE, view="layers", options={"top": 4}, hidden="0:4-11", against="another text", other="A [MASK].")
+    first = api.shown(asked)
+    again = api.shown({"state": first["state"]})
+    assert same(again) == same(first) and first["state"]["options"]["top"] == 4
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        state(FRANCE),
+        state(FRANCE, view="attention"),
+        state(FRANCE, against="random weights"),
+        state("The cat sat. " * 20, view="tokenization"),
+        {"link": "?view=layers&text=Paris+is+[MASK]."},
+    ],
+    ids=str,
+)
+def test_two_people_who_ask_the_same_get_the_same(api: Api, asked: dict[str, Any]) -> None:
+    found = []
+    for owner in ("a" * 32, "b" * 32):
+        api.owner = owner
+        found.append(same(api.shown(asked)))
+    api.owner = "a" * 32
+    assert found[0] == found[1]
+
+
+def test_hidden_words_move_along_while_the_text_is_typed(api: Api) -> None:
+    before = {"text": FRANCE, "pair": ""}
+    typed = state(f"Look: {FRANCE}", hidden="0:4-11", view="tokenization")
+    shown = api.shown({**typed, "counted_in": before})
+    assert shown["state"]["hidden"] == "0:10-17" and "hidden: capital" in chips(shown)[0]
+    edited = state(FRANCE.replace("capital", "city"), hidden="0:4-11,0:15-21")
+    assert api.shown({**edited, "counted_in": before})["state"]["hidden"] == "0:12-18", "what was edited shows again"
+
+
+def test_spans_without_the_text_that_they_count_in_are_of_the_text_as_it_is(api: Api) -> None:
+    shown = api.shown(state(FRANCE, hidden="0:4-11"))
+    assert shown["state"]["hidden"] == "0:4-11" and "hidden: capital" in chips(shown)[0]
+    assert [chip["span"] for chip in shown["strip"]["chips"] if chip["on"]] == ["0:4-11", "0:25-31"]
+
+
+def test_both_texts_are_typed_at_once(api: Api) -> None:
+    asked = state("A cat sat.", pair="It is good.", hidden="0:0-3,1:3-5", view="tokenization")
+    shown = api.shown({**asked, "counted_in": {"text": "cat sat.", "pair": "So it is good."}})
+    assert shown["state"]["hidden"] == "0:2-5", "the word of the second text was edited"
+
+
+def test_a_typed_mask_that_is_pressed_takes_the_best_word(api: Api) -> None:
+    (best,) = json.loads(api.post(state(FRANCE, options={"top": 1}), f"{VIEW}/json").text)["rows"]
+    filled = api.post({**state(FRANCE), "fill": "0:25-31"}).json()["state"]["text"]
+    assert filled == FRANCE.replace("[MASK]", best["token"].removeprefix("##"))
+    shown = api.shown({**state(f"{FRANCE} A cat.", hidden="0:35-38"), "fill": "0:25-31"})
+    kept = re.fullmatch(r"0:(\d+)-(\d+)", shown["state"]["hidden"])
+    assert kept and shown["state"]["text"][int(kept[1]) : int(kept[2])] == "cat", "it moves along"
+
+
+def test_a_press_where_no_mask_is_changes_nothing(api: Api) -> None:
+    assert api.shown({**state(FRANCE), "fill": "0:0-3"})["state"]["text"] == FRANCE
+
+
+def test_a_press_counts_in_the_text_on_the_screen(api: Api) -> None:
+    """The mask was pressed while more was typed before it."""
+    told = {**state(f"Look: {FRANCE}", hidden="0:4-11"), "counted_in": {"text": FRANCE}, "fill": "0:31-37"}
+    shown = api.shown({**told, "state": {**told["state"], "view": "tokenization"}})
+    assert shown["state"]["text"].startswith("Look: The capital of France is ")
+    assert "[MASK]" not in shown["state"]["text"] and shown["state"]["hidden"] == "0:10-17"
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_leaves_the_text_alone_and_has_its_own_settings(api: Api, view: str) -> None:
+    """Even where it cannot use them: then it says so, with the tokens still there."""
+    answer = api.post(state(FRANCE, pair="It is big.", view=view)).json()
+    asked = answer["state"]
+    assert (asked["view"], asked["text"], asked["pair"]) == (view, FRANCE, "It is big.")
+    assert asked["options"] == DEFAULTS[view] and answer["strip"]["chips"]
+    assert answer.get("said") or len(answer["detail"]) > 10
+
+
+def test_a_view_that_lacks_something_says_what_and_shows_no_figure(api: Api) -> None:
+    told = api.told(state(FRANCE, view="next-sentence"))
+    assert told["missing"] == "pair" and "no second sentence" in told["detail"] and "figure" not in told
+    assert told["state"]["text"] == FRANCE and told["strip"]["chips"] and told["checkpoint"]["layers"] == 3
+    assert api.shown(state(FRANCE, view="next-sentence", pair="It is big."))["figure"]
+    assert api.told(state("A cat."))["missing"] == "mask"
+    told = api.told(state(FRANCE, checkpoint="no/where"))
+    assert told["missing"] == "checkpoint" and "no/where is not on this disk" in told["detail"]
+    assert told["state"]["text"] == FRANCE and told["strip"] is None
+
+
+def test_what_nobody_foresaw_is_told_with_its_number_and_no_more(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("secret detail")
+
+    monkeypatch.setattr(VIEWS["template"].analysis, "run", broken)
+    answer = api.post(state("A {b|c} [MASK].", view="template"))
+    assert answer.status_code >= 400 and "error " in answer.json()["detail"] and "secret" not in answer.text
+    assert answer.json()["state"]["text"] == "A {b|c} [MASK]." and answer.json()["strip"]
+
+
+def test_who_accepts_lines_gets_the_same_answer(api: Api) -> None:
+    body = api.post(state(FRANCE, view="referee"), **LINES).text
+    last = json.loads(body.splitlines()[-1])
+    answer = last["answer"] if set(last) == {"status", "answer"} else last
+    assert same(answer) == same(api.shown(state(FRANCE, view="referee")))
+
+
+def test_the_page_is_told_its_views_and_what_it_opens_with(api: Api) -> None:
+    page = api.client.get("/api/v1/page").json()
+    assert list(page["views"]) == list(VIEWS) and api.shown({"state": page["opening"]})["state"]["text"] == FRANCE
+    for name, view in page["views"].items():
+        assert {one["name"]: one["default"] for one in view["settings"]} == DEFAULTS[name]
+        assert len(view["examples"]) == 5 and view["question"].endswith("?")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_an_example_is_taken_as_it_is_offered(api: Api, view: str) -> None:
+    """Its text and settings come back as they were given, whatever this small checkpoint makes of them."""
+    for example in api.client.get("/api/v1/page").json()["views"][view]["examples"][:2]:
+        given = {name: example[name] for name in ("text", "pair", "picked", "options")}
+        answer = api.post({"state": {**given, "view": view}}).json()
+        back = answer["state"]
+        assert {**given, "options": {**DEFAULTS[view], **given["options"]}} == {name: back[name] for name in given}

@@ -1,0 +1,171 @@
+"""The route of the Explore page: links, settings in sentences, what stands beside an answer, files of its numbers."""
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from bertexplorer.settings import Settings
+from bertexplorer.store.library import Library
+from bertexplorer.training.commit import commit
+from bertexplorer.ui.explore import DEFAULTS, Explore
+from bertexplorer.ui.state import State
+from tests.server.conftest import Api
+from tests.server.talk import VIEW, state
+
+FRANCE = "The capital of France is [MASK]."
+RUN = "ab" * 16
+
+
+@pytest.fixture(scope="module")
+def api(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Api:
+    """With two checkpoints, and a run that ended with a third."""
+    place = tmp_path_factory.mktemp("links")
+    shutil.copytree(tiny("bert"), place / "models" / "small")
+    shutil.copytree(tiny("bert-untied"), place / "models" / "other")
+    run = place / "data" / "runs" / RUN
+    commit(run / "best", "step-1", lambda into: shutil.copytree(tiny("bert"), into, dirs_exist_ok=True))
+    (run / "spec.json").write_text(json.dumps({"folder": str(tiny("bert")), "name": "first"}))
+    (run / "name").write_text("my films")
+    settings = Settings(models_dir=place / "models", data_dir=place / "data")
+    return Api(Explore(Library(settings)), State(FRANCE, checkpoint="small", precision="fp32"))
+
+
+def link(**query: str) -> dict[str, str]:
+    return {"link": "?" + urlencode(query)}
+
+
+def test_a_link_opens_what_it_names(api: Api) -> None:
+    shown = api.shown(link(view="layers", text="A cat is a [MASK].", hidden="0:2-5", top="5", checkpoint="other"))
+    asked = shown["state"]
+    assert (asked["view"], asked["text"], asked["hidden"]) == ("layers", "A cat is a [MASK].", "0:2-5")
+    assert (asked["options"]["top"], asked["checkpoint"], shown["told"]) == (5, "other", "")
+    assert [chip["title"] for chip in shown["strip"]["chips"] if chip["masked"]][0].startswith("hidden: cat")
+
+
+def test_a_link_of_the_first_version_opens_as_before(api: Api) -> None:
+    query = "?view=attention&text=Paris+is+a+city.&picked=0:0-5&checkpoint=small&show=arcs&layer=2"
+    shown = api.shown({"link": query})
+    asked, options = shown["state"], shown["state"]["options"]
+    assert (asked["view"], asked["text"], asked["picked"]) == ("attention", "Paris is a city.", "0:0-5")
+    assert (options["show"], options["layer"], shown["told"]) == ("arcs", 2, "")
+    assert [chip["label"] for chip in shown["strip"]["chips"] if chip["on"]] == ["paris"]
+    assert api.shown({"link": query.removeprefix("?")})["state"] == asked
+
+
+def test_a_link_brings_what_stands_beside(api: Api) -> None:
+    shown = api.shown(link(text=FRANCE, against="another text", versus="A cat is a [MASK].", words="paris"))
+    assert (shown["state"]["against"], shown["state"]["other"]) == ("another text", "A cat is a [MASK].")
+    assert shown["beside"]["figure"] and shown["state"]["options"]["words"] == "paris"
+
+
+@pytest.mark.parametrize("query", ["", "?", "?utm=1", "?view=fill-mask"])
+def test_a_link_that_names_nothing_is_the_opening(api: Api, query: str) -> None:
+    assert api.shown({"link": query})["state"]["text"] == FRANCE
+
+
+def test_what_a_link_names_in_vain_is_said_beside_the_answer(api: Api) -> None:
+    shown = api.shown(link(view="heads", text=FRANCE, top="many"))
+    assert shown["told"].startswith("There is no view 'heads'.") and "settings are left out" in shown["told"]
+    assert shown["figure"] and shown["state"]["options"] == DEFAULTS["fill-mask"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"top": None}, "Answers: got None; wanted a whole number from 1 to 100."),
+        ({"top": "many"}, "Answers: got 'many'"),
+        ({"top": 0}, "Answers: got 0"),
+        ({"top": 101}, "Answers: got 101"),
+        ({"top": 1.5}, "Answers: got 1.5"),
+        ({"evil": 1}, "Unknown setting evil; wanted top, words."),
+    ],
+)
+def test_a_bad_setting_is_said_and_the_next_one_counts(api: Api, options: dict[str, Any], sentence: str) -> None:
+    assert sentence in api.told(state(FRANCE, options=options))["detail"]
+    for kind in ("csv", "json", "python"):
+        assert sentence in api.told(state(FRANCE, options=options), f"{VIEW}/{kind}")["detail"]
+    assert api.shown(state(FRANCE, options={"top": "5"}))["state"]["options"]["top"] == 5
+
+
+@pytest.mark.parametrize(
+    ("against", "other", "name"),
+    [
+        ("random weights", "", "small, random weights"),
+        ("another checkpoint", "other", "other"),
+        ("another text", "A cat is a [MASK].", "A cat is a [MASK]."),
+    ],
+)
+def test_what_is_compared_stands_beside(api: Api, against: str, other: str, name: str) -> None:
+    beside = api.shown(state(FRANCE, against=against, other=other))["beside"]
+    assert beside["name"] == name and beside["ours"] == (FRANCE if against == "another text" else "small")
+    assert beside["figure"]["data"] and beside["difference"]["data"] and beside["said"]
+
+
+def test_until_it_is_said_what_nothing_stands_beside(api: Api) -> None:
+    for against in ("another checkpoint", "another text"):
+        shown = api.shown(state(FRANCE, against=against, other=" "))
+        assert "beside" not in shown and shown["state"]["against"] == against
+
+
+def test_what_cannot_be_compared_is_said_beside_the_answer(api: Api) -> None:
+    shown = api.shown(state(FRANCE, against="another checkpoint", other="no/where"))
+    assert "not on this disk" in shown["beside"]["said"] and not shown["beside"]["figure"] and shown["figure"]
+    shown = api.shown(state(FRANCE, against="another text", other="no mask"))
+    assert "Nothing is hidden" in shown["beside"]["said"] and shown["figure"]
+
+
+def test_the_numbers_are_a_file_with_their_origin(api: Api) -> None:
+    asked = state(FRANCE, options={"top": 3})
+    answer = api.post(asked, f"{VIEW}/csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert answer.headers["x-file-name"] == "fill-mask_small_fp32.csv" and len(rows) == 3
+    assert "small" in rows[0]["made_with"]
+    found = json.loads(api.post(asked, f"{VIEW}/json").text)["rows"]
+    assert [row["token"] for row in found] == [row["token"] for row in rows]
+    program = api.post(asked, f"{VIEW}/python")
+    compile(program.text, "receipt", "exec")
+    assert program.headers["x-file-name"].endswith(".py") and FRANCE in program.text
+
+
+def test_a_file_holds_what_stands_beside(api: Api) -> None:
+    other = "A cat is a [MASK]."
+    rows = list(
+        csv.DictReader(io.StringIO(api.post(state(FRANCE, against="another text", other=other), f"{VIEW}/csv").text))
+    )
+    assert {row["side"] for row in rows} == {FRANCE, other}
+
+
+@pytest.mark.parametrize("kind", ["xml", "CSV", "..", "csv.zip"])
+def test_there_are_no_other_files(api: Api, kind: str) -> None:
+    answer = api.post(state(FRANCE), f"{VIEW}/{kind}")
+    assert answer.status_code in (404, 405, 422) and (kind == ".." or "wanted one of csv" in answer.json()["detail"])
+
+
+def test_there_is_nothing_to_export_where_there_is_no_answer(api: Api) -> None:
+    assert api.told(state("A cat."), f"{VIEW}/csv")["missing"] == "mask"
+
+
+def test_a_run_is_called_by_its_name_and_tells_its_moments(api: Api) -> None:
+    shown = api.shown(state(FRANCE, checkpoint=f"run:{RUN}", against="another checkpoint", other=f"run:{RUN}@0"))
+    assert shown["checkpoint"]["label"].startswith("my films, best · ") and shown["receipt"]["short"].startswith("my f")
+    assert [name for name, _ in shown["checkpoint"]["series"]] == [f"run:{RUN}@0", f"run:{RUN}"]
+    assert (shown["beside"]["ours"], shown["beside"]["name"]) == ("my films, best", "my films, before")
+    assert "run:" not in json.dumps([shown["said"], shown["beside"]])
+
+
+def test_lines_that_were_uploaded_are_searched(api: Api) -> None:
+    key, told = api.explore.keep_lines(b"a great film\nthe cat sat on the mat\na bank of the river\n", "a.txt")
+    assert "3 lines" in told
+    asked = {"view": "search", "options": {"lines": key}}
+    shown = api.shown(state("a cat", **asked))
+    assert shown["figure"] and "3" in shown["said"] and shown["state"]["options"]["lines"] == key
+    rows = json.loads(api.post(state("a cat", **asked), f"{VIEW}/json").text)["rows"]
+    assert "the cat sat on the mat" in json.dumps(rows)
+    assert api.told(state("a cat", view="search", options={"lines": "../x"}))["detail"]
