@@ -53,7 +53,8 @@ def routes(described: Sequence[BaseRoute]) -> APIRouter:
     @router.get("/docs/{name}")
     def part(name: Literal["docs.js", "docs.css"]) -> Response:
         """The page's script and style."""
-        return FileResponse(STATIC / name, headers={"cache-control": "no-cache"})
+        kind = {"docs.js": "text/javascript", "docs.css": "text/css"}[name]  # the system's names for these differ
+        return FileResponse(STATIC / name, headers={"cache-control": "no-cache"}, media_type=kind)
 
     return router
 

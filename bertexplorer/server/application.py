@@ -3,6 +3,7 @@
 import logging
 import sys
 import warnings
+from typing import Any
 
 import gradio as gr
 from fastapi import FastAPI
