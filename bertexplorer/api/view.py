@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
@@ -36,6 +36,7 @@ FIELDS: dict[str, tuple[str, ...] | None] = {  # of a state, and the words that 
     "against": COMPARED,
     "other": None,
 }
+KINDS = ("csv", "json", "python")
 STATE = {
     "type": "object",
     "properties": {
@@ -77,14 +78,10 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
         return await asked(request, lambda own, state, told, tell: shown(own.answer(state), told))
 
     @router.post("/view/{kind}", operation_id="export-view", summary="Export a view", openapi_extra=ASKED)
-    async def export(request: Request, kind: Literal["csv", "json", "python"]) -> Response:
+    async def export(request: Request, kind: str) -> Response:
         """The numbers of a state as a file: csv, json, or the Python that repeats them."""
 
-        def made(own: Explore, state: State, told: str, tell: Tell) -> Reply:
-            name, content = own.export(state, kind)
-            return Reply(content.encode(), "text/plain; charset=utf-8", headers={"x-file-name": name})
-
-        return await asked(request, made)
+        return await asked(request, lambda own, state, told, tell: exported(own, state, kind))
 
     @router.post("/lines", operation_id="keep-lines", summary="Keep lines")
     def lines(request: Request, file: UploadFile) -> Response:
@@ -107,6 +104,14 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
         return admission.answer(request, compute, slow=view_of(given) in SLOW)
 
     return router
+
+
+def exported(explore: Explore, state: State, kind: str) -> Reply:
+    """A file of KINDS, its name in a header. Raises ExplorerError as the view does."""
+    if kind not in KINDS:
+        raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(KINDS)}.")
+    name, content = explore.export(state, kind)
+    return Reply(content.encode(), "text/plain; charset=utf-8", headers={"x-file-name": name})
 
 
 def view_of(body: Any) -> str:
