@@ -25,7 +25,7 @@ ui/                     the page: one text on a workbench, many views of it belo
 ui/tabs/                the views: each an analysis, its figure, a question and examples
 ui/training/            the page on which a checkpoint learns
 ui/laboratory/          the page that repeats the papers' pretraining experiments
-api/                    what the page asks over HTTP: a state in, its answer out, with a place in line
+api/                    the HTTP API, which the page uses too, and the same for MCP clients
 server/                 the page behind layers that each keep one thing out, or let one thing be seen
 cli/                    every analysis as a command, its Options as flags; checkpoints; runs that learn
 __main__.py             python -m bertexplorer

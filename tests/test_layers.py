@@ -16,9 +16,9 @@ FLOORS = (  # lowest first
     {"engine"},
     {"analysis", "training"},
     {"figures", "store"},
-    {"ui", "cli"},
+    {"ui"},
     {"api"},
-    {"server"},
+    {"cli", "server"},
     {"app", "__main__"},
 )
 FLOOR = {part: height for height, parts in enumerate(FLOORS) for part in parts}
@@ -37,6 +37,8 @@ ALLOWED = {  # library -> the only parts that may import it
     "scipy": {"analysis", "training"},
     "gradio": {"ui", "server", "app"},
     "fastapi": {"api", "server"},
+    "pydantic": {"api"},
+    "mcp": {"api"},
     "starlette": {"api", "server"},
     "uvicorn": {"server"},
     "prometheus_client": {"server"},

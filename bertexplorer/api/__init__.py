@@ -1,5 +1,14 @@
 """The HTTP API, which the page uses too.
 
-admission.py  the work of one request: a place in line, and dropped once its client has left
-view.py       the Explore page's route: a state of the page in, its answer out
+routes.py       all of it on one router
+admission.py    the work of one request: a place in line, and dropped once its client has left
+problems.py     every error as application/problem+json, in a sentence
+models.py       what is asked and answered, as pydantic models made from the Options of the analyses
+view.py         the Explore page's route: a state of the page in, its answer out
+analyses.py     a route for each analysis
+checkpoints.py  which may be chosen, and one of them fetched
+runs.py         fine-tuning started, listed, followed and stopped
+tools.py        analyses for MCP clients, over stdio or at /mcp
+documents.py    the API in OpenAPI, and a page that reads it
+static/         that page, its script and its style
 """

@@ -54,6 +54,11 @@ def refusal(error: ExplorerError) -> Reply:
     return problem(422, "Not possible", str(error), **({"missing": error.missing} if error.missing else {}))
 
 
+def sent(reply: Reply) -> Response:
+    """*reply* of a request that needs no place in line."""
+    return Response(reply.body, reply.status, {"cache-control": "no-store", **reply.headers}, reply.media)
+
+
 class Admission:
     """The threads in which requests are computed, and the lines in which they wait."""
 
@@ -99,9 +104,10 @@ class Answer(Response):
 
         computed = loop.run_in_executor(self.admission.threads, self.compute, tell)
         left = asyncio.ensure_future(gone(receive))
+        either: set[asyncio.Future[Any]] = {computed, left}
         begun, wait = False, FIRST_S
         while not computed.done() and not left.done():
-            await asyncio.wait({computed, left}, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(either, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
             lines = [told.get_nowait() for _ in range(told.qsize())] or [self.admission.lanes.progress(self.work)]
             if self.lines and not computed.done() and lines[-1]:
                 if not begun:

@@ -13,12 +13,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, problem
+from bertexplorer.api.models import TEXT, body
+from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import Figure
 from bertexplorer.model.text import Span
-from bertexplorer.store.library import PRECISIONS, Library
+from bertexplorer.store.library import PRECISIONS
 from bertexplorer.ui import facts
-from bertexplorer.ui.explore import DEFAULTS, SLOW, VIEWS, Answer, Explore
+from bertexplorer.ui.explore import SLOW, VIEWS, Answer, Explore
 from bertexplorer.ui.link import followed
 from bertexplorer.ui.schema import page_schema
 from bertexplorer.ui.state import COMPARED, SPANS, State, spans_of, write_spans
@@ -35,39 +37,53 @@ FIELDS: dict[str, tuple[str, ...] | None] = {  # of a state, and the words that 
     "other": None,
 }
 KINDS = ("csv", "json", "python")
+STATE = {
+    "type": "object",
+    "properties": {
+        **{name: {**TEXT, "enum": words} if words else TEXT for name, words in FIELDS.items()},
+        "options": {"type": "object", "description": "Settings of the view, as GET /api/v1/page lists them."},
+    },
+    "additionalProperties": False,
+}
+ASKED = body(
+    (),
+    {"link": "?view=fill-mask&text=The+cat+[MASK]+on+the+mat."},
+    state=STATE,
+    link={**TEXT, "description": "Instead of a state: the query of a link to the page."},
+    counted_in={
+        "type": "object",
+        "properties": {"text": TEXT, "pair": TEXT},
+        "description": "The texts in which the hidden and picked spans count, if they were edited since.",
+    },
+    fill={**TEXT, "description": "A typed mask, such as 0:4-10, in whose place the best answer is wanted."},
+)
 
 
 def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
     """What the page asks for."""
-    router = APIRouter(prefix="/api/v1")
+    router = APIRouter(prefix="/api/v1", route_class=Route, tags=["Page"])
 
     def mine(request: Request) -> Explore:
         return explore.of(request.scope["state"]["owner"])
 
-    @router.get("/page")
+    @router.get("/page", operation_id="page", summary="The page")
     def page(request: Request) -> Response:
         """The views with their settings and examples, and the state that the page opens with."""
         body = orjson.dumps({**page_schema(explore.library.settings), "opening": written(opening)})
         return Response(body, media_type="application/json")
 
-    @router.post("/view")
+    @router.post("/view", operation_id="show-view", summary="Show a view", openapi_extra=ASKED)
     async def view(request: Request) -> Response:
         """The answer to a state, or to the link of one."""
         return await asked(request, lambda own, state, told, tell: shown(own.answer(state), told))
 
-    @router.post("/view/{kind}")
+    @router.post("/view/{kind}", operation_id="export-view", summary="Export a view", openapi_extra=ASKED)
     async def export(request: Request, kind: str) -> Response:
         """The numbers of a state as a file: csv, json, or the Python that repeats them."""
 
-        def made(own: Explore, state: State, told: str, tell: Tell) -> Reply:
-            if kind not in KINDS:
-                raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(KINDS)}.")
-            name, content = own.export(state, kind)
-            return Reply(content.encode(), "text/plain; charset=utf-8", headers={"x-file-name": name})
+        return await asked(request, lambda own, state, told, tell: exported(own, state, kind))
 
-        return await asked(request, made)
-
-    @router.post("/lines")
+    @router.post("/lines", operation_id="keep-lines", summary="Keep lines")
     def lines(request: Request, file: UploadFile) -> Response:
         """Keep the lines of a file for views that look into them; their key is a setting of those."""
         own, content, name = mine(request), file.file.read(), file.filename or "lines.txt"
@@ -87,28 +103,15 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
 
         return admission.answer(request, compute, slow=view_of(given) in SLOW)
 
-    @router.get("/checkpoints")
-    def checkpoints(request: Request) -> Response:
-        """The checkpoints that may be chosen."""
-        return Response(orjson.dumps(facts.checkpoints(mine(request).library)), media_type="application/json")
-
-    @router.post("/checkpoints")
-    async def fetch(request: Request) -> Response:
-        """Bring a checkpoint to this disk from the hub; lines on the way say how far it is."""
-        own, wanted = mine(request), loads(await request.body())
-
-        def fetched(tell: Tell) -> Reply:
-            if not isinstance(wanted, dict) or not isinstance(wanted.get("name"), str):
-                raise ExplorerError('The request names no checkpoint. Send {"name": "…"}.')
-            name, precision = wanted["name"].strip(), str(wanted.get("precision", "auto"))
-            for sentence in own.fetch(name):
-                tell({"told": sentence})
-            own.library.get(name, precision)
-            return as_json({"name": name})
-
-        return admission.answer(request, fetched, place=False)
-
     return router
+
+
+def exported(explore: Explore, state: State, kind: str) -> Reply:
+    """A file of KINDS, its name in a header. Raises ExplorerError as the view does."""
+    if kind not in KINDS:
+        raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(KINDS)}.")
+    name, content = explore.export(state, kind)
+    return Reply(content.encode(), "text/plain; charset=utf-8", headers={"x-file-name": name})
 
 
 def view_of(body: Any) -> str:
@@ -135,8 +138,8 @@ def read(explore: Explore, body: Any, opening: State) -> tuple[State, str]:
     state = replace(state, options=asdict(explore.options(state)))
     before = body.get("counted_in")
     if isinstance(before, dict):
-        texts = {name: str(before.get(name, "")) for name in ("text", "pair")}
-        state = explore.typed(replace(state, **texts), state.text, state.pair)
+        text, pair = (str(before.get(name, "")) for name in ("text", "pair"))
+        state = explore.typed(replace(state, text=text, pair=pair), state.text, state.pair)
     if fill := spans(body, "fill"):
         state = explore.filled(state, fill[0])
     return state, ""
@@ -158,12 +161,12 @@ def read_state(given: Any, opening: State) -> State:
             wanted = f"one of {', '.join(word or 'nothing' for word in words)}" if words else "text"
             raise ExplorerError(f"{name}: got {value!r:.60}; wanted {wanted}.")
         values[name] = value
-    marked = {name: spans(given, name) for name in ("hidden", "picked")}
+    values |= {name: spans(given, name) for name in ("hidden", "picked")}
     view = values.get("view", opening.view)
     options = given.get("options", {})
     if not isinstance(options, dict):
         raise ExplorerError(f"options: got {options!r:.60}; wanted an object of settings.")
-    return replace(opening, **{**values, **marked, "view": view, "options": options})
+    return replace(opening, **{**values, "view": view, "options": options})
 
 
 def spans(given: dict[str, Any], name: str) -> tuple[Span, ...]:

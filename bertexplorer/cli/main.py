@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -20,8 +19,6 @@ from bertexplorer.store.library import PRECISIONS, Library
 
 if TYPE_CHECKING:
     from bertexplorer.analysis.vectors import Line
-    from bertexplorer.model.text import Span
-
 HERE = {  # words about the page -> words about the command
     ", or click a word to hide it": "",
     "Press “Second sentence” and type one.": "Give it after the first.",
@@ -39,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return train(library, arguments[1:])
         if arguments[:1] == ["pretrain"]:
             return import_module("bertexplorer.training.pretraining.command").main(arguments[1:])
+        if arguments == ["mcp"]:
+            return int(import_module("bertexplorer.api.tools").main(library, library.settings))
         given = make_parser().parse_args(arguments)
         if given.command == "checkpoints":
             return list_checkpoints(library)
@@ -65,6 +64,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     commands.add_parser("train", help="fine-tune a checkpoint: train --task … --data …, or train RUN to go on with it")
     commands.add_parser("pretrain", help="pretrain an encoder on plain text: pretrain RUN --text …")
+    commands.add_parser("mcp", help="serve the analyses to MCP clients over stdio; takes no arguments")
     commands.add_parser("checkpoints", help="list the checkpoints: size, heads, licence, on this disk or not")
     for module in import_module("bertexplorer.analysis").ANALYSES:
         name = module.__name__.rpartition(".")[2].replace("_", "-")
@@ -109,6 +109,7 @@ def fetch(library: Library, name: str) -> None:
 def analyse(library: Library, given: argparse.Namespace) -> int:
     from bertexplorer.analysis import receipt
     from bertexplorer.model.text import Text
+    from bertexplorer.ui.state import spots
 
     module: Any = given.module
     values = {s.name: getattr(given, s.name) for s in settings(module.Options)}
@@ -127,20 +128,6 @@ def analyse(library: Library, given: argparse.Namespace) -> int:
     else:
         print(table(rows))
     return 0
-
-
-def spots(text: str, pair: str, word: str) -> tuple[Span, ...]:
-    """Where *word* stands, as often as it does. Raises ExplorerError if it does not."""
-    from bertexplorer.model.text import Span
-
-    found = [
-        Span(side, match.start(), match.end())
-        for side, whole in enumerate((text, pair))
-        for match in (re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", whole, re.IGNORECASE) if word else ())
-    ]
-    if word and not found:
-        raise ExplorerError(f"{word!r:.60} does not stand in the text. Pick a word of it.")
-    return tuple(found)
 
 
 def read_lines(file: Path) -> Sequence[Line]:

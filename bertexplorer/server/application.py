@@ -3,17 +3,19 @@
 import logging
 import sys
 import warnings
+from typing import Any
 
 import gradio as gr
 from fastapi import FastAPI
 from gradio import queueing
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from bertexplorer.api import view
-from bertexplorer.api.admission import Admission
+from bertexplorer.api import tools
+from bertexplorer.api.problems import Problems
+from bertexplorer.api.routes import routes
 from bertexplorer.engine.lanes import Lanes
 from bertexplorer.server.body import Body, largest
 from bertexplorer.server.files import Files
@@ -32,6 +34,8 @@ from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.page import page_opening
 from bertexplorer.ui.slim import Pages
+from bertexplorer.ui.state import State
+from bertexplorer.ui.training.desk import Desk
 
 LOOKS_S = 0.005  # between two looks for events; gradio's 0.001 takes 7 % of a core while nobody asks
 log = logging.getLogger(__name__)
@@ -67,7 +71,7 @@ def layered(
     inside = Health(inside, settings, ready, metrics)
     inside = Guard(inside, settings)
     inside = Headers(inside)
-    return Watch(inside, metrics)
+    return Problems(Watch(inside, metrics))
 
 
 def taken(page: gr.Blocks) -> Events:
@@ -85,15 +89,27 @@ def taken(page: gr.Blocks) -> Events:
     )
 
 
-def mounted(page: gr.Blocks, settings: Settings, explore: Explore, lanes: Lanes) -> FastAPI:
+def api(explore: Explore, lanes: Lanes, opening: State, desk: Desk | None) -> FastAPI:
+    """The HTTP API, and /mcp where the MCP SDK is installed. The parameters are those of `routes`."""
+    bare: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
+    if tools.installed():
+        tooled, lifespan = tools.served(explore, lanes, opening.checkpoint)
+        app = FastAPI(**bare, lifespan=lifespan)
+        app.router.routes.append(Route("/mcp", tooled))
+    else:
+        app = FastAPI(**bare)
+    app.include_router(routes(explore, lanes, opening, desk))
+    return app
+
+
+def mounted(page: gr.Blocks, settings: Settings, explore: Explore, lanes: Lanes, desk: Desk | None = None) -> FastAPI:
     """The pages and the API on an app of our own, with nothing of gradio that they do not need. *lanes*: in which
-    answers of the API wait."""
+    answers of the API wait; *desk*: the runs that the API starts, None for an API without."""
     page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
     page._queue.sleep_when_free = LOOKS_S
     queueing.traceback = Logged
     page.state_session_capacity = settings.sessions
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    app.include_router(view.routes(explore, Admission(lanes), page_opening(settings)))
+    app = api(explore, lanes, page_opening(settings), desk)
     app.mount(f"/{scripts()}", GZipMiddleware(StaticFiles(directory=STATIC), minimum_size=1000))
     warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # said although it is not asked for
     mounted: FastAPI = gr.mount_gradio_app(

@@ -54,7 +54,7 @@ class Body:
                 return
             limits = 1000 * self.settings.request_kb, self.settings.upload_s
             body = await whole(scope, receive, *limits) if scope["method"] == "POST" else b""
-            if scope["state"]["route"] in ("join", "session", "api") and body:
+            if scope["state"]["route"] in ("join", "session", "api", "mcp") and body:
                 body = clean(body)
             self.page(scope, body)
         except Refused as refused:

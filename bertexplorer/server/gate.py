@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bertexplorer.server.body import Refused, refuse, whole
 from bertexplorer.server.connections import network
-from bertexplorer.server.reply import HTML, cookie, cookies, reply
+from bertexplorer.server.reply import HTML, cookie, cookies, header, reply
 from bertexplorer.server.seal import Seal
 from bertexplorer.settings import ASSETS
 
@@ -19,6 +19,8 @@ REMEMBERED = 10_000  # addresses with wrong codes
 TERM = 120 * 86_400  # seconds that a browser need not say it again
 LONGEST, PATIENCE_S = 4000, 20  # bytes of the form, and in what time they come
 OPEN = ("health", "none")
+BEARING = ("/api/", "/mcp")  # what programs ask for
+AGAIN = "Too many wrong codes came from your network. Try again in {:.0f} seconds."
 
 
 class Gate:
@@ -35,6 +37,8 @@ class Gate:
             await self.app(scope, receive, send)
         elif route == "code":
             await self.told(scope, receive, send)
+        elif scope["path"].startswith(BEARING):
+            await self.borne(scope, receive, send)
         elif route == "page":
             await reply(send, 401, form(wanted(scope["path"], scope["query_string"])), kind=HTML)
         else:
@@ -54,14 +58,30 @@ class Gate:
         back = wanted(fields.get("page", ["/"])[0])
         address = network((scope.get("client") or ("", 0))[0])
         if wait := self.wait(address):
-            told = f"Too many wrong codes came from your network. Try again in {wait:.0f} seconds."
-            await reply(send, 429, form(back, told), [("retry-after", f"{wait:.0f}")], HTML)
+            await reply(send, 429, form(back, AGAIN.format(wait)), [("retry-after", f"{wait:.0f}")], HTML)
         elif hmac.compare_digest(fields.get("code", [""])[0].strip().encode(), self.code.encode()):
             proof = self.seal.mark("code", self.code, scope["state"]["owner"])
             await reply(send, 303, "", [("location", back), cookie(scope, self.name, proof, TERM)])
         else:
             self.note(address)
             await reply(send, 401, form(back, "That is not the code. Capital letters count."), kind=HTML)
+
+    async def borne(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A program says the code with every request."""
+        scheme, _, code = header(scope, "authorization").partition(" ")
+        address = network((scope.get("client") or ("", 0))[0])
+        if scheme.lower() != "bearer":
+            told = "The class code is needed. Send it as Authorization: Bearer CODE, or open the page at / and type it."
+            await reply(send, 401, told, [("www-authenticate", "Bearer")])
+        elif wait := self.wait(address):
+            await reply(send, 429, AGAIN.format(wait), [("retry-after", f"{wait:.0f}")])
+        elif hmac.compare_digest(code.strip().encode("latin-1"), self.code.encode()):
+            await self.app(scope, receive, send)
+        else:
+            self.note(address)
+            await reply(
+                send, 401, "That is not the class code. Capital letters count.", [("www-authenticate", "Bearer")]
+            )
 
     def wait(self, address: str) -> float:
         """Seconds until *address* may try again, 0 for now."""

@@ -15,7 +15,10 @@ ROUTES = (  # (name, methods, path): all that the pages ask for; whatever else g
     ("page", READ, r"/(train|pretrain)?/?"),
     ("health", READ, r"/(healthz|readyz|metrics)"),
     ("code", WRITE, r"/code"),
+    ("events", READ, r"/api/v1/runs/[\w.-]+/events"),
+    ("api", (*READ, "DELETE"), r"/api/v1/runs/[\w.-]+"),
     ("upload", WRITE, r"/gradio_api/upload|/api/v1/lines"),
+    ("mcp", ("GET", "POST", "DELETE"), r"/mcp"),
     ("api", (*READ, *WRITE), r"/api/v1(/[\w.-]+)+"),
     ("asset", READ, r"/(assets|static|svelte|scripts)/.+|/(favicon\.ico|robots\.txt|manifest\.json)"),
     ("asset", READ, r"(/gradio_api)?/theme\.css"),
@@ -55,7 +58,8 @@ class Guard:
         scope = {**scope, "headers": heard, "query_string": query}
         scope.setdefault("state", {})["route"] = route[0]
         if refused := self.host(scope) or wrong_route(scope, route) or wrong_origin(scope):
-            await reply(send, *refused)
+            allowed = [("allow", ", ".join(route[1]))] if refused[0] == 405 else []
+            await reply(send, *refused, allowed)
             return
         await self.app(scope, receive, send)
 

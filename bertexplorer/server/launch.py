@@ -93,7 +93,7 @@ def serve(library: Library, settings: Settings, desk: Desk, seal: Seal, bound: s
     lanes, metrics = Lanes(quick_waiting=settings.waiting, limit=settings.tokens), Metrics()
     metrics.watch(library.cores, lanes)
     page = build(library, settings, desk)
-    whole = mounted(page, settings, Explore(library.of(""), desk.quota), lanes)
+    whole = mounted(page, settings, Explore(library.of(""), desk.quota), lanes, desk)
     app = layered(whole, settings, seal, ready, metrics, taken(page))
 
     warming = threading.Thread(target=warm, args=(library, settings, ready), daemon=True)

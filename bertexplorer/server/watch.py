@@ -51,7 +51,7 @@ class Watch:
         """Count a request that is over, and write it down: no address, no text, nobody's cookie."""
         route = scope["state"].get("route", "none")
         self.metrics.requests.labels(route, str(status or "left")).inc()
-        if route != "stream":
+        if route not in ("stream", "events"):
             self.metrics.seconds.labels(route).observe(seconds)
         refused, failed = status in (400, 403, 408, 413, 429, 503, 507), status == 500
         if (route in QUIET and not failed and status != 403) or (route == "join" and status == 503):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Span, Text
 
 COMPARED = ("", "random weights", "another checkpoint", "another text")
@@ -47,6 +48,18 @@ def spans_of(written: str) -> tuple[Span, ...]:
     """ "0:4-11,1:0-3" -> spans; whatever else stands there is passed over."""
     found = (SPAN.fullmatch(part.strip()) for part in (written or "").split(",")[:600])
     return tuple(Span(int(m[1]), int(m[2]), int(m[3])) for m in found if m and int(m[2]) < int(m[3]))
+
+
+def spots(text: str, pair: str, word: str) -> tuple[Span, ...]:
+    """Where *word* stands, as often as it does. Raises ExplorerError if it does not."""
+    found = [
+        Span(side, match.start(), match.end())
+        for side, whole in enumerate((text, pair))
+        for match in (re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", whole, re.IGNORECASE) if word else ())
+    ]
+    if word and not found:
+        raise ExplorerError(f"{word!r:.60} does not stand in the text. Pick a word of it.")
+    return tuple(found)
 
 
 def write_spans(spans: tuple[Span, ...]) -> str:

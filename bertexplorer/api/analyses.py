@@ -1,0 +1,103 @@
+"""Analyses: a route for each, as the page, the command line and the MCP tools ask them too."""
+
+from dataclasses import asdict
+from types import ModuleType
+from typing import Annotated, Any, Literal
+
+import orjson
+from fastapi import APIRouter, Body, Query
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bertexplorer.analysis.receipt import provenance
+from bertexplorer.api.admission import JSON, Admission, Reply, Tell
+from bertexplorer.api.models import Answered, example, question
+from bertexplorer.api.problems import Route
+from bertexplorer.api.view import drawn
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Span
+from bertexplorer.ui.explore import SLOW, VIEWS, Explore
+from bertexplorer.ui.state import State
+
+SPANS = ("hidden", "picked")
+OWN = ("text", "pair", *SPANS, "checkpoint", "precision")  # fields of a question that are no settings
+HERE = {  # words about the page -> words about a request
+    ", or click a word to hide it": ", or hide a word",
+    "Press “Second sentence” and type one.": "Send it as pair.",
+    "Add a second sentence.": "Send it as pair.",
+}
+
+
+def routes(explore: Explore, admission: Admission, checkpoint: str) -> APIRouter:
+    """POST /api/v1/NAME for every view. *checkpoint*: in use where none is named."""
+    router = APIRouter(prefix="/api/v1", route_class=Route, tags=["Analyses"])
+    for name, tab in VIEWS.items():
+        add(router, name, tab, explore, admission, question(name, tab, checkpoint))
+    return router
+
+
+def add(
+    router: APIRouter, name: str, tab: ModuleType, explore: Explore, admission: Admission, model: type[BaseModel]
+) -> None:
+    """The route of one analysis."""
+
+    @router.post(
+        f"/{name}",
+        operation_id=name,
+        name=name,
+        summary=f"{tab.TITLE}: {tab.QUESTION}",
+        description=tab.NOTE,
+        responses={200: {"model": Answered, "description": "The answer"}},
+    )
+    async def ask(
+        request: Request,
+        asked: Annotated[model, Body(examples=[example(tab)])],  # type: ignore[valid-type]
+        figure: Annotated[
+            Literal["plotly"] | None, Query(description="Whether the figure comes with the answer")
+        ] = None,
+    ) -> Response:
+        own, state = explore.of(request.scope["state"]["owner"]), state_of(name, asked)
+
+        def compute(tell: Tell) -> Reply:
+            try:
+                return Reply(orjson.dumps(answer(own, state, figure is not None)), JSON)
+            except ExplorerError as error:
+                raise ExplorerError(worded(str(error)), missing=error.missing) from error
+
+        return admission.answer(request, compute, slow=name in SLOW)
+
+
+def worded(told: str) -> str:
+    """An error as it is told to who has no page to press on."""
+    for words, here in HERE.items():
+        told = told.replace(words, here)
+    return told
+
+
+def state_of(view: str, asked: Any) -> State:
+    """What the page would hold. *asked*: an instance of the view's model."""
+    given = asked.model_dump()
+    spans = {kind: tuple(Span(**span) for span in given[kind]) for kind in SPANS}
+    options = {name: value for name, value in given.items() if name not in OWN}
+    marked: dict[str, Any] = {name: given[name] for name in OWN if name not in SPANS}
+    return State(**marked, hidden=spans["hidden"], picked=spans["picked"], view=view, options=options)
+
+
+def answer(explore: Explore, state: State, figure: bool = False) -> dict[str, Any]:
+    """Rows, sentence and provenance, as orjson takes them; with the *figure* if wanted. Raises ExplorerError as the
+    analysis does."""
+    tab, text = VIEWS[state.view], state.as_text
+    checkpoint = explore.library.get(state.checkpoint, state.precision)
+    result = explore.analyse(checkpoint, state)
+    return {
+        "analysis": state.view,
+        "text": text.first,
+        "pair": text.second,
+        **{kind: [span._asdict() for span in getattr(text, kind)] for kind in SPANS},
+        "options": asdict(explore.options(state)),
+        "provenance": provenance(checkpoint, explore.library.called(state.checkpoint)),
+        "rows": tab.analysis.rows(result),
+        "said": tab.figure.say(result),
+        **(drawn(tab.figure.draw(result)) if figure else {}),
+    }

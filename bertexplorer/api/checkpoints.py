@@ -1,0 +1,60 @@
+"""Checkpoints: which may be chosen, and one of them fetched."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, sent
+from bertexplorer.api.models import TEXT, CheckpointOf, body
+from bertexplorer.api.problems import Route
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store.library import PRECISIONS
+from bertexplorer.ui import facts
+from bertexplorer.ui.explore import Explore
+
+NAMED = body(("name",), {"name": "mini"}, name=TEXT, precision={**TEXT, "enum": PRECISIONS})
+
+
+def routes(explore: Explore, admission: Admission) -> APIRouter:
+    """GET and POST /api/v1/checkpoints."""
+    router = APIRouter(prefix="/api/v1/checkpoints", route_class=Route, tags=["Checkpoints"])
+
+    def mine(request: Request) -> Explore:
+        return explore.of(request.scope["state"]["owner"])
+
+    @router.get(
+        "", operation_id="list-checkpoints", summary="List checkpoints", responses={200: {"model": list[CheckpointOf]}}
+    )
+    def checkpoints(request: Request) -> Response:
+        """The checkpoints that may be chosen."""
+        return sent(as_json(facts.checkpoints(mine(request).library)))
+
+    @router.post("", operation_id="fetch-checkpoint", summary="Fetch a checkpoint", openapi_extra=NAMED)
+    async def fetch(request: Request) -> Response:
+        """Bring a checkpoint to this disk from the hub; lines on the way say how far it is."""
+        own, wanted = mine(request), loads(await request.body())
+
+        def fetched(tell: Tell) -> Reply:
+            name, precision = named(wanted)
+            for sentence in own.fetch(name):
+                tell({"told": sentence})
+            own.library.get(name, precision)
+            return as_json({"name": name})
+
+        return admission.answer(request, fetched, place=False)
+
+    return router
+
+
+def named(wanted: Any) -> tuple[str, str]:
+    """(name, precision) of a request. Raises ExplorerError."""
+    if not isinstance(wanted, dict) or not isinstance(wanted.get("name"), str):
+        raise ExplorerError('The request names no checkpoint. Send {"name": "…"}.')
+    if unknown := sorted(set(wanted) - {"name", "precision"}):
+        raise ExplorerError(f"The request has {unknown[0]!r:.40}; wanted name, precision.")
+    precision = wanted.get("precision", "auto")
+    if precision not in PRECISIONS:
+        raise ExplorerError(f"precision: got {precision!r:.60}; wanted one of {', '.join(PRECISIONS)}.")
+    return wanted["name"].strip(), precision

@@ -1,0 +1,88 @@
+"""Documents: the API in OpenAPI, and a page that reads it without a network."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+from fastapi import APIRouter
+from fastapi.openapi.utils import get_openapi
+from starlette.responses import FileResponse, Response
+from starlette.routing import BaseRoute
+
+from bertexplorer.api.admission import LINES, PROBLEM
+from bertexplorer.api.problems import Problem, Route
+
+STATIC = Path(__file__).parent / "static"
+METHODS = ("get", "post", "delete")
+ABOUT = (
+    "Every analysis of BERT Explorer as one POST: rows, the result in a sentence, and the provenance of the numbers. "
+    "Errors are application/problem+json with a sentence that says what was given, what was wanted and what to do. "
+    f"A client that accepts {LINES} gets lines while it waits: its place in line or the share done, last "
+    "the answer or the problem as {status, answer}. "
+    "Where the server has a class code, send it as `Authorization: Bearer CODE`. Runs belong to the cookie that the "
+    "first answer sets: keep it, as `curl -c jar -b jar` does."
+)
+WORDS = {  # status -> (when, whether it says when to try again)
+    "400": ("Not JSON, or the server was asked for by a name that it does not go by", False),
+    "422": ("A field is unfit, or the analysis cannot be made of it", False),
+    "503": ("Too many wait already", True),
+    "default": ("Any other error", False),
+}
+
+
+def routes(described: Sequence[BaseRoute]) -> APIRouter:
+    """The document of *described* and the page."""
+    router = APIRouter(prefix="/api/v1", route_class=Route, include_in_schema=False)
+
+    @cache
+    def written() -> bytes:
+        return orjson.dumps(document(described))
+
+    @router.get("/openapi.json")
+    def openapi() -> Response:
+        """The OpenAPI document."""
+        return Response(written(), media_type="application/json")
+
+    @router.get("/docs")
+    def page() -> Response:
+        """A page that reads the document."""
+        return FileResponse(STATIC / "docs.html", headers={"cache-control": "no-cache"})
+
+    @router.get("/docs/{name}")
+    def part(name: Literal["docs.js", "docs.css"]) -> Response:
+        """The page's script and style."""
+        kind = {"docs.js": "text/javascript", "docs.css": "text/css"}[name]  # the system's names for these differ
+        return FileResponse(STATIC / name, headers={"cache-control": "no-cache"}, media_type=kind)
+
+    return router
+
+
+def document(described: Sequence[BaseRoute]) -> dict[str, Any]:
+    """OpenAPI 3.1 of the routes, with the problems that each may answer."""
+    made = get_openapi(title="BERT Explorer", version="1", description=ABOUT, routes=described)
+    schemas = made["components"]["schemas"]
+    schemas["Problem"] = Problem.model_json_schema()
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    for path in made["paths"].values():
+        for method in METHODS:
+            if method in path:
+                told = path[method]["responses"]
+                told.pop("422", None)
+                told |= {
+                    status: unfit(*words) for status, words in WORDS.items() if method == "post" or status == "default"
+                }
+    return made
+
+
+def unfit(when: str, again: bool) -> dict[str, Any]:
+    """An error in the document."""
+    made: dict[str, Any] = {
+        "description": when,
+        "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+    if again:
+        made["headers"] = {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}}
+    return made

@@ -1,0 +1,123 @@
+"""Models: what the API is asked and what it answers, as pydantic models made from the Options of the analyses."""
+
+from types import ModuleType
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+
+from bertexplorer.knobs import Setting, settings
+from bertexplorer.model.text import MAX_CHARACTERS, TOKENS
+from bertexplorer.store.library import PRECISIONS
+from bertexplorer.ui.state import spans_of
+
+TEXT = {"type": "string"}
+STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+MOST_SPANS = 600
+
+
+class Asked(BaseModel):
+    """What every request holds to: no unknown field, no text for a number."""
+
+    model_config = STRICT
+
+
+class SpanOf(Asked):
+    """Characters *start* up to, not including, *end* of a text."""
+
+    side: Annotated[int, Field(ge=0, le=TOKENS, description="0: the text, 1: the pair, 2: tokens of both, counted")]
+    start: Annotated[int, Field(ge=0, le=999_999)]
+    end: Annotated[int, Field(ge=0, le=999_999)]
+
+    @model_validator(mode="after")
+    def ordered(self) -> "SpanOf":
+        if self.start >= self.end:
+            raise ValueError("a start before the end")
+        return self
+
+
+Spans = Annotated[list[SpanOf], Field(max_length=MOST_SPANS)]
+
+
+class Answered(BaseModel):
+    """The answer of an analysis."""
+
+    analysis: str
+    text: str
+    pair: str
+    hidden: list[SpanOf]
+    picked: list[SpanOf]
+    options: dict[str, Any] = Field(description="All settings, those left out at their defaults.")
+    provenance: dict[str, str] = Field(description="Checkpoint, revision, precision and versions behind the numbers.")
+    rows: list[dict[str, Any]] = Field(description="The numbers, a row for each thing that the analysis is about.")
+    said: str = Field(description="The result in a sentence.")
+    figure: dict[str, Any] | None = Field(None, description="With ?figure=plotly: data and layout for plotly.js.")
+    document: str | None = Field(None, description="With ?figure=plotly, BertViz only: an HTML page.")
+
+
+class CheckpointOf(BaseModel):
+    """A checkpoint that may be chosen."""
+
+    name: str
+    label: str
+    here: bool = Field(description="Whether it is on this disk; else POST /api/v1/checkpoints downloads it.")
+    about: str | None = None
+    parameters_m: float | None = Field(None, description="Millions of parameters.")
+    megabytes: float | None = None
+    heads: list[str] | None = None
+    licence: str | None = None
+
+
+def fields(options: type, defaults: dict[str, Any] | None = None) -> dict[str, Any]:
+    """name -> (type, default) of each setting of an Options, as create_model takes them. *defaults* go before its
+    own."""
+    given = defaults or {}
+    return {setting.name: (kind(setting), given.get(setting.name, setting.default)) for setting in settings(options)}
+
+
+def kind(setting: Setting) -> Any:
+    """The type of a setting with its bounds, its choices and its words."""
+    knob = setting.knob
+    held = one_of(setting.choices) if setting.choices else setting.kind
+    return Annotated[held, Field(title=knob.label, description=knob.info or None, ge=knob.low, le=knob.high)]
+
+
+def one_of(words: tuple[str, ...]) -> Any:
+    """The type of a field that is one of *words*."""
+    return Literal[words]
+
+
+def question(name: str, tab: ModuleType, checkpoint: str) -> type[BaseModel]:
+    """The model of what the view *name* is asked. *checkpoint*: in use where none is named."""
+    text = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A sentence; [MASK] stands for a hidden word.")]
+    pair = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A second sentence, read as segment B.")]
+    hidden = Annotated[Spans, Field(description="Words to hide, besides the masks in the text.")]
+    picked = Annotated[Spans, Field(description="Words that the analysis is about, where it is about some.")]
+    chosen = Annotated[str, Field(max_length=500, description="A name that GET /api/v1/checkpoints lists.")]
+    return create_model(
+        "".join(part.title() for part in name.split("-")),
+        __base__=Asked,
+        __config__=None,
+        __doc__=f"{tab.TITLE}: {tab.QUESTION}",
+        text=(text, ...),
+        pair=(pair, ""),
+        hidden=(hidden, []),
+        picked=(picked, []),
+        checkpoint=(chosen, checkpoint),
+        precision=(one_of(PRECISIONS), "auto"),
+        **fields(tab.analysis.Options),
+    )
+
+
+def example(tab: ModuleType) -> dict[str, Any]:
+    """The view's first example as a request."""
+    first = tab.EXAMPLES[0]
+    picked = [span._asdict() for span in spans_of(first.picked)]
+    whole = {"text": first.text, "pair": first.pair, "picked": picked, **first.options}
+    return {name: value for name, value in whole.items() if value not in ("", [])}
+
+
+def body(required: tuple[str, ...], example: dict[str, Any], **properties: Any) -> dict[str, Any]:
+    """How a request that is read field by field stands in the OpenAPI document."""
+    schema = {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
+    schema["examples"] = [example]
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}

@@ -1,0 +1,50 @@
+"""Routes: all of the API on one router, and what is said where there is none."""
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match
+
+from bertexplorer.api import analyses, checkpoints, documents, runs, view
+from bertexplorer.api.admission import Admission, problem, sent
+from bertexplorer.api.tools import MISSING
+from bertexplorer.engine.lanes import Lanes
+from bertexplorer.ui.explore import Explore
+from bertexplorer.ui.state import State
+from bertexplorer.ui.training.desk import Desk
+
+METHODS = ["GET", "HEAD", "POST", "DELETE"]
+
+
+def routes(explore: Explore, lanes: Lanes, opening: State, desk: Desk | None = None) -> APIRouter:
+    """*lanes*: in which answers wait; *opening*: what the page opens with; *desk*: the runs, None for none."""
+    admission, checkpoint = Admission(lanes), opening.checkpoint
+    parts = [
+        analyses.routes(explore, admission, checkpoint),
+        checkpoints.routes(explore, admission),
+        view.routes(explore, admission, opening),
+    ]
+    parts += [runs.routes(desk, admission, checkpoint)] if desk else []
+    parts += [documents.routes([route for part in parts for route in part.routes])]
+    whole, known = APIRouter(), [route for part in parts for route in part.routes]
+    for part in parts:
+        whole.include_router(part)
+
+    @whole.api_route("/mcp", methods=METHODS, include_in_schema=False)
+    async def no_tools() -> Response:
+        """Reached where the MCP SDK is not installed."""
+        return sent(problem(404, "Not Found", f"{MISSING}, and start the server again."))
+
+    @whole.api_route("/api/{rest:path}", methods=METHODS, include_in_schema=False)
+    async def nothing(request: Request) -> Response:
+        """Wrong addresses and wrong methods, which gradio's own page would answer."""
+        fitting = [route for route in known if route.matches(request.scope)[0] == Match.PARTIAL]
+        allowed = ", ".join(sorted(method for route in fitting for method in getattr(route, "methods", ())))
+        if allowed:
+            wrong = problem(405, "Method Not Allowed", f"This address answers {allowed} only, not {request.method}.")
+            wrong.headers["allow"] = allowed
+            return sent(wrong)
+        told = f"There is no {request.url.path[:60]} here. GET /api/v1/openapi.json lists what there is."
+        return sent(problem(404, "Not Found", told))
+
+    return whole

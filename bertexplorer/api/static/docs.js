@@ -1,0 +1,134 @@
+// The API's page: openapi.json as a list of addresses, their fields, bounds and an example each. All text is set as text.
+
+const METHODS = ["get", "post", "delete"];
+
+/** An element with attributes and children; a string becomes text. */
+function make(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+/** A schema with its $ref followed. */
+function resolve(whole, schema) {
+  const name = schema?.$ref?.split("/").pop();
+  return name ? whole.components.schemas[name] ?? {} : schema ?? {};
+}
+
+/** What may stand in a field, in words. */
+function kind(whole, given) {
+  const schema = resolve(whole, given);
+  if ("const" in schema) return JSON.stringify(schema.const);
+  if (schema.enum) return schema.enum.map((one) => JSON.stringify(one)).join(", ");
+  const either = schema.anyOf ?? schema.oneOf;
+  if (either) return either.map((one) => kind(whole, one)).join(" or ");
+  if (schema.type === "array") return `list of ${kind(whole, schema.items ?? {})}`;
+  const names = { integer: "whole number", string: "text", boolean: "true or false", null: "null" };
+  const words = [names[schema.type] ?? schema.type ?? "anything"];
+  if ("minimum" in schema && "maximum" in schema) words.push(`from ${schema.minimum} to ${schema.maximum}`);
+  else if ("minimum" in schema) words.push(`from ${schema.minimum}`);
+  else if ("maximum" in schema) words.push(`up to ${schema.maximum}`);
+  if ("maxLength" in schema) words.push(`up to ${schema.maxLength.toLocaleString("en")} characters`);
+  const inside = Object.keys(schema.properties ?? {});
+  if (inside.length) words.push(inside.length < 5 ? `with ${inside.join(", ")}` : "with the fields below");
+  return words.join(" ");
+}
+
+/** The fields of an object as a table. */
+function table(whole, schema, caption) {
+  const rows = Object.entries(schema.properties ?? {}).map(([name, given]) => {
+    const needed = schema.required?.includes(name);
+    const told = given.default ?? "";
+    const start = !["", "[]", "{}"].includes(told === "" ? "" : JSON.stringify(told)) ? `; default ${JSON.stringify(told)}` : "";
+    const words = [given.title, given.description].filter((one, i) => one && (i || one.toLowerCase() !== name));
+    return make("tr", {}, make("th", { scope: "row" }, make("code", {}, name)),
+      make("td", { class: "kind" }, `${kind(whole, given)}${needed ? "; needed" : start}`),
+      make("td", {}, words.join(": ")));
+  });
+  return make("div", { class: "scroll" }, make("table", {}, make("caption", {}, caption), make("tbody", {}, ...rows)));
+}
+
+/** The tables of a body: one, or one for each of its kinds, and below it those of the objects within. */
+function bodies(whole, schema, caption) {
+  const found = resolve(whole, schema);
+  if (found.oneOf) {
+    return found.oneOf.map((one) => {
+      const name = one.$ref.split("/").pop();
+      return make("details", {}, make("summary", {}, name), ...bodies(whole, one, caption));
+    });
+  }
+  if (!found.properties) return [];
+  const inner = Object.entries(found.properties).filter(([, given]) => given.$ref && resolve(whole, given).properties);
+  return [table(whole, found, caption), ...inner.flatMap(([name, given]) => bodies(whole, given, name))];
+}
+
+/** A command that asks for the operation. */
+function command(path, method, body) {
+  const address = new URL(path, location.href).href;
+  if (method === "get") return `curl ${address}`;
+  if (method === "delete") return `curl -X DELETE ${address}`;
+  if (!body) return `curl -F file=@lines.txt ${address}`;
+  return `curl --json '${JSON.stringify(body.schema.examples?.[0] ?? {}).replaceAll("'", "'\\''")}' ${address}`;
+}
+
+function operation(whole, path, method, told) {
+  const body = told.requestBody?.content["application/json"];
+  const answers = Object.entries(told.responses);
+  const good = answers.find(([status]) => status.startsWith("2"));
+  const answer = good?.[1].content?.["application/json"]?.schema;
+  const words = answers.map(([status, one]) => `${status}: ${one.description}`).join(" · ");
+  const asked = { properties: {}, required: [] };
+  for (const one of told.parameters ?? []) {
+    asked.properties[one.name] = { ...one.schema, description: `${one.description ?? ""} (${one.in})` };
+    if (one.required) asked.required.push(one.name);
+  }
+  const section = make("section", { id: told.operationId },
+    make("h3", {}, told.summary ?? told.operationId),
+    make("code", { class: "address" }, make("b", {}, method.toUpperCase()), ` ${path}`),
+    make("p", {}, told.description ?? ""),
+    make("pre", {}, command(path, method, body)));
+  if (Object.keys(asked.properties).length) section.append(table(whole, asked, "In the address"));
+  if (body) section.append(...bodies(whole, body.schema, "The request"));
+  const item = answer?.type === "array" ? answer.items : answer;
+  if (item) {
+    const tables = bodies(whole, item, answer === item ? "The answer" : "The answer: a list of these");
+    section.append(make("details", {}, make("summary", {}, "Answer"), ...tables));
+  }
+  section.append(make("p", {}, words));
+  return section;
+}
+
+async function show() {
+  const about = document.getElementById("about");
+  const answer = await fetch("openapi.json");
+  const whole = await answer.json();
+  if (!answer.ok) {
+    about.textContent = whole.detail;
+    return;
+  }
+  const groups = new Map();
+  for (const [path, methods] of Object.entries(whole.paths)) {
+    for (const method of METHODS.filter((one) => one in methods)) {
+      const told = methods[method];
+      const group = told.tags?.[0] ?? "Others";
+      groups.set(group, [...(groups.get(group) ?? []), [path, method, told]]);
+    }
+  }
+  const parts = whole.info.description.split("`").map((part, i) => (i % 2 ? make("code", {}, part) : part));
+  about.replaceChildren(...parts, " ", make("a", { href: "openapi.json" }, "openapi.json"));
+  const index = document.getElementById("index");
+  const operations = document.getElementById("operations");
+  for (const name of ["Analyses", ...[...groups.keys()].filter((one) => one !== "Analyses")]) {
+    index.append(make("h2", {}, name));
+    for (const [path, method, told] of groups.get(name) ?? []) {
+      index.append(make("a", { href: `#${told.operationId}` }, told.operationId));
+      operations.append(operation(whole, path, method, told));
+    }
+  }
+  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+}
+
+show().catch(() => {
+  document.getElementById("about").textContent = "openapi.json cannot be read. Reload the page.";
+});

@@ -1,0 +1,192 @@
+"""Tools: analyses for MCP clients, over stdio or at /mcp. Needs the MCP SDK (requirements-mcp.txt)."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+from starlette.types import ASGIApp
+
+from bertexplorer.api.admission import SPARE
+from bertexplorer.api.analyses import answer, worded
+from bertexplorer.api.models import CheckpointOf, kind, one_of
+from bertexplorer.engine.lanes import Lanes
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import settings
+from bertexplorer.model.text import MAX_CHARACTERS
+from bertexplorer.settings import Settings
+from bertexplorer.store.library import PRECISIONS, Library
+from bertexplorer.ui import facts
+from bertexplorer.ui.explore import SLOW, VIEWS, Explore
+from bertexplorer.ui.state import State, scrub, spots
+
+OFFERED = (
+    "fill-mask",
+    "pseudo-likelihood",
+    "contrast",
+    "next-sentence",
+    "tokenization",
+    "nearest-pieces",
+    "attention",
+    "word-in-context",
+    "layers",
+    "saliency",
+)
+ABOUT = (
+    "BERT Explorer shows how BERT-like encoders work. Each tool runs one analysis on a text, [MASK] standing for a "
+    "hidden word, and returns the result in a sentence with its numbers as rows. A checkpoint is a name that the tool "
+    "checkpoints lists."
+)
+ROWS, MOST_ROWS = 20, 200
+MISSING = "The MCP SDK is not installed. Run: pip install -r requirements-mcp.txt"
+
+
+class Told(BaseModel):
+    """What a tool returns."""
+
+    said: str = Field(description="The result in a sentence.")
+    rows: list[dict[str, Any]] = Field(description="The numbers.")
+    left_out: int = Field(description="Rows beyond most_rows.")
+    note: str = Field(description="How not to misread it.")
+    provenance: dict[str, str]
+
+
+class Listed(BaseModel):
+    """The checkpoints that may be named."""
+
+    checkpoints: list[CheckpointOf]
+
+
+def installed() -> bool:
+    """Whether the MCP SDK is there."""
+    return find_spec("mcp") is not None
+
+
+def server(explore: Explore, lanes: Lanes, checkpoint: str) -> Any:
+    """An MCPServer with the tools. *checkpoint*: in use where none is named."""
+    from mcp.server.mcpserver import Context, MCPServer
+    from mcp_types import ToolAnnotations
+
+    threads = ThreadPoolExecutor(lanes.most + SPARE, "tool")
+    made = MCPServer("BERT Explorer", instructions=ABOUT, log_level="WARNING")
+    reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    for name in OFFERED:
+        tool, tab = asking(name, explore, lanes, threads), VIEWS[name]
+        signed(tool, [parameter("context", Context), *parameters(tab, checkpoint)], Told)
+        about = f"{tab.QUESTION} {tab.analysis.__doc__.splitlines()[0]}"
+        made.add_tool(tool, name.replace("-", "_"), title=tab.TITLE, description=about, annotations=reads)
+
+    def checkpoints(context: Any) -> Listed:
+        own = explore.of(owner(context))
+        return Listed(checkpoints=[CheckpointOf(**one) for one in facts.checkpoints(own.library)])
+
+    signed(checkpoints, [parameter("context", Context)], Listed)
+    made.add_tool(checkpoints, description="The checkpoints that may be named, and their sizes.", annotations=reads)
+    return made
+
+
+def asking(view: str, explore: Explore, lanes: Lanes, threads: Executor) -> Callable[..., Any]:
+    """The function behind the tool of *view*."""
+
+    async def ask(context: Any, text: str, pair: str, pick: str, most_rows: int, **given: Any) -> Told:
+        work = lanes.new_work()
+
+        def compute() -> Told:
+            own = explore.of(owner(context))
+            with lanes.place(work, slow=view in SLOW):
+                marked = {name: given.pop(name) for name in ("checkpoint", "precision")}
+                picked = spots(text, pair, pick)
+                state = State(scrub(text), scrub(pair), picked=picked, view=view, options=given, **marked)
+                return told(VIEWS[view], answer(own, state), most_rows)
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(threads, compute)
+        except asyncio.CancelledError:
+            lanes.stop(work)
+            raise
+        except ExplorerError as error:
+            from mcp.server.mcpserver.exceptions import ToolError
+
+            raise ToolError(worded(str(error))) from error
+
+    return ask
+
+
+def told(tab: ModuleType, answered: dict[str, Any], most: int) -> Told:
+    rows = answered["rows"]
+    return Told(
+        said=answered["said"],
+        rows=rows[:most],
+        left_out=max(0, len(rows) - most),
+        note=tab.NOTE,
+        provenance=answered["provenance"],
+    )
+
+
+def parameters(tab: ModuleType, checkpoint: str) -> list[inspect.Parameter]:
+    """What the tool of a view takes: a text, and the settings that a person would set."""
+    text = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A sentence; [MASK] stands for a hidden word.")]
+    pair = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A second sentence, read as segment B.")]
+    pick = Annotated[str, Field(description="A word of the text that the analysis is about, where it is about one.")]
+    chosen = Annotated[str, Field(description="A name that the tool checkpoints lists.")]
+    most = Annotated[int, Field(ge=1, le=MOST_ROWS, description="Rows to return.")]
+    own = [
+        parameter(one.name, kind(one), one.default) for one in settings(tab.analysis.Options) if not one.knob.by_page
+    ]
+    return [
+        parameter("text", text),
+        parameter("pair", pair, ""),
+        parameter("pick", pick, ""),
+        *own,
+        parameter("checkpoint", chosen, checkpoint),
+        parameter("precision", one_of(PRECISIONS), "auto"),
+        parameter("most_rows", most, ROWS),
+    ]
+
+
+def parameter(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def signed(function: Callable[..., Any], takes: list[inspect.Parameter], returns: type) -> None:
+    """Give *function* the signature from which the SDK makes its schema."""
+    function.__signature__ = inspect.Signature(takes, return_annotation=returns)  # type: ignore[attr-defined]
+    function.__annotations__ = {one.name: one.annotation for one in takes} | {"return": returns}
+
+
+def owner(context: Any) -> str:
+    """Who asks: the browser or program behind an HTTP request; "" on stdio, where there is one person only."""
+    request = context.request_context.request
+    return str(request.scope["state"]["owner"]) if request is not None else ""
+
+
+def served(explore: Explore, lanes: Lanes, checkpoint: str) -> tuple[ASGIApp, Callable[..., Any]]:
+    """(the app that answers /mcp, the lifespan in which it does). Names and origins are Guard's to check."""
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    made = server(explore, lanes, checkpoint)
+    open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    app = made.streamable_http_app(stateless_http=True, json_response=True, transport_security=open_to_all)
+
+    @asynccontextmanager
+    async def lifespan(whole: Any) -> AsyncIterator[None]:
+        async with made.session_manager.run():
+            yield
+
+    return app, lifespan
+
+
+def main(library: Library, settings: Settings) -> int:
+    """Serve the tools over stdio until the client leaves. Raises ExplorerError without the SDK."""
+    if not installed():
+        raise ExplorerError(MISSING)
+    made = server(Explore(library), Lanes(limit=settings.tokens), settings.checkpoint)
+    asyncio.run(made.run_stdio_async())
+    return 0

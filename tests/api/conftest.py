@@ -1,0 +1,92 @@
+"""The API behind all layers on a free port, in a thread, with a tiny checkpoint; gradio's page is not built."""
+
+import asyncio
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from bertexplorer.engine.lanes import Lanes
+from bertexplorer.server.application import api, layered
+from bertexplorer.server.health import Readiness
+from bertexplorer.server.launch import bind, configured
+from bertexplorer.server.seal import Seal
+from bertexplorer.settings import Settings
+from bertexplorer.store.library import Library
+from bertexplorer.ui.explore import Explore
+from bertexplorer.ui.state import State
+from bertexplorer.ui.training.desk import Desk
+
+SEAL = Seal(b"s" * 32)
+OPENING = State("The capital of France is [MASK].", checkpoint="little")
+
+
+class Served:
+    """A server of the API."""
+
+    def __init__(self, models: Path, data: Path, **more: Any) -> None:
+        """*more*: of Settings. Runs stay in line until `slots` of the trainer says otherwise."""
+        self.settings = replace(Settings(port=0, models_dir=models, data_dir=data, checkpoint="little"), **more)
+        self.library = Library(self.settings)
+        self.desk = Desk(self.library, self.settings)
+        self.desk.trainer.slots = 0
+        self.lanes = Lanes(limit=self.settings.tokens)
+        self.explore = Explore(self.library.of(""), self.desk.quota)
+        app = layered(api(self.explore, self.lanes, OPENING, self.desk), self.settings, SEAL, Readiness())
+        self.socket = bind("127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        self.server = uvicorn.Server(configured(app, self.settings))
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+
+    def browser(self, **more: Any) -> httpx.Client:
+        """Somebody: their cookie is kept."""
+        return httpx.Client(base_url=f"{self.url}/api/v1", timeout=60, **more)
+
+    def close(self) -> None:
+        self.server.should_exit = True
+        self.thread.join(20)
+        self.desk.close()
+
+
+@pytest.fixture(scope="session")
+def models(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    shutil.copytree(tiny("bert"), folder / "little")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def served(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    made = Served(models, tmp_path_factory.mktemp("data"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def browser(served: Served) -> Iterator[httpx.Client]:
+    with served.browser() as made:
+        yield made
+
+
+def settled(app: Any, data: Path, method: str, path: str) -> httpx.Response:
+    """What the layers around *app* answer."""
+
+    async def asking() -> httpx.Response:
+        behind = layered(app, Settings(data_dir=data), SEAL, Readiness())
+        transport = httpx.ASGITransport(behind, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost:7860") as client:
+            return await client.request(method, path)
+
+    with ThreadPoolExecutor(1) as thread:  # in this one a browser of other tests may have its own loop
+        return thread.submit(asyncio.run, asking()).result()

@@ -1,0 +1,106 @@
+"""Every analysis over HTTP says what it says when it is called, and one that cannot answer says why."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import httpx
+import pytest
+
+from bertexplorer.analysis.receipt import provenance
+from bertexplorer.api.analyses import worded
+from bertexplorer.api.models import example
+from bertexplorer.errors import ExplorerError
+from bertexplorer.knobs import build
+from bertexplorer.model.config import EncoderConfig
+from bertexplorer.model.text import Span, Text
+from bertexplorer.ui.explore import VIEWS
+from tests.tolerance import of_encoder
+
+SENTENCE = "The doctor said that she is a good [MASK] of the bank."
+TEXTS = {  # where the first example is too much for a checkpoint of 64 positions
+    "head-roles": {"text": SENTENCE, "on": "this text"},
+    "masking": {"text": SENTENCE},
+    "referee": {"text": SENTENCE, "orders": 3, "points": 4},
+    "saliency": {"text": SENTENCE, "method": "gradient x input"},
+    "search": {"text": "A quiet river", "top": 3},
+    "sentence-matrix": {"text": "Paris is good. London is great. The cat sat."},
+    "sentence-pairs": {"text": "Paris is good. London is great. The cat sat."},
+    "switchboard": {"text": SENTENCE, "controls": 2},
+}
+FIELDS = ("text", "pair", "picked")
+
+
+def asked(view: str) -> dict[str, Any]:
+    return TEXTS.get(view) or example(VIEWS[view])
+
+
+def called(served: Any, view: str) -> dict[str, Any]:
+    """The same without HTTP."""
+    given, tab = asked(view), VIEWS[view]
+    checkpoint = served.library.get("little")
+    text = Text(given["text"], given.get("pair", ""), picked=tuple(Span(**span) for span in given.get("picked", ())))
+    options = build(tab.analysis.Options, {name: value for name, value in given.items() if name not in FIELDS})
+    more = {"index": served.explore.index} if "index" in getattr(tab.analysis, "NEEDS", ()) else {}
+    result = tab.analysis.run(checkpoint, text, options=options, **more)
+    told = {"options": asdict(options), "provenance": provenance(checkpoint)}
+    return {**told, "rows": tab.analysis.rows(result), "said": tab.figure.say(result)}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_answer_is_that_of_the_analysis(view: str, served: Any, browser: httpx.Client) -> None:
+    answer = browser.post(f"/{view}", json=asked(view), params={"figure": "plotly"})
+    try:
+        wanted = called(served, view)
+    except ExplorerError as error:
+        assert (answer.status_code, answer.json()["detail"]) == (422, worded(str(error)))
+        pytest.fail(f"the question teaches nothing: {error}")
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert (found.pop("analysis"), found.pop("text")) == (view, asked(view)["text"])
+    drawn = found.pop("document") if view == "bertviz" else found.pop("figure")["data"]
+    assert len(drawn) > 0 and found.pop("hidden") == []
+    rows, config = wanted.pop("rows"), served.library.get("little").config
+    assert {name: found[name] for name in wanted} == wanted and wanted["said"]
+    assert rows and len(found["rows"]) == len(rows)
+    for one, other in zip(found["rows"], rows, strict=True):
+        assert [*one] == [*other] and all(alike(config, one[name], other[name]) for name in one), (one, other)
+
+
+def alike(config: EncoderConfig, found: Any, wanted: Any) -> bool:
+    """The same but for rounding: who asks at the same time shares a batch."""
+    if not isinstance(wanted, float):
+        return bool(found == json.loads(json.dumps(wanted)))
+    return abs(found - wanted) <= of_encoder(config, wanted)
+
+
+def test_a_hidden_word_is_as_good_as_a_mask(browser: httpx.Client) -> None:
+    mask = browser.post("/fill-mask", json={"text": "Paris is the [MASK] of France.", "top": 3}).json()
+    text, hidden = "Paris is the capital of France.", [{"side": 0, "start": 13, "end": 20}]
+    word = browser.post("/fill-mask", json={"text": text, "hidden": hidden, "top": 3}).json()
+    assert word["hidden"] == hidden and word["said"]
+    answers = [row["token"] for row in word["rows"] if row["kind"] == "answer"]
+    assert answers == [row["token"] for row in mask["rows"] if row["kind"] == "answer"] and len(answers) == 3
+
+
+def test_a_figure_comes_only_when_asked_for(browser: httpx.Client) -> None:
+    asked = {"text": "Paris is the [MASK] of France."}
+    assert "figure" not in browser.post("/fill-mask", json=asked).json()
+    wrong = browser.post("/fill-mask?figure=png", json=asked)
+    assert (wrong.status_code, wrong.json()["detail"]) == (422, "query.figure: got \"png\"; wanted 'plotly'.")
+
+
+def test_what_the_analysis_lacks_is_said_without_words_of_the_page(browser: httpx.Client) -> None:
+    mask, pair = (browser.post(f"/{view}", json={"text": "Paris."}) for view in ("fill-mask", "next-sentence"))
+    assert (mask.status_code, mask.json()["missing"], pair.json()["missing"]) == (422, "mask", "pair")
+    for answer in (mask, pair):
+        assert "click" not in answer.json()["detail"] and "ress “" not in answer.json()["detail"]
+
+
+def test_progress_goes_ahead_of_the_answer_where_lines_are_accepted(browser: httpx.Client) -> None:
+    told = {"accept": "application/x-ndjson"}
+    asked = {"text": SENTENCE, "method": "LIME", "samples": 1000}
+    with browser.stream("POST", "/saliency", json=asked, headers=told) as answer:
+        lines = [json.loads(line) for line in answer.iter_lines()]
+    last = lines[-1].get("answer", lines[-1])
+    assert last["analysis"] == "saliency" and last["rows"]

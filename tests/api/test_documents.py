@@ -1,0 +1,84 @@
+"""The OpenAPI document says what the settings say, and its page needs nothing from elsewhere."""
+
+import json
+import re
+
+import httpx
+import jsonschema_rs
+import pytest
+
+from bertexplorer.api.documents import STATIC
+from bertexplorer.api.models import example
+from bertexplorer.knobs import settings
+from bertexplorer.training.tasks import BY_NAME
+from bertexplorer.ui.explore import VIEWS
+from tests.api.conftest import Served
+
+PAGE = ("docs", "docs/docs.js", "docs/docs.css")
+
+
+@pytest.fixture(scope="module")
+def document(served: Served) -> dict:
+    with served.browser() as browser:
+        return browser.get("/openapi.json").json()
+
+
+def resolved(document: dict, schema: dict) -> dict:
+    return document["components"]["schemas"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_analysis_stands_there_with_its_bounds(view: str, document: dict) -> None:
+    body = document["paths"][f"/api/v1/{view}"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    schema = resolved(document, body)
+    assert schema["required"] == ["text"] and schema["additionalProperties"] is False
+    for setting in settings(VIEWS[view].analysis.Options):
+        field, knob = schema["properties"][setting.name], setting.knob
+        assert (field["default"], field["title"]) == (setting.default, knob.label)
+        assert (field.get("minimum"), field.get("maximum")) == (knob.low, knob.high)
+        assert tuple(field.get("enum", ())) == setting.choices
+        assert field.get("description", "") == knob.info
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_example_fits_its_model(view: str, document: dict) -> None:
+    body = document["paths"][f"/api/v1/{view}"]["post"]["requestBody"]["content"]["application/json"]
+    whole = {**resolved(document, body["schema"]), "components": document["components"]}
+    jsonschema_rs.validate(whole, example(VIEWS[view]))
+    assert example(VIEWS[view]) in json.loads(json.dumps(body["schema"].get("examples", body.get("examples", []))))
+
+
+def test_all_routes_and_their_problems_stand_there(document: dict) -> None:
+    paths = set(document["paths"])
+    assert {f"/api/v1/{view}" for view in VIEWS} < paths
+    others = {"checkpoints", "page", "view", "view/{kind}", "lines", "runs", "runs/{id}", "runs/{id}/events"}
+    assert paths == {f"/api/v1/{name}" for name in (*VIEWS, *others)}
+    assert set(document["paths"]["/api/v1/runs/{id}"]) == {"get", "delete"}
+    for path in document["paths"].values():
+        for method, told in path.items():
+            problem = told["responses"]["default"]["content"]["application/problem+json"]["schema"]
+            assert "detail" in resolved(document, problem)["properties"]
+            assert ("503" in told["responses"]) == (method == "post") and told["summary"] and told["description"]
+    assert "HTTPValidationError" not in json.dumps(document)
+
+
+def test_every_task_has_its_settings(document: dict) -> None:
+    body = document["paths"]["/api/v1/runs"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    models = body["discriminator"]["mapping"]
+    assert set(models) == set(BY_NAME)
+    for name, task in BY_NAME.items():
+        held = resolved(document, {"$ref": models[name]})["properties"]
+        own = resolved(document, held["settings"])["properties"]
+        assert {setting.name for setting in settings(task.Options)} < set(own)
+        assert {name: own[name]["default"] for name in task.DEFAULTS} == task.DEFAULTS
+
+
+def test_the_page_asks_for_nothing_elsewhere(browser: httpx.Client) -> None:
+    for part, kind in zip(PAGE, ("text/html", "text/javascript", "text/css"), strict=True):
+        answer = browser.get(f"/{part}")
+        assert answer.status_code == 200 and answer.headers["content-type"].startswith(kind)
+        assert not re.search(r"https?:|//\w|innerHTML|insertAdjacent|\beval\b|Function\(| on\w+=", answer.text)
+    assert {file.name for file in STATIC.iterdir()} == {"docs.html", "docs.js", "docs.css"}
+    assert "<script>" not in (STATIC / "docs.html").read_text("utf-8")
+    assert browser.get("/docs/../openapi.json").status_code == 200
+    assert browser.get("/docs/docs.html").status_code == 404

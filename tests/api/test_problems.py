@@ -1,0 +1,169 @@
+"""Whichever layer refuses, the error is a problem with a sentence; and 503 says when to come again."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from bertexplorer.api import tools
+from bertexplorer.cli import main
+from bertexplorer.engine.progress import Work
+from tests.api.conftest import Served, settled
+
+TEXT = {"text": "Paris is the [MASK] of France."}
+CODE = "class of 26"
+
+
+def problem(answer: httpx.Response, status: int, said: str) -> dict[str, Any]:
+    told = answer.json()
+    assert (answer.status_code, told["status"]) == (status, status), answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert said in told["detail"] and told["detail"].endswith((".", "kept.")) and told["title"], told
+    assert answer.headers.get("x-content-type-options") == "nosniff" or status == 500
+    return told
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status", "said"),
+    [
+        ("GET", "/nowhere", {}, 404, "There is no /api/v1/nowhere here."),
+        ("GET", "/%2e%2e/secret", {}, 404, "."),
+        ("GET", "/fill-mask", {}, 405, "answers POST only, not GET"),
+        ("PUT", "/fill-mask", {}, 405, "answers GET and HEAD and POST only"),
+        ("DELETE", "/fill-mask", {}, 405, "answers GET and HEAD and POST only"),
+        ("DELETE", "/runs", {}, 405, "answers GET and HEAD and POST only"),
+        ("POST", "/runs/abc", {}, 405, "answers GET and HEAD and DELETE only"),
+        ("POST", "/fill-mask", {"host": "evil.example"}, 400, "evil.example"),
+        ("POST", "/fill-mask", {"origin": "https://evil.example"}, 403, "another site"),
+        ("DELETE", "/runs/abc", {"origin": "https://evil.example"}, 403, "another site"),
+        ("DELETE", "/runs/abc", {"sec-fetch-site": "cross-site"}, 403, "another site"),
+        ("DELETE", "/runs/abc", {}, 404, "There is no run 'abc' here"),
+    ],
+)
+def test_a_refusal_is_a_problem(
+    method: str, path: str, headers: dict[str, str], status: int, said: str, browser: httpx.Client
+) -> None:
+    answer = browser.request(method, path, json=TEXT if method == "POST" else None, headers=headers)
+    problem(answer, status, said)
+    assert (status == 405) == ("allow" in answer.headers)
+
+
+def test_a_head_has_no_body(browser: httpx.Client) -> None:
+    answer = browser.head("/nowhere")
+    assert (answer.status_code, answer.content) == (404, b"")
+
+
+def test_a_page_that_is_not_of_the_api_is_left_alone(served: Served) -> None:
+    answer = httpx.get(f"{served.url}/nowhere")
+    assert answer.status_code == 404 and answer.headers["content-type"].startswith("text/plain")
+
+
+def test_an_error_that_nobody_expected(served: Served, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*given: Any) -> None:
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr("bertexplorer.ui.explore.Explore.analyse", fails)
+    monkeypatch.setattr("bertexplorer.ui.facts.checkpoints", fails)
+    for answer in (browser.post("/fill-mask", json=TEXT), browser.get("/checkpoints")):
+        problem(answer, 500, "Something went wrong that should not have (error ")
+        assert "secret" not in answer.text
+
+
+def test_a_layer_that_fails(models: Path, tmp_path: Path) -> None:
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
+        raise RuntimeError("secret")
+
+    answer = settled(broken, tmp_path, "GET", "/api/v1/page")
+    assert "secret" not in answer.text
+    problem(answer, 500, "Something went wrong that should not have (error ")
+
+
+def test_beyond_the_bounds_is_503_with_the_time_to_come_again(
+    served: Served, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served.lanes.quick, "at_once", 1)
+    monkeypatch.setattr(served.lanes.quick, "most_waiting", 0)
+    with served.lanes.place(Work()):
+        answer = browser.post("/fill-mask", json=TEXT)
+    told = problem(answer, 503, "Busy: 0 others wait already.")
+    assert int(answer.headers["retry-after"]) == told["retry_after"] >= 1
+    monkeypatch.undo()
+    assert browser.post("/fill-mask", json=TEXT).status_code == 200
+
+
+def test_who_leaves_gives_the_place_back(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Work()
+    with served.lanes.place(work):
+        monkeypatch.setattr(served.lanes.quick, "at_once", 1)
+        with served.browser() as browser, pytest.raises(httpx.ReadTimeout):
+            browser.post("/fill-mask", json=TEXT, timeout=0.5)
+        end = time.monotonic() + 5
+        while served.lanes.quick.waiting and time.monotonic() < end:
+            time.sleep(0.02)
+        assert not served.lanes.quick.waiting
+
+
+def test_work_beyond_the_limit_is_refused(models: Path, tmp_path: Path) -> None:
+    made = Served(models, tmp_path, tokens=100)
+    with made.browser() as browser:
+        problem(browser.post("/pseudo-likelihood", json={"text": "the cat sat on " * 4}), 422, "the limit is 100")
+    made.close()
+
+
+def test_without_the_mcp_sdk_it_is_said(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tools, "installed", lambda: False)
+    monkeypatch.setenv("BERTEXPLORER_DATA", str(tmp_path))
+    assert main(["mcp"]) == 2 and "pip install -r requirements-mcp.txt" in capsys.readouterr().err
+    made = Served(models, tmp_path)
+    problem(httpx.post(f"{made.url}/mcp", json={}), 404, "pip install -r requirements-mcp.txt")
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def closed(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    made = Served(models, tmp_path_factory.mktemp("closed"), code=CODE, upload_s=1)
+    yield made
+    made.close()
+
+
+def test_the_class_code_is_a_bearer_or_a_cookie(closed: Served) -> None:
+    with closed.browser() as browser:
+        answer = browser.post("/fill-mask", json=TEXT)
+        problem(answer, 401, "The class code is needed.")
+        assert answer.headers["www-authenticate"] == "Bearer"
+        for wrong in ("Bearer class of 27", "Bearer", "Bearer é"):
+            sent = browser.post("/fill-mask", json=TEXT, headers=[(b"authorization", wrong.encode())])
+            problem(sent, 401, "That is not the class code.")
+        problem(browser.get("/runs", headers={"authorization": f"Basic {CODE}"}), 401, "The class code is needed.")
+        good = browser.post("/fill-mask", json=TEXT, headers={"authorization": f"Bearer {CODE}"})
+        assert good.status_code == 200
+        assert browser.get("/runs").status_code == 401, "a code said once is not kept"
+        browser.post(f"{closed.url}/code", data={"code": CODE})
+        assert browser.get("/runs").status_code == 200
+
+
+def test_codes_cannot_be_guessed_one_by_one(models: Path, tmp_path: Path) -> None:
+    made = Served(models, tmp_path, code=CODE)
+    with made.browser() as browser:
+        for number in range(30):
+            assert browser.get("/runs", headers={"authorization": f"Bearer {number}"}).status_code == 401
+        late = browser.get("/runs", headers={"authorization": f"Bearer {CODE}"})
+        problem(late, 429, "Too many wrong codes")
+        assert int(late.headers["retry-after"]) > 0
+    made.close()
+
+
+def test_a_request_that_does_not_arrive(closed: Served) -> None:
+    def slowly() -> Iterator[bytes]:
+        yield b'{"text":'
+        time.sleep(1.5)
+        yield b'"a"}'
+
+    told = {"content-type": "application/json", "authorization": f"Bearer {CODE}"}
+    with closed.browser() as browser:
+        problem(browser.post("/fill-mask", content=slowly(), headers=told), 408, "took longer than 1 seconds")

@@ -1,0 +1,117 @@
+"""The MCP tools as the SDK's own client sees them, over stdio and over HTTP."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from bertexplorer.api.tools import OFFERED
+from bertexplorer.knobs import settings
+from bertexplorer.ui.explore import VIEWS
+from tests.api.conftest import Served
+from tests.conftest import ROOT
+
+mcp = pytest.importorskip("mcp", reason="needs the MCP SDK: pip install -r requirements-mcp.txt")
+
+TEXT = "Paris is the [MASK] of France."
+CODE = "class of 26"
+
+
+def asked(to: Any, ask: Callable[[Any], Awaitable[Any]]) -> Any:
+    """What *ask* returns of a client connected to *to*."""
+
+    async def whole() -> Any:
+        async with mcp.Client(to) as client:
+            return await ask(client)
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, whole()).result(120)
+
+
+def called(to: Any, name: str, **given: Any) -> Any:
+    return asked(to, lambda client: client.call_tool(name, given))
+
+
+def test_ten_analyses_and_the_checkpoints_are_offered(served: Served) -> None:
+    found = {tool.name: tool for tool in asked(f"{served.url}/mcp", lambda client: client.list_tools()).tools}
+    assert set(found) == {name.replace("-", "_") for name in OFFERED} | {"checkpoints"} and len(OFFERED) == 10
+    for name in OFFERED:
+        tool = found[name.replace("-", "_")]
+        assert tool.annotations.read_only_hint and {"said", "rows"} <= set(tool.output_schema["properties"])
+        fields = tool.input_schema["properties"]
+        assert tool.input_schema["required"] == ["text"] and fields["checkpoint"]["default"] == "little"
+        for setting in settings(VIEWS[name].analysis.Options):
+            assert fields[setting.name]["default"] == setting.default
+            assert fields[setting.name].get("maximum") == setting.knob.high
+
+
+def test_a_tool_says_what_the_api_says(served: Served, browser: httpx.Client) -> None:
+    answer = called(f"{served.url}/mcp", "fill_mask", text=TEXT, top=5, most_rows=3)
+    same = browser.post("/fill-mask", json={"text": TEXT, "top": 5}).json()
+    found = answer.structured_content
+    assert not answer.is_error and found["said"] == same["said"] and found["provenance"] == same["provenance"]
+    assert found["rows"] == same["rows"][:3] and found["left_out"] == 2
+    assert json.loads(answer.content[0].text) == found
+
+
+def test_a_word_is_picked_by_its_name(served: Served) -> None:
+    picked = called(f"{served.url}/mcp", "attention", text="The cat sat.", pick="cat", most_rows=1)
+    assert "cat" in picked.structured_content["said"]
+    absent = called(f"{served.url}/mcp", "attention", text="The cat sat.", pick="dog")
+    assert absent.is_error and "'dog' does not stand in the text" in absent.content[0].text
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"text": "Paris."}, "Put [MASK] where a word is missing, or hide a word."),
+        ({"text": TEXT, "top": 1000}, "less than or equal to 100"),
+        ({"text": TEXT, "checkpoint": "nowhere"}, "nowhere"),
+        ({}, "text"),
+    ],
+)
+def test_what_cannot_be_is_said(given: dict[str, Any], said: str, served: Served) -> None:
+    answer = called(f"{served.url}/mcp", "fill_mask", **given)
+    assert answer.is_error and said in answer.content[0].text
+
+
+def test_beyond_the_bounds_is_said(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served.lanes.quick, "at_once", 1)
+    monkeypatch.setattr(served.lanes.quick, "most_waiting", 0)
+    with served.lanes.place(served.lanes.new_work()):
+        answer = called(f"{served.url}/mcp", "fill_mask", text=TEXT)
+    assert answer.is_error and "Busy" in answer.content[0].text
+
+
+def test_the_layers_hold_for_mcp_too(models: Path, tmp_path: Path) -> None:
+    made = Served(models, tmp_path, code=CODE)
+    ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    told = {"accept": "application/json, text/event-stream", "authorization": f"Bearer {CODE}"}
+
+    def status(**more: str) -> int:
+        return httpx.post(f"{made.url}/mcp", json=ask, headers={**told, **more}).status_code
+
+    try:
+        assert status() in (200, 400)
+        assert status(authorization="Bearer wrong") == 401
+        assert status(origin="https://evil.example") == 403
+        assert status(host="evil.example") == 400
+        assert httpx.post(f"{made.url}/mcp", content=b"x" * 2_000_000, headers=told).status_code == 413
+    finally:
+        made.close()
+
+
+@pytest.mark.slow
+def test_over_stdio(models: Path, tmp_path: Path) -> None:
+    env = {"BERTEXPLORER_MODELS": str(models), "BERTEXPLORER_DATA": str(tmp_path), "HF_HUB_OFFLINE": "1"}
+    started = mcp.StdioServerParameters(
+        command=sys.executable, args=["-m", "bertexplorer", "mcp"], cwd=str(ROOT), env=env
+    )
+    answer = called(started, "fill_mask", text=TEXT, top=2, checkpoint="little")
+    assert len(answer.structured_content["rows"]) == 2
