@@ -146,7 +146,8 @@ def read(explore: Explore, body: Any, opening: State) -> tuple[State, str]:
 
 
 def read_state(given: Any, opening: State) -> State:
-    """A State from JSON; texts that are left out are empty, all else is as in *opening*. Raises ExplorerError naming the field."""
+    """A State from JSON; texts that are left out are empty, all else is as in *opening*. Raises ExplorerError naming
+    the field."""
     if not isinstance(given, dict):
         raise ExplorerError("The request has no state. Send an object with a state or a link.")
     unknown = sorted(set(given) - {*FIELDS, "options"})
@@ -196,8 +197,8 @@ def shown(answer: Answer, told: str) -> Reply:
         }
     if answer.error:
         missing = {"missing": answer.missing} if answer.missing else {}
-        status = (500, "Unforeseen") if answer.failed else (422, "Not possible")
-        return problem(*status, answer.error, **missing, **out)
+        status, title = (500, "Unforeseen") if answer.failed else (422, "Not possible")
+        return problem(status, title, answer.error, **missing, **out)
     assert checkpoint is not None
     out |= {"said": answer.said, "receipt": facts.receipt(checkpoint, answer.took_ms, answer.title)}
     out |= drawn(answer.figure)

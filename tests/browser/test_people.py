@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import opened
-from tests.browser.steps import chip, choose_view, expect_message, expect_said, wait_until_idle, wait_until_quiet, write
+from tests.browser.steps import choose_view, expect_message, expect_said, wait_until_idle, wait_until_quiet, write
 
 
 def test_two_people_see_their_own(browser: Browser, address: str) -> None:

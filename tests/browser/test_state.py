@@ -1,4 +1,4 @@
-"""The newest state wins: late, lost, doubled and reordered answers, a server that restarts, and whatever a person does."""
+"""The newest state wins: late, lost and doubled answers, a server that restarts, and whatever a person does."""
 
 import random
 import time
@@ -21,12 +21,15 @@ SHOWN = """async () => {
     body: JSON.stringify({ link: location.search }) });
   const found = await reply.json();
   const page = document.querySelector("bx-explore"), read = (one) => document.querySelector(one)?.textContent ?? "";
+  const labels = (chips, label) => [...chips].map(label).join(" ");
+  const message = document.querySelector("#message .message")?.firstChild.textContent;
+  const chips = labels(document.querySelectorAll(".strip .chip"), (chip) => chip.textContent);
+  const said = found.said === undefined ? message : read("#caption .said");
+  const { view } = document.querySelector("button.view[aria-selected=true]").dataset;
   return {
-    wanted: [found.state.text, found.said ?? found.detail, found.strip?.chips.map((chip) => chip.label).join(" ") ?? ""],
-    shown: [document.querySelector("#text textarea").value,
-      found.said === undefined ? document.querySelector("#message .message")?.firstChild.textContent : read("#caption .said"),
-      [...document.querySelectorAll(".strip .chip")].map((chip) => chip.textContent).join(" ")],
-    view: [found.state.view, page.dataset.view, document.querySelector("button.view[aria-selected=true]").dataset.view],
+    wanted: [found.state.text, found.said ?? found.detail, labels(found.strip?.chips ?? [], (chip) => chip.label)],
+    shown: [document.querySelector("#text textarea").value, said, chips],
+    view: [found.state.view, page.dataset.view, view],
   };
 }"""
 
@@ -89,7 +92,8 @@ def test_the_newest_state_is_on_the_screen(page: Page, trouble: Callable[[Route,
 
 # A sequence of what a person might do, whether the last of it is answered yet or not. Numbers are drawn by the test.
 WALK = """async ([steps, texts, views]) => {
-  const backs = [], all = (which) => [...document.querySelectorAll(which)], wait = (ms) => new Promise((done) => setTimeout(done, ms));
+  const backs = [], all = (which) => [...document.querySelectorAll(which)];
+  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
   for (const [kind, number] of steps) {
     if (kind === "type") {
       const box = document.querySelector("#text textarea");

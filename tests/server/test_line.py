@@ -78,12 +78,14 @@ def test_the_place_of_who_asks_then_the_answer(desk: Desk) -> None:
             for number in range(3):
                 tasks.append(asyncio.create_task(browser.post("/", headers=LINES)))
                 await until(lambda number=number: len(lane.inside) + lane.waiting == number + 1)
-            refused = await browser.post("/", headers=LINES)
+            refused = await browser.post("/", headers=PLAIN)
+            (in_line,) = told(await browser.post("/", headers=LINES))
             await asyncio.sleep(0.1)
             desk.go.release(3)
             first, second, third = await asyncio.gather(*tasks)
         assert refused.status_code == 503 and refused.headers["content-type"] == "application/problem+json"
         assert refused.json()["detail"].startswith("Busy: 2 others wait already. Your text is kept")
+        assert in_line["status"] == 503 and in_line["answer"]["retry_after"] >= 1
         assert int(refused.headers["retry-after"]) == refused.json()["retry_after"] >= 1
         assert first.headers["content-type"] == "application/json" and first.json() == {"answer": 2}, "nothing to tell"
         for answer, place in ((second, 1), (third, 2)):
@@ -159,9 +161,11 @@ def test_what_fails_is_a_sentence_and_gives_its_place_back(
     async def go() -> None:
         async with desk.browser() as browser:
             desk.compute = failing(error)
-            answer = await browser.post("/", headers=LINES)
+            answer = await browser.post("/", headers=PLAIN)
             problem = answer.json()
             assert answer.status_code == problem["status"] == status and sentence in problem["detail"]
+            (line,) = told(await browser.post("/", headers=LINES))  # a page hears of it without a fault on its console
+            assert line["status"] == status and sentence in line["answer"]["detail"]
             assert "secret" not in answer.text and problem.get("missing") == getattr(error, "missing", None)
             desk.compute = desk.soon
             assert (await browser.post("/", headers=PLAIN)).json() == {"answer": 1}
