@@ -75,6 +75,7 @@ function layers(high, about, tell) {
   const made = select([], about, tell, Number);
   let value = LAST;
   const end = (last) => {
+    if (made.control.options.length === last + 2) return;
     const numbers = Array.from({ length: last }, (_, i) => [String(i + 1), i + 1]);
     made.fill([["the last", LAST], ["0, what enters the first", 0], ...numbers]);
     made.set(value);
@@ -94,11 +95,11 @@ function radios(choices, about, tell) {
 
 function slider({ low, high }, about, tell) {
   const beside = h("output", { for: about.id });
-  const show = () => { beside.textContent = Number(control.value).toLocaleString("en"); };
+  const show = () => { const words = Number(control.value).toLocaleString("en"); if (beside.textContent !== words) beside.textContent = words; };
   const control = h("input", {
     ...about, type: "range", min: low, max: high, step: 1,
     oninput: () => { show(); tell(Number(control.value), true); },
   });
-  return { control, beside, set: (value) => { control.value = value; show(); }, end: (last) => { control.max = Math.min(high, last); show(); } };
+  return { control, beside, set: (value) => { if (control.value !== String(value)) control.value = value; show(); }, end: (last) => { const most = String(Math.min(high, last)); if (control.max !== most) control.max = most; } };
 }
 customElements.define("bx-form", Form);

@@ -40,9 +40,11 @@ class Picker extends HTMLElement {
 
   /** Show which checkpoint is in use, and what is known of it. */
   show(state, checkpoint) {
-    this.summary.textContent = `Checkpoint: ${checkpoint?.label || state.checkpoint}`;
     this.#choose(state.checkpoint);
     for (const one of this.precisions) one.checked = one.value === state.precision;
+    const label = `Checkpoint: ${checkpoint?.label || state.checkpoint}`;
+    if (this.summary.textContent === label) return;
+    this.summary.textContent = label;
     if (checkpoint) this.facts.replaceChildren(...checkpoint.facts.flatMap(([name, words]) => [h("dt", {}, name), h("dd", {}, words)]));
   }
 

@@ -5,9 +5,11 @@ import { h } from "./kit.js";
 
 const ADDS = { mask: "Insert [MASK]", pair: "Add a second sentence" };
 const LONG_NAME = 80;
+const LATE_MS = 400;  // until the old figure is dimmed, so that quick answers do not flicker
 const short = (name) => (name.length <= LONG_NAME ? name : `${name.slice(0, LONG_NAME - 1)}…`);
 
 class Stage extends HTMLElement {
+  #late = null;
   drawn = "";  // the view whose figure is here
 
   connectedCallback() {
@@ -45,6 +47,9 @@ class Stage extends HTMLElement {
   /** An answer is on its way, or no longer. */
   busy(on) {
     this.figure.stale = this.theirs.stale = this.difference.stale = on;
+    clearTimeout(this.#late);
+    this.classList.remove("late");
+    if (on) this.#late = setTimeout(() => this.classList.add("late"), LATE_MS);
     this.way.hidden = true;
     this.waits("");
   }

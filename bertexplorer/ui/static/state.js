@@ -10,6 +10,7 @@ export class State {
   now;
   #number = 0;
   #abort = null;
+  #written = "";  // what the address bar holds
   #last = 0;  // when something was asked
   #timer = null;  // until what was typed is asked for
   #kept = {};  // view -> its settings as they were left
@@ -22,6 +23,7 @@ export class State {
     this.show = show;
     this.now = { ...opening, options: this.defaults(opening.view) };
     addEventListener("popstate", ({ state }) => {
+      this.#written = "";
       if (state?.now) { this.now = state.now; this.counted = state.counted; this.ask(); } else this.open(location.search);
     });
   }
@@ -90,7 +92,13 @@ export class State {
     this.#write(false);
   }
 
-  #write(step) { history[step ? "pushState" : "replaceState"]({ now: this.now, counted: this.counted }, "", this.link); }
+  /** Into the address bar, unless it is there already: that takes a browser milliseconds. */
+  #write(step) {
+    const { link } = this, written = link + JSON.stringify(this.counted);
+    if (written === this.#written && !step) return;
+    this.#written = written;
+    history[step ? "pushState" : "replaceState"]({ now: this.now, counted: this.counted }, "", link);
+  }
 
   /** The address that restores the state; settings at their defaults are left out. */
   get link() {

@@ -71,8 +71,9 @@ class Strip extends HTMLElement {
       special: chip.special, more: chip.more, masked: chip.masked, picked: picks && chip.on,
       tinted, deep: tinted && size > STRONG, against: chip.colour < 0,
     };
-    made.className = ["chip", `side-${chip.side}`, ...Object.keys(classes).filter((name) => classes[name])].join(" ");
-    made.title = chip.title;
+    const named = ["chip", `side-${chip.side}`, ...Object.keys(classes).filter((name) => classes[name])].join(" ");
+    if (made.className !== named) made.className = named;
+    if (made.title !== chip.title) made.title = chip.title;
     if (made.textContent !== chip.label) made.textContent = chip.label;
     if (tinted) made.style.setProperty("--p", size);
     if (chip.span) {
