@@ -18,9 +18,7 @@ def main() -> int:
         sys.stderr.write(f"bertexplorer: {error}\n")
         return 2
     os.environ.update(QUIET | {"GRADIO_TEMP_DIR": str(settings.uploads_dir.resolve())})  # before gradio is imported
-    from bertexplorer.ui.quick import import_gradio
-
-    import_gradio()
+    import bertexplorer.ui.gradio_patches  # noqa: F401 - before gradio itself
     from bertexplorer.server.launch import launch
     from bertexplorer.store.library import Library
 

@@ -18,8 +18,7 @@ sys.modules |= {"fcntl": None, "resource": None, "pwd": None, "grp": None}
 import importlib, os, pkgutil
 from pathlib import Path
 import bertexplorer
-from bertexplorer.ui.quick import import_gradio
-import_gradio()
+import bertexplorer.ui.gradio_patches  # noqa: F401
 names = [m.name for m in pkgutil.walk_packages(bertexplorer.__path__, "bertexplorer.") if "__main__" not in m.name]
 for name in names:
     importlib.import_module(name)

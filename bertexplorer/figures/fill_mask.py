@@ -48,7 +48,7 @@ def draw(result: FillMask) -> go.Figure:
         if several:
             titles.append(title(f"mask {row}, token {blank.position}", top - head))
         top = bottom
-    fig = go.Figure({"data": data, "layout": {**layout, "annotations": titles}})
+    fig = {"data": data, "layout": {**layout, "annotations": titles}}
     # meta: the page paints it without plotly
     return finish(fig, max(360, sum(heights)), bargap=0.28, margin={"l": 8, "r": 16, "t": 4, "b": 8}, meta="bars")
 

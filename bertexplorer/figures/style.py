@@ -39,8 +39,9 @@ def clip(text: str, length: int = 24) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def finish(fig: go.Figure, height: int, **layout: Any) -> go.Figure:
-    """The layout that all figures share. *height* in pixels is kept while a new result is on its way."""
+def finish(fig: go.Figure | dict[str, Any], height: int, **layout: Any) -> go.Figure:
+    """The layout that all figures share. *fig* as its parts, {"data": …, "layout": …}, is checked once only.
+    *height* in pixels is kept while a new result is on its way."""
     base = {
         "template": "none",
         "height": height,
@@ -53,10 +54,11 @@ def finish(fig: go.Figure, height: int, **layout: Any) -> go.Figure:
         "dragmode": False,
         "modebar": {"remove": ["zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"]},
     }
-    found = merged(fig.layout.to_plotly_json(), {**base, **layout})
+    parts = fig if isinstance(fig, dict) else {"data": fig.data, "layout": fig.layout.to_plotly_json()}
+    found = merged(parts["layout"], {**base, **layout})
     for name in {"xaxis", "yaxis", *(key for key in found if re.fullmatch(r"[xy]axis\d*", key))}:
         found[name] = merged(found.get(name, {}), {**AXIS, **({"ticklabelstandoff": 6} if name[0] == "y" else {})})
-    return go.Figure(fig.data, found, fig.frames)  # at once: each update_layout takes milliseconds
+    return go.Figure(parts["data"], found)  # at once: each update_layout takes milliseconds
 
 
 def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:

@@ -1,13 +1,9 @@
 """Application: the page, and around it the layers that a request passes, from the outside in."""
 
-import logging
-import sys
-import warnings
 from typing import Any
 
 import gradio as gr
 from fastapi import FastAPI
-from gradio import queueing
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -32,23 +28,12 @@ from bertexplorer.server.seal import Seal
 from bertexplorer.server.watch import Watch
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.ui.explore import Explore
+from bertexplorer.ui.gradio_patches import after_mounting, before_mounting
 from bertexplorer.ui.page import page_opening
-from bertexplorer.ui.slim import Pages
 from bertexplorer.ui.state import State
 from bertexplorer.ui.training.desk import Desk
 
-LOOKS_S = 0.005  # between two looks for events; gradio's 0.001 takes 7 % of a core while nobody asks
-log = logging.getLogger(__name__)
 PRIVATE = ("runs", "lines", "index", "corpora", "models", "secret")  # of the data folder; what is made lies beside them
-
-
-class Logged:
-    """In place of the module that gradio prints tracebacks with, which hold what people typed: a line in the log."""
-
-    @staticmethod
-    def print_exc() -> None:
-        kind = sys.exc_info()[0]
-        log.error("gradio failed at an event", extra={"error": kind.__name__ if kind else "none"})
 
 
 def layered(
@@ -106,12 +91,9 @@ def mounted(page: gr.Blocks, settings: Settings, explore: Explore, lanes: Lanes,
     """The pages and the API on an app of our own, with nothing of gradio that they do not need. *lanes*: in which
     answers of the API wait; *desk*: the runs that the API starts, None for an API without."""
     page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
-    page._queue.sleep_when_free = LOOKS_S
-    queueing.traceback = Logged
-    page.state_session_capacity = settings.sessions
+    before_mounting(page, settings.sessions)
     app = api(explore, lanes, page_opening(settings), desk)
     app.mount(f"/{scripts()}", GZipMiddleware(StaticFiles(directory=STATIC), minimum_size=1000))
-    warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # said although it is not asked for
     mounted: FastAPI = gr.mount_gradio_app(
         app,
         page,
@@ -131,11 +113,8 @@ def mounted(page: gr.Blocks, settings: Settings, explore: Explore, lanes: Lanes,
         css_paths=ASSETS / "style.css",
         head=head(),
     )
-    page.has_launched = True  # else gradio takes any path in a request for an upload, and copies that file to where it
-    # serves files from: it looks only at apps that it launched itself
     gradio_app = next(
         route.app for route in mounted.routes if isinstance(route, Mount) and isinstance(route.app, gr.routes.App)
     )
-    gradio_app.state_holder = Pages()
-    gradio_app.state_holder.set_blocks(page)
+    after_mounting(page, gradio_app)
     return mounted

@@ -1,18 +1,16 @@
 """The pages: one text with many views of it, and those on which checkpoints learn.
 
-quick.py     gradio imported without the editor stubs that take half of its import time
-page.py      Explore, which is drawn by the scripts in static/, and the pages on which checkpoints learn
-explore.py   what happens when a person types, presses, picks: look up, analyse, draw
-schema.py    the views as JSON, from which the browser draws navigation, forms and examples
-facts.py     what is known of a checkpoint, and what made an answer
-slim.py      gradio's Blocks, spending nothing on what an answer leaves as it is
-personal.py  whose event it is, and what that person may see
-link.py      what the address bar asks of a page that opens, and what of it cannot be had
-state.py     all that a person has set, to and from the address bar's link
-strip.py     the text as token chips, each a button that hides or picks its token
-forms.py     an Options dataclass -> the components of a form
-menu.py      a drop-down whose choices change while the page is open
-about.py     limits and promises in plain words, folded at the end of each page
-pieces.py    the small pieces of HTML of Train and Pretrain; everything from outside is escaped here
-example.py   a text that teaches something in a view, one click away
+gradio_patches.py  all that is patched of gradio, and what each patch relies on
+page.py            Explore, which is drawn by the scripts in static/, and the pages on which checkpoints learn
+explore.py         what happens when a person types, presses, picks: look up, analyse, draw
+schema.py          the views as JSON, from which the browser draws navigation, forms and examples
+facts.py           what is known of a checkpoint, and what made an answer
+personal.py        whose event it is, and what that person may see
+link.py            what the address bar asks of a page that opens, and what of it cannot be had
+state.py           all that a person has set, to and from the address bar's link
+strip.py           the text as token chips, each a button that hides or picks its token
+forms.py           an Options dataclass -> the components of a form
+about.py           limits and promises in plain words, folded at the end of each page
+pieces.py          the small pieces of HTML of Train and Pretrain; everything from outside is escaped here
+example.py         a text that teaches something in a view, one click away
 """

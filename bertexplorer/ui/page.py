@@ -8,10 +8,10 @@ from bertexplorer.settings import Settings
 from bertexplorer.store.library import Library
 from bertexplorer.ui.about import about
 from bertexplorer.ui.explore import VIEWS
+from bertexplorer.ui.gradio_patches import Blocks
 from bertexplorer.ui.laboratory import page as laboratory
 from bertexplorer.ui.laboratory import wiring as laboratory_wiring
 from bertexplorer.ui.laboratory.desk import Desk as Laboratory
-from bertexplorer.ui.slim import Blocks
 from bertexplorer.ui.state import State
 from bertexplorer.ui.training import page as training
 from bertexplorer.ui.training import wiring

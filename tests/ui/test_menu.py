@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.ui import menu
-from bertexplorer.ui.menu import Menu
+from bertexplorer.ui import gradio_patches
+from bertexplorer.ui.gradio_patches import Menu
 
 
 def test_a_value_that_is_no_longer_offered_is_none() -> None:
@@ -25,4 +25,4 @@ def test_the_browser_is_given_a_plain_dropdown(several: bool) -> None:
 
 
 def test_nothing_is_written_beside_the_module() -> None:
-    assert not Path(menu.__file__).with_suffix(".pyi").exists()
+    assert not Path(gradio_patches.__file__).with_suffix(".pyi").exists()

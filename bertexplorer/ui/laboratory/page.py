@@ -8,9 +8,9 @@ import gradio as gr
 from bertexplorer.settings import ASSETS
 from bertexplorer.store import series
 from bertexplorer.training.pretraining.experiments import EXPERIMENTS
+from bertexplorer.ui.gradio_patches import Menu
 from bertexplorer.ui.laboratory import pieces
 from bertexplorer.ui.laboratory.desk import MOST_MINUTES
-from bertexplorer.ui.menu import Menu
 
 MANUALS, OWN = "the manuals on this machine", "my text"
 SOURCES = (MANUALS, OWN)

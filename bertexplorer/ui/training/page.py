@@ -11,7 +11,7 @@ from bertexplorer.store.library import Library
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.forms import Form, form
-from bertexplorer.ui.menu import Menu
+from bertexplorer.ui.gradio_patches import Menu
 from bertexplorer.ui.training import pieces
 from bertexplorer.ui.training.desk import MOST_SEEDS
 

@@ -1,6 +1,7 @@
-"""Slim Blocks give what gradio's own give, and make nothing anew that an answer leaves as it is."""
+"""What the patches of gradio rely on is there; slim Blocks answer as gradio's own do, and make nothing anew."""
 
 import asyncio
+import inspect
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -8,9 +9,39 @@ from unittest.mock import patch
 
 import gradio as gr
 import pytest
-from gradio.state_holder import SessionState
+from gradio import component_meta, queueing
+from gradio.state_holder import SessionState, StateHolder
 
-from bertexplorer.ui.slim import Blocks, Pages, Session
+from bertexplorer.ui.gradio_patches import GRADIO, Blocks, Pages, Session
+
+RELIED_ON = {  # a patch -> what it expects of gradio
+    "Blocks leaves out what does not change": (gr.Blocks, "postprocess_data"),
+    "Session keeps no copies of values": (SessionState, "_update_value_in_config"),
+    "Session keeps nothing for links": (SessionState, "_update_config"),
+    "Pages is bounded": (StateHolder, "session_data"),
+    "a traceback is one line in the log": (queueing, "traceback"),
+    "Menu forgets what is no longer offered": (gr.Dropdown, "preprocess"),
+    "the type of components has no source file": (component_meta, "ComponentMeta"),
+}
+
+
+def test_the_version_is_the_one_that_is_patched() -> None:
+    assert gr.__version__ == GRADIO, "run this file against the new version, then change GRADIO"
+
+
+@pytest.mark.parametrize("patch", RELIED_ON)
+def test_what_a_patch_relies_on_is_there(patch: str) -> None:
+    where, name = RELIED_ON[patch]
+    assert hasattr(where, name) or name in inspect.getsource(where), patch
+
+
+def test_the_queue_and_the_app_have_what_is_set_on_them() -> None:
+    with gr.Blocks() as page:
+        page.queue()
+    assert page._queue.sleep_when_free == 0.001 and page.has_launched is False
+    assert isinstance(page.state_session_capacity, int)
+    assert "state_holder" in inspect.getsource(gr.routes.App)
+
 
 ANSWERS = {
     "some": lambda a, b, c: {b: "<b>two</b>", c: gr.update(value=3, maximum=7)},
