@@ -1,0 +1,27 @@
+"""What the browser is given for Explore: plotly.js of the version that plotly writes for, and scripts one can read."""
+
+import re
+from pathlib import Path
+
+import pytest
+from plotly.offline import get_plotlyjs_version
+
+from bertexplorer.server.look import STATIC, head, scripts
+
+
+@pytest.mark.parametrize("bundle", ["cartesian", "gl3d"])
+def test_plotly_js_is_the_one_that_plotly_writes_for(bundle: str) -> None:
+    opening = (STATIC / "vendor" / f"plotly-{bundle}.min.js").read_text("utf-8")[:200]
+    found = re.search(r"plotly\.js \((\S+) - minified\) v(\S+)", opening)
+    assert found and found.groups() == (bundle, get_plotlyjs_version())
+
+
+@pytest.mark.parametrize("file", sorted(STATIC.glob("*.*")), ids=lambda file: file.name)
+def test_a_script_is_short_and_sets_text_as_text(file: Path) -> None:
+    source = file.read_text("utf-8")
+    assert len(source.splitlines()) <= 300
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", source)
+
+
+def test_other_scripts_have_another_address() -> None:
+    assert re.fullmatch(r"scripts/[0-9a-f]{12}", scripts()) and head().count(scripts()) == 2
