@@ -2,8 +2,6 @@
 
 import asyncio
 import shutil
-import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,24 +10,21 @@ from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 
 from bertexplorer.engine.lanes import Lanes
 from bertexplorer.server.application import api, layered
 from bertexplorer.server.health import Readiness
-from bertexplorer.server.launch import bind, configured
-from bertexplorer.server.seal import Seal
 from bertexplorer.settings import Settings
 from bertexplorer.store.library import Library
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 from bertexplorer.ui.training.desk import Desk
+from tests.server.conftest import SEAL, Listening
 
-SEAL = Seal(b"s" * 32)
 OPENING = State("The capital of France is [MASK].", checkpoint="little")
 
 
-class Served:
+class Served(Listening):
     """A server of the API."""
 
     def __init__(self, models: Path, data: Path, **more: Any) -> None:
@@ -41,22 +36,11 @@ class Served:
         self.lanes = Lanes(limit=self.settings.tokens)
         self.explore = Explore(self.library.of(""), self.desk.quota)
         app = layered(api(self.explore, self.lanes, OPENING, self.desk), self.settings, SEAL, Readiness())
-        self.socket = bind("127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
-        self.server = uvicorn.Server(configured(app, self.settings))
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
-        self.thread.start()
-        while not self.server.started:
-            time.sleep(0.01)
+        self.listen(app)
 
     def browser(self, **more: Any) -> httpx.Client:
         """Somebody: their cookie is kept."""
         return httpx.Client(base_url=f"{self.url}/api/v1", timeout=60, **more)
-
-    def close(self) -> None:
-        self.server.should_exit = True
-        self.thread.join(20)
-        self.desk.close()
 
 
 @pytest.fixture(scope="session")

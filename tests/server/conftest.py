@@ -123,7 +123,28 @@ class Api:
         return found
 
 
-class Running:
+class Listening:
+    """An app on a free port, in a thread."""
+
+    settings: Settings
+    desk: Desk
+
+    def listen(self, app: Any) -> None:
+        self.socket = bind("127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        self.server = uvicorn.Server(configured(app, self.settings))
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+
+    def close(self) -> None:
+        self.server.should_exit = True
+        self.thread.join(20)
+        self.desk.close()
+
+
+class Running(Listening):
     """A whole server."""
 
     def __init__(self, models: Path, data: Path) -> None:
@@ -135,19 +156,8 @@ class Running:
         explore = Explore(self.library.of(""), self.desk.quota)
         self.mounted = mounted(page, self.settings, explore, self.lanes)
         app = layered(self.mounted, self.settings, SEAL, self.ready, events=taken(page))
-        self.socket = bind("127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
-        self.server = uvicorn.Server(configured(app, self.settings))
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
-        self.thread.start()
-        while not self.server.started:
-            time.sleep(0.01)
+        self.listen(app)
         warm(self.library, self.settings, self.ready)
-
-    def close(self) -> None:
-        self.server.should_exit = True
-        self.thread.join(20)
-        self.desk.close()
 
 
 @pytest.fixture(scope="session")
