@@ -171,7 +171,8 @@ def gather(
     for home, source in enumerate(sources):
         texts = source.encoding.texts
         spans = sorted({Span(side, *m.span()) for side in (0, 1) for p in patterns for m in p.finditer(texts[side])})
-        read = [span for span in spans if positions(source.encoding, span)]
+        reach = [max((p.end for p in source.encoding.spans if p and p.side == side), default=0) for side in (0, 1)]
+        read = [span for span in spans if span.start < reach[span.side] and positions(source.encoding, span)]
         found += [(home, span) for span in read]
         lacking += not spans
         beyond += len(spans) - len(read)

@@ -186,7 +186,7 @@ class Explore:
             return self.library.control(state.checkpoint, state.precision), other, (own, f"{own}, random weights")
         checkpoint = self.library.get(other.checkpoint, state.precision)
         names = (own, self.library.called(other.checkpoint))
-        return checkpoint, other, (state.text, other.text) if state.against == "another text" else names
+        return checkpoint, other, (scrub(state.text), scrub(other.text)) if state.against == "another text" else names
 
     def compared(self, state: State, tab: ModuleType, result: Any) -> Beside:
         checkpoint, other, names = self.opposite(state)
