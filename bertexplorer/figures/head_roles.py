@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.head_roles import ROLES, HeadRoles
 from bertexplorer.analysis.heads import Head
-from bertexplorer.figures.style import BLUE, finish, percent
+from bertexplorer.figures.style import BLUE, INK, finish, percent
 
 SIGNS = {"previous": "←", "next": "→", "same": "=", "[SEP]": "S", "[CLS]": "C", "punctuation": ".", "broad": "·"}
 COLOURS = {  # Okabe and Ito (2008), and a neutral; the sign says it too
@@ -17,7 +17,6 @@ COLOURS = {  # Okabe and Ito (2008), and a neutral; the sign says it too
     "punctuation": "#f0e442",
     "broad": "#d5dae1",
 }
-INK = "#16202c"
 WORDS = {
     "previous": "the previous token",
     "next": "the next token",

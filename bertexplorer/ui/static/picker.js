@@ -3,7 +3,8 @@ import { h } from "./kit.js";
 
 class Picker extends HTMLElement {
   draw(precisions) {
-    this.summary = h("summary", {}, "Checkpoint");
+    this.named = h("span", {}, "Checkpoint");
+    this.summary = h("summary", {}, this.named);
     this.list = h("select", { id: "checkpoint-list", onchange: () => this.#tell("use", this.list.value) });
     this.box = h("input", {
       id: "checkpoint-name", type: "text", autocomplete: "off", spellcheck: "false", "aria-describedby": "checkpoint-help",
@@ -40,7 +41,7 @@ class Picker extends HTMLElement {
 
   /** Show which checkpoint is in use, and what is known of it. */
   show(state, checkpoint) {
-    this.summary.textContent = `Checkpoint: ${checkpoint?.label || state.checkpoint}`;
+    this.named.textContent = `Checkpoint: ${checkpoint?.label || state.checkpoint}`;
     this.#choose(state.checkpoint);
     for (const one of this.precisions) one.checked = one.value === state.precision;
     if (checkpoint) this.facts.replaceChildren(...checkpoint.facts.flatMap(([name, words]) => [h("dt", {}, name), h("dd", {}, words)]));

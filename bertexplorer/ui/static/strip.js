@@ -2,7 +2,6 @@
 // as a link writes them, or {fill}, a mask in the text in whose place an answer is wanted.
 import { h, roving } from "./kit.js";
 
-const STRONG = 0.7;  // a colour on which white is read better
 
 class Strip extends HTMLElement {
   #strip = { press: "", chips: [] };
@@ -69,7 +68,7 @@ class Strip extends HTMLElement {
     const picks = this.#strip.press === "pick", size = Math.abs(chip.colour || 0), tinted = chip.colour !== null;
     const classes = {
       special: chip.special, more: chip.more, masked: chip.masked, picked: picks && chip.on,
-      tinted, deep: tinted && size > STRONG, against: chip.colour < 0,
+      tinted, against: chip.colour < 0,
     };
     made.className = ["chip", `side-${chip.side}`, ...Object.keys(classes).filter((name) => classes[name])].join(" ");
     made.title = chip.title;
