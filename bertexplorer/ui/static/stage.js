@@ -12,7 +12,7 @@ class Stage extends HTMLElement {
 
   connectedCallback() {
     if (this.firstChild) return;
-    this.question = h("h2");
+    this.question = h("h2", { tabindex: -1 });
     this.message = h("div", { id: "message" });
     const jump = { onjump: ({ detail }) => this.#fire("jump", detail) };
     this.figure = h("bx-figure", { id: "figure", ...jump });
@@ -45,6 +45,7 @@ class Stage extends HTMLElement {
   /** An answer is on its way, or no longer. */
   busy(on) {
     this.figure.stale = this.theirs.stale = this.difference.stale = on;
+    if (this.way.contains(document.activeElement)) this.question.focus();  // not lost with the button
     this.way.hidden = true;
     this.waits("");
   }
