@@ -46,7 +46,7 @@ def draw(result: Contrast) -> go.Figure:
             cliponaxis=False,
         )
     ticks = {"type": "log", "range": [low - 0.3, high], "tickformat": "~%", "tick0": 0, "tickfont": {"size": 12}}
-    titles = [{"text": safe(clip(text, 52)), "font": {"size": 14}} for text in result.texts]
+    titles = [{"text": safe(clip(text, 52)), "font": {"size": 14}, "standoff": 10} for text in result.texts]
     titles[0]["text"] = "<br>".join(
         map(safe, wrap(clip(result.texts[0], 2 * LINE), LINE, max_lines=2, placeholder="…"))
     )

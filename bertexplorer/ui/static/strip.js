@@ -34,6 +34,8 @@ class Strip extends HTMLElement {
     const chips = this.#chips(), chip = chips[Math.min(this.#focused, chips.length - 1)];
     if (chip) chip.tabIndex = 0;
     if (had) chip?.focus({ preventScroll: true });
+    if (!chips.length && this.box.scrollHeight > this.box.clientHeight) this.box.tabIndex = 0;  // to be scrolled with keys
+    else this.box.removeAttribute("tabindex");
     this.below.replaceChildren(
       ...(strip.hint ? [h("p", { class: "hint" }, strip.hint)] : []),
       ...strip.notes.map((note) => h("p", { class: "note" }, note)),
