@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.contrast import Contrast, Word
 from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, clip, finish, quote, safe
 
-LINE = 30  # characters of a sentence below the plot, on a phone
+LINE = 34  # characters of a sentence below the plot, on a phone
 HOVERED = 2000  # the most probable pieces, which answer to the pointer; the others are drawn only
 
 
