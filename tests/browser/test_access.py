@@ -169,3 +169,16 @@ def test_the_first_screen_of_a_phone_has_text_strip_and_bars(page: Page) -> None
     for pressed in page.locator("#actions button:visible, .example, .topic, .view:visible, #picker > summary").all():
         box = pressed.bounding_box()
         assert box and box["height"] >= 44, pressed.inner_text()
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_a_projector_has_larger_labels(page: Page) -> None:
+    sizes = []
+    for width in (1280, 1920):
+        page.set_viewport_size({"width": width, "height": 1080})
+        for view in ("Layers", "Two sentences"):
+            choose_view(page, view)
+            wait_until_idle(page)
+        label = page.locator("#figure .ytick text").first
+        sizes.append(float(label.evaluate("label => parseFloat(getComputedStyle(label).fontSize)")))
+    assert sizes[1] == pytest.approx(1.25 * sizes[0])
