@@ -176,7 +176,7 @@ def test_a_projector_has_larger_labels(page: Page) -> None:
     sizes = []
     for width in (1280, 1920):
         page.set_viewport_size({"width": width, "height": 1080})
-        for view in ("Layers", "Two sentences"):
+        for view in ("One mask", "Layers"):
             choose_view(page, view)
             wait_until_idle(page)
         label = page.locator("#figure .ytick text").first
