@@ -6,8 +6,8 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.attention import Attention
 from bertexplorer.analysis.heads import Head
 from bertexplorer.figures import arcs
-from bertexplorer.figures.style import MONO, clip, finish, percent, quote, safe
-from bertexplorer.figures.tiles import ROOT, pixels, pool, tiles
+from bertexplorer.figures.style import INK, MONO, clip, finish, percent, quote, safe
+from bertexplorer.figures.tiles import LIGHT, ROOT, pixels, pool, tiles
 
 LETTERS = 12  # of a token beside the map
 NUMBERED = 10  # tokens up to which a cell holds its number
@@ -91,14 +91,14 @@ def token_map(result: Attention) -> go.Figure:
             z=values,
             x=apart(columns),
             y=apart(rows),
-            colorscale=ROOT,
+            colorscale=LIGHT if small else ROOT,
             zmin=0,
             zmax=float(values.max()) or 1.0,
             showscale=False,
             xgap=int(max(values.shape) <= 40),
             ygap=int(max(values.shape) <= 40),
             texttemplate=("%{z:.2f}" if result.norms else "%{z:.0f}") if small else None,
-            textfont={"size": 12},
+            textfont={"size": 12, "color": INK},
             hovertemplate=f"%{{y}} {gives} %{{x}}: %{{z:.{2 if result.norms else 1}f}}{sign}<extra></extra>",
         )
     )

@@ -1,6 +1,7 @@
 """Contrast drawn: each piece of the vocabulary at its probability in the one sentence and in the other."""
 
 import math
+from textwrap import wrap
 
 import numpy as np
 import plotly.graph_objects as go
@@ -8,6 +9,7 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.contrast import Contrast, Word
 from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, clip, finish, quote, safe
 
+LINE = 34  # characters of a sentence below the plot, on a phone
 HOVERED = 2000  # the most probable pieces, which answer to the pointer; the others are drawn only
 
 
@@ -43,9 +45,13 @@ def draw(result: Contrast) -> go.Figure:
             hovertemplate="%{customdata}: %{x:.2%} and %{y:.2%}<extra></extra>",
             cliponaxis=False,
         )
-    ticks = {"type": "log", "range": [low - 0.3, high], "tickformat": "~%", "dtick": 2, "tickfont": {"size": 12}}
-    fig.update_xaxes(title=safe(clip(result.texts[0], 52)), **ticks)
-    fig.update_yaxes(title=safe(clip(result.texts[1], 52)), **ticks)
+    ticks = {"type": "log", "range": [low - 0.3, high], "tickformat": "~%", "tick0": 0, "tickfont": {"size": 12}}
+    titles = [{"text": safe(clip(text, 52)), "font": {"size": 14}, "standoff": 10} for text in result.texts]
+    titles[0]["text"] = "<br>".join(
+        map(safe, wrap(clip(result.texts[0], 2 * LINE), LINE, max_lines=2, placeholder="…"))
+    )
+    fig.update_xaxes(title=titles[0], dtick=2 if low > -5 else 4, tickangle=0, **ticks)
+    fig.update_yaxes(title=titles[1], dtick=2, **ticks)
     return finish(fig, 560, margin={"l": 8, "r": 24, "t": 16, "b": 8})
 
 

@@ -7,15 +7,20 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.decoding import Decoding
-from bertexplorer.figures.style import ACCENT, BLUE, ORANGE, clip, finish, percent, quote, safe
+from bertexplorer.figures.style import ACCENT, INK, ORANGE, SHADES, clip, finish, percent, quote, safe
 
+HEADINGS = {  # a phone has room for this much
+    "independent": "inde-<br>pendent",
+    "left to right": "left to<br>right",
+    "most certain first": "most<br>certain<br>first",
+}
 ORDINALS = ("1st", "2nd", "3rd", *(f"{i}th" for i in range(4, 21)))
 
 
 def draw(result: Decoding) -> go.Figure:
-    methods = [f.method.replace(" first", "<br>first") for f in result.fillings]
+    methods = [HEADINGS.get(f.method, f.method) for f in result.fillings]
     masks = [f"mask {i}" for i in range(1, len(result.positions) + 1)]
-    cells, below = 48 * len(masks), 200  # pixels
+    cells, below = 62 * len(masks), 220  # pixels
     fig = make_subplots(
         rows=2,
         cols=1,
@@ -25,7 +30,7 @@ def draw(result: Decoding) -> go.Figure:
     )
     words(fig, result, methods, masks)
     worth(fig, result, methods)
-    return finish(fig, cells + below + 140, margin={"l": 8, "r": 16, "t": 44, "b": 8})
+    return finish(fig, cells + below + 152, margin={"l": 8, "r": 16, "t": 56, "b": 8})
 
 
 def words(fig: go.Figure, result: Decoding, methods: list[str], masks: list[str]) -> None:
@@ -36,16 +41,16 @@ def words(fig: go.Figure, result: Decoding, methods: list[str], masks: list[str]
         for order, step in enumerate(filling.steps):
             row = result.positions.index(step.position)
             shares[row, column] = math.exp(step.log_probability)
-            when = "" if filling.method == "independent" else f"{ORDINALS[order]} · "
-            texts[row][column] = f"{safe(clip(step.token, 12))}<br>{when}{percent(shares[row, column])}"
+            when = "" if filling.method == "independent" else f"{ORDINALS[order]}<br>"
+            texts[row][column] = f"{safe(clip(step.token, 9))}<br>{when}{percent(shares[row, column])}"
     fig.add_heatmap(
         z=shares,
         x=methods,
         y=masks,
         text=texts,
         texttemplate="%{text}",
-        textfont={"size": 13},
-        colorscale=BLUE,
+        textfont={"size": 12, "color": INK},
+        colorscale=SHADES,
         zmin=0,
         zmax=1,
         showscale=False,
@@ -55,7 +60,7 @@ def words(fig: go.Figure, result: Decoding, methods: list[str], masks: list[str]
         row=1,
         col=1,
     )
-    fig.update_xaxes(side="top", showgrid=False, tickangle=0, tickfont={"size": 13}, row=1, col=1)
+    fig.update_xaxes(side="top", showgrid=False, tickangle=0, tickfont={"size": 12}, row=1, col=1)
     fig.update_yaxes(autorange="reversed", showgrid=False, row=1, col=1)
 
 
@@ -80,7 +85,7 @@ def worth(fig: go.Figure, result: Decoding, methods: list[str]) -> None:
     low, high = min(claimed + chained), max(claimed + chained)
     pad = max(0.6, (high - low) * 0.2)
     fig.update_xaxes(range=[low - pad, high + pad], row=2, col=1)
-    fig.update_yaxes(range=[len(methods) - 0.4, -0.9], row=2, col=1)
+    fig.update_yaxes(range=[len(methods) - 0.4, -0.9], tickfont={"size": 12}, row=2, col=1)
 
 
 def say(result: Decoding) -> str:

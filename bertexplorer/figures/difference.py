@@ -131,13 +131,20 @@ def furthest(ours: dict[Key, float], theirs: dict[Key, float]) -> list[Key]:
 
 
 def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:
-    """Each key without the parts that are the same in all of them; a number with the name of its column."""
+    """Each key without the parts that are the same in all of them; a number with the name of its column, or right after
+    the token whose position it is, as phones have no room for more."""
     varying = [i for i in range(len(keys[0])) if len({key[i] for key in keys}) > 1] or list(range(len(keys[0])))
 
-    def told(i: int, part: object) -> str:
+    def told(i: int, key: Key) -> str:
+        part = key[i]
+        place = f"{columns[i]}_position"
+        if place in columns and (at := columns.index(place)) in varying:
+            return f"{part} {key[at]}"
         return f"{columns[i].replace('_', ' ')} {part}" if isinstance(part, int) else str(part)
 
-    return [" · ".join(told(i, key[i]) for i in varying if key[i] != "") or "all" for key in keys]
+    after = {i for i in varying if columns[i].removesuffix("_position") in {columns[k] for k in varying if k != i}}
+    kept = [i for i in varying if i not in after]
+    return [" · ".join(told(i, key) for i in kept if key[i] != "") or "all" for key in keys]
 
 
 def one_scale(first: go.Figure, second: go.Figure) -> None:

@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.head_roles import ROLES, HeadRoles
 from bertexplorer.analysis.heads import Head
-from bertexplorer.figures.style import BLUE, finish, percent
+from bertexplorer.figures.style import INK, SHADES, finish, percent
 
 SIGNS = {"previous": "←", "next": "→", "same": "=", "[SEP]": "S", "[CLS]": "C", "punctuation": ".", "broad": "·"}
 COLOURS = {  # Okabe and Ito (2008), and a neutral; the sign says it too
@@ -17,7 +17,6 @@ COLOURS = {  # Okabe and Ito (2008), and a neutral; the sign says it too
     "punctuation": "#f0e442",
     "broad": "#d5dae1",
 }
-INK = "#16202c"
 WORDS = {
     "previous": "the previous token",
     "next": "the next token",
@@ -55,7 +54,9 @@ def pattern(result: HeadRoles) -> go.Figure:
     text = [[f"{100 * v:.0f}" if share else f"{v:.1f}" for v in line] for line in values]
     fig = table(result, values.astype(np.float32), text)
     small = 12 if values.shape[1] <= 12 else 10
-    fig.update_traces(colorscale=BLUE, zmin=0, zmax=float(values.max()) or 1.0, textfont={"size": small})
+    fig.update_traces(
+        colorscale=SHADES, zmin=0, zmax=float(values.max()) or 1.0, textfont={"color": INK, "size": small}
+    )
     units = {"distance": "mean distance in tokens", "entropy": "entropy in bits"}
     return framed(fig, result, [units.get(result.pattern, f"per cent of attention to {words(result.pattern)}")])
 

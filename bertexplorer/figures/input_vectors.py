@@ -5,11 +5,10 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.input_vectors import InputVectors
-from bertexplorer.figures.style import TEXT, clip, finish, quote
+from bertexplorer.figures.style import INK, TEXT, clip, finish, quote
 
 SIGNED = [[0.0, "#d55e00"], [0.5, "#f7f9fb"], [1.0, "#2b6cb0"]]
 STRIPE, CELL, GAP = 46, 40, 84  # px
-INK = "#16202c"
 NAMES = {"word": "word", "position": "position", "segment": "segment", "sum": "sum", "normalised": "LayerNorm"}
 
 

@@ -5,15 +5,13 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.layers import Layers
-from bertexplorer.figures.style import ACCENT, GREEN, GREY, ORANGE, clip, finish, percent, quote, safe
+from bertexplorer.figures.style import ACCENT, GREEN, GREY, INK, ORANGE, SHADES, clip, finish, percent, quote, safe
 
 DRAWN = 5  # answers a layer
 CELL, RANKS, BITS, GAP = 40, 250, 130, 62  # pixels: a row of answers, the two panels below it, and between them
 LINE = 17  # pixels between two labels
 PLOT = 0.64  # share of the width that the lines take; their names stand to the right
 COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", GREY, "#7a4a1d")
-SHADES = [[0.0, "#f0f5fb"], [1.0, "#86b3e4"]]  # light enough for INK throughout
-INK = "#16202c"
 DASHES = ("solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot")
 
 

@@ -27,7 +27,7 @@ def draw(result: Masked) -> go.Figure:
         z=states,
         text=drawn,
         texttemplate="%{text}",
-        textfont={"family": MONO, "size": 11, "color": "#ffffff"},
+        textfont={"family": MONO, "size": 11, "color": "#000000"},
         customdata=told,
         hovertemplate="%{customdata}<extra></extra>",
         colorscale=[[edge / 3, shade] for i, shade in enumerate(order) for edge in (i, i + 1)],

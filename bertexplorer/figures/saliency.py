@@ -7,13 +7,12 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.attribution import Attribution
 from bertexplorer.analysis.saliency import Saliency, shares
-from bertexplorer.figures.style import ACCENT, MONO, ORANGE, TEXT, clip, finish, percent, quote, safe
+from bertexplorer.figures.style import ACCENT, INK, MONO, ORANGE, TEXT, clip, finish, percent, quote, safe
 
 DRAWN = 40  # units; of a longer text the strongest
 ROW, CELL = 24, 27  # pixels of a unit, as a bar and as a row of cells
 LETTERS = {"bars": 12, "columns": 9}  # of a unit's name: the columns need the width
 SHADES = [[0.0, "#eda063"], [0.5, "#f4f6f8"], [1.0, "#86b3e4"]]  # light enough for INK throughout
-INK = "#16202c"
 SHARES = ("attention", "rollout")  # methods without a sign, about no answer
 GRADIENTS = ("integrated gradients", "gradient x input")
 SHORT = {"integrated gradients": "IG", "gradient x input": "grad × input"}

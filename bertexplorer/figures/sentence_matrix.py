@@ -4,7 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.sentence_matrix import SentenceMatrix
-from bertexplorer.figures.style import BLUE, ORANGE, TEXT, clip, finish, percent, quote, safe
+from bertexplorer.figures.style import INK, ORANGE, SHADES, TEXT, clip, finish, percent, quote, safe
 
 ROOMY = 5  # sentences up to which a cell holds the sign too
 
@@ -20,11 +20,11 @@ def draw(result: SentenceMatrix) -> go.Figure:
             y=places,
             text=[[number(float(p), count) for p in row] for row in matrix],
             texttemplate="%{text}",
-            textfont={"size": 13 if count <= 8 else 11},
+            textfont={"size": 13 if count <= 8 else 11, "color": INK},
             customdata=[[told(result, i, j) for j in places] for i in places],
             hovertemplate="%{customdata}<extra></extra>",
             hoverongaps=False,
-            colorscale=BLUE,
+            colorscale=SHADES,
             zmin=0,
             zmax=1,
             showscale=False,

@@ -6,11 +6,10 @@ from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.switchboard import Switchboard
-from bertexplorer.figures.style import ACCENT, GREY, ORANGE, PALE, TEXT, clip, finish, percent, quote, safe
+from bertexplorer.figures.style import ACCENT, GREY, INK, ORANGE, PALE, TEXT, clip, finish, percent, quote, safe
 
 SIGNED = [[0.0, "#d55e00"], [0.25, "#f2b48a"], [0.5, "#f4f6f9"], [0.75, "#9fc1e6"], [1.0, "#2b6cb0"]]
 CELL, BAR, GAP = 34, 46, 96  # px
-INK = "#16202c"
 DONE = {"zero": "off", "mean": "at the mean", "patch": "patched"}
 COLOURS = {
     "zero": "Orange: the answer needs it.<br>Blue: it is in the way",

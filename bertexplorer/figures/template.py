@@ -3,7 +3,7 @@
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.template import Template
-from bertexplorer.figures.style import BLUE, MONO, clip, finish, percent, quote, safe
+from bertexplorer.figures.style import INK, MONO, SHADES, clip, finish, percent, quote, safe
 
 
 def draw(result: Template) -> go.Figure:
@@ -17,8 +17,9 @@ def draw(result: Template) -> go.Figure:
             y=list(range(len(labels))),
             text=[[percent(float(p)) for p in row] for row in result.probabilities],
             texttemplate="%{text}",
+            textfont={"size": 14, "color": INK},
             customdata=[[f"{safe(text)}<br>{word}" for word in words] for text in result.texts],
-            colorscale=BLUE,
+            colorscale=SHADES,
             zmin=0,
             zmax=max(top, 0.01),
             showscale=False,

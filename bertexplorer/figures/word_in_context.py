@@ -8,10 +8,9 @@ from bertexplorer.analysis.occurrences import Occurrence
 from bertexplorer.analysis.word_in_context import WordInContext
 from bertexplorer.figures.layers import spread
 from bertexplorer.figures.scatter import COLOURS, around, write_below
-from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, TEXT, clip, finish, quote, safe
+from bertexplorer.figures.style import ACCENT, GREEN, INK, ORANGE, TEXT, clip, finish, quote, safe
 
 SIGNED = [[0.0, "#a04500"], [0.25, "#e9a36f"], [0.5, "#f6f4f1"], [0.75, "#8fb8e2"], [1.0, "#1d548f"]]
-INK = "#16202c"
 WIDEST, LINES, GAP = 300, 190, 62  # pixels: the cells, the panel below, between them
 NUMBERED = 9  # occurrences up to which a cell holds its number
 PLOT = 0.55  # share of the width that the lines take; their names stand to the right

@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
@@ -123,11 +123,15 @@ def opened(
     gone: bool = False,
     cookies: Sequence[Any] = (),
     script: str = "",
+    scheme: Literal["light", "dark"] = "light",
 ) -> Iterator[Page]:
     """The page at *address*, watched as above. *gone*: the server is killed meanwhile, so requests may fail. *cookies*:
-    of a context of before, whose person this is. *script*: runs before those of the page."""
+    of a context of before, whose person this is. *script*: runs before those of the page. *scheme*: the colours that
+    the browser asks for."""
     width, height = SIZES[size]
-    context = browser.new_context(viewport={"width": width, "height": height}, has_touch=size == "phone")
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, has_touch=size == "phone", color_scheme=scheme
+    )
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     context.set_default_timeout(45_000)
     context.add_cookies(list(cookies))

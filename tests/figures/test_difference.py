@@ -77,3 +77,11 @@ def test_long_names_are_cut_where_they_are_the_same() -> None:
     cut = difference.told_apart(names, 30)
     assert all(len(name) <= 30 for name in cut) and "wide" in cut[0] and "narrow" in cut[1]
     assert difference.told_apart(["mini", "tiny"], 30) == ["mini", "tiny"]
+
+
+def test_a_position_stands_right_after_its_token() -> None:
+    keys = [("1·3", "bank", 6, "the", 5), ("1·3", "the", 1, "went", 3), ("2·7", "doctor", 2, "[CLS]", 0)]
+    told = difference.names_of(keys, ("heads", "from", "from_position", "to", "to_position"))
+    assert told == ["1·3 · bank 6 · the 5", "1·3 · the 1 · went 3", "2·7 · doctor 2 · [CLS] 0"]
+    once = difference.names_of([(1, "a", "b", 2), (2, "a", "b", 3)], ("layer", "from", "to", "to_position"))
+    assert once == ["layer 1 · to position 2", "layer 2 · to position 3"]

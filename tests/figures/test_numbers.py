@@ -41,8 +41,8 @@ def test_decoding_cells_and_dots() -> None:
     heat, claims, worth = decoding.draw(hand.decoding()).data
     assert np.allclose(heat.z, 0.5)
     assert list(claims.x) == [-1.0, -2.0, -2.5, -1.5] and list(worth.x) == [-4.0, -2.0, -2.6, -1.5]
-    column = list(heat.x).index("most certain<br>first")
-    assert "2nd · 50 %" in heat.text[0][column] and "1st · 50 %" in heat.text[1][column]
+    column = list(heat.x).index("most<br>certain<br>first")
+    assert "2nd<br>50 %" in heat.text[0][column] and "1st<br>50 %" in heat.text[1][column]
 
 
 def test_pseudo_likelihood_bars_are_bits() -> None:

@@ -18,7 +18,21 @@ export function plotly(figure) {
 }
 
 const TWICE_MS = 350;  // within which a tap is told again
+const PROJECTED = { from: 1800, by: 1.25 };  // where figures are read from afar
+const PIXELS = new Set(["height", "xshift", "yshift", "ax", "ay", "standoff"]);  // of a layout, beside sizes of type and margins
 const plain = (text) => text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
+
+/** *given*, a layout or what stands in it, with all that counts pixels larger *by* so much. */
+function larger(given, by, inside = "") {
+  if (Array.isArray(given)) return given.map((one) => larger(one, by, inside));
+  if (given === null || typeof given !== "object") return given;
+  return Object.fromEntries(Object.entries(given).map(([key, value]) => {
+    const grows = PIXELS.has(key) || inside === "margin" || (key === "size" && /font$/.test(inside));
+    return [key, grows ? times(value, by) : larger(value, by, key)];
+  }));
+}
+const largerType = (trace, by) => ({ ...trace, ...(trace.textfont && { textfont: larger(trace.textfont, by, "textfont") }) });
+const times = (value, by) => (Array.isArray(value) ? value.map((one) => times(one, by)) : typeof value === "number" ? by * value : value);
 
 class Figure extends HTMLElement {
   #number = 0;
@@ -32,7 +46,8 @@ class Figure extends HTMLElement {
   async show(figure, said) {
     const mine = ++this.#number;
     this.figure = figure;
-    this.style.minHeight = `${figure.layout.height}px`;
+    const by = innerWidth >= PROJECTED.from ? PROJECTED.by : 1, layout = larger(figure.layout, by);
+    this.style.minHeight = `${layout.height}px`;
     if (figure.layout.meta === "bars") {
       this.#clear();
       this.append(bars(figure, said));
@@ -47,7 +62,7 @@ class Figure extends HTMLElement {
       this.#plotly = Plotly;
     }
     this.plot.setAttribute("aria-label", said);
-    await Plotly.react(this.plot, figure.data, figure.layout, { displayModeBar: false });
+    await Plotly.react(this.plot, figure.data.map((trace) => largerType(trace, by)), layout, { displayModeBar: false });
     this.#listen();
     if (this.#held) this.#jump([this.#held].map(({ curveNumber, pointNumber }) => {
       const found = this.plot.data[curveNumber]?.customdata;

@@ -3,7 +3,8 @@ import { h } from "./kit.js";
 
 class Picker extends HTMLElement {
   draw(precisions) {
-    this.summary = h("summary", {}, "Checkpoint");
+    this.named = h("span", {}, "Checkpoint");
+    this.summary = h("summary", {}, this.named);
     this.list = h("select", { id: "checkpoint-list", onchange: () => this.#tell("use", this.list.value) });
     this.box = h("input", {
       id: "checkpoint-name", type: "text", autocomplete: "off", spellcheck: "false", "aria-describedby": "checkpoint-help",
@@ -43,8 +44,8 @@ class Picker extends HTMLElement {
     this.#choose(state.checkpoint);
     for (const one of this.precisions) one.checked = one.value === state.precision;
     const label = `Checkpoint: ${checkpoint?.label || state.checkpoint}`;
-    if (this.summary.textContent === label) return;
-    this.summary.textContent = label;
+    if (this.named.textContent === label) return;
+    this.named.textContent = label;
     if (checkpoint) this.facts.replaceChildren(...checkpoint.facts.flatMap(([name, words]) => [h("dt", {}, name), h("dd", {}, words)]));
   }
 

@@ -14,7 +14,7 @@ class Stage extends HTMLElement {
 
   connectedCallback() {
     if (this.firstChild) return;
-    this.question = h("h2");
+    this.question = h("h2", { tabindex: -1 });
     this.message = h("div", { id: "message" });
     const jump = { onjump: ({ detail }) => this.#fire("jump", detail) };
     this.figure = h("bx-figure", { id: "figure", ...jump });
@@ -50,6 +50,7 @@ class Stage extends HTMLElement {
     clearTimeout(this.#late);
     this.classList.remove("late");
     if (on) this.#late = setTimeout(() => this.classList.add("late"), LATE_MS);
+    if (this.way.contains(document.activeElement)) this.question.focus();  // not lost with the button
     this.way.hidden = true;
     this.waits("");
   }

@@ -2,7 +2,6 @@
 // as a link writes them, or {fill}, a mask in the text in whose place an answer is wanted.
 import { h, roving } from "./kit.js";
 
-const STRONG = 0.7;  // a colour on which white is read better
 
 class Strip extends HTMLElement {
   #strip = { press: "", chips: [] };
@@ -35,6 +34,8 @@ class Strip extends HTMLElement {
     const chips = this.#chips(), chip = chips[Math.min(this.#focused, chips.length - 1)];
     if (chip) chip.tabIndex = 0;
     if (had) chip?.focus({ preventScroll: true });
+    if (!chips.length && this.box.scrollHeight > this.box.clientHeight) this.box.tabIndex = 0;  // to be scrolled with keys
+    else this.box.removeAttribute("tabindex");
     this.below.replaceChildren(
       ...(strip.hint ? [h("p", { class: "hint" }, strip.hint)] : []),
       ...strip.notes.map((note) => h("p", { class: "note" }, note)),
@@ -69,7 +70,7 @@ class Strip extends HTMLElement {
     const picks = this.#strip.press === "pick", size = Math.abs(chip.colour || 0), tinted = chip.colour !== null;
     const classes = {
       special: chip.special, more: chip.more, masked: chip.masked, picked: picks && chip.on,
-      tinted, deep: tinted && size > STRONG, against: chip.colour < 0,
+      tinted, against: chip.colour < 0,
     };
     const named = ["chip", `side-${chip.side}`, ...Object.keys(classes).filter((name) => classes[name])].join(" ");
     if (made.className !== named) made.className = named;

@@ -1,0 +1,184 @@
+"""Everybody can use the page: axe-core finds nothing on any view, in any colours or size; a keyboard is enough."""
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Browser, Page, expect
+
+from bertexplorer.ui.tabs import TABS
+from tests.browser.conftest import opened
+from tests.browser.steps import chip, choose_view, expect_message, wait_until_idle, write
+
+LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+RUN = "levels => axe.run(document, {runOnly: {type: 'tag', values: levels}, resultTypes: ['violations']})"
+
+
+def wrong(page: Page) -> list[str]:
+    """What axe-core finds on the page as it is now, a line for each element."""
+    page.evaluate(AXE_SCRIPT)
+    found: list[dict[str, Any]] = page.evaluate(RUN, LEVELS)["violations"]
+    return [
+        f"{rule['id']}: {' '.join(map(str, node['target']))}: {node['failureSummary'].splitlines()[1].strip()}"
+        for rule in found
+        for node in rule["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_axe_finds_nothing(browser: Browser, address: str, size: str, scheme: str) -> None:
+    found: dict[str, list[str]] = {}
+    with opened(browser, address, size, scheme=scheme) as page:
+        page.wait_for_selector("#figure .bars")
+        wait_until_idle(page)
+        page.add_style_tag(content="*, ::before, ::after { transition: none !important; animation: none !important }")
+        for tab in TABS:
+            choose_view(page, tab.TITLE)
+            wait_until_idle(page)
+            with page.expect_response("**/api/v1/view"):
+                page.locator("button.example").first.click()
+            wait_until_idle(page)
+            for more in page.locator("#forms .more:not([open]) > summary").all():
+                more.click()
+            found[tab.TITLE] = wrong(page)
+        choose_view(page, "One mask")
+        write(page, "Paris is the capital.")
+        expect_message(page, "Nothing is hidden")
+        found["an error"] = wrong(page)
+        write(page, "Paris is a [MASK].")
+        page.locator("#do-compare").click()
+        page.get_by_label("random weights").check()
+        wait_until_idle(page)
+        found["a comparison"] = wrong(page)
+        page.locator("#picker > summary").click()
+        page.locator(".catalogue summary").click()
+        expect(page.locator("#picker tbody tr").first).to_be_visible()
+        found["the drawer"] = wrong(page)
+        wait_until_idle(page)
+    assert not {where: lines for where, lines in found.items() if lines}
+
+
+SEEN = """() => {
+  const at = document.activeElement, style = getComputedStyle(at), box = at.getBoundingClientRect();
+  const drawn = (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0) || style.boxShadow !== "none";
+  return at === document.body ? "lost" : box.width === 0 || !drawn ? `not seen: ${at.outerHTML.slice(0, 200)}` : "";
+}"""
+
+
+def has_focus(page: Page, which: str) -> bool:
+    """Whether the focus is on *which*; it is to be seen wherever it is."""
+    assert page.evaluate(SEEN) == ""
+    return bool(page.evaluate("which => document.activeElement.matches(which)", which))
+
+
+def tab_to(page: Page, which: str, key: str = "Tab") -> None:
+    """Press *key* until *which* has the focus."""
+    passed = []
+    for _ in range(80):
+        page.keyboard.press(key)
+        if has_focus(page, which):
+            return
+        passed.append(page.evaluate("document.activeElement.outerHTML.slice(0, 80)"))
+    raise AssertionError(f"never came to {which}, but to {passed}")
+
+
+def answered(page: Page, which: str) -> None:
+    """The answer is here, and the focus where it was."""
+    wait_until_idle(page)
+    assert has_focus(page, which), f"the focus left {which}"
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_a_keyboard_does_everything(page: Page) -> None:
+    type_and_hide(page)
+    set_and_open(page)
+    choose_a_checkpoint(page)
+    compare_and_export(page)
+
+
+def type_and_hide(page: Page) -> None:
+    tab_to(page, "#text textarea")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("The doctor went to the bank.")
+    expect(chip(page, "bank")).to_be_visible()
+    answered(page, "#text textarea")
+    tab_to(page, "button.chip")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Space")
+    expect(page.locator("button.chip.masked")).to_have_count(1)
+    answered(page, "button.chip.masked")
+
+
+def set_and_open(page: Page) -> None:
+    tab_to(page, "#forms [data-setting=top]")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#figure .bars li")).to_have_count(11)
+    answered(page, "#forms [data-setting=top]")
+    tab_to(page, ".topic", "Shift+Tab")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator("#question h2")).to_have_text("Who looks at whom?")
+    answered(page, ".topic[aria-selected=true]")
+    tab_to(page, "#forms input[type=radio]")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**show=head**")
+    answered(page, "#forms input[type=radio]:checked")
+    tab_to(page, ".view", "Shift+Tab")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#question h2")).to_have_text("Where does a token come from?")
+    answered(page, ".view[aria-selected=true]")
+
+
+def choose_a_checkpoint(page: Page) -> None:
+    tab_to(page, "#picker > summary", "Shift+Tab")
+    page.keyboard.press("Enter")
+    tab_to(page, "#checkpoint-name")
+    page.keyboard.type("roberta")
+    page.keyboard.press("Enter")
+    expect(page.locator("#receipt")).to_contain_text("roberta")
+    answered(page, "#checkpoint-name")
+    page.keyboard.press("Escape")
+    expect(page.locator("#picker .drawer")).to_be_hidden()
+    assert has_focus(page, "#picker > summary")
+
+
+def compare_and_export(page: Page) -> None:
+    tab_to(page, "button.example")
+    page.keyboard.press("Enter")
+    expect(page.locator("#text textarea")).not_to_have_value("The doctor went to the bank.")
+    answered(page, "button.example")
+    tab_to(page, "#do-compare", "Shift+Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#beside .plot")).to_be_visible()
+    answered(page, "#against input[value='random weights']")
+    tab_to(page, "#export-link")
+    page.keyboard.press("Enter")
+    expect(page.locator("#export-link")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    answered(page, "#export-link")
+
+
+@pytest.mark.parametrize("size", ["phone"], indirect=True)
+def test_the_first_screen_of_a_phone_has_text_strip_and_bars(page: Page) -> None:
+    for seen in ("#text textarea", ".strip .chip >> nth=-1", "#figure .bars li >> nth=4"):
+        box = page.locator(seen).bounding_box()
+        assert box and box["y"] + box["height"] <= 844, seen
+    for pressed in page.locator("#actions button:visible, .example, .topic, .view:visible, #picker > summary").all():
+        box = pressed.bounding_box()
+        assert box and box["height"] >= 44, pressed.inner_text()
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_a_projector_has_larger_labels(page: Page) -> None:
+    sizes = []
+    for width in (1280, 1920):
+        page.set_viewport_size({"width": width, "height": 1080})
+        for view in ("One mask", "Layers"):
+            choose_view(page, view)
+            wait_until_idle(page)
+        label = page.locator("#figure .ytick text").first
+        sizes.append(float(label.evaluate("label => parseFloat(getComputedStyle(label).fontSize)")))
+    assert sizes[1] == pytest.approx(1.25 * sizes[0])
