@@ -20,7 +20,20 @@ SHARED = ROOT.parent / "shared" / "checkpoints"
 torch.set_num_threads(1)  # two threads wait for each other when pytest-xdist fills the cores
 
 
-LONGEST = ("canary", "training", "laboratory", "tasks", "switching", "people", "faults", "killed", "onnx", "explore")
+LONGEST = (
+    "access",
+    "state",
+    "canary",
+    "training",
+    "laboratory",
+    "tasks",
+    "switching",
+    "people",
+    "faults",
+    "killed",
+    "onnx",
+    "explore",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
