@@ -21,19 +21,9 @@ torch.set_num_threads(1)  # two threads wait for each other when pytest-xdist fi
 
 
 LONGEST = (
-    "access",
-    "state",
-    "canary",
-    "training",
-    "laboratory",
-    "tasks",
-    "switching",
-    "people",
-    "faults",
-    "killed",
-    "onnx",
-    "explore",
-)
+    "access", "state", "canary", "training", "laboratory", "tasks",
+    "switching", "people", "faults", "killed", "onnx", "explore",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -96,8 +96,10 @@ export class State {
   #write(step) {
     const { link } = this, written = link + JSON.stringify(this.counted);
     if (written === this.#written && !step) return;
-    this.#written = written;
-    history[step ? "pushState" : "replaceState"]({ now: this.now, counted: this.counted }, "", link);
+    try {
+      history[step ? "pushState" : "replaceState"]({ now: this.now, counted: this.counted }, "", link);
+      this.#written = written;
+    } catch { /* Safari takes a hundred of them in half a minute; the next change is written */ }
   }
 
   /** The address that restores the state; settings at their defaults are left out. */
