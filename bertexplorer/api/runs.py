@@ -182,7 +182,7 @@ class Streams:
         self.desk, self.count = desk, 0
 
     def follow(self, request: Request, id: str) -> Response:
-        """A run of the one who asks, its log from Last-Event-ID on."""
+        """The log of one of the caller's runs, from Last-Event-ID on."""
         if self.count >= MOST_STREAMS:
             words = f"Busy: {self.count} runs are followed already. Try again in {AGAIN_S} s."
             return sent(problem(503, "Busy", words, retry_after=AGAIN_S))

@@ -9,7 +9,7 @@ PROMISES = (
     "What you type or upload is shown as text, never run.",
     "A run that was accepted goes on when you close the page, and is kept when the server stops or is killed. Resumed, "
     "it repeats a minute at most and ends with the very weights it would have had.",
-    "Quick answers never wait behind long ones or a run, a page has one place in line, and who waits is told where.",
+    "Quick answers never wait behind long ones or a run, and a page that waits shows its place in line.",
     "No checkpoint and no file can run code: only safetensors are opened, and nothing is fetched from an address.",
     "It works without a network. Nothing leaves this server unless you name a checkpoint or a data set of the hub.",
     "Where a text is cut, a word is unknown or the precision is reduced, the page says so.",

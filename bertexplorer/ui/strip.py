@@ -32,7 +32,7 @@ class Chip:
     span: str = ""  # what a press is about, as a link writes it; "": a press does nothing
     on: bool = False  # hidden, or picked where a press picks
     masked: bool = False
-    typed: bool = False  # a mask that stands in the text itself
+    typed: bool = False  # a mask that was typed into the text
     colour: float | None = None  # 0 (pale) to 1 (dark); below 0 in the colour of what speaks against the answer
     cut: int = 0  # tokens left out after this one
 

@@ -1,4 +1,4 @@
-// <bx-stage>: the answer on the screen: its figure, the figure in words, what stands beside it, and how an answer that
+// <bx-stage>: the answer on the screen: its figure, the figure in words, the answer it is compared with, and how an answer that
 // takes long comes on. Fires "jump" from a figure, "stop", and "add" with what the text lacks.
 import "./figure.js";
 import { h } from "./kit.js";
