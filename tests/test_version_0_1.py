@@ -1,0 +1,162 @@
+"""What version 0.1 wrote still opens: run folders, links, uploads, exports, command lines and variables.
+
+fixtures/version_0_1.tar.gz was written by commit 59621a0 with a checkpoint of two layers; HERE stands for its folder.
+Three fine-tuning runs (one stopped halfway, one with LoRA) and their table of jobs, a pretraining run, one upload of
+lines, two links of every view, six exports as CSV, JSON and Python, and the names of all flags and variables."""
+
+import argparse
+import ast
+import json
+import os
+import re
+import runpy
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import pytest
+
+from bertexplorer.cli.main import make_parser
+from bertexplorer.settings import Settings
+from bertexplorer.store.library import Library
+from bertexplorer.training import events
+from bertexplorer.training.finetuning import command as finetuning
+from bertexplorer.training.finetuning.run import finetune
+from bertexplorer.training.pretraining import command as pretraining
+from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
+from bertexplorer.ui.link import followed
+from bertexplorer.ui.state import State, to_link
+from bertexplorer.ui.training.desk import Desk
+from tests.conftest import ROOT
+
+FIXTURE = Path(__file__).parent / "fixtures" / "version_0_1.tar.gz"
+
+
+def unpacked(folder: Path) -> Path:
+    """The fixture's folder, below *folder*."""
+    with tarfile.open(FIXTURE) as archive:
+        archive.extractall(folder, filter="data")
+    here = folder / "version_0_1"
+    for path in here.rglob("*"):
+        if path.suffix in (".json", ".txt", ".py") and "HERE" in (text := path.read_text("utf-8")):
+            path.write_text(text.replace("HERE", str(here)), "utf-8")
+    return here
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpacked(tmp_path_factory.mktemp("old"))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    settings = Settings(data_dir=unpacked(tmp_path) / "data")
+    made = Desk(Library(settings), settings)
+    yield made
+    made.close()
+
+
+def listed(old: Path, name: str) -> str:
+    return str(json.loads((old / "runs.json").read_text("utf-8"))[name])
+
+
+def test_its_runs_are_listed_as_they_ended(desk: Desk) -> None:
+    assert {run.name: (run.state, run.task) for run in desk.runs("")} == {
+        "Films": ("finished", "classification"),
+        "Stopped": ("stopped", "classification"),
+        "Names": ("finished", "tagging"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "predicted"),
+    [("Films", {"text": "a good film"}, "labels"), ("Names", {"tokens": "Paris is good"}, "entities")],
+)
+def test_its_fine_tuned_checkpoints_answer(desk: Desk, name: str, cells: dict[str, str], predicted: str) -> None:
+    run = next(run for run in desk.runs("") if run.name == name)
+    detail = desk.detail(run.id, "")
+    assert detail.best and desk.predictions(detail)
+    assert predicted in desk.answer(detail, cells)
+    assert desk.library.get(f"run:{run.id}").name == f"run:{run.id}"
+
+
+def test_a_run_that_it_stopped_goes_on_to_its_end(desk: Desk) -> None:
+    run = next(run for run in desk.runs("") if run.name == "Stopped")
+    steps = [event["event"] for event in finetune(run.folder)]
+    assert "resumed" in steps and steps[-1] == "finished"
+    assert events.read(run.folder)[-1]["step"] == 6
+
+
+def test_a_pretraining_run_is_lengthened(tmp_path: Path) -> None:
+    here = unpacked(tmp_path)
+    assert pretraining.main([str(here / "pretraining"), "--stretch", "--steps", "2"]) == 0
+    assert events.read(here / "pretraining")[-1]["event"] == "finished"
+
+
+def test_its_upload_is_still_under_its_key(old: Path) -> None:
+    from bertexplorer.store.lines import LineStore
+
+    key = next((old / "data" / "lines").glob("*.json")).stem
+    assert [line.text for line in LineStore(old / "data" / "lines").load(key).lines][0] == "Paris is in France."
+
+
+def links() -> list[str]:
+    with tarfile.open(FIXTURE) as archive:
+        file = archive.extractfile("version_0_1/links.txt")
+        assert file
+        return file.read().decode("utf-8").splitlines()
+
+
+@pytest.mark.parametrize("link", links())
+def test_a_link_opens_the_state_that_it_names(link: str) -> None:
+    query = dict(parse_qsl(link[1:], keep_blank_values=True))
+    state, told = followed(Explore(Library()), query, State("The capital of France is [MASK].", checkpoint="mini"))
+    assert not told and state.view == query["view"] and state.view in VIEWS
+    written = dict(parse_qsl(to_link(state, DEFAULTS[state.view])[1:], keep_blank_values=True))
+    assert {name: value for name, value in query.items() if value} == {
+        name: value for name, value in written.items() if value
+    }
+
+
+def near(row: dict[str, object], other: dict[str, object]) -> bool:
+    """Whether two rows are equal; numbers within fp32's rounding over a pass of two layers of width 8."""
+    return list(row) == list(other) and all(
+        value == (pytest.approx(other[key], rel=1e-4, abs=1e-6) if isinstance(value, float) else other[key])
+        for key, value in row.items()
+    )
+
+
+@pytest.mark.parametrize("name", ["fill_mask", "next_sentence", "attention", "saliency", "search", "tokenization"])
+def test_an_exported_program_prints_the_rows_that_were_exported_beside_it(
+    old: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = old / "exports" / f"{name}.py"
+    code = program.read_text("utf-8").replace("'CHECKPOINT'", repr(str(old / "checkpoint")))
+    program.write_text(code.replace("Library(settings)", "Library(settings, anywhere=True)"), "utf-8")
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setitem(os.environ, "BERTEXPLORER_DATA", str(old / "data"))
+    runpy.run_path(str(program))
+    printed = [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()]
+    rows = json.loads((old / "exports" / f"{name}.json").read_text("utf-8"))["rows"]
+    assert len(printed) == len(rows) or name == "attention", "attention's rows hold the whole grid since 0.2"
+    assert all(any(near(row, new) for new in printed) for row in rows)
+
+
+def flags(parser: argparse.ArgumentParser) -> set[str]:
+    return {flag for action in parser._actions for flag in action.option_strings}
+
+
+def test_every_command_takes_the_flags_that_it_took(old: Path) -> None:
+    chosen = make_parser()._subparsers
+    assert chosen
+    parsers = dict(chosen._group_actions[0].choices or {})
+    parsers |= {"train": finetuning.parser(), "pretrain": pretraining.parser()}
+    taken = json.loads((old / "commands.json").read_text("utf-8"))
+    missing = {name: set(before) - flags(parsers[name]) for name, before in taken.items()}
+    assert {name for name, gone in missing.items() if gone} == set()
+
+
+def test_every_variable_is_still_read(old: Path) -> None:
+    source = (ROOT / "bertexplorer" / "settings.py").read_text("utf-8")
+    assert set(json.loads((old / "variables.json").read_text("utf-8"))) <= set(re.findall(r"BERTEXPLORER_\w+", source))
