@@ -3,6 +3,24 @@
 import logging
 import secrets
 
+ELSEWHERE = {  # sentences about the page -> the same where there is no page
+    "cli": {
+        ", or click a word to hide it": "",
+        "Press “Second sentence” and type one.": "Give it after the first.",
+        "Add a second sentence.": "Give it after the first.",
+    },
+    "http": {
+        ", or click a word to hide it": ", or hide a word",
+        "Press “Second sentence” and type one.": "Send it as pair.",
+        "Add a second sentence.": "Send it as pair.",
+    },
+    "python": {
+        ", or click a word to hide it": ", or name a word in mask=",
+        "Press “Second sentence” and type one.": "Give it as pair.",
+        "Add a second sentence.": "Give it as pair.",
+    },
+}
+
 
 class ExplorerError(ValueError):
     """Raised on bad input of any kind; its text is shown as it is, on the page and by the command line.
@@ -21,3 +39,10 @@ def unforeseen(log: logging.Logger, what: str, **more: str) -> str:
     number = secrets.token_hex(4)
     log.exception(what, extra={"id": number, **more})
     return f"Something went wrong that should not have (error {number} in the log). What you entered is kept."
+
+
+def in_words_of(where: str, told: str) -> str:
+    """An error as it is shown *where* there is no page to click on: "cli", "http" or "python"."""
+    for words, other in ELSEWHERE[where].items():
+        told = told.replace(words, other)
+    return told

@@ -3,6 +3,6 @@
 main.py  every analysis as a command, its Options as flags; checkpoints; runs that learn
 """
 
-from bertexplorer.cli.main import main, make_parser, table
+from bertexplorer.cli.main import main, make_parser
 
-__all__ = ["main", "make_parser", "table"]
+__all__ = ["main", "make_parser"]
