@@ -28,7 +28,7 @@ from bertexplorer.server.seal import Seal
 from bertexplorer.server.watch import Watch
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.gradio_patches import after_mounting, before_mounting
+from bertexplorer.ui.gradio_patches import SCRIPTS, after_mounting, before_mounting
 from bertexplorer.ui.page import page_opening
 from bertexplorer.ui.state import State
 from bertexplorer.ui.training.desk import Desk
@@ -47,7 +47,7 @@ def layered(
     """*app* behind all layers; *events*: what gradio has taken."""
     metrics, sessions = metrics or Metrics(), Sessions(4 * settings.sessions)
     metrics.gauge("pages", "Pages that were opened lately and are remembered", lambda: len(sessions.owners))
-    inside: ASGIApp = Files(Assets(Packed(app)), settings.uploads_dir)
+    inside: ASGIApp = Files(Assets(Packed(app), changed=SCRIPTS), settings.uploads_dir)
     events = events or Events()
     inside = Line(inside, events, settings.waiting)
     inside = Body(inside, settings, sessions, events.fault)

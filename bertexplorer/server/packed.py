@@ -1,5 +1,6 @@
 """Packed: what a browser loads is compressed, and what is the same for all is compressed once and kept."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from starlette.middleware.gzip import GZipMiddleware
@@ -42,8 +43,11 @@ class Assets:
     0.3 s in which nobody is answered; here that is done once, and the browser is told to keep them. One file may go by
     many names (/assets/./index.js), so there is a bound: beyond *room* bytes no more is kept."""
 
-    def __init__(self, app: ASGIApp, room: int = ROOM) -> None:
-        self.app, self.room = app, room
+    def __init__(
+        self, app: ASGIApp, room: int = ROOM, changed: Mapping[str, tuple[bytes, bytes]] | None = None
+    ) -> None:
+        """*changed*: the beginning of a path -> (bytes in that file, bytes in their place)."""
+        self.app, self.room, self.changed = app, room, changed or {}
         self.kept: dict[tuple[str, str], Asset] = {}  # by path and encoding
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,13 +61,24 @@ class Assets:
 
     async def ask(self, scope: Scope, key: tuple[str, str], receive: Receive, send: Send) -> Asset | None:
         """What gradio answers, kept while there is room. None where that is not 200; it is sent as it comes."""
+        change = next((change for path, change in self.changed.items() if key[0].startswith(path)), None)
+        encoding = "identity" if change else key[1]
         others = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
-        asked = {**scope, "headers": [*others, (b"accept-encoding", key[1].encode())]}
+        asked = {**scope, "headers": [*others, (b"accept-encoding", encoding.encode())]}
         made = await whole(self.app, asked, receive, send)
+        if made and change:
+            made = replaced(made, *change)
         if made and key not in self.kept and len(made.body) <= self.room:
             self.room -= len(made.body)
             self.kept[key] = made
         return made
+
+
+def replaced(asset: Asset, old: bytes, new: bytes) -> Asset:
+    """The asset with *new* in place of *old*, not compressed."""
+    body = asset.body.replace(old, new)
+    headers = [pair for pair in asset.headers if pair[0] != b"content-length"]
+    return Asset([*headers, (b"content-length", str(len(body)).encode())], body)
 
 
 def best(accepted: str, path: str = "") -> str:

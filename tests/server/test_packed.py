@@ -62,6 +62,13 @@ def test_each_is_made_once_for_each_way_to_pack_it() -> None:
     assert dict(kept) == {"etag": "1", "content-length": "14", "cache-control": "private, max-age=86400"}
 
 
+def test_a_script_is_changed_on_its_way() -> None:
+    assets = Assets(Origin(), changed={"/assets/a": (b"identity", b"changed, longer")})
+    changed = get(assets, "/assets/a.js")
+    assert changed.text == "/assets/a.js changed, longer 1" and changed.headers["content-length"] == "30"
+    assert get(assets, "/assets/b.js").text == "/assets/b.js br 2"
+
+
 @pytest.mark.parametrize(
     ("path", "more"),
     [

@@ -103,6 +103,7 @@ def test_an_answer_or_a_sentence(explore: Explore, view: str) -> None:
             if isinstance(figure, Figure):
                 drawn = json.loads(figure.to_json(), parse_constant=no_constant)
                 assert drawn["data"] and drawn["layout"]["height"] >= 100
+                Figure(drawn)  # raises ValueError for a property that plotly does not know
         exported(VIEWS[view].analysis, explore, answer)
 
     whatever()

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -12,7 +13,7 @@ import pytest
 from gradio import component_meta, queueing
 from gradio.state_holder import SessionState, StateHolder
 
-from bertexplorer.ui.gradio_patches import GRADIO, Blocks, Pages, Session
+from bertexplorer.ui.gradio_patches import GRADIO, SCRIPTS, Blocks, Pages, Session
 
 RELIED_ON = {  # a patch -> what it expects of gradio
     "Blocks leaves out what does not change": (gr.Blocks, "postprocess_data"),
@@ -41,6 +42,12 @@ def test_the_queue_and_the_app_have_what_is_set_on_them() -> None:
     assert page._queue.sleep_when_free == 0.001 and page.has_launched is False
     assert isinstance(page.state_session_capacity, int)
     assert "state_holder" in inspect.getsource(gr.routes.App)
+
+
+@pytest.mark.parametrize("path", SCRIPTS)
+def test_a_script_holds_what_is_replaced_once(path: str) -> None:
+    (file,) = (Path(gr.__file__).parent / "templates" / "frontend").glob(f"{path.lstrip('/')}*.js")
+    assert file.read_bytes().count(SCRIPTS[path][0]) == 1
 
 
 ANSWERS = {

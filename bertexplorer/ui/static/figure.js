@@ -17,8 +17,8 @@ export function plotly(figure) {
   return loaded[bundle];
 }
 
-const TWICE_MS = 350;  // within which a tap is told again
-const PROJECTED = { from: 1800, by: 1.25 };  // where figures are read from afar
+const TWICE_MS = 350;  // within which a tap on the same point is told again
+const PROJECTOR = matchMedia("(min-width: 1800px)"), PROJECTED = 1.25;  // how much larger figures are that are read from afar
 const PIXELS = new Set(["height", "xshift", "yshift", "ax", "ay", "standoff"]);  // of a layout, beside sizes of type and margins
 const plain = (text) => text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
 
@@ -46,7 +46,7 @@ class Figure extends HTMLElement {
   async show(figure, said) {
     const mine = ++this.#number;
     this.figure = figure;
-    const by = innerWidth >= PROJECTED.from ? PROJECTED.by : 1, layout = larger(figure.layout, by);
+    const by = PROJECTOR.matches ? PROJECTED : 1, layout = larger(figure.layout, by);
     this.style.minHeight = `${layout.height}px`;
     if (figure.layout.meta === "bars") {
       this.#clear();
@@ -100,10 +100,12 @@ class Figure extends HTMLElement {
     const { plot } = this, Plotly = this.#plotly;
     this.#sized = new ResizeObserver(() => { if (plot.offsetParent) Plotly.Plots.resize(plot); });
     this.#sized.observe(this);
-    let last = 0;
-    plot.on("plotly_click", (event) => {
-      if (Date.now() - last < TWICE_MS) return;
-      last = Date.now();
+    let last = { time: -Infinity };
+    plot.on("plotly_click", (event) => {  // by the clock of the press itself: it may be told late
+      const press = { time: event.event.timeStamp, at: String([event.points[0].curveNumber, event.points[0].pointNumber]) };
+      const again = press.at === last.at && press.time - last.time < TWICE_MS;
+      last = press;
+      if (again) return;
       if (this.stale) [this.#held] = event.points;
       else this.#jump(event.points);
     });
