@@ -31,7 +31,7 @@ class Result:
     Example:
         >>> result = bx.fill_mask("Paris is the [MASK] of France.", top=1)
         >>> result.rows[0]["token"]
-        'capital'
+        'city'
     """
 
     analysis: str  # its name in the package, such as "fill_mask"
@@ -188,7 +188,14 @@ class Comparison:
 
 
 def compare(first: Result, second: Result) -> Comparison:
-    """*second* beside *first*, each named by what differs. Raises ExplorerError for results of two analyses."""
+    """*second* beside *first*, each named by what differs. Raises ExplorerError for results of two analyses.
+
+    Example:
+        >>> bert = bx.load("mini")
+        >>> both = bx.compare(bert.fill_mask("A [MASK] film."), bert.control().fill_mask("A [MASK] film."))
+        >>> both.names
+        ('mini', 'mini, random weights')
+    """
     if first.analysis != second.analysis:
         raise ExplorerError(
             f"A result of {first.analysis} cannot be compared with one of {second.analysis}. Compare two of one kind."

@@ -38,7 +38,8 @@ with no_stubs():
 
 GRADIO = "6.31.0"
 LOOKS_S = 0.005  # between two looks for events; gradio's 0.001 takes 7 % of a core while nobody asks
-SCRIPTS = {  # gradio's loading sign counts tenths of a second in every frame, and goes on when it is gone: 10 % of a core
+# gradio's loading sign counts tenths of a second in every frame, also when it is gone: 10 % of a core for ever
+SCRIPTS = {
     "/assets/statustracker-": (
         b"function ze(){me(()=>{F(Pe,(performance.now()-w(de))/1e3),W&&ze()})}",
         b"function ze(){setTimeout(()=>{F(Pe,(performance.now()-w(de))/1e3),W&&ze()},100)}",

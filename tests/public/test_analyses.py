@@ -1,6 +1,7 @@
 """The analyses as Python calls them: names, signatures, documentation, examples, errors."""
 
 import ast
+import doctest
 import inspect
 import subprocess
 import sys
@@ -49,6 +50,15 @@ def test_the_example_of_every_analysis_runs(name: str) -> None:
     _, _, example = (inspect.getdoc(getattr(bx, name)) or "").rpartition(">>> ")
     said = eval(example, {"bx": bx})
     assert isinstance(said, str) and len(said.split()) > 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["", "load", "Bert", "checkpoints", "Result", "compare", "train", "pretrain"])
+def test_the_examples_of_the_documentation_print_what_they_say(name: str) -> None:
+    doc = inspect.getdoc(getattr(bx, name) if name else bx) or ""
+    parsed = doctest.DocTestParser().get_doctest(doc, {"bx": bx}, name, None, 0)
+    assert parsed.examples
+    assert doctest.DocTestRunner().run(parsed).failed == 0
 
 
 def test_the_signatures_for_editors_are_those_of_the_code() -> None:

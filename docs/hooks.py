@@ -1,0 +1,149 @@
+"""What mkdocs adds to the written pages: every view, the Python reference and the command line, from the code."""
+
+import inspect
+import io
+import re
+import sys
+from contextlib import redirect_stdout, suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from mkdocs.structure.files import File, Files
+
+import bertexplorer as bx
+from bertexplorer.analysis import NAMES
+from bertexplorer.bert import described, document, example, signature
+from bertexplorer.cli import main as run
+from bertexplorer.knobs import settings
+from bertexplorer.ui.tabs import TABS, slug
+
+PUBLIC = ("load", "Bert", "Result", "compare", "Comparison", "from_transformers", "train", "pretrain", "TrainingRun")
+COMMANDS = ("checkpoints", "fill-mask", "train", "pretrain")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """The pages that are written here, and the pictures that they show."""
+    for name, content in (("views.md", views()), ("reference.md", reference()), ("cli.md", cli())):
+        files.append(File.generated(config, name, content=content))
+    for picture in sorted((ROOT / "assets" / "views").glob("*.png")):
+        files.append(File.generated(config, f"pictures/{picture.name}", abs_src_path=str(picture)))
+    return files
+
+
+def views() -> str:
+    """A section for each view, by topic."""
+    parts = ["# Views", "", "Every view as it opens on the bundled checkpoint, topic by topic.", ""]
+    topic = ""
+    for tab in TABS:
+        if topic != tab.GROUP:
+            topic = tab.GROUP
+            parts += [f"## {topic}", ""]
+        parts += view(tab)
+    return "\n".join(parts)
+
+
+def view(tab: ModuleType) -> list[str]:
+    """One view: its question, its picture, what it computes, how not to misread it, its options, its call."""
+    name = tab.__name__.rpartition(".")[2]
+    about = re.sub(r"\*(\w+)\*", r"`\1`", prose(document(name)))
+    rows = [f"| `{s.name}` | {cell(described(s))} | `{s.default!r}` |" for s in settings(tab.analysis.Options)]
+    table = ["| option | | default |", "|---|---|---|", *rows, ""] if rows else []
+    return [
+        f"### {tab.TITLE}",
+        "",
+        f"*{tab.QUESTION}*",
+        "",
+        f"![{tab.TITLE}, drawn](pictures/{slug(tab)}.png){{ loading=lazy }}",
+        "",
+        about,
+        "",
+        '!!! note "How not to misread it"',
+        f"    {tab.NOTE}",
+        "",
+        *table,
+        "```python",
+        example(name).removesuffix(".said"),
+        "```",
+        "",
+    ]
+
+
+def reference() -> str:
+    """The names of the package with their documentation."""
+    parts = ["# Python reference", "", "```python", "import bertexplorer as bx", "```", ""]
+    for name in PUBLIC:
+        parts += entry(getattr(bx, name), name)
+    parts += [
+        "## The analyses",
+        "",
+        "Each is a function, and without `checkpoint` and `precision` a method of a `Bert`.",
+        "",
+    ]
+    for name in NAMES:
+        parts += [f"### {name}", "", "```python", f"bx.{name}{plain(signature(name, method=False))}"]
+        parts += ["```", "", *marked(document(name)), ""]
+    return "\n".join(parts)
+
+
+def entry(thing: Any, name: str) -> list[str]:
+    """A function or a class with its public methods."""
+    parts = [f"## {name}", "", *called(thing, name), *marked(inspect.getdoc(thing) or ""), ""]
+    members = vars(thing).items() if inspect.isclass(thing) else ()
+    for member, value in members:
+        target = getattr(value, "func", getattr(value, "fget", value))
+        if not member.startswith("_") and inspect.isfunction(target) and inspect.getdoc(target):
+            parts += [f"### {name}.{member}", "", *(called(target, member) if target is value else [])]
+            parts += [*marked(inspect.getdoc(target) or ""), ""]
+    return parts
+
+
+def called(thing: Any, name: str) -> list[str]:
+    """A definition as one writes it, without self."""
+    return ["```python", f"{name}{plain(inspect.signature(thing))}", "```", ""]
+
+
+def plain(taken: inspect.Signature) -> inspect.Signature:
+    given = [one.replace(annotation=Plain(one.annotation)) for one in taken.parameters.values() if one.name != "self"]
+    gives = taken.return_annotation
+    return taken.replace(parameters=given, return_annotation=Plain(gives) if gives != "None" else taken.empty)
+
+
+class Plain(str):
+    """An annotation that is printed without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def marked(doc: str) -> list[str]:
+    """A docstring as markdown: its options as a list, its example as a block."""
+    text, _, code = doc.partition("Example:")
+    text, _, options = text.partition("Options:")
+    listed = [re.sub(r"^ +(\w+): ", r"- `\1`: ", line) for line in options.strip("\n").split("\n")] if options else []
+    code = inspect.cleandoc(code.replace("  # doctest: +SKIP", ""))
+    shown = ["", "```python", code, "```"] if code else []
+    return [re.sub(r"(?<!\*)\*(\w+)\*(?!\*)", r"`\1`", text.strip()), "", *listed, *shown]
+
+
+def prose(doc: str) -> str:
+    """The sentences of a documentation, without options and example."""
+    return doc.partition("Options:")[0].partition("Example:")[0].strip()
+
+
+def cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def cli() -> str:
+    """The commands with what they print for --help."""
+    parts = ["# Command line", "", "`bertexplorer COMMAND`, or `python -m bertexplorer COMMAND` in a checkout.", ""]
+    for command in ("", *COMMANDS):
+        out = io.StringIO()
+        with redirect_stdout(out), suppress(SystemExit):
+            run([command, "--help"] if command else ["--help"])
+        parts += [f"## {command or 'All commands'}", "", "```text", out.getvalue().strip(), "```", ""]
+    return "\n".join(parts)
