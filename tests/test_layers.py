@@ -11,7 +11,7 @@ from tests.conftest import ROOT
 PACKAGE = ROOT / "bertexplorer"
 FLOORS = (  # lowest first
     {"errors"},
-    {"cells", "knobs", "locks", "settings"},
+    {"cells", "extras", "knobs", "locks", "settings", "version"},
     {"model"},
     {"engine"},
     {"analysis", "training"},
