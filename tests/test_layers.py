@@ -18,7 +18,8 @@ FLOORS = (  # lowest first
     {"figures", "store"},
     {"ui"},
     {"api"},
-    {"cli", "server"},
+    {"server"},
+    {"cli"},
     {"app", "__main__"},
 )
 FLOOR = {part: height for height, parts in enumerate(FLOORS) for part in parts}
