@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from bertexplorer.analysis import ANALYSES
-from bertexplorer.cli import main, make_parser, table
+from bertexplorer.cli import main, make_parser
 from bertexplorer.knobs import settings
+from bertexplorer.result import as_table
 from bertexplorer.store.catalogue import CATALOGUE
 from bertexplorer.training.commit import commit
 from tests.conftest import ROOT
@@ -203,8 +204,8 @@ def test_help_of_every_command(run: Run) -> None:
 
 
 def test_a_table() -> None:
-    assert table([]) == "no rows"
-    assert table([{"a": 0.123456, "bb": "x"}, {"a": 12, "bb": ""}]) == "a       bb\n0.1235  x\n12"
+    assert as_table([]) == "no rows"
+    assert as_table([{"a": 0.123456, "bb": "x"}, {"a": 12, "bb": ""}]) == "a       bb\n0.1235  x\n12"
 
 
 @pytest.mark.slow

@@ -10,13 +10,16 @@ from tests.conftest import ROOT
 
 PACKAGE = ROOT / "bertexplorer"
 FLOORS = (  # lowest first
-    {"errors"},
-    {"cells", "extras", "knobs", "locks", "settings", "version"},
+    {"errors", "signatures"},  # signatures.pyi is for type checkers alone
+    {"cells", "knobs", "locks", "settings", "version"},
     {"model"},
     {"engine"},
     {"analysis", "training"},
     {"figures", "store"},
     {"ui"},
+    {"result"},
+    {"bert"},
+    {"runs"},
     {"api"},
     {"server"},
     {"cli"},
@@ -85,8 +88,7 @@ def faults(part: str, source: str) -> list[str]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_imports_point_down(file: Path) -> None:
-    if file == PACKAGE / "__init__.py":
-        assert not list(imports(ast.parse(file.read_text("utf-8")))), "the map imports nothing"
+    if file == PACKAGE / "__init__.py":  # a door to all floors, which tests/public/test_analyses.py holds to be lazy
         return
     part = part_of(file)
     assert part in FLOOR, f"{part} has no floor: add it to FLOORS"

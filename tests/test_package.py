@@ -11,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from bertexplorer import extras
+from bertexplorer import errors
 from bertexplorer.errors import ExplorerError
 from bertexplorer.version import __version__
 from tests.conftest import ROOT
@@ -81,7 +81,7 @@ def test_every_import_is_a_declared_dependency() -> None:
 
 
 def test_the_extras() -> None:
-    for extra, packages in extras.EXTRAS.items():
+    for extra, packages in errors.EXTRAS.items():
         assert {installed_as(one) for one in packages} == names(OPTIONAL[extra]), extra
     (whole,) = OPTIONAL["all"]
     assert whole.extras == OPTIONAL.keys() - {"all", "dev"}
@@ -91,17 +91,17 @@ def test_the_extras() -> None:
 
 
 def test_what_an_extra_is_needed_for_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(extras.EXTRAS, "train", ("json", "no_such_a"))
+    monkeypatch.setitem(errors.EXTRAS, "train", ("json", "no_such_a"))
     with pytest.raises(ExplorerError) as told:
-        extras.need("train", "Fine-tuning")
+        errors.need("train", "Fine-tuning")
     assert str(told.value) == (
         'Fine-tuning needs 1 package that is not installed: no_such_a. Run: pip install "bertexplorer[train]"'
     )
-    monkeypatch.setitem(extras.EXTRAS, "train", ("no_such_a", "no_such_b"))
+    monkeypatch.setitem(errors.EXTRAS, "train", ("no_such_a", "no_such_b"))
     with pytest.raises(ExplorerError, match="2 packages that are not installed: no_such_a, no_such_b"):
-        extras.need("train", "Fine-tuning")
-    monkeypatch.setitem(extras.EXTRAS, "train", ("json",))
-    extras.need("train", "Fine-tuning")
+        errors.need("train", "Fine-tuning")
+    monkeypatch.setitem(errors.EXTRAS, "train", ("json",))
+    errors.need("train", "Fine-tuning")
 
 
 def test_licence_and_type_information_are_there() -> None:

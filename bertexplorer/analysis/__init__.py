@@ -36,60 +36,40 @@ words.py              words that a person names, scored in a blank
 receipt.py            a result as CSV, JSON and the Python that repeats it, and what exactly made it
 """
 
-from types import ModuleType
+from importlib import import_module
+from typing import Any
 
-from bertexplorer.analysis import (
-    attention,
-    attention_flow,
-    bertviz,
-    contrast,
-    decoding,
-    embedding_map,
-    fill_mask,
-    head_roles,
-    input_vectors,
-    layers,
-    left_context,
-    masking,
-    nearest_pieces,
-    next_sentence,
-    pseudo_likelihood,
-    referee,
-    saliency,
-    search,
-    sentence_matrix,
-    sentence_pairs,
-    switchboard,
-    template,
-    tokenization,
-    word_in_context,
-    word_path,
+NAMES = (
+    "fill_mask",
+    "decoding",
+    "pseudo_likelihood",
+    "contrast",
+    "left_context",
+    "template",
+    "next_sentence",
+    "sentence_matrix",
+    "tokenization",
+    "input_vectors",
+    "nearest_pieces",
+    "attention",
+    "attention_flow",
+    "head_roles",
+    "switchboard",
+    "bertviz",
+    "word_in_context",
+    "word_path",
+    "embedding_map",
+    "search",
+    "layers",
+    "saliency",
+    "referee",
+    "masking",
+    "sentence_pairs",
 )
 
-ANALYSES: tuple[ModuleType, ...] = (
-    fill_mask,
-    decoding,
-    pseudo_likelihood,
-    contrast,
-    left_context,
-    template,
-    next_sentence,
-    sentence_matrix,
-    tokenization,
-    input_vectors,
-    nearest_pieces,
-    attention,
-    attention_flow,
-    head_roles,
-    switchboard,
-    bertviz,
-    word_in_context,
-    word_path,
-    embedding_map,
-    search,
-    layers,
-    saliency,
-    referee,
-    masking,
-    sentence_pairs,
-)
+
+def __getattr__(name: str) -> Any:
+    """ANALYSES, the modules of NAMES; imported at first use, so that one analysis does not import the others."""
+    if name != "ANALYSES":
+        raise AttributeError(f"bertexplorer.analysis has no {name}.")
+    return tuple(import_module(f"{__name__}.{module}") for module in NAMES)

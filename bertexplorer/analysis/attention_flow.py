@@ -48,7 +48,7 @@ class AttentionFlow:
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> AttentionFlow:
     """Attention averaged over the heads of each layer, followed back to the input. Raises ExplorerError for a layer
-    that is not there and, for flow, beyond FLOW_TOKENS tokens or FLOW_PICKED picked ones."""
+    that is not there and, for flow, beyond 64 tokens or 8 picked ones."""
     check(options.layer, checkpoint.config.num_layers, "layer", low=0)
     encoding = checkpoint.tokenizer.encode(text)
     refuse_long(encoding, checkpoint.config.num_layers * checkpoint.config.num_heads)

@@ -1,4 +1,4 @@
-"""Several masks filled four ways, so that multiplying independent answers is seen for the trap it is."""
+"""Decoding: several masks filled four ways, so that multiplying independent answers is seen for the trap it is."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ class Decoding:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Decoding:
-    """Fill the masks of *text* by each of METHODS. Raises ExplorerError without masks or beyond MAX_MASKS."""
+    """Fill the masks of *text* four ways: independently, left to right, the most certain first, and by beam
+    search. Raises ExplorerError without a mask, and for more than 20."""
     encoding = encode_masked(checkpoint, text)
     if len(encoding.masked) > MAX_MASKS:
         raise ExplorerError(f"{len(encoding.masked)} masks are hidden; this view fills up to {MAX_MASKS}. Unhide some.")

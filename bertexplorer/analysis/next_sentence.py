@@ -65,7 +65,7 @@ class NextSentence:
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> NextSentence:
     """Score (first, second), (second, first), and first with every candidate. What is hidden stays hidden; candidates
     have nothing hidden. Raises ExplorerError without an NSP head, without a second text, or for more than
-    MAX_CANDIDATES."""
+    50 candidates."""
     _ = checkpoint.next_sentence  # say so before asking for a sentence, if there is no head
     text = Text(text) if isinstance(text, str) else text
     pair = encode_pair(checkpoint, text)

@@ -9,6 +9,7 @@ import json
 import platform
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from bertexplorer.model.text import Text
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
+UNTRAINED = ", random weights"  # what model.initialise.untrained adds to a name
 LIBRARIES = ("torch", "tokenizers", "safetensors", "numpy")
 
 
@@ -75,38 +77,38 @@ def as_json(
 
 
 def as_python(analysis: ModuleType, checkpoint: Checkpoint, text: Text, options: Any, title: str = "") -> str:
-    """A program that prints the same rows; run it in the folder of the project."""
+    """A program that prints the same rows; it runs where the package is installed, or in its folder."""
     name = analysis.__name__.rpartition(".")[2]
-    marked = {"hidden": text.hidden, "picked": text.picked}
-    spans = "".join(f", {kind}=({', '.join(map(repr, found))},)" for kind, found in marked.items() if found)
-    given = f"Text({text.first!r}{f', {text.second!r}' if text.second else ''}{spans})"
-    changed = {
-        f.name: getattr(options, f.name) for f in dataclasses.fields(options) if getattr(options, f.name) != f.default
-    }
-    settings = f", options={name}.Options({', '.join(f'{k}={v!r}' for k, v in changed.items())})" if changed else ""
-    uploaded = ", lines=lines" if getattr(options, "lines", "") else ""
-    read = f'lines = LineStore(settings.data_dir / "lines").load({options.lines!r}).lines' if uploaded else ""
+    given = [repr(text.first), *([repr(text.second)] if text.second else [])]
+    marked = {"mask": text.hidden, "pick": text.picked}
+    given += [f"{kind}={[tuple(span) for span in spans]}" for kind, spans in marked.items() if spans]
+    fields = dataclasses.fields(options)
+    given += [f"{f.name}={value!r}" for f in fields if (value := getattr(options, f.name)) != f.default]
     return "\n".join(
         [
-            "# Run in the folder of BERT Explorer: python THIS_FILE",
             f"# Made with {told(checkpoint, ' '.join(title.split()))}.",
+            "# Run it where BERT Explorer is installed, or in its folder: python THIS_FILE",
             "import os",
             "import sys",
             "",
             "sys.path.insert(0, os.getcwd())",
             "",
-            f"from bertexplorer.analysis import {name}",
-            f"from bertexplorer.model.text import {'Span, ' if spans else ''}Text",
-            "from bertexplorer.settings import Settings",
-            "from bertexplorer.store.library import Library",
-            *(["from bertexplorer.store.lines import LineStore"] if uploaded else []),
+            "import bertexplorer as bx",
             "",
-            "settings = Settings.from_env(os.environ)",
-            f"checkpoint = Library(settings).get({checkpoint.name!r}, precision={checkpoint.precision!r})",
-            *([read] if uploaded else []),
-            f"result = {name}.run(checkpoint, {given}{settings}{uploaded})",
-            f"for row in {name}.rows(result):",
+            f"bert = {loaded(checkpoint)}",
+            f"result = bert.{name}({', '.join(given)})",
+            "for row in result.rows:",
             "    print(row)",
             "",
         ]
     )
+
+
+def loaded(checkpoint: Checkpoint) -> str:
+    """The expression that loads *checkpoint*: by its name, or as what it was made from where it has no file."""
+    name = checkpoint.name
+    if checkpoint.folder == Path() and name.endswith(UNTRAINED):
+        return f"bx.load({name.removesuffix(UNTRAINED)!r}).control()"
+    if checkpoint.folder == Path():
+        return "bx.from_transformers(model, tokenizer)  # your own, in memory"
+    return f"bx.load({name!r}, precision={checkpoint.precision!r})"

@@ -60,7 +60,7 @@ class SentencePairs:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> SentencePairs:
-    """Draw up to PAIRS different pairs from the sentences of *text*, those of a second text after the first's; a blank
+    """Draw up to ten different pairs from the sentences of *text*, those of a second text after the first's; a blank
     line ends a document, and another document is one of ten that are built in. Raises ExplorerError where no sentence
     follows another."""
     text = Text(text) if isinstance(text, str) else text

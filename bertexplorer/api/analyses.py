@@ -15,18 +15,13 @@ from bertexplorer.api.admission import JSON, Admission, Reply, Tell
 from bertexplorer.api.models import Answered, example, question
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import drawn
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.model.text import Span
 from bertexplorer.ui.explore import SLOW, VIEWS, Explore
 from bertexplorer.ui.state import State
 
 SPANS = ("hidden", "picked")
 OWN = ("text", "pair", *SPANS, "checkpoint", "precision")  # fields of a question that are no settings
-HERE = {  # words about the page -> words about a request
-    ", or click a word to hide it": ", or hide a word",
-    "Press “Second sentence” and type one.": "Send it as pair.",
-    "Add a second sentence.": "Send it as pair.",
-}
 
 
 def routes(explore: Explore, admission: Admission, checkpoint: str) -> APIRouter:
@@ -63,16 +58,9 @@ def add(
             try:
                 return Reply(orjson.dumps(answer(own, state, figure is not None)), JSON)
             except ExplorerError as error:
-                raise ExplorerError(worded(str(error)), missing=error.missing) from error
+                raise ExplorerError(in_words_of("http", str(error)), missing=error.missing) from error
 
         return admission.answer(request, compute, slow=name in SLOW)
-
-
-def worded(told: str) -> str:
-    """An error as it is told to who has no page to press on."""
-    for words, here in HERE.items():
-        told = told.replace(words, here)
-    return told
 
 
 def state_of(view: str, asked: Any) -> State:

@@ -14,11 +14,10 @@ from pydantic import BaseModel, Field
 from starlette.types import ASGIApp
 
 from bertexplorer.api.admission import SPARE
-from bertexplorer.api.analyses import answer, worded
+from bertexplorer.api.analyses import answer
 from bertexplorer.api.models import CheckpointOf, kind, one_of
 from bertexplorer.engine.lanes import Lanes
-from bertexplorer.errors import ExplorerError
-from bertexplorer.extras import missing
+from bertexplorer.errors import ExplorerError, in_words_of, not_installed
 from bertexplorer.knobs import settings
 from bertexplorer.model.text import MAX_CHARACTERS
 from bertexplorer.settings import Settings
@@ -69,7 +68,7 @@ class Listed(BaseModel):
 
 def installed() -> bool:
     """Whether the MCP SDK is there."""
-    return not missing("mcp")
+    return not not_installed("mcp")
 
 
 def server(explore: Explore, lanes: Lanes, checkpoint: str) -> Any:
@@ -117,7 +116,7 @@ def asking(view: str, explore: Explore, lanes: Lanes, threads: Executor) -> Call
         except ExplorerError as error:
             from mcp.server.mcpserver.exceptions import ToolError
 
-            raise ToolError(worded(str(error))) from error
+            raise ToolError(in_words_of("http", str(error))) from error
 
     return ask
 

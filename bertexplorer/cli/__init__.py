@@ -4,7 +4,7 @@ main.py   every analysis as a command, its Options as flags; checkpoints; runs t
 serve.py  the page, served until a signal ends it
 """
 
-from bertexplorer.cli.main import main, make_parser, table
+from bertexplorer.cli.main import main, make_parser
 from bertexplorer.cli.serve import serve
 
-__all__ = ["main", "make_parser", "serve", "table"]
+__all__ = ["main", "make_parser", "serve"]

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer.cli.serve import serve
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.knobs import build, settings
+from bertexplorer.result import as_table
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store import runs
 from bertexplorer.store.catalogue import CATALOGUE
@@ -21,11 +22,6 @@ from bertexplorer.version import __version__
 
 if TYPE_CHECKING:
     from bertexplorer.analysis.vectors import Line
-HERE = {  # words about the page -> words about the command
-    ", or click a word to hide it": "",
-    "Press “Second sentence” and type one.": "Give it after the first.",
-    "Add a second sentence.": "Give it after the first.",
-}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,20 +43,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return list_checkpoints(library)
         return analyse(library, given)
     except ExplorerError as error:
-        print(f"bertexplorer: {worded(str(error))}", file=sys.stderr)
+        print("bertexplorer:", in_words_of("cli", str(error)), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-
-
-def worded(told: str) -> str:
-    """An error as it is told to who has no page to press on."""
-    for words, here in HERE.items():
-        told = told.replace(words, here)
-    return told
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -132,7 +121,7 @@ def analyse(library: Library, given: argparse.Namespace) -> int:
     if given.json:
         print(receipt.as_json(module, checkpoint, text, options, rows))
     else:
-        print(table(rows))
+        print(as_table(rows))
     return 0
 
 
@@ -146,17 +135,6 @@ def read_lines(file: Path) -> Sequence[Line]:
         raise ExplorerError(f"{file} cannot be read: {error.strerror}. Give a CSV, TSV or TXT file.") from error
     print(f"note: {found.told}", file=sys.stderr)
     return found.lines
-
-
-def table(rows: list[dict[str, object]]) -> str:
-    """Rows as aligned columns."""
-    cells = [list(rows[0])] + [[brief(value) for value in row.values()] for row in rows] if rows else [["no rows"]]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
-    return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in cells)
-
-
-def brief(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def list_checkpoints(library: Library) -> int:
@@ -177,5 +155,5 @@ def list_checkpoints(library: Library) -> int:
     others += [(name, title) for title, name in library.trained()]
     bare = dict.fromkeys(rows[0], "")
     rows += [{**bare, "checkpoint": name, "on this disk": "yes", "run": title} for name, title in others]
-    print(table(rows))
+    print(as_table(rows))
     return 0

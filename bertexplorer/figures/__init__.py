@@ -33,6 +33,7 @@ pretraining.py        pretraining runs over each other
 learning.py           how a run learns, by epoch, from before the first step
 confusion.py          what was taken for what
 layers.py             a row for each layer, and the rank of words through them
+notebook.py           a figure in a notebook, with the sentence above it
 """
 
 from plotly.graph_objects import Figure

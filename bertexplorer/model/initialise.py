@@ -75,6 +75,14 @@ def fresh(
     return with_heads(bare, heads, seed=seed + 1)
 
 
+def untrained(real: Checkpoint) -> Checkpoint:
+    """A checkpoint of the shape, tokenizer and heads of *real* with random weights, the same every time, in fp32."""
+    made = fresh(real.hf_config, real.tokenizer, list(real.heads), seed=0, name=f"{real.name}, random weights")
+    for module in (made.encoder, *made.heads.values()):
+        module.requires_grad_(False).eval()
+    return made
+
+
 def with_heads(
     checkpoint: Checkpoint,
     heads: Sequence[str],

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from bertexplorer.errors import ExplorerError
-from bertexplorer.extras import need
+from bertexplorer.errors import ExplorerError, need
 
 KEPT = 8  # collections in a folder, which all lie in memory too; the oldest go. A server keeps what it has
 BATCH = 500

@@ -82,15 +82,9 @@ class Library:
         every time, in fp32. What it shows too comes from the architecture, not from training."""
         real = self.get(name, precision)
 
-        def make() -> "Checkpoint":
-            from bertexplorer.model.initialise import fresh
+        from bertexplorer.model.initialise import untrained
 
-            made = fresh(real.hf_config, real.tokenizer, list(real.heads), seed=0, name=f"{name}, random weights")
-            for module in (made.encoder, *made.heads.values()):
-                module.requires_grad_(False).eval()
-            return made
-
-        return self.once((str(real.folder), "random"), make)
+        return self.once((str(real.folder), "random"), lambda: untrained(replace(real, name=name)))
 
     def once(self, key: tuple[str, str], make: "Callable[[], Checkpoint]") -> "Checkpoint":
         """The loaded checkpoint of *key*, made by one caller while others wait for it."""

@@ -7,7 +7,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from bertexplorer.extras import need
+from bertexplorer.errors import need
 from bertexplorer.model.precision import best_device
 
 T = TypeVar("T")

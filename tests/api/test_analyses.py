@@ -8,9 +8,8 @@ import httpx
 import pytest
 
 from bertexplorer.analysis.receipt import provenance
-from bertexplorer.api.analyses import worded
 from bertexplorer.api.models import example
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.knobs import build
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.text import Span, Text
@@ -53,7 +52,7 @@ def test_the_answer_is_that_of_the_analysis(view: str, served: Any, browser: htt
     try:
         wanted = called(served, view)
     except ExplorerError as error:
-        assert (answer.status_code, answer.json()["detail"]) == (422, worded(str(error)))
+        assert (answer.status_code, answer.json()["detail"]) == (422, in_words_of("http", str(error)))
         pytest.fail(f"the question teaches nothing: {error}")
     assert answer.status_code == 200, answer.text
     found = answer.json()

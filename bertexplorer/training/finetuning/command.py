@@ -4,12 +4,11 @@ import argparse
 import json
 import secrets
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bertexplorer.errors import ExplorerError
-from bertexplorer.extras import need
+from bertexplorer.errors import ExplorerError, need
 from bertexplorer.knobs import settings
 from bertexplorer.training.data import hub, qrels
 from bertexplorer.training.data.decode import decode
@@ -80,34 +79,60 @@ def begin(given: argparse.Namespace, find: Callable[[str], Path], runs: Path) ->
     if not given.task or not given.data:
         raise ExplorerError("Name a run's folder to go on with, or --task and --data to begin one.")
     values = {s.name: value for s in settings(specs.Tuning) if (value := getattr(given, s.name)) is not None}
-    values |= pairs(given.set, "--set")
     table = collection(given.data, given.task) if len(given.data) > 1 else opened(given.data[0])
-    dev = opened(given.dev) if given.dev else None
-    start = find(given.checkpoint)
-    spec = specs.make(given.task, given.checkpoint, str(start), values, name=given.name)
-    looked = preflight(
-        spec.module,
+    folder = set_up(
+        Path(given.out) if given.out else runs / secrets.token_hex(16),
+        given.task,
         table,
-        dev,
-        mapping=pairs(given.map, "--map") or None,
-        options=spec.task_options,
-        seed=spec.tuning.seed,
+        opened(given.dev) if given.dev else None,
+        checkpoint=(given.checkpoint, find(given.checkpoint)),
+        values=values | pairs(given.set, "--set"),
+        columns=pairs(given.map, "--map"),
+        file=Path(given.data[0]).name,
+        name=given.name,
+        strict=given.strict,
+        tell=lambda words: sys.stderr.write(words + "\n"),
     )
-    sys.stderr.write(f"note: {looked.told}\n")
+    sys.stderr.write(f"note: the run is in {folder}\n")
+    return folder
+
+
+def set_up(
+    folder: Path,
+    task: str,
+    table: Table,
+    dev: Table | None,
+    *,
+    checkpoint: tuple[str, Path],
+    values: Mapping[str, Any],
+    columns: Mapping[str, str],
+    file: str,
+    name: str = "",
+    strict: bool = False,
+    tell: Callable[[str], object],
+) -> Path:
+    """Write a new run to *folder*, which is returned; `finetune` trains it.
+
+    *checkpoint*: its name and its folder; *values*: settings of Tuning and of the task; *columns*: those of the task ->
+    those of the *table*, guessed where left out; *strict*: whether rows that cannot be used stop it. What is wrong with
+    rows is told line by line. Raises ExplorerError if no run can be made of them."""
+    start, place = checkpoint
+    spec = specs.make(task, start, str(place), values, name=name)
+    looked = preflight(
+        spec.module, table, dev, mapping=dict(columns) or None, options=spec.task_options, seed=spec.tuning.seed
+    )
+    tell(f"note: {looked.told}")
     for problem in looked.problems[:20]:
-        sys.stderr.write(f"{'error' if given.strict else 'skipped'}: {table.unit} {problem.line} {problem.what}\n")
+        tell(f"{'error' if strict else 'skipped'}: {table.unit} {problem.line} {problem.what}")
     for finding in looked.findings:
-        sys.stderr.write(f"note: {finding.what}\n")
+        tell(f"note: {finding.what}")
     if looked.stops:
         raise ExplorerError(" ".join(looked.stops))
-    if looked.problems and given.strict:
+    if looked.problems and strict:
         raise ExplorerError(f"{len(looked.problems):,} rows cannot be used. Mend them, or leave --strict out.")
-    folder = Path(given.out) if given.out else runs / secrets.token_hex(16)
-    data: dict[str, Any] = {"file": Path(given.data[0]).name, "told": looked.told, "mapping": looked.mapping}
+    data: dict[str, Any] = {"file": file, "told": looked.told, "mapping": looked.mapping}
     data |= {"skipped": len(looked.problems), "train": len(looked.train), "dev": len(looked.dev)}
-    made = specs.make(given.task, given.checkpoint, str(start), values, name=given.name, data=data)
-    specs.begin(folder, made, looked.train, looked.dev)
-    sys.stderr.write(f"note: the run is in {folder}\n")
+    specs.begin(folder, specs.make(task, start, str(place), values, name=name, data=data), looked.train, looked.dev)
     return folder
 
 

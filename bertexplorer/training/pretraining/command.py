@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     keep_memory()
     try:
         folder = Path(given.run)
-        prepare_folder(folder, given)
+        names = [*PLAIN, *(s.name for group in specs.GROUPS.values() for s in settings(group))]
+        values = {name: value for name in names if (value := getattr(given, name)) is not None}
+        prepare_folder(folder, given.text or [], values, stretch=given.stretch)
     except ExplorerError as error:
         sys.stderr.write(f"bertexplorer: {error}\n")
         return 2
@@ -50,13 +52,13 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def prepare_folder(folder: Path, given: argparse.Namespace) -> None:
-    """Write spec.json for a new run or a new stretch. Raises ExplorerError for settings that a resume would ignore."""
-    names = [s.name for group in specs.GROUPS.values() for s in settings(group)]
-    values = {name: value for name in names if (value := getattr(given, name)) is not None}
-    plain: dict[str, Any] = {k: v for k in PLAIN if (v := getattr(given, k)) is not None}
-    if given.text:
-        plain["text"] = tuple(str(Path(t).resolve()) for t in given.text)
+def prepare_folder(folder: Path, text: Sequence[str], given: Mapping[str, Any], *, stretch: bool = False) -> None:
+    """Write spec.json for a new run on *text*, or for a new *stretch*. *given*: settings, and what PLAIN names. Raises
+    ExplorerError for settings that a resume would ignore."""
+    plain: dict[str, Any] = {name: given[name] for name in PLAIN if name in given}
+    values = {name: value for name, value in given.items() if name not in PLAIN}
+    if text:
+        plain["text"] = tuple(str(Path(t).resolve()) for t in text)
     path = folder / "spec.json"
     sizes = [s.name for s in settings(specs.Size) if s.name in values]
     if plain.get("start") and "layers" in values:  # a student of that checkpoint
@@ -67,11 +69,11 @@ def prepare_folder(folder: Path, given: argparse.Namespace) -> None:
     if plain.get("start") and plain.get("vocabulary"):
         raise ExplorerError("The checkpoint has its own vocabulary; leave out --vocabulary, or --start.")
     if not path.is_file():
-        if not given.text:
+        if not text:
             raise ExplorerError(f"{folder} holds no run. To begin one, name its text: --text FILE …")
         folder.mkdir(parents=True, exist_ok=True)
         specs.save([specs.make(plain, values)], path)
-    elif given.stretch:
+    elif stretch:
         if fixed := [name for name in (*sizes, "start", "vocabulary", "heldout") if name in {**plain, **values}]:
             raise ExplorerError(f"A stretch goes on with what the run began with; leave {', '.join(fixed)} out.")
         stretches = specs.read(path)

@@ -28,63 +28,18 @@ sentence_pairs.py     view: what is “next sentence” made from?
 layers.py             view: when does BERT make up its mind?
 """
 
+from importlib import import_module
 from types import ModuleType
+from typing import Any
 
-from bertexplorer.ui.tabs import (
-    attention,
-    attention_flow,
-    bertviz,
-    contrast,
-    decoding,
-    embedding_map,
-    fill_mask,
-    head_roles,
-    input_vectors,
-    layers,
-    left_context,
-    masking,
-    nearest_pieces,
-    next_sentence,
-    pseudo_likelihood,
-    referee,
-    saliency,
-    search,
-    sentence_matrix,
-    sentence_pairs,
-    switchboard,
-    template,
-    tokenization,
-    word_in_context,
-    word_path,
-)
+from bertexplorer.analysis import NAMES
 
-TABS: tuple[ModuleType, ...] = (
-    fill_mask,
-    decoding,
-    pseudo_likelihood,
-    contrast,
-    left_context,
-    template,
-    next_sentence,
-    sentence_matrix,
-    tokenization,
-    input_vectors,
-    nearest_pieces,
-    attention,
-    attention_flow,
-    head_roles,
-    switchboard,
-    bertviz,
-    word_in_context,
-    word_path,
-    embedding_map,
-    search,
-    layers,
-    saliency,
-    referee,
-    masking,
-    sentence_pairs,
-)
+
+def __getattr__(name: str) -> Any:
+    """TABS, a module for each analysis and in the same order; imported at first use."""
+    if name != "TABS":
+        raise AttributeError(f"bertexplorer.ui.tabs has no {name}.")
+    return tuple(import_module(f"{__name__}.{module}") for module in NAMES)
 
 
 def chips(tab: ModuleType) -> str:

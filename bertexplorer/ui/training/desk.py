@@ -15,8 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bertexplorer.errors import ExplorerError
-from bertexplorer.extras import need
+from bertexplorer.errors import ExplorerError, need
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store import runs
 from bertexplorer.store.jobs import Jobs

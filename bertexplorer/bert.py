@@ -1,0 +1,291 @@
+"""Bert: a checkpoint in Python, with every analysis as a method; the functions of the package call it."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bertexplorer.analysis import NAMES
+from bertexplorer.errors import ExplorerError, in_words_of
+from bertexplorer.knobs import Setting, build, settings
+from bertexplorer.model.text import Encoding, Span, Text
+from bertexplorer.result import Result
+from bertexplorer.settings import QUIET, Settings
+from bertexplorer.store.library import Library
+from bertexplorer.ui.state import spans_of, spots
+
+if TYPE_CHECKING:
+    import numpy as np
+    from jaxtyping import Float
+
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.signatures import Methods  # the analyses with their options
+else:
+    Methods = object
+
+Words = str | Iterable[str | tuple[int, int, int]]
+LISTS = {"words": ", ", "sentences": " | ", "candidates": " | ", "heads": ", ", "off": ", "}  # settings given as lists
+
+
+class Bert(Methods):
+    """A checkpoint that is ready to be asked. Every analysis of the package is a method: `bert.attention(text)`.
+
+    Example:
+        >>> bert = bx.load("mini")
+        >>> bert.encode(["Paris", "London"]).shape
+        (2, 384)
+    """
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self.checkpoint = checkpoint
+
+    @property
+    def name(self) -> str:
+        return self.checkpoint.name
+
+    def analyse(
+        self,
+        analysis: str,
+        text: str,
+        pair: str = "",
+        *,
+        mask: Words = (),
+        pick: Words = (),
+        lines: Sequence[str] | str | Path | None = None,
+        **options: Any,
+    ) -> Result:
+        """Run *analysis*, a name such as "fill_mask", on *text* and, as segment B, *pair*.
+
+        *mask*: words to hide; *pick*: words that the analysis is about. Both take a word (every occurrence), several,
+        or spans (side, start, end): side 0 is the text, 1 the pair, and end is not included. *lines*: for search and
+        embedding_map, texts or a CSV, TSV or TXT file. Raises ExplorerError for an unknown analysis, option or value,
+        and if the checkpoint lacks the head that is needed."""
+        if analysis not in NAMES:
+            raise ExplorerError(f"There is no analysis {analysis!r:.60}; wanted one of {', '.join(NAMES)}.")
+        module = import_module(f"bertexplorer.analysis.{analysis}")
+        asked = Text(text, pair, spans(text, pair, mask), spans(text, pair, pick))
+        built = build(module.Options, {name: joined(name, value) for name, value in options.items()})
+        more = {} if lines is None else {"lines": read_lines(lines)}
+        if more and "lines" not in getattr(module, "NEEDS", ()):
+            raise ExplorerError(f"{analysis} takes no lines. Leave them out; search and embedding_map take some.")
+        try:
+            value = module.run(self.checkpoint, asked, options=built, **more)
+        except ExplorerError as error:
+            raise ExplorerError(in_words_of("python", str(error)), missing=error.missing) from error
+        return Result(analysis, value, self.checkpoint, asked, built)
+
+    def encode(self, texts: str | Sequence[str], *, pooling: str = "mean", layer: int = -1) -> Float[np.ndarray, "n d"]:
+        """A vector for each of *texts*, in fp32: n texts by d numbers, d the hidden size; for one string, d numbers.
+
+        *pooling*: "mean" or "max" over all tokens, "CLS", or "last four summed". *layer*: 0 is the input of the first
+        layer, -1 the output of the last. Raises ExplorerError for an unknown pooling or layer."""
+        from bertexplorer import engine
+        from bertexplorer.analysis import search
+        from bertexplorer.analysis.vectors import layer_of
+
+        options = build(search.Options, {"pooling": pooling, "layer": layer})
+        several = [texts] if isinstance(texts, str) else list(texts)
+        if not several:
+            raise ExplorerError("No texts were given. Give a text or a list of them.")
+        encodings = [self.checkpoint.tokenizer.encode(Text(text)) for text in several]
+        depth = layer_of(self.checkpoint, options.layer)
+        vectors = engine.sentence_vectors(self.checkpoint, encodings, layer=depth, pooling=options.pooling).numpy()
+        return vectors[0] if isinstance(texts, str) else vectors
+
+    def tokenize(self, text: str, pair: str = "") -> Encoding:
+        """The tokens of *text* and *pair* as the encoder takes them: ids, segments, spans and words, each t long."""
+        return self.checkpoint.tokenizer.encode(Text(text, pair))
+
+    def control(self) -> Bert:
+        """The same architecture and tokenizer with random weights (seed 0): what it shows too, training did not add."""
+        from bertexplorer.model.initialise import untrained
+
+        return Bert(untrained(self.checkpoint))
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in NAMES:
+            raise AttributeError(f"Bert has no {name!r}; the analyses are {', '.join(NAMES)}.")
+        return documented(name, lambda *given, **more: self.analyse(name, *given, **more), method=True)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *NAMES})
+
+    def __repr__(self) -> str:
+        held, config = self.checkpoint, self.checkpoint.config
+        shape = f"{config.num_layers} layers, {config.num_heads} heads, hidden size {config.hidden_size}"
+        return f"Bert({held.name!r}: {shape}, {held.num_parameters / 1e6:.1f} M parameters, {held.precision})"
+
+
+def load(checkpoint: str | Path | Bert = "mini", *, precision: str = "auto") -> Bert:
+    """The *checkpoint* of that name, loaded once a process: a bundled one, a folder, run:ID of a training run, or a
+    name on the Hugging Face hub, which is downloaded if it is not on this disk.
+
+    *precision*: "fp32", "bf16", or "auto", which takes what the processor computes fastest. Raises ExplorerError if
+    there is no such checkpoint, or it cannot be used.
+
+    Example:
+        >>> bx.load("mini").name
+        'mini'
+    """
+    if isinstance(checkpoint, Bert):
+        return checkpoint
+    name = str(checkpoint)
+    for progress in library().fetch(name):
+        end = "\n" if progress.done >= progress.total else ""
+        sys.stderr.write(f"\r{name}: {progress.done:.0f} of {progress.total:.0f} MB{end}")
+    return Bert(library().get(name, precision))
+
+
+def checkpoints() -> list[str]:
+    """The names that `load` finds on this disk.
+
+    Example:
+        >>> "mini" in bx.checkpoints()
+        True
+    """
+    return library().offline() + [name for _, name in library().trained()]
+
+
+def from_transformers(model: Any, tokenizer: Any, *, name: str = "in memory", precision: str = "") -> Bert:
+    """A *model* and *tokenizer* of transformers that you have in memory, so that every analysis works on them.
+
+    The weights are copied; training the model further does not change the result. *precision*: that of the model if
+    left out. Raises ExplorerError for a family that is not known, a tokenizer without a fast version, or weights that
+    do not fit.
+
+    Example:
+        >>> bert = bx.from_transformers(model, tokenizer)  # doctest: +SKIP
+        >>> bert.saliency("A good [MASK].").figure  # doctest: +SKIP
+    """
+    from bertexplorer.model.load import load as load_folder
+
+    stored = str(getattr(model, "dtype", "")).removeprefix("torch.")
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            model.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
+        except AttributeError as error:
+            given = f"{type(model).__name__} and {type(tokenizer).__name__}"
+            raise ExplorerError(f"Got {given}; wanted a model and a tokenizer of transformers.") from error
+        width = precision or ("bf16" if stored == "bfloat16" else "fp32")
+        checkpoint = load_folder(Path(folder), name=name, precision=width)  # type: ignore[arg-type]
+    return Bert(replace(checkpoint, folder=Path()))
+
+
+@cache
+def library() -> Library:
+    """The checkpoints of this process, with the settings of the environment."""
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    return Library(Settings.from_env(os.environ), anywhere=True)
+
+
+def spans(text: str, pair: str, words: Words) -> tuple[Span, ...]:
+    """Where *words* are; spans as they were given. Raises ExplorerError for a word that is not there."""
+    found: list[Span] = []
+    for word in [words] if isinstance(words, str) else words:
+        found += spots(text, pair, word) if isinstance(word, str) else [Span(*word)]
+    return tuple(dict.fromkeys(found))
+
+
+def joined(name: str, value: Any) -> Any:
+    """*value* of the setting *name* as the analysis reads it: a list as one string."""
+    return LISTS.get(name, ", ").join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+def read_lines(lines: Sequence[str] | str | Path) -> Sequence[Any]:
+    """Lines from a list of texts, a file, or the key of an upload. Raises ExplorerError if there is no such file."""
+    from bertexplorer.analysis.vectors import Line
+    from bertexplorer.store.lines import KEY, LineStore, parse
+
+    if not isinstance(lines, str | Path):
+        return [Line(text) for text in lines]
+    if isinstance(lines, str) and KEY.fullmatch(lines):
+        return LineStore(library().settings.data_dir / "lines").load(lines).lines
+    try:
+        return parse(Path(lines).read_bytes(), Path(lines).name).lines
+    except OSError as error:
+        raise ExplorerError(f"{lines} cannot be read: {error.strerror}. Give a CSV, TSV or TXT file.") from error
+
+
+def function(name: str) -> Callable[..., Result]:
+    """The analysis *name* as a function of the package: the checkpoint is an argument."""
+
+    def ask(
+        text: str, pair: str = "", *, checkpoint: str | Path | Bert = "mini", precision: str = "auto", **more: Any
+    ) -> Result:
+        return load(checkpoint, precision=precision).analyse(name, text, pair, **more)
+
+    return documented(name, ask, method=False)
+
+
+def documented(name: str, ask: Callable[..., Result], *, method: bool) -> Callable[..., Result]:
+    """*ask* with the name, the signature and the documentation of the analysis *name*."""
+    ask.__name__ = ask.__qualname__ = name
+    ask.__module__ = "bertexplorer"
+    ask.__doc__ = document(name)
+    ask.__signature__ = signature(name, method=method)  # type: ignore[attr-defined]
+    return ask
+
+
+def signature(name: str, *, method: bool) -> inspect.Signature:
+    """What the analysis *name* takes; as a *method*, without the checkpoint."""
+    plain = inspect.Parameter.KEYWORD_ONLY
+    module = import_module(f"bertexplorer.analysis.{name}")
+    both = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    found = [inspect.Parameter("text", both, annotation="str")]
+    found.append(inspect.Parameter("pair", both, default="", annotation="str"))
+    if not method:
+        found.append(inspect.Parameter("checkpoint", plain, default="mini", annotation="str | Path | Bert"))
+        found.append(inspect.Parameter("precision", plain, default="auto", annotation="str"))
+    found += [inspect.Parameter(word, plain, default=(), annotation="Words") for word in ("mask", "pick")]
+    for setting in settings(module.Options):
+        if setting.name == "lines":
+            found.append(
+                inspect.Parameter("lines", plain, default=None, annotation="Sequence[str] | str | Path | None")
+            )
+        else:
+            found.append(inspect.Parameter(setting.name, plain, default=setting.default, annotation=kind(setting)))
+    return inspect.Signature(found, return_annotation="Result")
+
+
+def kind(setting: Setting) -> str:
+    """The type of a setting as an annotation."""
+    several = " | Sequence[str]" if setting.name in LISTS else ""
+    return f"Literal[{', '.join(map(repr, setting.choices))}]" if setting.choices else setting.kind.__name__ + several
+
+
+def document(name: str) -> str:
+    """The documentation of the analysis *name*: what it does, its options, and an example that runs."""
+    module = import_module(f"bertexplorer.analysis.{name}")
+    about = inspect.cleandoc(module.__doc__ or "").splitlines()[0].partition(": ")[2]
+    details = inspect.cleandoc(module.run.__doc__ or "")
+    options = [f"    {s.name}: {described(s)}" for s in settings(module.Options) if s.name != "lines"]
+    listed = ["Options:", *options, ""] if options else []
+    return "\n".join([about[:1].upper() + about[1:], "", details, "", *listed, "Example:", f"    >>> {example(name)}"])
+
+
+def described(setting: Setting) -> str:
+    """A setting in words: label, bounds, what is said of it."""
+    low, high = setting.knob.low, setting.knob.high
+    bounds = f", {low:g} to {high:g}" if low is not None and high is not None else ""
+    info = f" ({setting.knob.info})" if setting.knob.info else ""
+    return f"{setting.knob.label}{bounds}{info}"
+
+
+def example(name: str) -> str:
+    """A call of the analysis *name* with the first example of its view."""
+    first = import_module(f"bertexplorer.ui.tabs.{name}").EXAMPLES[0]
+    given = [repr(first.text), *([repr(first.pair)] if first.pair else [])]
+    picked = [tuple(span) for span in spans_of(first.picked)]
+    given += [f"pick={picked}"] if picked else []
+    given += [f"{option}={value!r}" for option, value in first.options.items()]
+    return f"bx.{name}({', '.join(given)}).said"

@@ -1,0 +1,217 @@
+"""Result: what an analysis found, as rows, as a sentence and as a figure, with everything that produced it."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from bertexplorer.analysis import receipt
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Text
+
+if TYPE_CHECKING:
+    from bertexplorer.figures import Figure
+    from bertexplorer.model.checkpoint import Checkpoint
+
+IMAGES = (".png", ".svg", ".pdf", ".webp", ".jpeg", ".jpg")
+PRINTED = 10  # rows of a printed result
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """The answer of an analysis; shows its figure in a notebook and its rows in a terminal.
+
+    Two results are equal if the same analysis gave the same rows for the same text and options.
+
+    Example:
+        >>> result = bx.fill_mask("Paris is the [MASK] of France.", top=1)
+        >>> result.rows[0]["token"]
+        'capital'
+    """
+
+    analysis: str  # its name in the package, such as "fill_mask"
+    value: Any  # the frozen dataclass of the analysis: arrays in fp32 on the CPU
+    checkpoint: Checkpoint
+    text: Text
+    options: Any  # the analysis's Options, all of them
+
+    @property
+    def module(self) -> ModuleType:
+        return import_module(f"bertexplorer.analysis.{self.analysis}")
+
+    @property
+    def drawing(self) -> ModuleType:
+        return import_module(f"bertexplorer.figures.{self.analysis}")
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The numbers, a dictionary for each thing that the analysis is about; the same as in an exported CSV."""
+        return list(self.module.rows(self.value))
+
+    @cached_property
+    def said(self) -> str:
+        """The result in a sentence."""
+        return str(self.drawing.say(self.value))
+
+    @cached_property
+    def figure(self) -> Figure | str:
+        """The figure for plotly; of BertViz, an HTML document."""
+        return self.drawing.draw(self.value)
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        """Checkpoint, revision, precision, device and versions behind the numbers."""
+        return receipt.provenance(self.checkpoint)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A copy of the rows."""
+        return [dict(row) for row in self.rows]
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame. Raises ExplorerError if pandas is not installed."""
+        try:
+            import pandas  # type: ignore[import-untyped]
+        except ImportError as error:
+            raise ExplorerError("A DataFrame needs pandas, which is not installed: pip install pandas.") from error
+        return pandas.DataFrame(self.rows)
+
+    def to_csv(self) -> str:
+        """The rows as CSV (RFC 4180); cells that a spreadsheet would run as formulas begin with an apostrophe."""
+        return receipt.as_csv(self.rows)
+
+    def to_json(self) -> str:
+        """The rows with text, options and provenance, as JSON."""
+        return receipt.as_json(self.module, self.checkpoint, self.text, self.options, self.rows)
+
+    def code(self) -> str:
+        """A program that computes this result again."""
+        return receipt.as_python(self.module, self.checkpoint, self.text, self.options)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the result to *path*; its suffix says what: .csv, .json or .py, the figure as .html, or as an image:
+        .png, .svg, .pdf, .webp, .jpeg (needs kaleido). Returns the path. Raises ExplorerError for another suffix, and
+        for an image of BertViz, whose figure is a page."""
+        path = Path(path)
+        suffix = path.suffix.lower()
+        writers = {".csv": self.to_csv, ".json": self.to_json, ".py": self.code, ".html": self.to_html}
+        try:
+            if suffix in writers:
+                path.write_text(writers[suffix](), "utf-8", newline="")
+            elif suffix in IMAGES:
+                path.write_bytes(self.image(suffix[1:]))
+            else:
+                wanted = ", ".join([*writers, *IMAGES])
+                raise ExplorerError(f"The file name {path.name!r:.60} ends in {suffix!r}; wanted one of {wanted}.")
+        except OSError as error:
+            raise ExplorerError(f"{path} cannot be written: {error.strerror}. Choose another place.") from error
+        return path
+
+    def to_html(self) -> str:
+        """The figure as an HTML page that works without a network."""
+        if isinstance(self.figure, str):
+            return self.figure
+        page = self.figure.to_html(include_plotlyjs=True, include_mathjax=False, full_html=True)
+        return str(page).replace("</body>", f"<p>{html.escape(self.said)}</p></body>")
+
+    def image(self, kind: str) -> bytes:
+        """The figure as the bytes of an image file of *kind*, such as "png" or "svg"."""
+        if isinstance(self.figure, str):
+            raise ExplorerError("The figure of BertViz is a page, not an image. Save it as .html.")
+        try:
+            return bytes(self.figure.to_image(format=kind))
+        except (ValueError, RuntimeError) as error:
+            told = 'Images are drawn by kaleido and Chrome: pip install "bertexplorer[images]", or save .html.'
+            raise ExplorerError(f"The figure cannot be written as {kind}. {told}") from error
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Result):
+            return NotImplemented
+        asked = [(r.analysis, r.text, r.options) for r in (self, other)]
+        return asked[0] == asked[1] and self.rows == other.rows
+
+    def __hash__(self) -> int:
+        return hash((self.analysis, self.text))
+
+    def __repr__(self) -> str:
+        more = len(self.rows) - PRINTED
+        left = f"\n… and {more:,} more rows" if more > 0 else ""
+        return f"{self.analysis} ({self.checkpoint.name}): {self.said}\n{as_table(self.rows[:PRINTED])}{left}"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        if isinstance(self.figure, str):
+            page = f'<iframe sandbox="allow-scripts" width="100%" height="500" srcdoc="{html.escape(self.figure)}">'
+            return {"text/html": f"{page}</iframe>", "text/plain": repr(self)}
+        from bertexplorer.figures.notebook import bundle
+
+        return {**bundle(self.figure, self.said), "text/plain": repr(self)}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Two results of one analysis: for two checkpoints, texts or options. *figure* shows the numbers that differ most;
+    it is None where the analysis has no number to compare."""
+
+    first: Result
+    second: Result
+    names: tuple[str, str]
+
+    @cached_property
+    def figure(self) -> Figure | None:
+        from bertexplorer.figures import difference
+
+        pair = (self.first.checkpoint, self.second.checkpoint)
+        return difference.draw(self.first.module, self.first.value, self.second.value, self.names, pair)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of both; *side* names whose they are."""
+        sides = zip(self.names, (self.first, self.second), strict=True)
+        return [{"side": name, **row} for name, result in sides for row in result.rows]
+
+    @property
+    def said(self) -> str:
+        return f"{self.names[0]}: {self.first.said} {self.names[1]}: {self.second.said}"
+
+    def __repr__(self) -> str:
+        return f"{self.names[0]}:\n{self.first!r}\n\n{self.names[1]}:\n{self.second!r}"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        from bertexplorer.figures.notebook import bundle
+
+        drawn = bundle(self.figure, self.said) if self.figure is not None else {}
+        return {**drawn, "text/plain": repr(self)}
+
+
+def compare(first: Result, second: Result) -> Comparison:
+    """*second* beside *first*, each named by what differs. Raises ExplorerError for results of two analyses."""
+    if first.analysis != second.analysis:
+        raise ExplorerError(
+            f"A result of {first.analysis} cannot be compared with one of {second.analysis}. Compare two of one kind."
+        )
+    if first.checkpoint is not second.checkpoint:
+        names = (first.checkpoint.name, second.checkpoint.name)
+    elif first.text != second.text:
+        names = (first.text.first, second.text.first)
+    else:
+        given = [asdict(result.options) for result in (first, second)]
+        names = ("", "")
+        for name, value in given[0].items():
+            if value != given[1][name]:
+                names = (f"{name} {value}", f"{name} {given[1][name]}")
+    return Comparison(first, second, names if names[0] != names[1] else ("first", "second"))
+
+
+def as_table(rows: list[dict[str, Any]]) -> str:
+    """Rows as aligned columns."""
+    cells = [list(rows[0])] + [[brief(value) for value in row.values()] for row in rows] if rows else [["no rows"]]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
+    return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in cells)
+
+
+def brief(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

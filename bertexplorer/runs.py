@@ -1,0 +1,195 @@
+"""Runs in Python: fine-tune or pretrain a checkpoint in a folder, watch its events, ask what came out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bertexplorer.bert import Bert, load
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store import runs
+
+if TYPE_CHECKING:
+    from bertexplorer.training.data.rows import Table
+    from bertexplorer.training.events import Event
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """A run in its *folder*: what it was asked, what happened, and the best checkpoint so far."""
+
+    folder: Path
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """Its settings, as spec.json holds them."""
+        return runs.spec(self.folder) or {}
+
+    @property
+    def events(self) -> list[Event]:
+        """What happened, first to last: each a dictionary with "event", "time" (unix seconds) and "step"."""
+        return runs.joined([], runs.events(self.folder)[0])
+
+    @property
+    def state(self) -> str:
+        """finished, stopped, failed, running or interrupted."""
+        return runs.read(self.folder).state
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Of the newest evaluation, on the validation rows."""
+        found = [event["metrics"] for event in self.events if event["event"] == "evaluated" and "metrics" in event]
+        return dict(found[-1]) if found else {}
+
+    @property
+    def best(self) -> Path:
+        """The folder of the best checkpoint. Raises ExplorerError if none was kept yet."""
+        from bertexplorer.training.commit import committed
+
+        if found := [*committed(self.folder / "best")[-1:], *runs.pretrained(self.folder)]:
+            return found[0]
+        raise ExplorerError(f"The run in {self.folder} has kept no checkpoint yet. Resume it until it was evaluated.")
+
+    def load(self) -> Bert:
+        """The best checkpoint, with every analysis."""
+        return load(self.best)
+
+    def predict(self, rows: Sequence[Mapping[str, str]] | Mapping[str, str]) -> list[dict[str, Any]]:
+        """What the best checkpoint answers to new *rows*, each a dictionary of the task's columns."""
+        from bertexplorer.training.finetuning.kept import opened
+
+        given = [rows] if isinstance(rows, Mapping) else rows
+        return list(opened(self.best).predict([dict(row) for row in given]))
+
+    def resume(self, on_event: Callable[[Event], object] | None = None) -> TrainingRun:
+        """Go on until the run is finished, after it was stopped or interrupted. *on_event* gets each event as it
+        happens; left out, they are written to stderr. Raises ExplorerError if another process works on it."""
+        return watched(self, on_event)
+
+
+def train(
+    checkpoint: str | Path | Bert = "mini",
+    *,
+    task: str,
+    data: Any,
+    out: str | Path,
+    dev: Any = None,
+    columns: Mapping[str, str] | None = None,
+    name: str = "",
+    strict: bool = False,
+    on_event: Callable[[Event], object] | None = None,
+    **settings: Any,
+) -> TrainingRun:
+    """Fine-tune *checkpoint* for *task* on *data* in the new folder *out*, until it is done.
+
+    *data*: a CSV, TSV, JSONL, JSON, CoNLL or TXT file, rows as dictionaries, or a DataFrame; *dev*: the same for
+    validation, a tenth of the data if left out. *columns*: the task's columns -> yours, guessed if left out. *strict*:
+    whether rows that cannot be used stop it, rather than being skipped. *settings*: epochs, rate, batch, method,
+    seed and all the others that `bertexplorer train --help` lists. *on_event* gets each event as it happens; left out,
+    they are written to stderr. An interrupted run goes on with `TrainingRun(out).resume()`.
+
+    Raises ExplorerError if *out* exists, for rows that make no run, and for an unknown setting.
+
+    Example:
+        >>> rows = [{"text": f"a {w} film", "label": w} for w in ["good", "bad"] * 20]
+        >>> run = bx.train("tiny", task="classification", data=rows, out="runs/films", epochs=1)  # doctest: +SKIP
+        >>> run.predict({"text": "a good film"})[0]["labels"][0]["label"]  # doctest: +SKIP
+        'good'
+    """
+    from bertexplorer.training.finetuning.command import set_up
+
+    folder = Path(out)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ExplorerError(f"{folder} exists. Name a new folder, or go on with TrainingRun({str(out)!r}).resume().")
+    start = load(checkpoint)
+    place = start.checkpoint.folder
+    if place == Path():
+        raise ExplorerError(f"{start.name} is only in memory. Save it to a folder, and train from that.")
+    set_up(
+        folder,
+        task,
+        table_of(data),
+        None if dev is None else table_of(dev),
+        checkpoint=(start.name, place.resolve()),
+        values=settings,
+        columns=columns or {},
+        file=Path(data).name if isinstance(data, str | Path) else "rows in memory",
+        name=name,
+        strict=strict,
+        tell=lambda words: sys.stderr.write(words + "\n"),
+    )
+    return watched(TrainingRun(folder), on_event)
+
+
+def pretrain(
+    text: str | Path | Sequence[str | Path],
+    *,
+    out: str | Path,
+    on_event: Callable[[Event], object] | None = None,
+    **settings: Any,
+) -> TrainingRun:
+    """Pretrain an encoder on *text*, files or folders of plain text with an empty line between documents, in the new
+    folder *out*, until it is done.
+
+    *settings*: objective, minutes, steps, layers, hidden, heads, start (the folder of a checkpoint to start from) and
+    all the others that `bertexplorer pretrain --help` lists. *on_event* as for `train`. Raises ExplorerError if *out*
+    holds a run, for a text that is too short, and for an unknown setting.
+
+    Example:
+        >>> run = bx.pretrain("corpus.txt", out="runs/mine", minutes=10)  # doctest: +SKIP
+        >>> run.load().fill_mask("A good [MASK].").said  # doctest: +SKIP
+    """
+    from bertexplorer.training.pretraining.command import prepare_folder
+
+    folder = Path(out)
+    if (folder / "spec.json").exists():
+        raise ExplorerError(
+            f"{folder} holds a run. Name a new folder, or go on with TrainingRun({str(out)!r}).resume()."
+        )
+    files = [text] if isinstance(text, str | Path) else list(text)
+    prepare_folder(folder, [str(file) for file in files], settings)
+    return watched(TrainingRun(folder), on_event)
+
+
+def watched(run: TrainingRun, on_event: Callable[[Event], object] | None) -> TrainingRun:
+    """*run*, once it is done; its events are told as they happen."""
+    from bertexplorer.training.events import say
+
+    tell = on_event or (lambda event: sys.stderr.write(say(event) + "\n"))
+    for event in going(run):
+        tell(event)
+    return run
+
+
+def going(run: TrainingRun) -> Iterator[Event]:
+    """The events of the rest of *run*."""
+    if "stretches" in run.spec:
+        from bertexplorer.training.pretraining.run import pretrain
+
+        return pretrain(run.folder)
+    from bertexplorer.training.finetuning.run import finetune
+
+    return finetune(run.folder)
+
+
+def table_of(data: Any) -> Table:
+    """The rows of a file, of dictionaries or of a DataFrame. Raises ExplorerError for anything else."""
+    from bertexplorer.training.data.read import read
+    from bertexplorer.training.finetuning.command import opened
+
+    if isinstance(data, str | Path):
+        return opened(str(data))
+    rows = data.to_dict("records") if hasattr(data, "to_dict") else data
+    if not isinstance(rows, list | tuple) or not all(isinstance(row, Mapping) for row in rows):
+        raise ExplorerError(
+            f"data is a {type(data).__name__}; wanted the name of a file, a list of dictionaries or a DataFrame."
+        )
+    try:
+        lines = "".join(json.dumps(dict(row), allow_nan=False) + "\n" for row in rows)
+    except (TypeError, ValueError) as error:
+        raise ExplorerError(f"The rows cannot be read ({error}). Wanted texts, numbers and lists of them.") from error
+    return read(lines.encode("utf-8"), "rows.jsonl")

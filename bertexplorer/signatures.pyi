@@ -1,0 +1,275 @@
+"""The analyses as functions, and as methods of a Bert. Written by docs/signatures.py from their Options."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from bertexplorer.bert import Bert
+from bertexplorer.result import Result
+
+Words = str | Iterable[str | tuple[int, int, int]]
+
+def fill_mask(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, words: str | Sequence[str] = '') -> Result:
+    """What the checkpoint would put in each blank, and how sure it is.
+    Answers for every mask of *text*, each given all the rest. Raises ExplorerError without a mask or an MLM head.
+    Options:
+        top: Answers, 1 to 100
+        words: Look up words (separated by commas)
+    """
+def decoding(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), beam_width: int = 5) -> Result:
+    """Several masks filled four ways, so that multiplying independent answers is seen for the trap it is.
+    Fill the masks of *text* four ways: independently, left to right, the most certain first, and by beam
+    search. Raises ExplorerError without a mask, and for more than 20.
+    Options:
+        beam_width: Beam width, 1 to 20
+    """
+def pseudo_likelihood(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), hide: Literal['the piece', 'the rest of its word too'] = 'the piece', most: int = 128) -> Result:
+    """How likely each token is given all the others, and so how likely the sentence is.
+    Hide each token in turn and read its probability. Words hidden by a click count as they were typed. Raises
+    ExplorerError if nothing can be scored.
+    Options:
+        hide: Hide each time (the second keeps long words from vouching for themselves)
+        most: Score at most, 1 to 512 (tokens, from the left; each one is a pass)
+    """
+def contrast(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), other: str = '', named: int = 8) -> Result:
+    """One blank in two sentences, compared over the whole vocabulary.
+    Compare the first mask of *text* with that of the other sentence. Raises ExplorerError if one has none.
+    Options:
+        other: Second sentence (with [MASK] in it)
+        named: Words named on each side, 1 to 50
+    """
+def left_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 8) -> Result:
+    """The same blank answered with both sides in view, and with the right side hidden from the encoder.
+    Answer the first mask of *text* twice. Raises ExplorerError without a mask or an MLM head.
+    Options:
+        top: Answers, 1 to 100
+    """
+def template(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 5) -> Result:
+    """One sentence with alternatives, {doctor|nurse}, answered for every way to choose among them.
+    Answer the first mask of every filling of *text*. Raises ExplorerError without a slot or a mask, or for more
+    than 64 fillings.
+    Options:
+        words: Compare words (separated by commas; empty: the likeliest ones)
+        top: Likeliest words, 1 to 20
+    """
+def next_sentence(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), candidates: str | Sequence[str] = '') -> Result:
+    """How sure BERT is that one text follows another, both ways round and among other candidates.
+    Score (first, second), (second, first), and first with every candidate. What is hidden stays hidden; candidates
+    have nothing hidden. Raises ExplorerError without an NSP head, without a second text, or for more than
+    50 candidates.
+    Options:
+        candidates: Other second sentences (up to 50, with | between)
+    """
+def sentence_matrix(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = ()) -> Result:
+    """A paragraph cut into sentences, and for every two of them how sure it is that one follows the other.
+    Score every ordered pair of the sentences of *text*, those of a second text after those of the first. What is
+    hidden stays hidden. Raises ExplorerError without an NSP head, or for fewer than two sentences.
+    """
+def tokenization(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = ()) -> Result:
+    """How the text is cut into pieces, and the vectors of each piece that add up to the input.
+    Cut *text* and look up its vectors; no layer is run and no head is needed. Raises ExplorerError if nothing is
+    left to read.
+    """
+def input_vectors(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), clip: int = 99) -> Result:
+    """The word, position and segment vectors of one token, number by number, and how they add up.
+    What is added up for the first picked token (without one, the longest word): its vectors in the checkpoint's
+    precision, their sum, and the sum after LayerNorm (and after the projection, in ELECTRA).
+    Options:
+        clip: Darkest at, 90 to 100 (per cent of the numbers lie within the colours)
+    """
+def nearest_pieces(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), count: int = 10, order: Literal['cosine', 'dot product'] = 'cosine') -> Result:
+    """Which pieces of the vocabulary have the vectors closest to a token's own, before any context.
+    Look up the picked tokens (without one, the longest word) in the table of word vectors.
+    Hidden tokens count as what they were: the table knows no context. Special tokens and rows without a piece are not
+    listed. Raises ExplorerError for a text that cannot be read.
+    Options:
+        count: Neighbours, 1 to 50
+        order: Nearest by (the dot product favours long vectors)
+    """
+def attention(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), show: Literal['grid', 'head', 'arcs'] = 'grid', layer: int = 0, head: int = 0, heads: str | Sequence[str] = '', combine: Literal['mean', 'max'] = 'mean', merge: bool = False, special: Literal['shown', 'hidden', 'discounted'] = 'shown', direction: Literal['all', 'A to B', 'B to A'] = 'all', measure: Literal['weight', 'norm'] = 'weight') -> Result:
+    """Who looks at whom, in one head, in several together, or in all of them side by side.
+    Attention weights (rows sum to 1), or norms ‖α f(x)‖ (Kobayashi et al., 2020), between the tokens of *text*.
+    Words are merged from their pieces as Clark et al. (2019) do: added where looked at, averaged where looking. Norms
+    are added likewise, which bounds the norm of the whole word from above. Tokens that
+    are hidden are cut out of the rows and of the columns. Raises ExplorerError for a layer or head that is not there, a
+    direction without a second text, and a text too long to hold all weights.
+    Options:
+        show: Show (a click in the grid opens that head)
+        layer: Layer, 0 to 100 (0: all layers)
+        head: Head, 0 to 100 (0: all heads)
+        heads: Or these heads (such as 5·3, 5.7; empty: layer and head above)
+        combine: Several heads (averaged, or the largest of them)
+        merge: Pieces to words (added where looked at, averaged where looking)
+        special: [CLS] and [SEP] (discounted: left out, and the rest scaled up to 100 %)
+        direction: Sentences (A to B: A looks at B)
+        measure: Measure (norm: length of what is taken over (Kobayashi et al., 2020))
+    """
+def attention_flow(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0) -> Result:
+    """How much of each input token can reach a token of a later layer, layers taken together.
+    Attention averaged over the heads of each layer, followed back to the input. Raises ExplorerError for a layer
+    that is not there and, for flow, beyond 64 tokens or 8 picked ones.
+    Options:
+        method: Method (raw: that layer's own attention)
+        layer: Layer, 0 to 100 (whose bars are drawn; 0: the last)
+    """
+def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), show: Literal['roles', 'map'] = 'roles', pattern: Literal['main role', 'previous', 'next', 'same', '[SEP]', '[CLS]', 'punctuation', 'distance', 'entropy'] = 'main role', on: Literal['sample', 'this text'] = 'sample') -> Result:
+    """What every head looks at, on plain sentences or on this text, and which heads behave alike.
+    Shares of attention by Clark et al. (2019), section 3: summed over the tokens that fit a pattern, averaged over
+    all tokens that look, then over the texts. Where a token fits several patterns ([SEP] before a [CLS]) it counts for
+    each. *text* is read only where that is what is measured on. Raises ExplorerError for a text that cannot be read.
+    Options:
+        show: Show (map: heads that behave alike stand together)
+        pattern: Pattern (main role: what most of the attention goes to)
+        on: Measured on (sample: 20 plain sentences)
+    """
+def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10) -> Result:
+    """Attention heads switched off, or replaced, and what that does to the answer; each head in turn too.
+    Ablate heads of *text*: the target is the word in the first blank, or without a blank that B is next.
+    Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
+    by its output at the same positions of another sentence (Michel et al., 2019; Wang et al., 2023 for the mean and the
+    patch). Raises ExplorerError without a blank and without a pair, for a head that is not there, for a word of several
+    pieces, and for a sentence to patch from that has another number of tokens.
+    Options:
+        off: Heads off (such as 5·3, 2·7; or press cells of the map)
+        how: Instead of the head (zeros, its mean over plain sentences, or its output for another sentence)
+        source: Sentence to patch from (as many tokens as yours)
+        word: Word (empty: the first choice)
+        controls: Random controls, 0 to 50 (sets of as many other heads)
+    """
+def bertviz(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), kind: Literal['head', 'model', 'neuron'] = 'head', layers: str = '') -> Result:
+    """What its head view, model view and neuron view need (Vig, 2019).
+    Attention of the chosen layers; for the neuron view the query and key vectors too. Raises ExplorerError for a
+    layer that is not there, and where a browser would freeze: each line of BertViz is an element of the page.
+    Options:
+        kind: View (head: lines of one layer; model: all heads; neuron: queries and keys)
+        layers: Layers (such as 1-4 or 2, 5; empty: all)
+    """
+def word_in_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), word: str = '', sentences: str | Sequence[str] = '', sense: str = '', layer: int = -1, baseline: bool = True) -> Result:
+    """How alike the vectors of one word are in different sentences, layer by layer.
+    Compare every two occurrences of the word; the vectors of its pieces are averaged. A hidden occurrence has the
+    vector of [MASK] there. Raises ExplorerError for fewer than two occurrences and for a layer that is not there.
+    Options:
+        word: Word (empty: the picked one; commas between several)
+        sentences: Other sentences (one a line, or with | between; a sense may stand first: river: We sat …)
+        sense: Sense above (the label of the text above, where the others have one)
+        layer: Layer, -1 to 48 (0: what enters the first; -1: the last)
+        baseline: Subtract random pairs (the mean cosine of two random words)
+    """
+def word_path(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '') -> Result:
+    """The way of a word's vector through the layers, seen in one fixed plane.
+    Follow each occurrence of the word, the vectors of its pieces averaged. Raises ExplorerError if there is none,
+    and for a layer that is not there.
+    Options:
+        layer: Layer, -1 to 48 (0: what enters the first; -1: the last)
+        word: Word (empty: the picked one; commas between several)
+        sentences: Other sentences (one a line, or with | between)
+    """
+def embedding_map(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result:
+    """Tokens or sentences laid out so that what is near in the checkpoint's vectors is near on the page.
+    Lay out the tokens or sentences of *lines* if there are any, else those of *text* (sentences: among the built-in
+    ones). Raises ExplorerError for fewer than three points, a layer or point that is not there, or without UMAP.
+    Options:
+        unit: What is a point
+        layer: Layer, -1 to 48 (0: what enters the first; -1: the last)
+        method: Method (t-SNE of 10,000 points takes a minute; UMAP needs umap-learn)
+        pooling: A sentence's vector (the sum of the last four is for tokens too)
+        dimensions: Dimensions
+        colour: Colour by
+        neighbours: Neighbours, 1 to 20
+        point: Point, -1 to 10000 (-1: the picked token)
+    """
+def search(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', lines: Sequence[str] | str | Path | None = None) -> Result:
+    """Which lines mean something like the text, by the cosine of their vectors.
+    Find the lines nearest to *text* (a pair is one query) among *lines*, or the built-in ones where there are none.
+    The vectors of *lines* are kept in the *index*, under `collection`; the built-in ones, and all without an index, are
+    compared one by one. Raises ExplorerError for an unknown layer, for more than 10,000 lines, and if the index cannot
+    be reached.
+    Options:
+        top: Results, 1 to 50
+        layer: Layer, -1 to 48 (0: what enters the first; -1: the last)
+        pooling: A line's vector
+    """
+def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3) -> Result:
+    """What the checkpoint's own fill-mask head would answer after each layer, and when the answer is settled.
+    Read the first mask of *text* after every layer with the MLM head, which was trained on the last layer only.
+    In the families that normalise after each block (all but ModernBERT) the head takes a layer's output as it is. In
+    ModernBERT the final LayerNorm belongs to the last layer alone; it is applied to the earlier ones too, so that the
+    head sees what it was trained on. Raises ExplorerError without a mask or an MLM head, and for a word to follow that
+    is no single piece.
+    Options:
+        words: Follow words (separated by commas; empty: the final answers)
+        top: Answers a layer, 1 to 10 (five are drawn, all are exported)
+    """
+def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['mask', 'next sentence'] = 'mask', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True) -> Result:
+    """Which tokens a prediction rests on, by gradients, by hiding words, and by attention for contrast.
+    Scores by the chosen method. Raises ExplorerError without a mask or a pair, without the head that answers, and
+    for an answer that is no single piece.
+    In a mask it is the log-probability that is explained, not the logit: what raises all logits alike changes no
+    prediction, and so every method, and the referee, reads one and the same number.
+    Options:
+        method: Method (all: beside each other)
+        target: Explain (the answer in the first mask, or whether B follows A)
+        word: Answer to explain (a single piece; empty: the first choice)
+        baseline: Baseline (what integrated gradients start from)
+        steps: Steps, 4 to 256 (of integrated gradients)
+        samples: Samples, 50 to 1000 (texts that LIME reads)
+        merge: Merge pieces (a word has the sum of its pieces)
+    """
+def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), target: Literal['mask', 'next sentence'] = 'mask', word: str = '', orders: int = 10, points: int = 10) -> Result:
+    """Words hidden and shown again in each method's order, against random orders: which explanation holds?
+    Curves of all methods, with their own default settings. Raises ExplorerError as saliency does, and where fewer
+    than two tokens can be hidden.
+    Options:
+        target: Explain (the answer in the first mask, or whether B follows A)
+        word: Answer to explain (a single piece; empty: the first choice)
+        orders: Random orders, 3 to 50
+        points: Steps of a curve, 4 to 64 (fewer where the text has fewer words)
+    """
+def masking(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result:
+    """Which tokens pretraining would hide of a text, what would stand in their place, and how often.
+    Roll the dice of pretraining over *text*, what is hidden in it shown. No layer is run. Raises ExplorerError if
+    nothing is left to read, or the shares are above 1.
+    Options:
+        roll: Roll, 1 to 1000 (another number, other dice)
+        chosen: Chosen, 0.01 to 0.9 (share of the tokens that are to be guessed)
+        masked: [MASK], 0 to 1 (share of the chosen that becomes [MASK])
+        random: Random, 0 to 1 (share of the chosen that becomes a random piece)
+        whole_words: Whole words (all pieces of a word are chosen, or none)
+    """
+def sentence_pairs(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), not_next: float = 0.5, same_document: float = 0.0, roll: int = 1) -> Result:
+    """The true and the random next sentences that pretraining would draw, and what the head says of them.
+    Draw up to ten different pairs from the sentences of *text*, those of a second text after the first's; a blank
+    line ends a document, and another document is one of ten that are built in. Raises ExplorerError where no sentence
+    follows another.
+    Options:
+        not_next: Wrong pairs, 0 to 1 (share of pairs whose B does not follow A)
+        same_document: Of them, same document, 0 to 1 (else B is of another one)
+        roll: Roll, 1 to 1000 (another number, other dice)
+    """
+
+class Methods:
+    def fill_mask(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, words: str | Sequence[str] = '') -> Result: ...
+    def decoding(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), beam_width: int = 5) -> Result: ...
+    def pseudo_likelihood(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), hide: Literal['the piece', 'the rest of its word too'] = 'the piece', most: int = 128) -> Result: ...
+    def contrast(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), other: str = '', named: int = 8) -> Result: ...
+    def left_context(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 8) -> Result: ...
+    def template(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 5) -> Result: ...
+    def next_sentence(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), candidates: str | Sequence[str] = '') -> Result: ...
+    def sentence_matrix(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = ()) -> Result: ...
+    def tokenization(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = ()) -> Result: ...
+    def input_vectors(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), clip: int = 99) -> Result: ...
+    def nearest_pieces(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), count: int = 10, order: Literal['cosine', 'dot product'] = 'cosine') -> Result: ...
+    def attention(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['grid', 'head', 'arcs'] = 'grid', layer: int = 0, head: int = 0, heads: str | Sequence[str] = '', combine: Literal['mean', 'max'] = 'mean', merge: bool = False, special: Literal['shown', 'hidden', 'discounted'] = 'shown', direction: Literal['all', 'A to B', 'B to A'] = 'all', measure: Literal['weight', 'norm'] = 'weight') -> Result: ...
+    def attention_flow(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0) -> Result: ...
+    def head_roles(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['roles', 'map'] = 'roles', pattern: Literal['main role', 'previous', 'next', 'same', '[SEP]', '[CLS]', 'punctuation', 'distance', 'entropy'] = 'main role', on: Literal['sample', 'this text'] = 'sample') -> Result: ...
+    def switchboard(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10) -> Result: ...
+    def bertviz(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), kind: Literal['head', 'model', 'neuron'] = 'head', layers: str = '') -> Result: ...
+    def word_in_context(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), word: str = '', sentences: str | Sequence[str] = '', sense: str = '', layer: int = -1, baseline: bool = True) -> Result: ...
+    def word_path(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '') -> Result: ...
+    def embedding_map(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result: ...
+    def search(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', lines: Sequence[str] | str | Path | None = None) -> Result: ...
+    def layers(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3) -> Result: ...
+    def saliency(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['mask', 'next sentence'] = 'mask', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True) -> Result: ...
+    def referee(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), target: Literal['mask', 'next sentence'] = 'mask', word: str = '', orders: int = 10, points: int = 10) -> Result: ...
+    def masking(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result: ...
+    def sentence_pairs(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), not_next: float = 0.5, same_document: float = 0.0, roll: int = 1) -> Result: ...

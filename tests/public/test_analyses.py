@@ -1,0 +1,173 @@
+"""The analyses as Python calls them: names, signatures, documentation, examples, errors."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+import bertexplorer as bx
+from bertexplorer.analysis import NAMES
+from bertexplorer.knobs import settings
+from bertexplorer.model.text import Span
+from docs.signatures import TARGET, written
+from tests.conftest import ROOT
+from tests.tolerance import of_sum
+
+FRANCE = "Paris is the [MASK] of France."
+HEAVY = ("torch", "numpy", "plotly", "gradio", "transformers")
+
+
+@pytest.fixture(scope="module")
+def bert(tiny: Callable[..., Path]) -> bx.Bert:
+    return bx.load(tiny("bert"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_analysis_is_a_documented_function_and_method(name: str, bert: bx.Bert) -> None:
+    ask, method = getattr(bx, name), getattr(bert, name)
+    options = {s.name for s in settings(import_module(f"bertexplorer.analysis.{name}").Options)}
+    taken = set(inspect.signature(ask).parameters)
+    assert taken == options | {"text", "pair", "checkpoint", "precision", "mask", "pick"}
+    assert set(inspect.signature(method).parameters) == taken - {"checkpoint", "precision"}
+    doc = inspect.getdoc(ask) or ""
+    assert f">>> bx.{name}(" in doc and len(doc) > 200
+    assert all(f"    {option}: " in doc for option in options - {"lines"})
+    assert name in dir(bx) and name in dir(bert)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_the_example_of_every_analysis_runs(name: str) -> None:
+    _, _, example = (inspect.getdoc(getattr(bx, name)) or "").rpartition(">>> ")
+    said = eval(example, {"bx": bx})
+    assert isinstance(said, str) and len(said.split()) > 4
+
+
+def test_the_signatures_for_editors_are_those_of_the_code() -> None:
+    assert TARGET.read_text("utf-8") == written(), "run python -m docs.signatures"
+
+
+def test_every_exported_name_has_documentation() -> None:
+    for name in sorted(set(dir(bx)) - {"__version__"}):
+        doc = inspect.getdoc(getattr(bx, name)) or ""
+        assert len(doc.split()) > 5, name
+
+
+def test_nothing_heavy_is_imported_with_the_package() -> None:
+    tree = ast.parse((ROOT / "bertexplorer" / "__init__.py").read_text("utf-8"))
+    outside = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert {ast.unparse(node).split()[1] for node in outside} == {"importlib", "typing"}
+
+
+@pytest.mark.slow
+def test_one_analysis_does_not_import_the_others() -> None:
+    code = f"import bertexplorer as bx, sys; print([m for m in {HEAVY} if m in sys.modules]); bx.fill_mask; "
+    code += "print([m for m in sys.modules if m.startswith('bertexplorer.analysis.')], 'torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    before, after = done.stdout.splitlines()
+    assert before == "[]" and "saliency" not in after and after.endswith("False")
+
+
+def test_fill_mask_is_that_of_transformers(tiny: Callable[..., Path], bert: bx.Bert) -> None:
+    folder = tiny("bert")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.BertForPreTraining.from_pretrained(folder).eval()
+    inputs = tokenizer(FRANCE, return_tensors="pt")
+    with torch.no_grad():
+        row = model(**inputs).prediction_logits[0, inputs.input_ids[0].tolist().index(tokenizer.mask_token_id)]
+    best = row.softmax(-1).topk(3)
+    found = bert.fill_mask(FRANCE, top=3)
+    assert [r["token"] for r in found.rows] == tokenizer.convert_ids_to_tokens(best.indices.tolist())
+    assert [r["probability"] for r in found.rows] == pytest.approx(best.values.tolist(), abs=of_sum(32 * 3))
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "modernbert"])
+def test_a_model_in_memory_answers_as_its_folder(tiny: Callable[..., Path], family: str) -> None:
+    folder = tiny(family)
+    model = transformers.AutoModelForMaskedLM.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    here = bx.from_transformers(model, tokenizer)
+    mask = tokenizer.mask_token
+    one, other = (bert.fill_mask(f"paris is the {mask}.", top=5) for bert in (here, bx.load(folder)))
+    assert one.rows == other.rows and one.provenance["revision"].startswith("sha256:")
+    assert "from_transformers(" in one.code()
+
+
+def test_what_is_no_model_is_told() -> None:
+    with pytest.raises(bx.ExplorerError, match="Got str and int; wanted a model and a tokenizer of transformers"):
+        bx.from_transformers("bert", 3)
+
+
+def test_sentence_vectors_are_the_mean_over_the_tokens(tiny: Callable[..., Path], bert: bx.Bert) -> None:
+    texts = ["the cat sat on the mat.", "paris"]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny("bert"))
+    model = transformers.AutoModel.from_pretrained(tiny("bert")).eval()
+    found = bert.encode(texts)
+    for text, vector in zip(texts, found, strict=True):
+        with torch.no_grad():
+            state = model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0]
+        np.testing.assert_allclose(vector, state.mean(dim=0).numpy(), atol=of_sum(32 * 3))
+    assert found.shape == (2, 32) and bert.encode("paris").shape == (32,)
+    first = bert.encode(texts, pooling="CLS", layer=0)
+    assert first.shape == (2, 32) and not np.allclose(first, found)
+
+
+def test_words_are_named_or_given_as_spans(bert: bx.Bert) -> None:
+    text = "the cat sat on the mat."
+    assert bert.fill_mask(text, mask="cat").text.hidden == (Span(0, 4, 7),)
+    assert bert.fill_mask(text, mask="the").text.hidden == (Span(0, 0, 3), Span(0, 15, 18))
+    assert bert.attention(text, pick=["cat", (0, 19, 22)]).text.picked == (Span(0, 4, 7), Span(0, 19, 22))
+    assert bert.fill_mask(FRANCE, words=["city", "capital"]).options.words == "city, capital"
+    assert (
+        bert.word_path("a bank", word="bank", sentences=["the bank", "on a bank"]).options.sentences.count(" | ") == 1
+    )
+
+
+def test_lines_come_from_a_list_or_a_file(bert: bx.Bert, tmp_path: Path) -> None:
+    texts = ["a great film", "the river", "a terrible movie"]
+    (tmp_path / "lines.txt").write_text("\n".join(texts), "utf-8")
+    one, other = bert.search("the film", lines=texts), bert.search("the film", lines=tmp_path / "lines.txt")
+    assert one.rows == other.rows and len(one.rows) == 3
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda b: b.analyse("heads", "a"), "There is no analysis 'heads'; wanted one of fill_mask, "),
+        (lambda b: b.fill_mask(FRANCE, tops=3), "Unknown setting tops; wanted top, words."),
+        (lambda b: b.fill_mask(FRANCE, top=0), "Answers: got 0; wanted a whole number from 1 to 100."),
+        (lambda b: b.fill_mask("Paris."), "Put \\[MASK\\] where a word is missing, or name a word in mask=."),
+        (lambda b: b.fill_mask(FRANCE, mask="Rome"), "'Rome' "),
+        (lambda b: b.next_sentence("Paris."), "Give it as pair."),
+        (lambda b: b.fill_mask(FRANCE, lines=["a"]), "fill_mask takes no lines"),
+        (lambda b: b.search("a", lines="nowhere.txt"), "nowhere.txt cannot be read"),
+        (lambda b: b.encode([]), "No texts were given"),
+        (lambda b: b.encode("a", pooling="sum"), "got 'sum'; wanted one of mean, CLS"),
+        (lambda b: bx.load("no such name!"), "is not a checkpoint name"),
+    ],
+)
+def test_bad_input_is_told(bert: bx.Bert, ask: Callable[[bx.Bert], object], told: str) -> None:
+    with pytest.raises(bx.ExplorerError, match=told):
+        ask(bert)
+
+
+def test_an_unknown_name_is_told(bert: bx.Bert) -> None:
+    with pytest.raises(AttributeError, match="bertexplorer has no 'fillmask'. It has Bert, "):
+        bx.fillmask  # noqa: B018
+    with pytest.raises(AttributeError, match="Bert has no 'fillmask'; the analyses are fill_mask, "):
+        bert.fillmask  # noqa: B018
+
+
+def test_the_control_has_other_weights(bert: bx.Bert) -> None:
+    random = bert.control()
+    assert random.name.endswith(", random weights") and repr(bert).startswith("Bert(")
+    assert random.fill_mask(FRANCE).rows != bert.fill_mask(FRANCE).rows
+    assert random.fill_mask(FRANCE) == bert.control().fill_mask(FRANCE)

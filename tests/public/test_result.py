@@ -1,0 +1,128 @@
+"""A result in Python: its rows, its files, its figure in a notebook, beside another."""
+
+import ast
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import bertexplorer as bx
+from bertexplorer.figures import difference
+from bertexplorer.figures.notebook import PLOTLY
+from tests.conftest import ROOT
+
+FRANCE = "Paris is the [MASK] of France."
+
+
+@pytest.fixture(scope="module")
+def bert(tiny: Callable[..., Path]) -> bx.Bert:
+    return bx.load(tiny("bert"))
+
+
+@pytest.fixture(scope="module")
+def result(bert: bx.Bert) -> bx.Result:
+    return bert.fill_mask(FRANCE, top=12)
+
+
+def test_a_printed_result_has_the_sentence_and_the_first_rows(result: bx.Result) -> None:
+    first, header, *rows = repr(result).splitlines()
+    assert result.said in first and first.startswith("fill_mask (") and header.split()[:2] == ["mask", "position"]
+    assert len(rows) == 11 and rows[-1] == "… and 2 more rows"
+
+
+def test_results_are_equal_if_their_rows_are(bert: bx.Bert, result: bx.Result) -> None:
+    assert result == bert.fill_mask(FRANCE, top=12) and hash(result) == hash(bert.fill_mask(FRANCE, top=12))
+    assert result != bert.fill_mask(FRANCE, top=11) and result != bert.left_context(FRANCE) and result != 3
+
+
+def test_rows_are_given_as_copies_csv_json_and_a_table(result: bx.Result) -> None:
+    copy = result.to_rows()
+    copy[0]["token"] = "changed"
+    assert result.rows[0]["token"] != "changed"
+    assert [row["rank"] for row in csv.DictReader(io.StringIO(result.to_csv()))] == [
+        str(row["rank"]) for row in result.rows
+    ]
+    whole = json.loads(result.to_json())
+    assert whole["rows"] == result.rows and whole["provenance"] == result.provenance
+    pandas = pytest.importorskip("pandas")
+    assert isinstance(result.to_pandas(), pandas.DataFrame) and list(result.to_pandas()["rank"]) == list(range(1, 13))
+
+
+def test_without_pandas_a_sentence_says_how_to_get_it(result: bx.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(bx.ExplorerError, match="pip install pandas"):
+        result.to_pandas()
+
+
+def test_the_code_of_a_result_computes_it_again(
+    bert: bx.Bert, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    for made in (
+        bert.fill_mask(FRANCE, mask="Paris", top=2, words="city"),
+        bert.attention("the cat sat.", pick="cat", layer=1, head=2),
+        bert.next_sentence("the cat sat.", "it works."),
+    ):
+        exec(made.code(), {})
+        assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == made.rows
+
+
+def test_files_by_their_suffix(result: bx.Result, tmp_path: Path) -> None:
+    for suffix in ("csv", "json", "py", "html"):
+        assert result.save(tmp_path / f"paris.{suffix}").stat().st_size > 200
+    page = (tmp_path / "paris.html").read_text("utf-8")
+    assert "Plotly.newPlot" in page and "It would put" in page
+    assert not re.findall(r"<(?:script|link)[^>]*(?:src|href)=", page), "it asks nothing of the network"
+    with pytest.raises(bx.ExplorerError, match="ends in '.doc'; wanted one of .csv, .json, .py, .html, .png"):
+        result.save(tmp_path / "paris.doc")
+    with pytest.raises(bx.ExplorerError, match="cannot be written"):
+        result.save(tmp_path / "nowhere" / "paris.csv")
+
+
+def test_an_image_needs_kaleido_and_says_so(result: bx.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*given: object, **more: object) -> bytes:
+        raise ValueError("Image export requires the kaleido package")
+
+    monkeypatch.setattr("plotly.graph_objects.Figure.to_image", missing)
+    with pytest.raises(bx.ExplorerError, match=r"cannot be written as svg.*bertexplorer\[images\]"):
+        result.save(tmp_path / "paris.svg")
+    assert not (tmp_path / "paris.svg").exists()
+
+
+def test_a_notebook_draws_it_without_a_network(result: bx.Result) -> None:
+    bundle = result._repr_mimebundle_()
+    figure = json.loads(json.dumps(bundle[PLOTLY]))
+    assert figure["data"] and figure["layout"]["title"]["text"].startswith("It would put")
+    assert figure["layout"]["height"] > result.figure.layout.height
+    assert bundle["text/plain"] == repr(result) and "text/html" not in bundle
+
+
+def test_bertviz_is_a_page(bert: bx.Bert, tmp_path: Path) -> None:
+    shown = bert.bertviz("the cat sat.")
+    assert shown._repr_mimebundle_()["text/html"].startswith('<iframe sandbox="allow-scripts"')
+    assert shown.save(tmp_path / "heads.html").read_text("utf-8").startswith("<!doctype html>")
+    with pytest.raises(bx.ExplorerError, match="Save it as .html"):
+        shown.save(tmp_path / "heads.png")
+
+
+def test_two_results_are_compared(bert: bx.Bert, result: bx.Result) -> None:
+    other = bert.control().fill_mask(FRANCE, top=12)
+    both = bx.compare(result, other)
+    assert both.names == (bert.name, f"{bert.name}, random weights")
+    assert both.rows[0] == {"side": bert.name, **result.rows[0]} and len(both.rows) == 24
+    pair = (result.checkpoint, other.checkpoint)
+    drawn = difference.draw(result.module, result.value, other.value, both.names, pair)
+    assert both.figure == drawn and PLOTLY in both._repr_mimebundle_()
+    assert repr(both).count("fill_mask (") == 2 and result.said in both.said
+
+
+def test_what_differs_names_the_sides(bert: bx.Bert, result: bx.Result) -> None:
+    berlin = bert.fill_mask("Berlin is the [MASK] of Germany.", top=12)
+    assert bx.compare(result, berlin).names == (FRANCE, "Berlin is the [MASK] of Germany.")
+    assert bx.compare(result, bert.fill_mask(FRANCE, top=3)).names == ("top 12", "top 3")
+    with pytest.raises(bx.ExplorerError, match="A result of fill_mask cannot be compared with one of left_context"):
+        bx.compare(result, bert.left_context(FRANCE))

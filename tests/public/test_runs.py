@@ -1,0 +1,87 @@
+"""Training from Python: rows in, a run in a folder, its checkpoint asked."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import bertexplorer as bx
+
+ROWS = [{"text": f"a {'bad' if i % 2 else 'good'} film {i}", "label": "neg" if i % 2 else "pos"} for i in range(24)]
+
+
+def test_rows_become_a_run_and_the_run_answers(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    seen: list[str] = []
+    run = bx.train(
+        tiny("bert"),
+        task="classification",
+        data=ROWS,
+        out=tmp_path / "films",
+        name="Films",
+        epochs=1,
+        batch=4,
+        on_event=lambda event: seen.append(event["event"]),
+    )
+    assert run.state == "finished" and seen[-1] == "finished" and [e["event"] for e in run.events] == seen
+    assert run.spec["name"] == "Films" and run.spec["tuning"]["epochs"] == 1 and run.metrics
+    (answer,) = run.predict({"text": "a good film"})
+    assert {row["label"] for row in answer["labels"]} == {"pos", "neg"}
+    assert run.load().checkpoint.labels == ("neg", "pos")
+    assert bx.TrainingRun(tmp_path / "films").resume(seen.append).state == "finished"
+
+
+def test_a_file_and_columns_of_other_names(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    lines = ["what,which", *(f"{row['text']},{row['label']}" for row in ROWS)]
+    (tmp_path / "rows.csv").write_text("\n".join(lines), "utf-8")
+    run = bx.train(
+        bx.load(tiny("bert")),
+        task="classification",
+        data=tmp_path / "rows.csv",
+        dev=[{"what": row["text"], "which": row["label"]} for row in ROWS[:4]],
+        columns={"text": "what", "label": "which"},
+        out=tmp_path / "run",
+        epochs=0.2,
+        on_event=lambda event: None,
+    )
+    assert run.spec["data"] | {"told": ""} == {
+        "file": "rows.csv",
+        "told": "",
+        "mapping": {"text": "what", "label": "which"},
+        "skipped": 0,
+        "train": 24,
+        "dev": 4,
+    }
+
+
+def test_bad_input_is_told(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    def train(**given: object) -> None:
+        whole = {"task": "classification", "data": ROWS, "out": tmp_path / "new", **given}
+        bx.train(tiny("bert"), **whole)  # type: ignore[arg-type]
+
+    for told, given in {
+        "There is no task 'sorting'; wanted one of": {"task": "sorting"},
+        "Unknown setting epoch; wanted": {"epoch": 3},
+        "Epochs: got 'many'; wanted a number": {"epochs": "many"},
+        "data is a int; wanted the name of a file, a list of dictionaries or a DataFrame": {"data": 3},
+        "nowhere.csv cannot be read": {"data": "nowhere.csv"},
+        "exists. Name a new folder": {"out": tmp_path},
+    }.items():
+        (tmp_path / "something").touch()
+        with pytest.raises(bx.ExplorerError, match=told):
+            train(**given)
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(bx.ExplorerError, match="is only in memory"):
+        bx.train(bx.load(tiny("bert")).control(), task="classification", data=ROWS, out=tmp_path / "new")
+    with pytest.raises(bx.ExplorerError, match="has kept no checkpoint yet"):
+        bx.TrainingRun(tmp_path / "new").predict({"text": "a"})
+
+
+def test_pretraining_from_a_text(tmp_path: Path) -> None:
+    documents = ["\n".join(f"The {a} number {i} is {b}." for a in "abc" for b in "de") for i in range(30)]
+    (tmp_path / "text.txt").write_text("\n\n".join(documents), "utf-8")
+    sizes = {"layers": 1, "hidden": 8, "heads": 2, "positions": 32, "pieces": 110, "lengths": "32:1:0"}
+    few = {"steps": 2, "batch_tokens": 256, "heldout_documents": 4, "heldout_pairs": 4, "threads": 1}
+    run = bx.pretrain(tmp_path / "text.txt", out=tmp_path / "run", on_event=lambda event: None, **sizes, **few)
+    assert run.state == "finished" and len(run.load().fill_mask("The [MASK] is d.").rows) == 10
+    with pytest.raises(bx.ExplorerError, match="holds a run"):
+        bx.pretrain(tmp_path / "text.txt", out=tmp_path / "run")
