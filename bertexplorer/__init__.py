@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bertexplorer.bert import Bert, checkpoints, from_transformers, load
+    from bertexplorer.cli.serve import serve
     from bertexplorer.errors import ExplorerError
     from bertexplorer.result import Comparison, Result, compare
     from bertexplorer.runs import TrainingRun, pretrain, train
@@ -66,6 +67,7 @@ HOMES = {  # name -> the module that it comes from
     "from_transformers": "bert",
     "load": "bert",
     "pretrain": "runs",
+    "serve": "cli.serve",
     "train": "runs",
 }
 

@@ -2,6 +2,7 @@
 
 import logging
 import secrets
+from importlib.util import find_spec
 
 ELSEWHERE = {  # sentences about the page -> the same where there is no page
     "cli": {
@@ -19,6 +20,11 @@ ELSEWHERE = {  # sentences about the page -> the same where there is no page
         "Press “Second sentence” and type one.": "Give it as pair.",
         "Add a second sentence.": "Give it as pair.",
     },
+}
+EXTRAS = {  # what pip installs as bertexplorer[…] -> its packages, by the names that they are imported by
+    "train": ("accelerate", "nervaluate", "peft", "rouge_score", "sacrebleu"),
+    "search": ("qdrant_client",),
+    "mcp": ("mcp",),
 }
 
 
@@ -46,3 +52,18 @@ def in_words_of(where: str, told: str) -> str:
     for words, other in ELSEWHERE[where].items():
         told = told.replace(words, other)
     return told
+
+
+def not_installed(extra: str) -> list[str]:
+    """The packages of *extra* that are not installed. None is imported to find out."""
+    return [name for name in EXTRAS[extra] if find_spec(name) is None]
+
+
+def need(extra: str, what: str) -> None:
+    """Raises ExplorerError, which names *what* cannot be done, if a package of *extra* is not installed."""
+    if names := not_installed(extra):
+        others = "package that is" if len(names) == 1 else "packages that are"
+        raise ExplorerError(
+            f"{what} needs {len(names)} {others} not installed: {', '.join(names)}. "
+            f'Run: pip install "bertexplorer[{extra}]"'
+        )

@@ -1,16 +1,33 @@
 """Settings: folders, host, port and limits, read once from the environment."""
 
 import ipaddress
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from bertexplorer.errors import ExplorerError
 
-ROOT = Path(__file__).resolve().parent.parent
-ASSETS = ROOT / "assets"
+PACKAGE = Path(__file__).resolve().parent
+ROOT = PACKAGE.parent  # of the repository, or the folder that packages are installed in
+INSTALLED = (PACKAGE / "assets").is_dir()  # from a wheel, which carries the assets inside the package
+ASSETS = (PACKAGE if INSTALLED else ROOT) / "assets"
 SHORTEST_CODE = 6  # characters
 QUOTA_MB = 2000
+
+
+def user_data(platform: str, env: Mapping[str, str], home: Path) -> Path:
+    """The folder in which *platform* (sys.platform) has a program keep the data of its user."""
+    if platform == "win32":
+        return Path(env.get("LOCALAPPDATA") or home / "AppData" / "Local") / "bertexplorer"
+    if platform == "darwin":
+        return home / "Library" / "Application Support" / "bertexplorer"
+    given = Path(env.get("XDG_DATA_HOME", ""))
+    return (given if given.is_absolute() else home / ".local" / "share") / "bertexplorer"
+
+
+DATA = user_data(sys.platform, os.environ, Path("~").expanduser()) if INSTALLED else ROOT / "data"
 
 
 @dataclass(frozen=True)
@@ -19,8 +36,8 @@ class Settings:
 
     host: str = "127.0.0.1"
     port: int = 7860
-    models_dir: Path = ROOT / "data" / "models"  # where a typed folder name is looked up
-    data_dir: Path = ROOT / "data"  # uploaded lines and the search index
+    models_dir: Path = DATA / "models"  # where a typed folder name is looked up
+    data_dir: Path = DATA  # uploaded lines and the search index
     qdrant_url: str = ""  # a server to keep the search index on; empty: a folder below data_dir
     qdrant_key: str = ""
     checkpoint: str = "mini"  # that the page opens with
@@ -67,8 +84,8 @@ class Settings:
         return cls(
             host=env.get("BERTEXPLORER_HOST", default.host),
             port=number("BERTEXPLORER_PORT", default.port, 65_535),
-            models_dir=Path(env.get("BERTEXPLORER_MODELS", default.models_dir)).expanduser(),
-            data_dir=Path(env.get("BERTEXPLORER_DATA", default.data_dir)).expanduser(),
+            models_dir=Path(env.get("BERTEXPLORER_MODELS", default.models_dir)).expanduser().absolute(),
+            data_dir=Path(env.get("BERTEXPLORER_DATA", default.data_dir)).expanduser().absolute(),
             qdrant_url=env.get("BERTEXPLORER_QDRANT_URL", default.qdrant_url),
             qdrant_key=env.get("BERTEXPLORER_QDRANT_KEY", default.qdrant_key),
             checkpoint=env.get("BERTEXPLORER_CHECKPOINT", default.checkpoint),

@@ -22,7 +22,19 @@ from bertexplorer.knobs import settings
 from bertexplorer.ui.tabs import TABS, slug
 
 PUBLIC = ("load", "Bert", "Result", "compare", "Comparison", "from_transformers", "train", "pretrain", "TrainingRun")
-COMMANDS = ("checkpoints", "fill-mask", "train", "pretrain")
+PUBLIC += ("checkpoints", "serve")
+    "load",
+    "Bert",
+    "Result",
+    "compare",
+    "Comparison",
+    "from_transformers",
+    "train",
+    "pretrain",
+    "TrainingRun",
+    "serve",
+)
+COMMANDS = ("serve", "checkpoints", "fill-mask", "train", "pretrain")
 
 
 def on_files(files: Files, config: Any) -> Files:

@@ -21,7 +21,8 @@ FLOORS = (  # lowest first
     {"bert"},
     {"runs"},
     {"api"},
-    {"cli", "server"},
+    {"server"},
+    {"cli"},
     {"app", "__main__"},
 )
 FLOOR = {part: height for height, parts in enumerate(FLOORS) for part in parts}

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.settings import QUIET, Settings
+from bertexplorer.settings import ASSETS, QUIET, Settings, user_data
+from tests.conftest import ROOT
 
 
 def test_defaults() -> None:
@@ -89,3 +90,29 @@ def test_a_proxy_that_is_no_address_is_named(value: str) -> None:
 @pytest.mark.parametrize(("host", "local"), [("127.0.0.1", 1), ("localhost", 1), ("::1", 1), ("0.0.0.0", 0), ("x", 0)])
 def test_where_only_this_machine_can_reach_it(host: str, local: int) -> None:
     assert Settings(host).local == bool(local)
+
+
+def test_a_relative_folder_is_that_of_where_the_app_was_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Settings.from_env({"BERTEXPLORER_DATA": "d"}).data_dir == tmp_path / "d", "a run starts in another folder"
+
+
+@pytest.mark.parametrize(
+    ("platform", "env", "folder"),
+    [
+        ("linux", {}, "/home/a/.local/share/bertexplorer"),
+        ("linux", {"XDG_DATA_HOME": "/srv/a"}, "/srv/a/bertexplorer"),
+        ("linux", {"XDG_DATA_HOME": "relative"}, "/home/a/.local/share/bertexplorer"),
+        ("darwin", {"XDG_DATA_HOME": "/srv/a"}, "/home/a/Library/Application Support/bertexplorer"),
+        ("win32", {}, "/home/a/AppData/Local/bertexplorer"),
+        ("win32", {"LOCALAPPDATA": "/local"}, "/local/bertexplorer"),
+    ],
+)
+def test_an_installed_app_keeps_its_data_where_the_system_says(platform: str, env: dict[str, str], folder: str) -> None:
+    assert user_data(platform, env, Path("/home/a")) == Path(folder)
+
+
+def test_a_checkout_keeps_its_data_in_its_own_folder() -> None:
+    assert Settings().data_dir == ROOT / "data" and ASSETS == ROOT / "assets"

@@ -1,4 +1,4 @@
-"""Tools: analyses for MCP clients, over stdio or at /mcp. Needs the MCP SDK (requirements-mcp.txt)."""
+"""Tools: analyses for MCP clients, over stdio or at /mcp. Needs the MCP SDK, which the extra mcp installs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import inspect
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ from bertexplorer.api.admission import SPARE
 from bertexplorer.api.analyses import answer
 from bertexplorer.api.models import CheckpointOf, kind, one_of
 from bertexplorer.engine.lanes import Lanes
-from bertexplorer.errors import ExplorerError, in_words_of
+from bertexplorer.errors import ExplorerError, in_words_of, not_installed
 from bertexplorer.knobs import settings
 from bertexplorer.model.text import MAX_CHARACTERS
 from bertexplorer.settings import Settings
@@ -45,7 +44,10 @@ ABOUT = (
     "checkpoints lists."
 )
 ROWS, MOST_ROWS = 20, 200
-MISSING = "The MCP SDK is not installed. Run: pip install -r requirements-mcp.txt"
+MISSING = (
+    'The MCP SDK is not installed. Run: pip install "bertexplorer[mcp]" (in a checkout: '
+    "pip install -r requirements-mcp.txt)"
+)
 
 
 class Told(BaseModel):
@@ -66,7 +68,7 @@ class Listed(BaseModel):
 
 def installed() -> bool:
     """Whether the MCP SDK is there."""
-    return find_spec("mcp") is not None
+    return not not_installed("mcp")
 
 
 def server(explore: Explore, lanes: Lanes, checkpoint: str) -> Any:

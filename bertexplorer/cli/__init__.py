@@ -1,8 +1,10 @@
 """The command line: python -m bertexplorer.
 
-main.py  every analysis as a command, its Options as flags; checkpoints; runs that learn
+main.py   every analysis as a command, its Options as flags; checkpoints; runs that learn
+serve.py  the page, served until a signal ends it
 """
 
 from bertexplorer.cli.main import main, make_parser
+from bertexplorer.cli.serve import serve
 
-__all__ = ["main", "make_parser"]
+__all__ = ["main", "make_parser", "serve"]

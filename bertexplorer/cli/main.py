@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bertexplorer.cli.serve import command as serve_command
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.knobs import build, settings
 from bertexplorer.result import as_table
@@ -17,6 +18,7 @@ from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store import runs
 from bertexplorer.store.catalogue import CATALOGUE
 from bertexplorer.store.library import PRECISIONS, Library
+from bertexplorer.version import __version__
 
 if TYPE_CHECKING:
     from bertexplorer.analysis.vectors import Line
@@ -27,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.update(QUIET)  # before huggingface_hub is imported
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        if arguments[:1] == ["serve"]:
+            return serve_command(arguments[1:])
         library = Library(Settings.from_env(os.environ), anywhere=True)
         if arguments[:1] == ["train"]:
             return train(library, arguments[1:])
@@ -50,7 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m bertexplorer", description="See how BERT works.")
+    parser.add_argument("--version", action="version", version=f"bertexplorer {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    commands.add_parser("serve", help="open the page: serve [--public] [--host H] [--port P] [--open]")
     commands.add_parser("train", help="fine-tune a checkpoint: train --task … --data …, or train RUN to go on with it")
     commands.add_parser("pretrain", help="pretrain an encoder on plain text: pretrain RUN --text …")
     commands.add_parser("mcp", help="serve the analyses to MCP clients over stdio; takes no arguments")

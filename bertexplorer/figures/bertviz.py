@@ -74,7 +74,7 @@ def source(kind: str) -> str:
     held = metadata.version("bertviz") if spec else "none"
     if spec is None or not spec.submodule_search_locations or held != VERSION:
         raise ExplorerError(
-            f"This view needs bertviz {VERSION}; {held} is installed. Run pip install -r requirements.txt."
+            f"This view needs bertviz {VERSION}; {held} is installed. Run: pip install bertviz=={VERSION}"
         )
     text = (Path(spec.submodule_search_locations[0]) / f"{kind}_view.js").read_text("utf-8")
     if kind != "neuron":

@@ -45,7 +45,7 @@ def finish(fig: go.Figure | dict[str, Any], height: int, **layout: Any) -> go.Fi
     """The layout that all figures share. *fig* as its parts, {"data": …, "layout": …}.
     *height* in pixels is kept while a new result is on its way."""
     base = {
-        "template": "none",
+        "template": {},
         "height": height,
         "margin": {"l": 8, "r": 16, "t": 28, "b": 8},
         "paper_bgcolor": "rgba(0,0,0,0)",

@@ -65,8 +65,9 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def launch(library: Library, settings: Settings) -> int:
-    """Serve until interrupted. Returns 0, or 2 after saying on stderr why it cannot be."""
+def launch(library: Library, settings: Settings, browse: Callable[[str], object] | None = None) -> int:
+    """Serve until interrupted. *browse* gets the address as soon as the page is there. Returns 0, or 2 after saying on
+    stderr why it cannot be."""
     logs.install(settings.log)
     allow_many()
     try:
@@ -82,12 +83,19 @@ def launch(library: Library, settings: Settings) -> int:
         desk.close()
         print(error, file=sys.stderr)  # noqa: T201
         return 2
-    serve(library, settings, desk, seal, bound)
+    serve(library, settings, desk, seal, bound, browse)
     desk.close()
     return 0
 
 
-def serve(library: Library, settings: Settings, desk: Desk, seal: Seal, bound: socket.socket) -> None:
+def serve(
+    library: Library,
+    settings: Settings,
+    desk: Desk,
+    seal: Seal,
+    bound: socket.socket,
+    browse: Callable[[str], object] | None = None,
+) -> None:
     """The page on an open socket, until a signal comes."""
     ready = Readiness()
     lanes, metrics = Lanes(quick_waiting=settings.waiting, limit=settings.tokens), Metrics()
@@ -101,6 +109,8 @@ def serve(library: Library, settings: Settings, desk: Desk, seal: Seal, bound: s
     def opened() -> None:
         print(f"BERT Explorer is open at {address(settings)}", flush=True)  # noqa: T201
         warming.start()
+        if browse:
+            browse(address(settings))
 
     with suppress(KeyboardInterrupt):
         Server(configured(app, settings), opened, ready).run(sockets=[bound])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, need
 
 KEPT = 8  # collections in a folder, which all lie in memory too; the oldest go. A server keeps what it has
 BATCH = 500
@@ -37,9 +37,9 @@ class Index:
 
     def upsert(self, collection: str, vectors: Float[np.ndarray, "n d"], payloads: Sequence[Mapping[str, Any]]) -> None:
         """Keep *vectors* with their *payloads* as entries 0 to n - 1 of *collection*, made if there is none."""
-        from qdrant_client import models
-
         with self.opened() as client:
+            from qdrant_client import models
+
             if not client.collection_exists(collection):
                 self.forget(client, KEPT - 1)
                 size = models.VectorParams(size=vectors.shape[1], distance=models.Distance.COSINE)
@@ -93,6 +93,7 @@ class Index:
                 ) from error
 
     def connect(self) -> Any:
+        need("search", "Search")
         from qdrant_client import QdrantClient
 
         if self.url:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import torch
-from accelerate import Accelerator
 from torch import Tensor, nn
 
+from bertexplorer.errors import need
 from bertexplorer.model.precision import best_device
 
 T = TypeVar("T")
@@ -22,6 +22,9 @@ class Placement:
     """What `accelerate launch` says of this process; without it, the one process on the best device."""
 
     def __init__(self) -> None:
+        need("train", "Fine-tuning")
+        from accelerate import Accelerator
+
         self.accelerator = Accelerator(cpu=best_device().type == "cpu", mixed_precision="no")
         self.device: torch.device = self.accelerator.device
         self.count: int = self.accelerator.num_processes

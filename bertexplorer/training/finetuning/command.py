@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, need
 from bertexplorer.knobs import settings
 from bertexplorer.training.data import hub, qrels
 from bertexplorer.training.data.decode import decode
@@ -56,6 +56,7 @@ def main(arguments: Sequence[str] | None, find: Callable[[str], Path], runs: Pat
     stop by a signal), or 2 after an error told on stderr."""
     given = parser().parse_args(arguments)
     try:
+        need("train", "Fine-tuning")
         folder = Path(given.run) if given.run else begin(given, find, runs)
         if given.trial:
             line(json.dumps(trial(folder, line)))

@@ -22,7 +22,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model import precision as precisions
 from bertexplorer.model.cores import available
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.settings import ROOT
+from bertexplorer.settings import DATA
 from bertexplorer.training.commit import commit, newest
 from bertexplorer.training.events import Event
 from bertexplorer.training.folder import work
@@ -42,7 +42,7 @@ from bertexplorer.training.pretraining.vocabulary import train_wordpiece
 from bertexplorer.training.weights import set_dropout
 from bertexplorer.training.workers import Workers
 
-CACHE = ROOT / "data" / "corpora"
+CACHE = DATA / "corpora"
 TELL = 15.0  # seconds between two lines about steps
 TEXT, MASKS = 1, 2  # streams of random numbers
 

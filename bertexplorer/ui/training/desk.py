@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, need
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store import runs
 from bertexplorer.store.jobs import Jobs
@@ -101,6 +101,7 @@ class Desk:
 
     def look(self, wish: Wish, owner: str = "") -> Looked:
         """The rows as they are understood. Raises ExplorerError as reading them and checking the settings do."""
+        need("train", "Fine-tuning")
         library = self.library.of(owner)
         start = library.find(wish.checkpoint)
         if start is None:

@@ -1,0 +1,167 @@
+"""The package: one version, declared dependencies, notices for what is vendored, and a wheel that answers anywhere."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from bertexplorer import errors
+from bertexplorer.errors import ExplorerError
+from bertexplorer.version import __version__
+from tests.conftest import ROOT
+from tests.test_layers import FILES, imports
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT = PYPROJECT["project"]
+OPTIONAL = {name: [Requirement(one) for one in given] for name, given in PROJECT["optional-dependencies"].items()}
+CORE = [Requirement(one) for one in PROJECT["dependencies"]]
+INSTALLED_AS = {"mcp_types": "mcp", "sklearn": "scikit-learn", "umap": "umap-learn"}  # import -> package
+PICTURES = {"screenshot.png", "train.png", "views"}  # of assets/, which a wheel leaves out
+
+
+def installed_as(name: str) -> str:
+    """The package that an imported name comes from."""
+    return canonicalize_name(INSTALLED_AS.get(name, name))
+
+
+def imported() -> dict[str, list[tuple[str, bool]]]:
+    """Package -> (file, whether inside a function) of each import of it in bertexplorer/."""
+    found: dict[str, list[tuple[str, bool]]] = {}
+    for file in FILES:
+        for name, inside in imports(ast.parse(file.read_text("utf-8"))):
+            library = name.partition(".")[0]
+            if library.isidentifier() and library not in {*sys.stdlib_module_names, "bertexplorer"}:
+                found.setdefault(installed_as(library), []).append((str(file.relative_to(ROOT)), inside))
+    return found
+
+
+def names(requirements: list[Requirement]) -> set[str]:
+    return {canonicalize_name(one.name) for one in requirements}
+
+
+def pins(file: str) -> dict[str, str]:
+    """Package -> its pinned version."""
+    lines = (ROOT / file).read_text("utf-8").split()
+    return {
+        canonicalize_name(name): version for name, _, version in (line.partition("==") for line in lines) if version
+    }
+
+
+def test_the_version_stands_in_one_place() -> None:
+    assert PROJECT["dynamic"] == ["version"] and "version" not in PROJECT
+    assert PYPROJECT["tool"]["hatch"]["version"]["path"] == "bertexplorer/version.py"
+    newest = re.search(r"^## \[(.+?)\] - (\d{4}-\d\d-\d\d)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert newest and newest[1] == __version__
+    assert f"\nversion: {__version__}\n" in citation and f"\ndate-released: {newest[2]}\n" in citation
+
+
+@pytest.mark.parametrize("file", ["requirements.txt", "requirements-mcp.txt", "tests/requirements.txt"])
+def test_every_pin_lies_in_a_declared_range(file: str) -> None:
+    ranges = {
+        canonicalize_name(one.name): one for one in [*CORE, *(one for given in OPTIONAL.values() for one in given)]
+    }
+    for package, version in pins(file).items():
+        assert package in ranges, f"{package} is pinned in {file} and not declared in pyproject.toml"
+        assert ranges[package].specifier.contains(version), f"{package} {version} is outside {ranges[package]}"
+
+
+def test_every_import_is_a_declared_dependency() -> None:
+    more = {name for given in OPTIONAL.values() for name in names(given)} - {"bertexplorer"}
+    for package, places in imported().items():
+        assert package in names(CORE) | more, f"{package}, imported in {places[0][0]}, is not in pyproject.toml"
+        outside = [file for file, inside in places if not inside]
+        assert package in names(CORE) or not outside, f"{package} is of an extra; import it in a function: {outside}"
+
+
+def test_the_extras() -> None:
+    for extra, packages in errors.EXTRAS.items():
+        assert {installed_as(one) for one in packages} == names(OPTIONAL[extra]), extra
+    (whole,) = OPTIONAL["all"]
+    assert whole.extras == OPTIONAL.keys() - {"all", "dev", "docs"}
+    assert all(
+        one.extras <= OPTIONAL.keys() for given in OPTIONAL.values() for one in given if one.name == PROJECT["name"]
+    )
+
+
+def test_what_an_extra_is_needed_for_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(errors.EXTRAS, "train", ("json", "no_such_a"))
+    with pytest.raises(ExplorerError) as told:
+        errors.need("train", "Fine-tuning")
+    assert str(told.value) == (
+        'Fine-tuning needs 1 package that is not installed: no_such_a. Run: pip install "bertexplorer[train]"'
+    )
+    monkeypatch.setitem(errors.EXTRAS, "train", ("no_such_a", "no_such_b"))
+    with pytest.raises(ExplorerError, match="2 packages that are not installed: no_such_a, no_such_b"):
+        errors.need("train", "Fine-tuning")
+    monkeypatch.setitem(errors.EXTRAS, "train", ("json",))
+    errors.need("train", "Fine-tuning")
+
+
+def test_licence_and_type_information_are_there() -> None:
+    licence = (ROOT / "LICENSE").read_text("utf-8")
+    assert "Apache License" in licence and "END OF TERMS AND CONDITIONS" in licence
+    assert PROJECT["license"] == "Apache-2.0"
+    assert (ROOT / "bertexplorer" / "py.typed").is_file()
+
+
+def test_everything_vendored_is_named_in_the_notice() -> None:
+    notice = (ROOT / "NOTICE").read_text("utf-8")
+    folders = [
+        folder for part in ("assets", "bertexplorer") for folder in (ROOT / part).rglob("vendor") if folder.is_dir()
+    ]
+    assert len(folders) == 2
+    for folder in [*folders, *(ROOT / "assets" / "checkpoints").iterdir(), ROOT / "assets" / "data"]:
+        assert f"\n{folder.relative_to(ROOT).as_posix()}/\n" in notice
+    for file in (file for folder in folders for file in folder.iterdir()):
+        assert file.name in notice
+
+
+def test_the_wheel_takes_every_asset_but_the_pictures() -> None:
+    taken = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert taken == {path: f"bertexplorer/{path}" for path in taken}
+    assert set(taken) == {f"assets/{one.name}" for one in (ROOT / "assets").iterdir()} - {
+        f"assets/{p}" for p in PICTURES
+    }
+
+
+def run(command: list[str], folder: Path, packages: Path) -> str:
+    """What a program prints that sees the packages installed in *packages* before those of this environment."""
+    env = {
+        "PYTHONPATH": str(packages),
+        "HF_HUB_OFFLINE": "1",
+        "HOME": str(folder),
+        "XDG_DATA_HOME": str(folder / "home"),
+    }
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_wheel_answers_in_any_folder(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling")
+    pip, packages, folder = [sys.executable, "-m", "pip", "-q"], tmp_path / "packages", tmp_path / "elsewhere"
+    folder.mkdir()
+    build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(ROOT)]
+    subprocess.run(build, check=True, cwd=folder, timeout=300)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name == f"bertexplorer-{__version__}-py3-none-any.whl"
+    assert wheel.stat().st_size < 60e6
+    subprocess.run([*pip, "install", "--no-deps", "--target", str(packages), str(wheel)], check=True, timeout=300)
+
+    where = "from bertexplorer import settings; print(settings.ASSETS, settings.DATA)"
+    assert run([sys.executable, "-c", where], folder, packages).split() == [
+        str(packages / "bertexplorer" / "assets"),
+        str(folder / "home" / "bertexplorer"),
+    ]
+    program = [sys.executable, "-m", "bertexplorer"]
+    assert run([*program, "--version"], folder, packages) == f"bertexplorer {__version__}\n"
+    answers = run([*program, "fill-mask", "Paris is the [MASK] of France."], folder, packages)
+    assert re.search(r"^.* capital  .*$", answers, re.MULTILINE)

@@ -1,0 +1,96 @@
+"""bertexplorer serve and --version: flags go before the environment, and a wrong one is told in a sentence."""
+
+import os
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from bertexplorer.cli import main
+from bertexplorer.settings import QUIET
+from bertexplorer.version import __version__
+
+PATCHES, LAUNCH = "bertexplorer.ui.gradio_patches", "bertexplorer.server.launch"
+
+
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the page would be launched with; nothing is served and gradio is not imported."""
+    found: dict[str, Any] = {}
+
+    class Watched(ModuleType):
+        """Notes the environment as it is when something is taken from the module."""
+
+        def __getattr__(self, name: str) -> Callable[..., int]:
+            if name != "launch":
+                raise AttributeError(name)
+            found["environment"] = dict(os.environ)
+            return self.launch_nothing
+
+        def launch_nothing(self, library: Any, settings: Any, browse: Any = None) -> int:
+            found.update(settings=settings, browse=browse)
+            return 0
+
+    monkeypatch.setattr(os, "environ", {k: v for k, v in os.environ.items() if not k.startswith("BERTEXPLORER_")})
+    monkeypatch.setitem(sys.modules, PATCHES, ModuleType(PATCHES))
+    monkeypatch.setitem(sys.modules, LAUNCH, Watched(LAUNCH))
+    return found
+
+
+def test_it_serves_this_machine_alone_if_nothing_else_is_said(launched: dict[str, Any]) -> None:
+    assert main(["serve"]) == 0
+    settings = launched["settings"]
+    assert (settings.host, settings.port, settings.public, launched["browse"]) == ("127.0.0.1", 7860, False, None)
+
+
+def test_flags_go_before_the_environment(launched: dict[str, Any]) -> None:
+    os.environ |= {"BERTEXPLORER_HOST": "10.0.0.1", "BERTEXPLORER_PORT": "many", "BERTEXPLORER_CODE": "robin-2026"}
+    assert main(["serve", "--public", "--host", "0.0.0.0", "--port", "8000", "--open"]) == 0
+    settings = launched["settings"]
+    assert (settings.host, settings.port, settings.public, settings.code) == ("0.0.0.0", 8000, True, "robin-2026")
+    assert launched["browse"] is not None
+
+
+def test_variables_are_read_where_no_flag_is_given(launched: dict[str, Any]) -> None:
+    os.environ |= {"BERTEXPLORER_HOST": "10.0.0.1", "BERTEXPLORER_PORT": "8001"}
+    assert main(["serve"]) == 0
+    assert (launched["settings"].host, launched["settings"].port) == ("10.0.0.1", 8001)
+
+
+def test_gradio_is_told_to_be_quiet_before_it_is_imported(launched: dict[str, Any]) -> None:
+    os.environ["BERTEXPLORER_DATA"] = "/srv/explorer"
+    assert main(["serve"]) == 0
+    assert launched["environment"].items() >= QUIET.items()
+    assert launched["environment"]["GRADIO_TEMP_DIR"] == "/srv/explorer/tmp"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--port", "many"], "--port is 'many'; wanted a whole number, 65,535 at most."),
+        (["--port", "65536"], "--port is '65536'; wanted a whole number, 65,535 at most."),
+        (["--port", ""], "--port is empty; give a port, or leave the flag out."),
+        (["--host", " "], "--host is empty; give a host, or leave the flag out."),
+        (["--port"], "Argument --port: expected one argument; wanted --public, --host H, --port P or --open."),
+        (["--pubic"], "Unrecognized arguments: --pubic; wanted --public, --host H, --port P or --open."),
+    ],
+)
+def test_a_wrong_flag_is_told_in_a_sentence(
+    launched: dict[str, Any], capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    assert main(["serve", *arguments]) == 2 and not launched
+    assert capsys.readouterr().err == f"bertexplorer: {told}\n"
+
+
+def test_a_wrong_variable_is_told_by_its_own_name(launched: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    os.environ["BERTEXPLORER_PORT"] = "many"
+    assert main(["serve", "--host", "127.0.0.1"]) == 2 and not launched
+    assert capsys.readouterr().err.startswith("bertexplorer: BERTEXPLORER_PORT is 'many'")
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out == f"bertexplorer {__version__}\n"
