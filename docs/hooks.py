@@ -23,17 +23,6 @@ from bertexplorer.ui.tabs import TABS, slug
 
 PUBLIC = ("load", "Bert", "Result", "compare", "Comparison", "from_transformers", "train", "pretrain", "TrainingRun")
 PUBLIC += ("checkpoints", "serve")
-    "load",
-    "Bert",
-    "Result",
-    "compare",
-    "Comparison",
-    "from_transformers",
-    "train",
-    "pretrain",
-    "TrainingRun",
-    "serve",
-)
 COMMANDS = ("serve", "checkpoints", "fill-mask", "train", "pretrain")
 
 
