@@ -176,7 +176,7 @@ def from_transformers(model: Any, tokenizer: Any, *, name: str = "in memory", pr
             given = f"{type(model).__name__} and {type(tokenizer).__name__}"
             raise ExplorerError(f"Got {given}; wanted a model and a tokenizer of transformers.") from error
         width = precision or ("bf16" if stored == "bfloat16" else "fp32")
-        checkpoint = load_folder(Path(folder), name=name, precision=width)  # type: ignore[arg-type]
+        checkpoint = load_folder(Path(folder), name=name, precision=width, frozen=True)  # type: ignore[arg-type]
     return Bert(replace(checkpoint, folder=Path()))
 
 

@@ -32,7 +32,7 @@ DATA = user_data(sys.platform, os.environ, Path("~").expanduser()) if INSTALLED 
 
 @dataclass(frozen=True)
 class Settings:
-    """Every limit in one place. The README lists the environment variables that change them."""
+    """Every limit in one place. docs/serving.md lists the environment variables that change them."""
 
     host: str = "127.0.0.1"
     port: int = 7860
@@ -62,8 +62,8 @@ class Settings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> "Settings":
-        """Read the variables that the README lists, such as BERTEXPLORER_PORT. Raises ExplorerError naming one that
-        cannot be used."""
+        """Read the variables that docs/serving.md lists, such as BERTEXPLORER_PORT. Raises ExplorerError naming one
+        that cannot be used."""
         default = cls()
 
         def number(name: str, otherwise: int, most: int) -> int:

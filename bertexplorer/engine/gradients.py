@@ -122,9 +122,9 @@ def reader(
 
 
 def widened(module: M, config: EncoderConfig, without: str = "") -> M:
-    """*module* in fp32: itself if it is, else a copy, as the original may be running for somebody else. The parameter
-    called *without* stays empty."""
-    if all(parameter.dtype == torch.float32 for parameter in module.parameters()):
+    """*module* in plain fp32: itself if it is, else a copy, as the original may be running for somebody else. The
+    parameter called *without* stays empty."""
+    if all(parameter.dtype == torch.float32 and not parameter.is_mkldnn for parameter in module.parameters()):
         return module
     with torch.device("meta"):
         copy = type(module)(config)

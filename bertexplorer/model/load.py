@@ -28,9 +28,11 @@ def load(
     name: str | None = None,
     precision: precisions.Precision = "auto",
     device: str | torch.device | None = None,
+    frozen: bool = False,
 ) -> Checkpoint:
     """Load the checkpoint in *folder*. Nothing in it is executed, and nothing is made up: a head that the file does
-    not hold is absent. Raises ExplorerError naming what is missing, extra, misshapen, out of bounds or not finite."""
+    not hold is absent. *frozen*: it will not be trained or exported, so that fp32 layers may be packed too. Raises
+    ExplorerError naming what is missing, extra, misshapen, out of bounds or not finite."""
     folder = Path(folder)
     name = name or folder.name
     hf = read_config(folder)
@@ -47,7 +49,7 @@ def load(
         check_copies(family, stored)
         tie(family, modules, names, stored)
     modules.requires_grad_(False).eval()
-    pack(modules, shared=True)
+    pack(modules, shared=True, fp32=frozen)
     encoder = cast(Encoder, modules.pop("encoder"))
     share(family, modules)
     tokenizer = Tokenizer.from_folder(

@@ -1,18 +1,21 @@
 """Linear layers whose weights oneDNN has packed once into its own block order, instead of at every call.
 
-`F.linear` hands oneDNN a plain row-major matrix, which it must reorder at every call. In bf16 on a CPU that takes
-half as long again as multiplying does for a short sentence. Packing loses no digit (`to_dense` gives
-the same bits back) and takes no room (the packed copy replaces the plain one). The two operators are those that
+`F.linear` hands oneDNN, or in fp32 MKL, a plain row-major matrix, which is reordered at every call. For a short
+sentence that takes up to three times as long as multiplying. Packing loses no digit (`to_dense` gives the same bits
+back) and takes no room (the packed copy replaces the plain one). The two operators are those that
 torch.compile puts in when it freezes a model; they are not public, so `pack` tries them first.
 """
 
 from collections import Counter
+from functools import cache
 from typing import cast
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
+
+COPY = 256_000_000
 
 
 def packed(weight: Float[Tensor, "out in"]) -> Tensor:
@@ -43,26 +46,28 @@ class PackedLinear(nn.Linear):
         destination[prefix + "weight"] = self.weight.to_dense()
 
 
-def can_pack() -> bool:
+@cache
+def can_pack(dtype: torch.dtype = torch.bfloat16) -> bool:
     """Whether this torch has the operators, and they give here what F.linear gives."""
-    x, weight = torch.eye(32, dtype=torch.bfloat16), torch.arange(32 * 32).view(32, 32).bfloat16()
+    x, weight = torch.eye(32, dtype=dtype), torch.arange(32 * 32).view(32, 32).to(dtype)
     try:
         return torch.equal(multiply(x, packed(weight), None), F.linear(x, weight))
     except (AttributeError, RuntimeError, TypeError):
         return False
 
 
-def pack(root: nn.Module, *, shared: bool = False) -> None:
-    """Replace the bf16 nn.Linear layers on the CPU below *root*, one at a time, so that memory never doubles.
+def pack(root: nn.Module, *, shared: bool = False, fp32: bool = False) -> None:
+    """Replace the bf16, and with *fp32* the fp32, nn.Linear layers on the CPU below *root*, one at a time, so that
+    memory never doubles.
 
     *root* must be frozen and hold all that shares a weight. *shared*: pack the MLM output tied to the word embeddings
-    too, which keeps a second copy (the table itself must stay plain to be looked up)."""
-    if not can_pack():
-        return
+    too, which keeps a second copy (the table itself must stay plain to be looked up), in fp32 of at most COPY bytes."""
+    kinds = {torch.bfloat16: can_pack(), torch.float32: fp32 and can_pack(torch.float32)}
     owners = Counter(id(p) for module in root.modules() for p in module.parameters(recurse=False))
     for module in root.modules():
         for name, child in list(module.named_children()):
-            if type(child) is not nn.Linear or (owners[id(child.weight)] > 1 and not shared):
+            if type(child) is not nn.Linear or child.weight.device.type != "cpu" or not kinds.get(child.weight.dtype):
                 continue
-            if child.weight.device.type == "cpu" and child.weight.dtype == torch.bfloat16:
+            large = child.weight.dtype == torch.float32 and child.weight.nbytes > COPY
+            if owners[id(child.weight)] == 1 or (shared and not large):
                 setattr(module, name, PackedLinear(child))

@@ -75,7 +75,7 @@ class Library:
             missing = memory.missing_bytes(name, folder, width, sum(c.num_bytes for c in self.loaded.values()))
             while missing > 0 and self.loaded:
                 missing -= self.loaded.popitem(last=False)[1].num_bytes
-        return load(folder, name=name, precision=precision)  # type: ignore[arg-type]
+        return load(folder, name=name, precision=precision, frozen=True)  # type: ignore[arg-type]
 
     def control(self, name: str, precision: str = "auto") -> "Checkpoint":
         """A checkpoint of the shape, tokenizer and heads of *name* that has learnt nothing: the same random weights

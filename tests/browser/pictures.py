@@ -1,6 +1,7 @@
-"""Makes the pictures of every view for assets/views/README.md: python -m tests.browser.pictures ADDRESS
+"""Takes the pictures of the documentation: python -m tests.browser.pictures ADDRESS
 
-ADDRESS is that of a running app. Each view is shown with its first example, 1280 pixels wide."""
+ADDRESS is that of a running app. Each view is shown with its first example, 1280 pixels wide; the opening page is
+assets/screenshot.png."""
 
 import io
 import sys
@@ -13,26 +14,27 @@ from bertexplorer.ui.tabs import TABS, slug
 from tests.browser.conftest import FLAGS, chromium
 from tests.browser.steps import choose_view
 
-FOLDER = Path(__file__).parents[2] / "assets" / "views"
-COLOURS = 128
+ASSETS = Path(__file__).parents[2] / "assets"
+WIDTH, COLOURS = 1280, 128
+SHOWN = ("#exports", "#workbench", "#forms")  # what must be in the picture
 
 
 def take(page: Page, file: Path) -> None:
-    """The page from its top to the end of the caption, in few colours."""
-    box = page.locator("#exports").bounding_box()
-    clip = {"x": 140, "y": 0, "width": 1000, "height": (box or {"y": 900})["y"] + page.evaluate("window.scrollY")}
-    shot = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=clip))).convert("RGB")
-    shot.quantize(COLOURS, kmeans=2).save(file, optimize=True)
+    """The page from its top to the end of the view, in few colours."""
+    boxes = [box for one in SHOWN if (box := page.locator(one).bounding_box())]
+    height = max(box["y"] + box["height"] for box in boxes) + page.evaluate("window.scrollY") + 12
+    shot = page.screenshot(full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
+    Image.open(io.BytesIO(shot)).convert("RGB").quantize(COLOURS, kmeans=2).save(file, optimize=True)
 
 
 def main(address: str) -> None:
-    FOLDER.mkdir(exist_ok=True)
-    lines = ["# Every view", "", "Each with its first example, on the bundled checkpoint.", ""]
+    (ASSETS / "views").mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page = browser.new_page(viewport={"width": WIDTH, "height": 800})
         page.goto(address)
         page.wait_for_selector("#figure .bars")
+        take(page, ASSETS / "screenshot.png")
         for tab in TABS:
             choose_view(page, tab.TITLE)
             expect(page.locator("#question h2")).to_have_text(tab.QUESTION)
@@ -42,19 +44,8 @@ def main(address: str) -> None:
             page.wait_for_timeout(2500)
             page.evaluate("document.activeElement.blur()")
             page.mouse.move(4, 4)
-            file = FOLDER / f"{slug(tab)}.png"
-            take(page, file)
-            said = page.locator("#caption .said").inner_text()
-            lines += [
-                f"## {tab.GROUP}: {tab.TITLE}",
-                "",
-                f"*{tab.QUESTION}* {said}",
-                "",
-                f"![{tab.TITLE}]({file.name})",
-                "",
-            ]
+            take(page, ASSETS / "views" / f"{slug(tab)}.png")
         browser.close()
-    (FOLDER / "README.md").write_text("\n".join(lines), "utf-8")
 
 
 if __name__ == "__main__":

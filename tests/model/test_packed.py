@@ -60,6 +60,25 @@ def test_a_packed_checkpoint_is_saved_bit_for_bit(bundled, tmp_path) -> None:
     assert all(torch.equal(before[key], after[key]) for key in before)
 
 
+@pytest.mark.skipif(not can_pack(torch.float32), reason="this torch cannot pack")
+@pytest.mark.parametrize("name", ["bert", "electra-discriminator", "modernbert"])
+def test_a_frozen_fp32_checkpoint_gives_the_same(tiny, name: str, tmp_path) -> None:
+    plain, other = (load(tiny(name), precision="fp32", device="cpu", frozen=frozen) for frozen in (False, True))
+    kinds = {type(module) for module in other.encoder.modules()}
+    assert PackedLinear in kinds and nn.Linear not in kinds
+    first, second = plain.encoder(IDS).last, other.encoder(IDS).last
+    torch.testing.assert_close(first, second, rtol=0, atol=of_encoder(plain.config, first))
+    held = other.encoder.state_dict()
+    assert all(torch.equal(tensor, held[key]) for key, tensor in plain.encoder.state_dict().items())
+    assert other.num_parameters == plain.num_parameters
+
+
+def test_a_large_table_is_not_copied(tiny, monkeypatch) -> None:
+    monkeypatch.setattr("bertexplorer.model.packed.COPY", 1000)
+    checkpoint = load(tiny("bert"), precision="fp32", device="cpu", frozen=True)
+    assert type(checkpoint.masked_lm.output) is nn.Linear
+
+
 def test_parameters_are_counted_alike_in_both_precisions(tiny) -> None:
     fp32, bf16 = (load(tiny("bert"), precision=p, device="cpu") for p in ("fp32", "bf16"))
     assert fp32.num_parameters == bf16.num_parameters

@@ -18,7 +18,7 @@ from bertexplorer.model.load import load
 from bertexplorer.training import events
 from bertexplorer.training.pretraining import heldout, run
 from bertexplorer.training.pretraining import spec as specs
-from bertexplorer.training.pretraining.command import parser, prepare_folder
+from bertexplorer.training.pretraining.command import prepare_folder
 from bertexplorer.training.pretraining.run import pretrain
 from bertexplorer.training.student import chosen
 from tests.conftest import ROOT
@@ -147,8 +147,7 @@ def test_it_begins_with_a_checkpoint_and_adds_the_heads_that_it_lacks(begin: Beg
 def test_it_begins_with_some_layers_of_a_teacher(begin: Begin, tiny, tmp_path: Path) -> None:
     teacher = load(tiny("bert"), precision="fp32")
     count = teacher.config.num_layers - 1
-    arguments = ["--text", "x", "--start", str(tiny("bert")), "--layers", str(count)]
-    prepare_folder(tmp_path, parser().parse_args([str(tmp_path), *arguments]))
+    prepare_folder(tmp_path, ["x"], {"start": str(tiny("bert")), "layers": str(count)})
     assert specs.read(tmp_path / "spec.json")[0].start_layers == count
     plain = {"vocabulary": "", "start": str(tiny("bert")), "start_layers": count}
     folder = begin(plain=plain, steps=1, peak=0.0, warmup=0.0, export="fp32")
