@@ -1,5 +1,7 @@
 """The API behind all layers on a free port, in a thread, with a tiny checkpoint; gradio's page is not built."""
 
+import bertexplorer.ui.gradio_patches  # noqa: F401, I001 - before anything imports gradio: that takes half as long then
+
 import asyncio
 import shutil
 from collections.abc import Callable, Iterator

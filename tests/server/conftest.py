@@ -1,5 +1,7 @@
 """The application on a free port, in a thread, with a tiny checkpoint; and the layers alone around a small app."""
 
+import bertexplorer.ui.gradio_patches  # noqa: F401, I001 - before anything imports gradio: that takes half as long then
+
 import asyncio
 import io
 import json
