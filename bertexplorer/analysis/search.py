@@ -160,7 +160,7 @@ def chance(checkpoint: Checkpoint, layer: int, pooling: str) -> float:
         with working(None):
             return mean_cosine(vectors(checkpoint, encodings, layer, pooling))
 
-    return float(checkpoint.memo.get(("chance of sentences", layer, pooling), measure, lambda _: 8))
+    return float(checkpoint.cache.get(("chance of sentences", layer, pooling), measure, lambda _: 8))
 
 
 def rows(result: Search) -> list[dict[str, object]]:

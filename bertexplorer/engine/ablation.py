@@ -26,7 +26,7 @@ def ablated(
     fill: Float[Tensor, "l h _ k"] | None = None,
 ) -> Float[Tensor, "n d"]:
     """The last layer's vector at *position* (0-based) for each row of *switches*: 1 leaves a head on, 0 puts *fill*
-    (None: zeros) in the place of its output. What stands below the lowest switched head is taken from the memo."""
+    (None: zeros) in the place of its output. What stands below the lowest switched head is taken from the cache."""
     spots = torch.tensor([position], device=checkpoint.device)
     inputs = look(checkpoint, encoding).inputs
     settings = torch.from_numpy(switches)
@@ -40,7 +40,7 @@ def ablated(
         for chosen in (lowest == layer).nonzero()[:, 0].split(rows):
             change = Intervention(settings[chosen], fill)
             x = inputs[layer].expand(len(chosen), -1, -1)
-            with checkpoint.cores.turn(heavy=True), torch.inference_mode():
+            with checkpoint.scheduler.slot(heavy=True), torch.inference_mode():
                 out = checkpoint.encoder.from_embeddings(x, intervention=change, positions=spots, first_layer=layer)
             found[chosen] = out.last[:, 0].float().cpu()
             done += len(chosen) * len(encoding)

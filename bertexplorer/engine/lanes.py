@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from bertexplorer.engine.progress import Stopped, Work, working
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.cores import available
+from bertexplorer.model.scheduler import available
 
 SLOW_WAITING = 8  # answers of slow views that are waited for
 MEMORY = 0.9  # how much of the mean time of an answer is kept at each new one

@@ -23,13 +23,13 @@ class Pass:
     the last layer that nobody wanted yet."""
 
     def __init__(self, checkpoint: Checkpoint, encoding: Encoding, positions: Int[Tensor, " q"] | None) -> None:
-        self.encoder, self.cores = checkpoint.encoder, checkpoint.cores
+        self.encoder, self.scheduler = checkpoint.encoder, checkpoint.scheduler
         self.lock = threading.Lock()
         self.rows = None if positions is None else positions.tolist()  # the tokens in *last*; None: all
         # bf16 beside padding rounds otherwise than alone, so only texts of one length share a pass there
         like = (id(checkpoint), len(encoding) if checkpoint.precision == "bf16" else 0)
         made = partial(run_together, checkpoint)
-        hidden = self.cores.together(like, (encoding, self.rows), len(encoding), TOKEN_BUDGET, made)
+        hidden = self.scheduler.run_batched(like, (encoding, self.rows), len(encoding), TOKEN_BUDGET, made)
         self.inputs: tuple[Tensor, ...] = hidden[:-1]  # l of them, 1 x t x d
         self.last: Tensor = hidden[-1]  # 1 x q x d
 
@@ -43,7 +43,7 @@ class Pass:
         with self.lock, torch.inference_mode():
             wanted = None if positions is None else positions.tolist()
             if self.rows is not None and wanted != self.rows:
-                with self.cores.turn():
+                with self.scheduler.slot():
                     done = self.encoder.from_embeddings(self.inputs[-1], first_layer=len(self.inputs) - 1)
                 self.last, self.rows = done.last, None
             last = self.last if wanted == self.rows or positions is None else self.last[:, positions]
@@ -76,10 +76,10 @@ def run_together(
 
 
 def look(checkpoint: Checkpoint, encoding: Encoding, positions: Int[Tensor, " q"] | None = None) -> Pass:
-    """The pass over *encoding*, from the checkpoint's memo if it is there. Callers at the same time share one."""
+    """The pass over *encoding*, from the checkpoint's cache if it is there. Callers at the same time share one."""
     key = ("pass", encoding.ids, encoding.segments)
     return cast(
-        Pass, checkpoint.memo.get(key, lambda: Pass(checkpoint, encoding, positions), lambda found: found.num_bytes)
+        Pass, checkpoint.cache.get(key, lambda: Pass(checkpoint, encoding, positions), lambda found: found.num_bytes)
     )
 
 

@@ -99,7 +99,7 @@ def serve(
     """The page on an open socket, until a signal comes."""
     ready = Readiness()
     lanes, metrics = Lanes(quick_waiting=settings.waiting, limit=settings.tokens), Metrics()
-    metrics.watch(library.cores, lanes)
+    metrics.watch(library.scheduler, lanes)
     page = build(library, settings, desk)
     whole = mounted(page, settings, Explore(library.of(""), desk.quota), lanes, desk)
     app = layered(whole, settings, seal, ready, metrics, taken(page))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.cores import Cores
+from bertexplorer.model.scheduler import ComputeScheduler
 from bertexplorer.settings import Settings
 from bertexplorer.store import hub, memory, runs, series
 from bertexplorer.store.catalogue import BUNDLED, CATALOGUE
@@ -33,7 +33,7 @@ class Library:
         self.anywhere = anywhere
         self.loaded: OrderedDict[tuple[str, str], Checkpoint] = OrderedDict()
         self.lock = threading.Lock()
-        self.cores = Cores(threads=shared)
+        self.scheduler = ComputeScheduler(threads=shared)
         self.owner: str | None = None  # who asks; None: the operator, who may open every run
         self.owned: Callable[[str], set[str]] | None = None  # owner -> ids of the runs that they may open
         self.loading: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
@@ -96,8 +96,8 @@ class Library:
                     self.loaded.move_to_end(key)
                     return self.loaded[key]
             checkpoint = make()
-            checkpoint = replace(checkpoint, cores=self.cores)
-            checkpoint.memo.limit = self.settings.cache_mb * 1_000_000
+            checkpoint = replace(checkpoint, scheduler=self.scheduler)
+            checkpoint.cache.limit = self.settings.cache_mb * 1_000_000
             with self.lock:
                 self.loaded[key] = checkpoint
                 self.drop()

@@ -18,8 +18,8 @@ import transformers
 
 from bertexplorer.engine.masking import Masking
 from bertexplorer.model import precision
-from bertexplorer.model.cores import available
 from bertexplorer.model.load import load
+from bertexplorer.model.scheduler import available
 from bertexplorer.training.folder import keep_memory
 from bertexplorer.training.optimiser import Learning, adamw
 from bertexplorer.training.pretraining.batches import Collator

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from tests.model.test_cores import started, until
 
 from bertexplorer.engine.lanes import Busy, Lane, Lanes
 from bertexplorer.engine.progress import QUICK, Stopped, Work, report
 from bertexplorer.errors import ExplorerError
-from tests.model.test_cores import started, until
 
 
 @contextmanager

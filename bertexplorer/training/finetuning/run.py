@@ -18,8 +18,8 @@ import torch
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import precision as precisions
-from bertexplorer.model.cores import available
 from bertexplorer.model.load import load
+from bertexplorer.model.scheduler import available
 from bertexplorer.training import weights
 from bertexplorer.training.commit import commit, newest
 from bertexplorer.training.data.rows import Row

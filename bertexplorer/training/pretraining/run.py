@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import precision as precisions
-from bertexplorer.model.cores import available
+from bertexplorer.model.scheduler import available
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.settings import DATA
 from bertexplorer.training.commit import commit, newest

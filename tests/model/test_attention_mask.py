@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from bertexplorer.model.encoder import visible
+from bertexplorer.model.encoder import attention_mask
 
 MASK = torch.tensor([[True] * 6, [True] * 4 + [False] * 2])
 
@@ -14,7 +14,7 @@ MASK = torch.tensor([[True] * 6, [True] * 4 + [False] * 2])
     ("causal", "window", "padded"), list(itertools.product([False, True], [0, 1, 3], [False, True]))
 )
 def test_visible_is_what_the_words_say(causal: bool, window: int, padded: bool) -> None:
-    seen = visible(6, MASK if padded else None, causal=causal, window=window)
+    seen = attention_mask(6, MASK if padded else None, causal=causal, window=window)
     if seen is None:
         assert (causal, window, padded) == (False, 0, False)
         return

@@ -1,4 +1,4 @@
-"""Cores: who computes when. As many turns at a time as there are cores; what waits for one is done together."""
+"""The compute scheduler: as many slots at a time as there are cores; what waits for one is done in a batch."""
 
 import os
 import threading
@@ -15,8 +15,8 @@ def available() -> int:
 
 
 @dataclass(eq=False)
-class Waiting:
-    """One of those that may be done together."""
+class Pending:
+    """A call that may be done in a batch with others."""
 
     given: Any
     size: int
@@ -26,11 +26,11 @@ class Waiting:
     error: BaseException | None = None
 
 
-class Cores:
-    """Turns on the processor. Safe to call from many threads; a turn must not be asked for within a turn.
+class ComputeScheduler:
+    """Grants compute slots. Safe to call from many threads; not re-entrant: no slot may be asked for within a slot.
 
     Light work goes before heavy, and heavy work leaves one core to it. Two threads that share a pass hinder each other
-    when others compute too, so a turn has one thread unless nobody else computes or waits."""
+    when others compute too, so a slot has one thread unless nobody else computes or waits."""
 
     def __init__(self, count: int = 0, *, threads: bool = False) -> None:
         """*count*: of cores, 0 for those that this process may use. *threads*: whether the number of torch's threads
@@ -39,11 +39,11 @@ class Cores:
         self.threads = threads
         self.ready = threading.Condition()
         self.busy = self.heavy = self.light_waiting = self.heavy_waiting = 0
-        self.lines: defaultdict[Hashable, deque[Waiting]] = defaultdict(deque)
+        self.lines: defaultdict[Hashable, deque[Pending]] = defaultdict(deque)
         self.batches: dict[int, int] = {}  # how many were done together -> how often
 
     @contextmanager
-    def turn(self, *, heavy: bool = False) -> Iterator[None]:
+    def slot(self, *, heavy: bool = False) -> Iterator[None]:
         """A core for as long as the block lasts."""
         with self.ready:
             self.wait(lambda: self.free(heavy), heavy)
@@ -54,19 +54,19 @@ class Cores:
         finally:
             self.leave(heavy)
 
-    def together(
+    def run_batched(
         self, key: Hashable, given: Any, size: int, budget: int, make: Callable[[Sequence[Any]], Sequence[Any]]
     ) -> Any:
         """What *make* gives for *given*. Those of one *key* that wait for a core at the same time are made at once, as
         long as the largest *size* times their number stays within *budget*. Where that fails, each is made alone: an
         error is told to the one that it concerns."""
-        mine = Waiting(given, size)
+        mine = Pending(given, size)
         with self.ready:
             line = self.lines[key]
             line.append(mine)
             self.wait(lambda: mine.done or (not mine.taken and self.free(False)), False)
             if mine.done:
-                return told(mine)
+                return result_of(mine)
             batch = self.take(line, mine, budget)
             if not line:
                 del self.lines[key]
@@ -79,9 +79,9 @@ class Cores:
             for one in batch:
                 one.done = True
             self.leave(False)
-        return told(mine)
+        return result_of(mine)
 
-    def take(self, line: deque[Waiting], mine: Waiting, budget: int) -> list[Waiting]:
+    def take(self, line: deque[Pending], mine: Pending, budget: int) -> list[Pending]:
         """*mine* and those before and behind it that fit."""
         line.remove(mine)
         batch, longest = [mine], mine.size
@@ -128,7 +128,7 @@ class Cores:
             torch.set_num_threads(self.count if alone else 1)
 
 
-def fulfil(batch: Sequence[Waiting], make: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
+def fulfil(batch: Sequence[Pending], make: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
     try:
         for one, made in zip(batch, make([one.given for one in batch]), strict=True):
             one.made = made
@@ -140,7 +140,7 @@ def fulfil(batch: Sequence[Waiting], make: Callable[[Sequence[Any]], Sequence[An
                 fulfil([one], make)
 
 
-def told(one: Waiting) -> Any:
+def result_of(one: Pending) -> Any:
     if one.error is not None:
         raise one.error
     return one.made

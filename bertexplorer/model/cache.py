@@ -1,4 +1,4 @@
-"""Memo: what is dear to make, kept within a number of bytes; whoever asks for the same at once waits for one."""
+"""A cache of what is dear to make, kept within a number of bytes; whoever asks for the same at once waits for one."""
 
 import threading
 from collections import OrderedDict
@@ -9,7 +9,7 @@ from typing import Any
 LIMIT_MB = 256
 
 
-class Memo:
+class LRUCache:
     """Key -> value, the least recently used dropped beyond *limit* bytes. Safe to call from many threads."""
 
     def __init__(self, limit: int = LIMIT_MB * 1_000_000) -> None:

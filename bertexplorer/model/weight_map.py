@@ -28,7 +28,7 @@ class Source:
     parts: int = 1
 
 
-def published(family: ModuleType, ours: str) -> Source | None:
+def source_of(family: ModuleType, ours: str) -> Source | None:
     """The source of our tensor *ours* ("encoder.layers.0.attention.query.weight"), None if the family has none."""
     number = re.search(r"\.layers\.(\d+)\.", ours)
     pattern = ours.replace(f".layers.{number[1]}.", ".layers.#.") if number else ours
@@ -44,11 +44,11 @@ def published(family: ModuleType, ours: str) -> Source | None:
 
 def tied_name(family: ModuleType, config: EncoderConfig) -> str:
     """Published name of the MLM output matrix if it is the word embeddings over again, else ''."""
-    source = published(family, "masked_lm.output.weight") if config.tied else None
+    source = source_of(family, "masked_lm.output.weight") if config.tied else None
     return source.name if source else ""
 
 
-def canonical(family: ModuleType, found: Iterable[str]) -> dict[str, str]:
+def canonical_names(family: ModuleType, found: Iterable[str]) -> dict[str, str]:
     """Canonical published name -> the name in the file: old spellings renamed, an absent prefix put back.
 
     Names that carry nothing of their own (buffers, second copies) are left out.
@@ -78,12 +78,12 @@ def is_task_head(name: str) -> bool:
     return name.startswith(TASK_HEADS)
 
 
-def share(family: ModuleType, heads: nn.ModuleDict) -> None:
+def share_layers(family: ModuleType, heads: nn.ModuleDict) -> None:
     """Let heads whose file has one name for a layer of both hold one layer, that of the head that comes first: BERT's
     pooler is its sequence classifier's too, ModernBERT's transform every head's."""
     held: dict[str, nn.Module] = {}
     for path, module in list(heads.named_modules()):
-        source = published(family, f"{path}.weight") if isinstance(module, nn.Linear | nn.LayerNorm) else None
+        source = source_of(family, f"{path}.weight") if isinstance(module, nn.Linear | nn.LayerNorm) else None
         first = held.setdefault(source.name, module) if source else module
         if first is not module:
             heads.set_submodule(path, first)
@@ -93,7 +93,7 @@ def to_published(family: ModuleType, ours: Mapping[str, object]) -> dict[str, li
     """Published name -> [(part, our name)], for writing; of names that share a layer only the first."""
     groups: dict[str, dict[int, str]] = {}
     for name in ours:
-        source = published(family, name)
+        source = source_of(family, name)
         if source is None:
             raise ValueError(f"{family.MODEL_TYPES[0]} has no published name for {name}; it cannot be saved.")
         groups.setdefault(source.name, {}).setdefault(source.part, name)

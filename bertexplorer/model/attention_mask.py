@@ -5,7 +5,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 
-def visible(
+def attention_mask(
     tokens: int,
     mask: Bool[Tensor, "b t"] | None,
     *,

@@ -6,7 +6,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from bertexplorer.model.load import load
-from bertexplorer.model.packed import PackedLinear, can_pack, pack
+from bertexplorer.model.prepacked_linear import PackedLinear, can_pack, pack
 from bertexplorer.model.save import save
 from tests.tolerance import BF16, of_encoder
 
@@ -74,7 +74,7 @@ def test_a_frozen_fp32_checkpoint_gives_the_same(tiny, name: str, tmp_path) -> N
 
 
 def test_a_large_table_is_not_copied(tiny, monkeypatch) -> None:
-    monkeypatch.setattr("bertexplorer.model.packed.COPY", 1000)
+    monkeypatch.setattr("bertexplorer.model.prepacked_linear.COPY", 1000)
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu", frozen=True)
     assert type(checkpoint.masked_lm.output) is nn.Linear
 
