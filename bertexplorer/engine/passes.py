@@ -16,7 +16,7 @@ from bertexplorer.model.forward import Forward
 from bertexplorer.model.text import Encoding
 
 
-class Pass:
+class CachedForward:
     """What enters each layer, and as much of what leaves the last one as was asked for so far.
 
     The rest follows from it without another pass: attention weights of a layer from what enters it, and the rows of
@@ -75,17 +75,22 @@ def run_together(
     return found
 
 
-def look(checkpoint: Checkpoint, encoding: Encoding, positions: Int[Tensor, " q"] | None = None) -> Pass:
+def cached_forward(
+    checkpoint: Checkpoint, encoding: Encoding, positions: Int[Tensor, " q"] | None = None
+) -> CachedForward:
     """The pass over *encoding*, from the checkpoint's cache if it is there. Callers at the same time share one."""
     key = ("pass", encoding.ids, encoding.segments)
     return cast(
-        Pass, checkpoint.cache.get(key, lambda: Pass(checkpoint, encoding, positions), lambda found: found.num_bytes)
+        CachedForward,
+        checkpoint.cache.get(
+            key, lambda: CachedForward(checkpoint, encoding, positions), lambda found: found.num_bytes
+        ),
     )
 
 
 def hidden_states(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "n t d"]:
     """What enters the first layer, then what leaves each one: n = l + 1 of them. fp32 on the CPU."""
-    return torch.cat(look(checkpoint, encoding).forward(None).hidden).float().cpu()
+    return torch.cat(cached_forward(checkpoint, encoding).forward(None).hidden).float().cpu()
 
 
 @torch.inference_mode()
@@ -132,7 +137,7 @@ def layers(
 ) -> Iterator[tuple[Layer, Tensor, Tensor | None, tuple[Tensor, Tensor] | None]]:
     """(layer, what its attention takes in, who may look at whom, rotary angles) for each layer."""
     first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # what leaves the last layer is not wanted
-    encoder, inputs = checkpoint.encoder, look(checkpoint, encoding, first).inputs
+    encoder, inputs = checkpoint.encoder, cached_forward(checkpoint, encoding, first).inputs
     for module, x, (seen, angles) in zip(encoder.layers, inputs, encoder.surroundings(inputs[0]), strict=True):
         layer = cast(Layer, module)
         yield layer, layer.attention_norm(x) if layer.pre else x, seen, angles

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 from bertexplorer.api import tools
 from bertexplorer.api.problems import Problems
 from bertexplorer.api.routes import routes
-from bertexplorer.engine.lanes import Lanes
+from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.server.body import Body, largest
 from bertexplorer.server.files import Files
 from bertexplorer.server.gate import Gate
@@ -74,25 +74,27 @@ def taken(page: gr.Blocks) -> Events:
     )
 
 
-def api(explore: Explore, lanes: Lanes, opening: State, desk: Desk | None) -> FastAPI:
+def api(explore: Explore, queues: RequestQueues, opening: State, desk: Desk | None) -> FastAPI:
     """The HTTP API, and /mcp where the MCP SDK is installed. The parameters are those of `routes`."""
     bare: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
     if tools.installed():
-        tooled, lifespan = tools.served(explore, lanes, opening.checkpoint)
+        tooled, lifespan = tools.served(explore, queues, opening.checkpoint)
         app = FastAPI(**bare, lifespan=lifespan)
         app.router.routes.append(Route("/mcp", tooled))
     else:
         app = FastAPI(**bare)
-    app.include_router(routes(explore, lanes, opening, desk))
+    app.include_router(routes(explore, queues, opening, desk))
     return app
 
 
-def mounted(page: gr.Blocks, settings: Settings, explore: Explore, lanes: Lanes, desk: Desk | None = None) -> FastAPI:
-    """The pages and the API on an app of our own, with nothing of gradio that they do not need. *lanes*: in which
+def mounted(
+    page: gr.Blocks, settings: Settings, explore: Explore, queues: RequestQueues, desk: Desk | None = None
+) -> FastAPI:
+    """The pages and the API on an app of our own, with nothing of gradio that they do not need. *queues*: in which
     answers of the API wait; *desk*: the runs that the API starts, None for an API without."""
     page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
     before_mounting(page, settings.sessions)
-    app = api(explore, lanes, page_opening(settings), desk)
+    app = api(explore, queues, page_opening(settings), desk)
     app.mount(f"/{scripts()}", GZipMiddleware(StaticFiles(directory=STATIC), minimum_size=1000))
     mounted: FastAPI = gr.mount_gradio_app(
         app,

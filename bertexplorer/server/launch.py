@@ -15,7 +15,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from bertexplorer.engine.lanes import Lanes
+from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError
 from bertexplorer.server import logs
 from bertexplorer.server.application import layered, mounted, taken
@@ -98,10 +98,10 @@ def serve(
 ) -> None:
     """The page on an open socket, until a signal comes."""
     ready = Readiness()
-    lanes, metrics = Lanes(quick_waiting=settings.waiting, limit=settings.tokens), Metrics()
-    metrics.watch(library.scheduler, lanes)
+    queues, metrics = RequestQueues(quick_waiting=settings.waiting, limit=settings.tokens), Metrics()
+    metrics.watch(library.scheduler, queues)
     page = build(library, settings, desk)
-    whole = mounted(page, settings, Explore(library.of(""), desk.quota), lanes, desk)
+    whole = mounted(page, settings, Explore(library.of(""), desk.quota), queues, desk)
     app = layered(whole, settings, seal, ready, metrics, taken(page))
 
     warming = threading.Thread(target=warm, args=(library, settings, ready), daemon=True)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer import engine
 from bertexplorer.analysis import receipt
-from bertexplorer.engine.lanes import Busy
 from bertexplorer.engine.progress import Stopped
+from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, unforeseen
 from bertexplorer.figures import Figure, difference
 from bertexplorer.knobs import build, settings

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bertexplorer.engine.lanes import Lanes
+from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.server.application import api, layered
 from bertexplorer.server.health import Readiness
 from bertexplorer.settings import Settings
@@ -33,9 +33,9 @@ class Served(Listening):
         self.library = Library(self.settings)
         self.desk = Desk(self.library, self.settings)
         self.desk.trainer.slots = 0
-        self.lanes = Lanes(limit=self.settings.tokens)
+        self.queues = RequestQueues(limit=self.settings.tokens)
         self.explore = Explore(self.library.of(""), self.desk.quota)
-        app = layered(api(self.explore, self.lanes, OPENING, self.desk), self.settings, SEAL, Readiness())
+        app = layered(api(self.explore, self.queues, OPENING, self.desk), self.settings, SEAL, Readiness())
         self.listen(app)
 
     def browser(self, **more: Any) -> httpx.Client:

@@ -21,7 +21,7 @@ from starlette.testclient import TestClient
 
 from bertexplorer.api import view
 from bertexplorer.api.admission import Admission
-from bertexplorer.engine.lanes import Lanes
+from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.server import logs
 from bertexplorer.server.application import layered, mounted, taken
 from bertexplorer.server.health import Readiness
@@ -93,9 +93,9 @@ class Api:
     """The routes of the Explore page alone, asked by the browser that *owner* names."""
 
     def __init__(self, explore: Explore, opening: State) -> None:
-        self.explore, self.opening, self.lanes, self.owner = explore, opening, Lanes(), "a" * 32
+        self.explore, self.opening, self.queues, self.owner = explore, opening, RequestQueues(), "a" * 32
         routed = FastAPI()
-        routed.include_router(view.routes(explore, Admission(self.lanes), opening))
+        routed.include_router(view.routes(explore, Admission(self.queues), opening))
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
             scope.setdefault("state", {})["owner"] = self.owner
@@ -151,10 +151,10 @@ class Running(Listening):
         self.settings = Settings(port=0, models_dir=models, data_dir=data, checkpoint="tiny")
         self.library, self.ready = Library(self.settings), Readiness()
         self.desk = Desk(self.library, self.settings)
-        self.lanes = Lanes(limit=self.settings.tokens)
+        self.queues = RequestQueues(limit=self.settings.tokens)
         page = build(self.library, self.settings, self.desk)
         explore = Explore(self.library.of(""), self.desk.quota)
-        self.mounted = mounted(page, self.settings, explore, self.lanes)
+        self.mounted = mounted(page, self.settings, explore, self.queues)
         app = layered(self.mounted, self.settings, SEAL, self.ready, events=taken(page))
         self.listen(app)
         warm(self.library, self.settings, self.ready)

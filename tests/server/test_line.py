@@ -16,8 +16,8 @@ from starlette.routing import Route
 from bertexplorer.api import admission
 from bertexplorer.api.admission import Admission, Reply, Tell, as_json
 from bertexplorer.engine import progress
-from bertexplorer.engine.lanes import Lanes
 from bertexplorer.engine.progress import Work
+from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError
 from tests.server.conftest import settle
 from tests.server.talk import LINES, told
@@ -29,8 +29,8 @@ class Desk:
     """Admission around work that a test leads by hand."""
 
     def __init__(self) -> None:
-        self.lanes, self.compute = Lanes(cores=1, quick_waiting=2), self.soon
-        self.admission = Admission(self.lanes)
+        self.queues, self.compute = RequestQueues(cores=1, quick_waiting=2), self.soon
+        self.admission = Admission(self.queues)
         self.go = threading.Semaphore(0)
 
         async def route(request: Request) -> Response:
@@ -70,14 +70,14 @@ async def until(holds: Callable[[], bool]) -> None:
 
 def test_the_place_of_who_asks_then_the_answer(desk: Desk) -> None:
     """Each of three is told its own place and nobody else's; the fourth is refused at once, with a waiting time."""
-    desk.compute, lane = desk.held, desk.lanes.quick
+    desk.compute, queue = desk.held, desk.queues.quick
 
     async def go() -> None:
         async with desk.browser() as browser:
             tasks = []
             for number in range(3):
                 tasks.append(asyncio.create_task(browser.post("/", headers=LINES)))
-                await until(lambda number=number: len(lane.inside) + lane.waiting == number + 1)
+                await until(lambda number=number: len(queue.inside) + queue.waiting == number + 1)
             refused = await browser.post("/", headers=PLAIN)
             (in_line,) = told(await browser.post("/", headers=LINES))
             await asyncio.sleep(0.1)
@@ -205,7 +205,7 @@ def test_who_leaves_gives_up_the_work_and_the_place(desk: Desk) -> None:
             raise
         return as_json(1)
 
-    desk.compute, lane = compute, desk.lanes.quick
+    desk.compute, queue = compute, desk.queues.quick
 
     async def go() -> None:
         leave = asyncio.Event()
@@ -225,13 +225,13 @@ def test_who_leaves_gives_up_the_work_and_the_place(desk: Desk) -> None:
         tasks = []
         for number in range(2):
             tasks.append(asyncio.create_task(desk.app(dict(scope), receive, send)))
-            await until(lambda number=number: len(lane.inside) + lane.waiting == number + 1)
+            await until(lambda number=number: len(queue.inside) + queue.waiting == number + 1)
         await until(lambda: len(works) == 1)
         leave.set()
         await asyncio.wait_for(asyncio.gather(*tasks), 5)
-        assert lane.waiting == 0 and works[0].stopped and not sent
+        assert queue.waiting == 0 and works[0].stopped and not sent
         desk.go.release()
-        await until(lambda: not lane.inside)
+        await until(lambda: not queue.inside)
 
     settle(go())
     assert ended == ["after its batch"] and len(works) == 1, "the one in line never began"

@@ -1,4 +1,4 @@
-"""Lanes: quick work and long work wait in lines of their own, so that nobody waits behind another's long analysis."""
+"""Request queues: quick and long work wait in queues of their own, so nobody waits behind another's long analysis."""
 
 import threading
 import time
@@ -32,7 +32,7 @@ class Ticket:
     since: float = 0.0  # by time.monotonic, when its turn came; 0.0 while it waits
 
 
-class Lane:
+class RequestQueue:
     """A bounded line, first come, first served. Safe to call from many threads."""
 
     def __init__(self, at_once: int, most_waiting: int) -> None:
@@ -102,7 +102,7 @@ class Lane:
             return next((place for place, ticket in enumerate(self.line, 1) if ticket.work is work), 0)
 
 
-class Lanes:
+class RequestQueues:
     """The line of the quick and that of the slow."""
 
     def __init__(
@@ -111,8 +111,8 @@ class Lanes:
         """*limit*: tokens that one question may compute, 0 for any number."""
         cores = cores or available()
         self.limit = limit
-        self.quick = Lane(cores, quick_waiting)
-        self.slow = Lane(max(1, cores - 1), slow_waiting)
+        self.quick = RequestQueue(cores, quick_waiting)
+        self.slow = RequestQueue(max(1, cores - 1), slow_waiting)
 
     def new_work(self) -> Work:
         """The work of one question."""
@@ -120,47 +120,47 @@ class Lanes:
 
     @contextmanager
     def place(self, work: Work, *, slow: bool = False) -> Iterator[None]:
-        """A place for *work* for as long as the block lasts; in the slow lane if *slow*, or as soon as it proves long.
+        """A place for *work* for as long as the block lasts; in the slow queue if *slow*, or as soon as it proves long.
         Raises Busy if the line is full, and Stopped once *work* was stopped."""
-        lane = self.slow if slow else self.quick
-        held: list[tuple[Lane, Ticket]] = []
+        queue = self.slow if slow else self.quick
+        held: list[tuple[RequestQueue, Ticket]] = []
 
         def move() -> None:
-            """Into the slow lane, the place in the quick one given back first."""
+            """Into the slow queue, the place in the quick one given back first."""
             if held and held[0][0] is self.slow:
                 return
-            for lane, ticket in held:
-                lane.leave(ticket)
+            for queue, ticket in held:
+                queue.leave(ticket)
             held.clear()
             held.append((self.slow, self.slow.enter(work)))
 
         work.on_long = move
-        held.append((lane, lane.enter(work)))
+        held.append((queue, queue.enter(work)))
         try:
             with working(work):
                 work.check()
                 yield
         finally:
-            for lane, ticket in held:
-                lane.leave(ticket)
+            for queue, ticket in held:
+                queue.leave(ticket)
 
     def stop(self, work: Work) -> None:
         """End *work* before its next batch, or take it out of the line. Safe to call from another thread."""
         work.stopped = True
-        for lane in (self.quick, self.slow):
-            lane.drop(work)
+        for queue in (self.quick, self.slow):
+            queue.drop(work)
 
     @property
     def most(self) -> int:
         """Who may be in them at once, inside or waiting."""
-        return sum(lane.at_once + lane.most_waiting for lane in (self.quick, self.slow))
+        return sum(queue.at_once + queue.most_waiting for queue in (self.quick, self.slow))
 
     def progress(self, work: Work) -> dict[str, int | float]:
         """Where *work* stands: its `place` in line and the `seconds` until its answer; the share that is `done` of long
         work and the `seconds` left; empty for what will soon be there."""
-        for lane in (self.slow, self.quick):
-            if place := lane.standing(work):
-                return {"place": place, "seconds": lane.seconds(place)}
+        for queue in (self.slow, self.quick):
+            if place := queue.standing(work):
+                return {"place": place, "seconds": queue.seconds(place)}
         if not work.long or work.seconds_left is None:
             return {}
         return {"done": round(work.done / work.total, 3), "seconds": max(1, round(work.seconds_left))}
