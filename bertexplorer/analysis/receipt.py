@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from bertexplorer.cells import safe_cell
+from bertexplorer.csv_safety import escape_formula
 from bertexplorer.model.text import Text
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def as_csv(rows: list[dict[str, object]]) -> str:
     """Rows as CSV (RFC 4180); a text cell that a spreadsheet would take for a formula starts with an apostrophe."""
     out = io.StringIO()
     writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\r\n")
-    writer.writerow({key: safe_cell(key) for key in writer.fieldnames})
-    writer.writerows({key: safe_cell(value) for key, value in row.items()} for row in rows)
+    writer.writerow({key: escape_formula(key) for key in writer.fieldnames})
+    writer.writerows({key: escape_formula(value) for key, value in row.items()} for row in rows)
     return out.getvalue()
 
 

@@ -18,8 +18,8 @@ from bertexplorer.api.analyses import answer
 from bertexplorer.api.models import CheckpointOf, kind, one_of
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError, in_words_of, not_installed
-from bertexplorer.knobs import settings
 from bertexplorer.model.text import MAX_CHARACTERS
+from bertexplorer.options import option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.library import PRECISIONS, Library
 from bertexplorer.ui import facts
@@ -140,7 +140,9 @@ def parameters(tab: ModuleType, checkpoint: str) -> list[inspect.Parameter]:
     chosen = Annotated[str, Field(description="A name that the tool checkpoints lists.")]
     most = Annotated[int, Field(ge=1, le=MOST_ROWS, description="Rows to return.")]
     own = [
-        parameter(one.name, kind(one), one.default) for one in settings(tab.analysis.Options) if not one.knob.by_page
+        parameter(one.name, kind(one), one.default)
+        for one in option_specs(tab.analysis.Options)
+        if not one.option.by_page
     ]
     return [
         parameter("text", text),

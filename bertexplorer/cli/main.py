@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer.cli.serve import command as serve_command
 from bertexplorer.errors import ExplorerError, in_words_of
-from bertexplorer.knobs import build, settings
+from bertexplorer.options import build, option_specs
 from bertexplorer.result import as_table
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store import runs
@@ -71,11 +71,11 @@ def make_parser() -> argparse.ArgumentParser:
         command.add_argument("--precision", default="auto", choices=PRECISIONS)
         command.add_argument("--pick", default="", help="a word of the text that the view is about, where there is one")
         command.add_argument("--json", action="store_true", help="with the question and its provenance, as JSON")
-        for setting in settings(module.Options):
+        for setting in option_specs(module.Options):
             flag = "--" + setting.name.replace("_", "-")
-            note = f"{setting.knob.label} ({setting.default!r})".replace("%", "%%")
+            note = f"{setting.option.label} ({setting.default!r})".replace("%", "%%")
             if setting.name == "lines":
-                note = f"{setting.knob.label}: a CSV, TSV or TXT file"
+                note = f"{setting.option.label}: a CSV, TSV or TXT file"
             command.add_argument(flag, default=setting.default, help=note, choices=setting.choices or None)
         command.set_defaults(module=module)
     return parser
@@ -107,7 +107,7 @@ def analyse(library: Library, given: argparse.Namespace) -> int:
     from bertexplorer.ui.state import spots
 
     module: Any = given.module
-    values = {s.name: getattr(given, s.name) for s in settings(module.Options)}
+    values = {s.name: getattr(given, s.name) for s in option_specs(module.Options)}
     more = {}
     if values.get("lines"):
         more["lines"], values["lines"] = read_lines(Path(values["lines"])), ""

@@ -17,8 +17,8 @@ from bertexplorer.engine.progress import Stopped
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, unforeseen
 from bertexplorer.figures import Figure, difference
-from bertexplorer.knobs import build, settings
 from bertexplorer.model.text import TOKENS, Encoding, Span
+from bertexplorer.options import build, option_specs
 from bertexplorer.store.index import Index
 from bertexplorer.store.library import Library
 from bertexplorer.store.lines import LineStore
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 VIEWS: dict[str, ModuleType] = {slug(tab): tab for tab in TABS}
 DEFAULTS: dict[str, dict[str, Any]] = {
-    name: {s.name: s.default for s in settings(tab.analysis.Options)} for name, tab in VIEWS.items()
+    name: {s.name: s.default for s in option_specs(tab.analysis.Options)} for name, tab in VIEWS.items()
 }
 SLOW = {name for name, tab in VIEWS.items() if getattr(tab.analysis, "SLOW", False)}  # take a second or more
 log = logging.getLogger(__name__)

@@ -14,10 +14,10 @@ from bertexplorer.analysis import next_sentence, receipt
 from bertexplorer.analysis.next_sentence import MAX_CANDIDATES, Options, Score
 from bertexplorer.engine import pairs
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import settings
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.options import option_specs
 from tests.tolerance import assert_same, of_encoder
 
 STORE = Text("The man went to the store.", "He bought a gallon of milk.")
@@ -230,5 +230,5 @@ def test_bf16_is_near(bundled: Path, mini: Checkpoint) -> None:
 
 
 def test_the_setting_is_declared() -> None:
-    (setting,) = settings(Options)
+    (setting,) = option_specs(Options)
     assert setting.kind is str and setting.default == ""

@@ -14,10 +14,10 @@ import transformers
 from bertexplorer.analysis import next_sentence, receipt, sentence_matrix
 from bertexplorer.analysis.sentence_matrix import MAX_SENTENCES, Options, SentenceMatrix, sentences
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import build, settings
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.options import build, option_specs
 from tests.analysis.conftest import LOGITS
 from tests.tolerance import assert_within, of_encoder
 
@@ -172,4 +172,4 @@ def test_rows(mini: Checkpoint) -> None:
 
 
 def test_there_is_nothing_to_set() -> None:
-    assert settings(Options) == [] and build(Options, {}) == Options()
+    assert option_specs(Options) == [] and build(Options, {}) == Options()

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from bertexplorer.api.tools import OFFERED
-from bertexplorer.knobs import settings
+from bertexplorer.options import option_specs
 from bertexplorer.ui.explore import VIEWS
 from tests.api.conftest import Served
 from tests.conftest import ROOT
@@ -46,9 +46,9 @@ def test_ten_analyses_and_the_checkpoints_are_offered(served: Served) -> None:
         assert tool.annotations.read_only_hint and {"said", "rows"} <= set(tool.output_schema["properties"])
         fields = tool.input_schema["properties"]
         assert tool.input_schema["required"] == ["text"] and fields["checkpoint"]["default"] == "little"
-        for setting in settings(VIEWS[name].analysis.Options):
+        for setting in option_specs(VIEWS[name].analysis.Options):
             assert fields[setting.name]["default"] == setting.default
-            assert fields[setting.name].get("maximum") == setting.knob.high
+            assert fields[setting.name].get("maximum") == setting.option.high
 
 
 def test_a_tool_says_what_the_api_says(served: Served, browser: httpx.Client) -> None:

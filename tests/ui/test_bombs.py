@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.knobs import settings
+from bertexplorer.options import option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.library import Library
 from bertexplorer.ui.explore import VIEWS, Explore
@@ -33,7 +33,7 @@ def explore(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactor
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_answers_soon(explore: Explore, view: str) -> None:
     plain = State("[MASK] {cat|dog} sat. It is.", checkpoint="bert", precision="fp32", view=view)
-    words = [one.name for one in settings(VIEWS[view].analysis.Options) if one.kind is str and not one.choices]
+    words = [one.name for one in option_specs(VIEWS[view].analysis.Options) if one.kind is str and not one.choices]
     texts = [replace(plain, text=bomb) for bomb in SIGNS]
     for state in (*texts, *(replace(plain, options={name: bomb}) for name in words for bomb in LISTS)):
         begun = time.perf_counter()

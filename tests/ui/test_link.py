@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from bertexplorer.knobs import build
+from bertexplorer.options import build
 from bertexplorer.store.library import Library
 from bertexplorer.ui.explore import VIEWS, Explore, shown_in
 from bertexplorer.ui.link import followed

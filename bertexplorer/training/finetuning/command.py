@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError, need
-from bertexplorer.knobs import settings
+from bertexplorer.options import option_specs
 from bertexplorer.training.data import hub, qrels
 from bertexplorer.training.data.decode import decode
 from bertexplorer.training.data.read import read
@@ -45,8 +45,8 @@ def parser() -> argparse.ArgumentParser:
         "--strict", action="store_true", help="stop at rows that cannot be used, instead of skipping them"
     )
     made.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of the task")
-    for setting in settings(specs.Tuning):
-        note = f"{setting.knob.label} ({setting.default!r}) {setting.knob.info}".replace("%", "%%")
+    for setting in option_specs(specs.Tuning):
+        note = f"{setting.option.label} ({setting.default!r}) {setting.option.info}".replace("%", "%%")
         made.add_argument("--" + setting.name.replace("_", "-"), help=note, choices=setting.choices or None)
     return made
 
@@ -78,7 +78,7 @@ def begin(given: argparse.Namespace, find: Callable[[str], Path], runs: Path) ->
     """Make the folder of a new run. What is wrong with rows goes to stderr."""
     if not given.task or not given.data:
         raise ExplorerError("Name a run's folder to go on with, or --task and --data to begin one.")
-    values = {s.name: value for s in settings(specs.Tuning) if (value := getattr(given, s.name)) is not None}
+    values = {s.name: value for s in option_specs(specs.Tuning) if (value := getattr(given, s.name)) is not None}
     table = collection(given.data, given.task) if len(given.data) > 1 else opened(given.data[0])
     folder = set_up(
         Path(given.out) if given.out else runs / secrets.token_hex(16),

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import settings
+from bertexplorer.options import option_specs
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.pieces import message
@@ -69,7 +69,7 @@ class Starting:
             bench.message: "",
         }
         shown |= {form.row: gr.update(visible=name == task or "hidden") for name, form in bench.options.items()}
-        defaults = {setting.name: setting.default for setting in settings(Tuning)} | BY_NAME[task].DEFAULTS
+        defaults = {setting.name: setting.default for setting in option_specs(Tuning)} | BY_NAME[task].DEFAULTS
         shown |= {component: defaults[name] for name, component in bench.tuning.components.items()}
         return shown | self.no_columns()
 

@@ -11,7 +11,7 @@ YES_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 @dataclass(frozen=True)
-class Knob:
+class Option:
     """What a person reads beside a setting, and its bounds (both included) where it is a number."""
 
     label: str
@@ -23,18 +23,18 @@ class Knob:
 
 
 @dataclass(frozen=True)
-class Setting:
+class OptionSpec:
     """One field of an Options dataclass."""
 
     name: str
     kind: type  # int, float, bool or str
     default: Any
-    knob: Knob
+    option: Option
     choices: tuple[str, ...] = ()
 
     def check(self, value: Any) -> Any:
         """*value* as this setting's kind. Raises ExplorerError naming the setting, the value and what was wanted."""
-        label = self.knob.label
+        label = self.option.label
         if self.choices and value not in self.choices:
             raise ExplorerError(f"{label}: got {value!r}; wanted one of {', '.join(self.choices)}.")
         try:
@@ -43,7 +43,7 @@ class Setting:
             value = YES_NO[str(value).lower()] if self.kind is bool else self.kind(value)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ExplorerError(f"{label}: got {value!r:.60}; wanted {self.wanted()}.") from error
-        low, high = self.knob.low, self.knob.high
+        low, high = self.option.low, self.option.high
         if self.kind in (int, float) and not (
             (low is None or value >= low) and (high is None or value <= high) and value == value
         ):
@@ -52,26 +52,26 @@ class Setting:
 
     def wanted(self) -> str:
         noun = {int: "a whole number", float: "a number", bool: "yes or no", str: "text"}[self.kind]
-        low, high = self.knob.low, self.knob.high
+        low, high = self.option.low, self.option.high
         return f"{noun} from {low:g} to {high:g}" if low is not None and high is not None else noun
 
 
-def settings(options: type) -> list[Setting]:
-    """The settings of an Options dataclass, whose fields are Annotated[int, float, bool, str or Literal, Knob]."""
+def option_specs(options: type) -> list[OptionSpec]:
+    """The settings of an Options dataclass, whose fields are Annotated[int, float, bool, str or Literal, Option]."""
     hints = get_type_hints(options, include_extras=True)
     found = []
     for field in dataclasses.fields(options):
         if get_origin(hints[field.name]) is not Annotated:
-            raise TypeError(f"{options.__qualname__}.{field.name} is not Annotated[…, Knob(…)].")
-        kind, knob = get_args(hints[field.name])[:2]
+            raise TypeError(f"{options.__qualname__}.{field.name} is not Annotated[…, Option(…)].")
+        kind, option = get_args(hints[field.name])[:2]
         choices = tuple(get_args(kind)) if get_origin(kind) is Literal else ()
-        found.append(Setting(field.name, str if choices else kind, field.default, knob, choices))
+        found.append(OptionSpec(field.name, str if choices else kind, field.default, option, choices))
     return found
 
 
 def build(options: type[T], values: dict[str, Any]) -> T:
     """An Options from loose values (a form, flags, a link), each checked. Raises ExplorerError naming what is wrong."""
-    known = {setting.name: setting for setting in settings(options)}
+    known = {setting.name: setting for setting in option_specs(options)}
     unknown = sorted(set(values) - set(known))
     if unknown:
         raise ExplorerError(f"Unknown setting {', '.join(unknown)}; wanted {', '.join(known) or 'none'}.")

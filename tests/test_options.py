@@ -7,25 +7,25 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from bertexplorer.analysis import ANALYSES
-from bertexplorer.knobs import Knob, build, settings
+from bertexplorer.options import Option, build, option_specs
 
 
 @dataclass(frozen=True)
 class Options:
-    top: Annotated[int, Knob("Answers", 1, 100)] = 10
-    rate: Annotated[float, Knob("Rate", 0, 1)] = 0.5
-    words: Annotated[str, Knob("Words")] = ""
-    loud: Annotated[bool, Knob("Loud")] = False
-    way: Annotated[Literal["left", "right"], Knob("Way")] = "left"
+    top: Annotated[int, Option("Answers", 1, 100)] = 10
+    rate: Annotated[float, Option("Rate", 0, 1)] = 0.5
+    words: Annotated[str, Option("Words")] = ""
+    loud: Annotated[bool, Option("Loud")] = False
+    way: Annotated[Literal["left", "right"], Option("Way")] = "left"
 
 
 def test_settings_are_read_off_the_dataclass() -> None:
-    found = settings(Options)
+    found = option_specs(Options)
     assert [s.name for s in found] == ["top", "rate", "words", "loud", "way"]
     assert [s.kind for s in found] == [int, float, str, bool, str]
     assert [s.default for s in found] == [10, 0.5, "", False, "left"]
     assert found[-1].choices == ("left", "right")
-    assert found[0].knob.label == "Answers"
+    assert found[0].option.label == "Answers"
 
 
 def test_a_bare_field_is_refused() -> None:
@@ -34,7 +34,7 @@ def test_a_bare_field_is_refused() -> None:
         top: int = 1
 
     with pytest.raises(TypeError, match="top"):
-        settings(Bare)
+        option_specs(Bare)
 
 
 def test_values_as_flags_and_links_write_them() -> None:
@@ -64,7 +64,7 @@ def test_bounds_are_included(top: Any, kept: int) -> None:
     ],
 )
 def test_a_wrong_value_is_named_with_what_was_wanted(name: str, value: Any) -> None:
-    label = next(s.knob.label for s in settings(Options) if s.name == name)
+    label = next(s.option.label for s in option_specs(Options) if s.name == name)
     with pytest.raises(ValueError, match=f"^{label}: got .*wanted") as caught:
         build(Options, {name: value})
     assert len(str(caught.value)) < 200
@@ -77,6 +77,6 @@ def test_an_unknown_setting_is_named() -> None:
 
 def test_every_analysis_declares_settings_that_pass_their_own_check() -> None:
     for module in ANALYSES:
-        for setting in settings(module.Options):
+        for setting in option_specs(module.Options):
             assert setting.check(setting.default) == setting.default
-            assert setting.knob.label
+            assert setting.option.label
