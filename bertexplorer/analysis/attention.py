@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis.heads import Head, one_or_all, parse_heads
-from bertexplorer.analysis.merge import Unit, merged, units
+from bertexplorer.analysis.word_merging import Unit, merged, units
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option

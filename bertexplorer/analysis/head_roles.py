@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bertexplorer import engine
-from bertexplorer.analysis.alike import distances, entropy, plane
 from bertexplorer.analysis.attention import refuse_long
+from bertexplorer.analysis.head_similarity import distances, entropy, plane
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
 

@@ -12,8 +12,8 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis.attribution import METHODS, Attribution, Baseline, Question, announce, attribute
 from bertexplorer.analysis.fill_mask import encode_masked
-from bertexplorer.analysis.merge import Unit, units
 from bertexplorer.analysis.next_sentence import encode_pair
+from bertexplorer.analysis.word_merging import Unit, units
 from bertexplorer.analysis.words import single_piece
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text

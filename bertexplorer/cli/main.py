@@ -102,7 +102,7 @@ def fetch(library: Library, name: str) -> None:
 
 
 def analyse(library: Library, given: argparse.Namespace) -> int:
-    from bertexplorer.analysis import receipt
+    from bertexplorer.analysis import export
     from bertexplorer.model.text import Text
     from bertexplorer.ui.state import spots
 
@@ -119,7 +119,7 @@ def analyse(library: Library, given: argparse.Namespace) -> int:
         print(f"note: {note}", file=sys.stderr)
     rows = module.rows(module.run(checkpoint, text, options=options, **more))
     if given.json:
-        print(receipt.as_json(module, checkpoint, text, options, rows))
+        print(export.as_json(module, checkpoint, text, options, rows))
     else:
         print(as_table(rows))
     return 0

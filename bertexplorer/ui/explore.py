@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer import engine
-from bertexplorer.analysis import receipt
+from bertexplorer.analysis import export
 from bertexplorer.engine.progress import Stopped
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, unforeseen
@@ -271,14 +271,17 @@ class Explore:
         title = self.library.called(state.checkpoint)
         name = f"{state.view}_{re.sub(r'[^A-Za-z0-9.-]+', '-', title)}_{checkpoint.precision}"
         if kind == "python":
-            return f"{name}.py", receipt.as_python(analysis, checkpoint, text, options, title)
-        rows, made = analysis.rows(self.analyse(checkpoint, state)), {"made_with": receipt.told(checkpoint, title)}
+            return f"{name}.py", export.as_python(analysis, checkpoint, text, options, title)
+        rows, made = (
+            analysis.rows(self.analyse(checkpoint, state)),
+            {"made_with": export.provenance_line(checkpoint, title)},
+        )
         rows = [{**row, **made} for row in rows] if kind == "csv" else rows
         if state.compared:
             theirs, other, names = self.opposite(state)
-            made = {"made_with": receipt.told(theirs, names[1] if theirs is not checkpoint else title)}
+            made = {"made_with": export.provenance_line(theirs, names[1] if theirs is not checkpoint else title)}
             more = [{**row, **(made if kind == "csv" else {})} for row in analysis.rows(self.analyse(theirs, other))]
             rows = [{"side": side, **row} for side, found in zip(names, (rows, more), strict=True) for row in found]
         if kind == "csv":
-            return f"{name}.csv", receipt.as_csv(rows)
-        return f"{name}.json", receipt.as_json(analysis, checkpoint, text, options, rows, title)
+            return f"{name}.csv", export.as_csv(rows)
+        return f"{name}.json", export.as_json(analysis, checkpoint, text, options, rows, title)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bertexplorer.analysis.receipt import told, versions
+from bertexplorer.analysis.export import provenance_line, versions
 from bertexplorer.model.config import HEAD_WORDS, PRETRAINING_WORDS
 from bertexplorer.store.catalogue import BY_NAME, CATALOGUE
 
@@ -17,7 +17,7 @@ def receipt(checkpoint: Checkpoint, took_ms: float, title: str) -> dict[str, str
     """Which checkpoint (called *title*), in which precision, how long; and the whole provenance, which a saved picture
     carries."""
     short = f"{title} · {checkpoint.precision} · {took_ms:,.0f} ms"
-    return {"short": short, "whole": told(checkpoint, title)}
+    return {"short": short, "whole": provenance_line(checkpoint, title)}
 
 
 def of(checkpoint: Checkpoint) -> list[tuple[str, str]]:

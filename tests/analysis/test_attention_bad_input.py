@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.analysis import attention, attention_flow, bertviz, head_roles, receipt
+from bertexplorer.analysis import attention, attention_flow, bertviz, export, head_roles
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -40,9 +40,9 @@ def test_nothing_to_read(module: ModuleType, small: Checkpoint) -> None:
 def test_odd_text_is_answered(module: ModuleType, text: str, small: Checkpoint) -> None:
     rows = ask(module, small, text)
     asked = Text(text)
-    receipt.as_csv(rows[:50])
-    json.loads(receipt.as_json(module, small, asked, options(module), rows[:50]))
-    compile(receipt.as_python(module, small, asked, options(module)), "receipt", "exec")
+    export.as_csv(rows[:50])
+    json.loads(export.as_json(module, small, asked, options(module), rows[:50]))
+    compile(export.as_python(module, small, asked, options(module)), "receipt", "exec")
 
 
 @pytest.mark.parametrize("module", MODULES, ids=name_of)

@@ -10,7 +10,7 @@ import pytest
 import torch
 import transformers
 
-from bertexplorer.analysis import next_sentence, receipt
+from bertexplorer.analysis import export, next_sentence
 from bertexplorer.analysis.next_sentence import MAX_CANDIDATES, Options, Score
 from bertexplorer.engine import pairs
 from bertexplorer.errors import ExplorerError
@@ -179,8 +179,8 @@ def test_odd_text_is_answered(odd: str, small: Checkpoint) -> None:
     given = Text(odd, f"A {odd}", spans)
     rows = next_sentence.rows(next_sentence.run(small, given, options=Options(f"{odd} | B {odd}")))
     assert len(rows) == 2 + 3
-    receipt.as_csv(rows)
-    json.loads(receipt.as_json(next_sentence, small, given, Options(odd), rows))
+    export.as_csv(rows)
+    json.loads(export.as_json(next_sentence, small, given, Options(odd), rows))
 
 
 def test_markup_is_kept_as_typed(small: Checkpoint) -> None:

@@ -11,7 +11,7 @@ import pytest
 import torch
 import transformers
 
-from bertexplorer.analysis import next_sentence, receipt, sentence_matrix
+from bertexplorer.analysis import export, next_sentence, sentence_matrix
 from bertexplorer.analysis.sentence_matrix import MAX_SENTENCES, Options, SentenceMatrix, sentences
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -146,9 +146,9 @@ def test_long_sentences_and_odd_ones(small: Checkpoint) -> None:
     result = sentence_matrix.run(small, text)
     assert result.sentences[0] == f"{evil} Cat."
     rows = sentence_matrix.rows(result)
-    receipt.as_csv(rows)
-    json.loads(receipt.as_json(sentence_matrix, small, text, Options(), rows))
-    compile(receipt.as_python(sentence_matrix, small, text, Options()), "receipt", "exec")
+    export.as_csv(rows)
+    json.loads(export.as_json(sentence_matrix, small, text, Options(), rows))
+    compile(export.as_python(sentence_matrix, small, text, Options()), "receipt", "exec")
 
 
 def test_the_share_of_neighbours_by_hand() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bertexplorer.analysis.receipt import provenance
+from bertexplorer.analysis.export import provenance
 from bertexplorer.api.models import example
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.model.config import EncoderConfig

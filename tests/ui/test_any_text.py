@@ -17,7 +17,7 @@ from hypothesis import Phase, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from bertexplorer.analysis import receipt
+from bertexplorer.analysis import export
 from bertexplorer.figures import Figure
 from bertexplorer.model.text import Span
 from bertexplorer.options import OptionSpec, option_specs
@@ -115,7 +115,7 @@ def exported(analysis: ModuleType, explore: Explore, answer: Answer) -> None:
     rows, options = analysis.rows(explore.analyse(checkpoint, state)), explore.options(state)
     for name, cell in [pair for row in rows for pair in row.items()]:
         assert not isinstance(cell, float) or math.isfinite(cell), (name, cell)
-    table = list(csv.reader(io.StringIO(receipt.as_csv(rows), newline="")))
+    table = list(csv.reader(io.StringIO(export.as_csv(rows), newline="")))
     assert len(table) == len(rows) + 1 and not [c for line in table for c in line if c.lstrip()[:1] in set("=@＝")]
-    assert len(json.loads(receipt.as_json(analysis, checkpoint, state.as_text, options, rows))["rows"]) == len(rows)
-    compile(receipt.as_python(analysis, checkpoint, state.as_text, options), "receipt", "exec")
+    assert len(json.loads(export.as_json(analysis, checkpoint, state.as_text, options, rows))["rows"]) == len(rows)
+    compile(export.as_python(analysis, checkpoint, state.as_text, options), "receipt", "exec")

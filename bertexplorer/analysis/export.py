@@ -1,4 +1,4 @@
-"""The receipt of a result: its numbers as CSV and JSON, the Python that repeats it, and what exactly made it."""
+"""Export of a result: its numbers as CSV and JSON, the Python that repeats it, and what exactly made it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def provenance(checkpoint: Checkpoint, title: str = "") -> dict[str, str]:
     }
 
 
-def told(checkpoint: Checkpoint, title: str = "") -> str:
+def provenance_line(checkpoint: Checkpoint, title: str = "") -> str:
     """The provenance in one line."""
     return ", ".join(f"{key} {value}" for key, value in provenance(checkpoint, title).items())
 
@@ -86,7 +86,7 @@ def as_python(analysis: ModuleType, checkpoint: Checkpoint, text: Text, options:
     given += [f"{f.name}={value!r}" for f in fields if (value := getattr(options, f.name)) != f.default]
     return "\n".join(
         [
-            f"# Made with {told(checkpoint, ' '.join(title.split()))}.",
+            f"# Made with {provenance_line(checkpoint, ' '.join(title.split()))}.",
             "# Run it where BERT Explorer is installed, or in its folder: python THIS_FILE",
             "import os",
             "import sys",

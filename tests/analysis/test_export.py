@@ -12,7 +12,7 @@ import numpy
 import pytest
 import torch
 
-from bertexplorer.analysis import contrast, decoding, fill_mask, receipt, template
+from bertexplorer.analysis import contrast, decoding, export, fill_mask, template
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Span, Text
 from tests.analysis.conftest import CLOSE
@@ -48,7 +48,7 @@ def answer(module: ModuleType, checkpoint: Checkpoint) -> tuple[Text, object, Ro
 def test_csv_reads_back(module: ModuleType, mini: Checkpoint) -> None:
     _, _, rows = answer(module, mini)
     rows = rows[:300]
-    back = list(csv.DictReader(io.StringIO(receipt.as_csv(rows), newline="")))
+    back = list(csv.DictReader(io.StringIO(export.as_csv(rows), newline="")))
     assert len(back) == len(rows)
     for row, told in zip(rows, back, strict=True):
         for key, value in row.items():
@@ -62,14 +62,14 @@ def test_csv_reads_back(module: ModuleType, mini: Checkpoint) -> None:
     "cell", ["=1+1", "+1", "-2", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "＝1", "＠x", " \t=1"]
 )
 def test_a_formula_is_disarmed(cell: str) -> None:
-    ((told,),) = ([row["token"]] for row in csv.DictReader(io.StringIO(receipt.as_csv([{"token": cell}]), newline="")))
+    ((told,),) = ([row["token"]] for row in csv.DictReader(io.StringIO(export.as_csv([{"token": cell}]), newline="")))
     assert told == "'" + cell
 
 
 @pytest.mark.parametrize("cell", ["a,b", 'say "x"', "two\nlines", "é 日", "a=b", "1-2", "", "<script>"])
 def test_other_cells_stay_as_they_are(cell: str) -> None:
     rows: Rows = [{"token": cell, "p": -0.5, "n": -3}]
-    assert list(csv.DictReader(io.StringIO(receipt.as_csv(rows), newline=""))) == [
+    assert list(csv.DictReader(io.StringIO(export.as_csv(rows), newline=""))) == [
         {"token": cell, "p": "-0.5", "n": "-3"}
     ]
 
@@ -77,7 +77,7 @@ def test_other_cells_stay_as_they_are(cell: str) -> None:
 @pytest.mark.parametrize("module", FILLING, ids=name_of)
 def test_json_parses_strictly_and_holds_the_question(module: ModuleType, mini: Checkpoint) -> None:
     text, options, rows = answer(module, mini)
-    told = receipt.as_json(module, mini, text, options, rows)
+    told = export.as_json(module, mini, text, options, rows)
     whole = json.loads(told, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
     assert whole["analysis"] == name_of(module) and whole["text"]["first"] == text.first
     assert whole["options"] == {**vars(options)} and len(whole["rows"]) == len(rows)
@@ -86,11 +86,11 @@ def test_json_parses_strictly_and_holds_the_question(module: ModuleType, mini: C
 
 def test_json_refuses_nan(mini: Checkpoint) -> None:
     with pytest.raises(ValueError, match="JSON"):
-        receipt.as_json(fill_mask, mini, Text("a"), fill_mask.Options(), [{"p": math.nan}])
+        export.as_json(fill_mask, mini, Text("a"), fill_mask.Options(), [{"p": math.nan}])
 
 
 def test_provenance(mini: Checkpoint) -> None:
-    facts = receipt.provenance(mini)
+    facts = export.provenance(mini)
     assert facts["checkpoint"] == "mini" and facts["precision"] == "fp32" and facts["family"] == "bert"
     assert facts["revision"].startswith("sha256:") and len(facts["revision"]) == 19
     assert facts["torch"] == torch.__version__ and facts["numpy"] == numpy.__version__
@@ -104,7 +104,7 @@ def test_python_runs_as_it_is_and_prints_the_same_rows(mini: Checkpoint) -> None
     programs, wanted = [], []
     for module in picked:
         text, options, rows = answer(module, mini)
-        programs.append(receipt.as_python(module, mini, text, options))
+        programs.append(export.as_python(module, mini, text, options))
         wanted += rows
     code = "".join(f"exec({program!r}, {{}})\n" for program in programs)
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
@@ -119,10 +119,10 @@ def test_python_runs_as_it_is_and_prints_the_same_rows(mini: Checkpoint) -> None
 
 def test_python_says_only_what_differs(mini: Checkpoint) -> None:
     text, options, _ = answer(contrast, mini)
-    program = receipt.as_python(contrast, mini, text, options)
+    program = export.as_python(contrast, mini, text, options)
     compile(program, "receipt", "exec")
     assert "named=2" in program and "# Made with checkpoint mini, revision sha256:" in program
     assert "precision fp32, device cpu, python " in program
-    assert "bert.decoding('a [MASK]')\n" in receipt.as_python(decoding, mini, Text("a [MASK]"), decoding.Options())
+    assert "bert.decoding('a [MASK]')\n" in export.as_python(decoding, mini, Text("a [MASK]"), decoding.Options())
     hostile = Text("'); __import__('os').system('x') #\n\ud800")
-    compile(receipt.as_python(template, mini, hostile, template.Options(words="\"'\\\n")), "receipt", "exec")
+    compile(export.as_python(template, mini, hostile, template.Options(words="\"'\\\n")), "receipt", "exec")
