@@ -19,7 +19,7 @@ from bertexplorer.model.text import Encoding, Span, Text
 from bertexplorer.options import OptionSpec, build, option_specs
 from bertexplorer.result import Result
 from bertexplorer.settings import QUIET, Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.state import spans_of, spots
 
 if TYPE_CHECKING:
@@ -181,11 +181,11 @@ def from_transformers(model: Any, tokenizer: Any, *, name: str = "in memory", pr
 
 
 @cache
-def library() -> Library:
+def library() -> CheckpointRegistry:
     """The checkpoints of this process, with the settings of the environment."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
-    return Library(Settings.from_env(os.environ), anywhere=True)
+    return CheckpointRegistry(Settings.from_env(os.environ), anywhere=True)
 
 
 def spans(text: str, pair: str, words: Words) -> tuple[Span, ...]:
@@ -204,12 +204,12 @@ def joined(name: str, value: Any) -> Any:
 def read_lines(lines: Sequence[str] | str | Path) -> Sequence[Any]:
     """Lines from a list of texts, a file, or the key of an upload. Raises ExplorerError if there is no such file."""
     from bertexplorer.analysis.vectors import Line
-    from bertexplorer.store.lines import KEY, LineStore, parse
+    from bertexplorer.store.text_uploads import KEY, TextUploads, parse
 
     if not isinstance(lines, str | Path):
         return [Line(text) for text in lines]
     if isinstance(lines, str) and KEY.fullmatch(lines):
-        return LineStore(library().settings.data_dir / "lines").load(lines).lines
+        return TextUploads(library().settings.data_dir / "lines").load(lines).lines
     try:
         return parse(Path(lines).read_bytes(), Path(lines).name).lines
     except OSError as error:

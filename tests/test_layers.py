@@ -100,7 +100,7 @@ def test_imports_point_down(file: Path) -> None:
     ("part", "source"),
     [
         ("model", "from bertexplorer.engine.run import forward"),
-        ("figures", "def f():\n    from bertexplorer.store.library import Library"),
+        ("figures", "def f():\n    from bertexplorer.store.registry import CheckpointRegistry"),
         ("errors", "from bertexplorer import options"),
         ("store", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from bertexplorer.cli import main"),
         ("figures", "import torch.nn"),

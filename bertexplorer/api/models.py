@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from bertexplorer.model.text import MAX_CHARACTERS, TOKENS
 from bertexplorer.options import OptionSpec, option_specs
-from bertexplorer.store.library import PRECISIONS
+from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.ui.state import spans_of
 
 TEXT = {"type": "string"}

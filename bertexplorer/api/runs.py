@@ -133,7 +133,7 @@ def routes(desk: Desk, admission: Admission, checkpoint: str) -> APIRouter:
     @router.delete("/{id}", operation_id="stop-run", summary="Stop a run", responses={200: {"model": RunOf}})
     def stop(request: Request, id: Id) -> Response:
         """End a run after its next commit. One that has ended stays as it is."""
-        return sent(found(desk, id, owner(request), lambda run: told(desk.trainer.stop(run.id, run.owner))))
+        return sent(found(desk, id, owner(request), lambda run: told(desk.supervisor.stop(run.id, run.owner))))
 
     return router
 

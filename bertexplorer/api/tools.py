@@ -21,7 +21,7 @@ from bertexplorer.errors import ExplorerError, in_words_of, not_installed
 from bertexplorer.model.text import MAX_CHARACTERS
 from bertexplorer.options import option_specs
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import PRECISIONS, Library
+from bertexplorer.store.registry import PRECISIONS, CheckpointRegistry
 from bertexplorer.ui import facts
 from bertexplorer.ui.explore import SLOW, VIEWS, Explore
 from bertexplorer.ui.state import State, scrub, spots
@@ -187,7 +187,7 @@ def served(explore: Explore, queues: RequestQueues, checkpoint: str) -> tuple[AS
     return app, lifespan
 
 
-def main(library: Library, settings: Settings) -> int:
+def main(library: CheckpointRegistry, settings: Settings) -> int:
     """Serve the tools over stdio until the client leaves. Raises ExplorerError without the SDK."""
     if not installed():
         raise ExplorerError(MISSING)

@@ -24,7 +24,7 @@ from bertexplorer.server.health import Readiness
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.server.seal import Seal, kept
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.page import build, page_opening
 from bertexplorer.ui.training.desk import Desk
@@ -65,7 +65,7 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def launch(library: Library, settings: Settings, browse: Callable[[str], object] | None = None) -> int:
+def launch(library: CheckpointRegistry, settings: Settings, browse: Callable[[str], object] | None = None) -> int:
     """Serve until interrupted. *browse* gets the address as soon as the page is there. Returns 0, or 2 after saying on
     stderr why it cannot be."""
     logs.install(settings.log)
@@ -89,7 +89,7 @@ def launch(library: Library, settings: Settings, browse: Callable[[str], object]
 
 
 def serve(
-    library: Library,
+    library: CheckpointRegistry,
     settings: Settings,
     desk: Desk,
     seal: Seal,
@@ -135,7 +135,7 @@ def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     )
 
 
-def warm(library: Library, settings: Settings, ready: Readiness) -> None:
+def warm(library: CheckpointRegistry, settings: Settings, ready: Readiness) -> None:
     """The first answer computed before anyone asks; torch is imported only now that the page is there."""
     ready.error = Explore(library).answer(page_opening(settings)).error
     ready.loaded.set()

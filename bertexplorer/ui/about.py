@@ -2,7 +2,7 @@
 
 from bertexplorer.engine.queues import SLOW_WAITING
 from bertexplorer.settings import Settings
-from bertexplorer.store.lines import KEPT, MAX_LINES
+from bertexplorer.store.text_uploads import KEPT, MAX_LINES
 from bertexplorer.ui.laboratory.desk import MOST_MINUTES
 
 PROMISES = (

@@ -20,10 +20,10 @@ from bertexplorer.figures import Figure, difference
 from bertexplorer.model.text import TOKENS, Encoding, Span
 from bertexplorer.options import build, option_specs
 from bertexplorer.store.index import Index
-from bertexplorer.store.library import Library
-from bertexplorer.store.lines import LineStore
 from bertexplorer.store.quota import Quota
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Saved
+from bertexplorer.store.text_uploads import TextUploads
 from bertexplorer.ui import strip
 from bertexplorer.ui.example import Example
 from bertexplorer.ui.state import State, follow, scrub, spans_of
@@ -86,11 +86,11 @@ class Answer:
 class Explore:
     """Looks up, analyses, draws. Holds the library and nothing of any one person."""
 
-    def __init__(self, library: Library, quota: Quota | None = None) -> None:
+    def __init__(self, library: CheckpointRegistry, quota: Quota | None = None) -> None:
         self.library = library
         self.owner = ""
         settings = library.settings
-        self.lines = LineStore(settings.data_dir / "lines")
+        self.lines = TextUploads(settings.data_dir / "lines")
         self.quota = quota or Quota(settings)
         self.index = Index(settings.data_dir / "index", settings.qdrant_url, settings.qdrant_key)
 

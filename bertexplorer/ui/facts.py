@@ -10,7 +10,7 @@ from bertexplorer.store.catalogue import BY_NAME, CATALOGUE
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.store.library import Library
+    from bertexplorer.store.registry import CheckpointRegistry
 
 
 def receipt(checkpoint: Checkpoint, took_ms: float, title: str) -> dict[str, str]:
@@ -42,7 +42,7 @@ def of(checkpoint: Checkpoint) -> list[tuple[str, str]]:
     return list(items.items())
 
 
-def checkpoints(library: Library) -> list[dict[str, Any]]:
+def checkpoints(library: CheckpointRegistry) -> list[dict[str, Any]]:
     """The checkpoints that may be chosen: those on this disk, those trained here, those to download."""
     here = library.offline()
     found = [described(name, True) for name in here]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import gradio as gr
 
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.about import about
 from bertexplorer.ui.explore import VIEWS
 from bertexplorer.ui.gradio_patches import Blocks
@@ -21,7 +21,7 @@ OPENING = State(VIEWS["fill-mask"].EXAMPLES[0].text)
 THREADS = 48  # for the events of the pages on which checkpoints learn
 
 
-def build(library: Library, settings: Settings, desk: Desk | None = None) -> gr.Blocks:
+def build(library: CheckpointRegistry, settings: Settings, desk: Desk | None = None) -> gr.Blocks:
     """All pages, ready to be served; those on which checkpoints learn only with a *desk*."""
     with Blocks(title="BERT Explorer", analytics_enabled=False, delete_cache=(3600, 86_400)) as blocks:
         blocks.max_threads = THREADS

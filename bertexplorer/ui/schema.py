@@ -7,7 +7,7 @@ from typing import Any
 
 from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import PRECISIONS
+from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.ui.about import parts
 from bertexplorer.ui.explore import VIEWS
 from bertexplorer.ui.state import COMPARED

@@ -15,7 +15,7 @@ from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.server.application import api, layered
 from bertexplorer.server.health import Readiness
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 from bertexplorer.ui.training.desk import Desk
@@ -28,11 +28,11 @@ class Served(Listening):
     """A server of the API."""
 
     def __init__(self, models: Path, data: Path, **more: Any) -> None:
-        """*more*: of Settings. Runs stay in line until `slots` of the trainer says otherwise."""
+        """*more*: of Settings. Runs stay in line until `slots` of the supervisor says otherwise."""
         self.settings = replace(Settings(port=0, models_dir=models, data_dir=data, checkpoint="little"), **more)
-        self.library = Library(self.settings)
+        self.library = CheckpointRegistry(self.settings)
         self.desk = Desk(self.library, self.settings)
-        self.desk.trainer.slots = 0
+        self.desk.supervisor.slots = 0
         self.queues = RequestQueues(limit=self.settings.tokens)
         self.explore = Explore(self.library.of(""), self.desk.quota)
         app = layered(api(self.explore, self.queues, OPENING, self.desk), self.settings, SEAL, Readiness())

@@ -109,7 +109,7 @@ def test_events_are_followed_until_the_run_ends(served: Served, browser: httpx.C
     def goes_on() -> None:
         time.sleep(0.8)
         write(served, id, {"event": "steps", "step": 1, "loss": 0.5})
-        served.desk.trainer.stop(id, None)
+        served.desk.supervisor.stop(id, None)
 
     threading.Thread(target=goes_on).start()
     with browser.stream("GET", f"/runs/{id}/events") as answer:
@@ -147,14 +147,14 @@ def test_only_so_many_are_followed(browser: httpx.Client, monkeypatch: pytest.Mo
 @pytest.mark.slow
 def test_a_run_learns_and_its_checkpoint_answers(served: Served, browser: httpx.Client) -> None:
     for job in served.desk.jobs.queued():  # of the tests before
-        served.desk.trainer.stop(job.id, None)
+        served.desk.supervisor.stop(job.id, None)
     id = started(browser)["id"]
     try:
-        served.desk.trainer.slots = 1
+        served.desk.supervisor.slots = 1
         with browser.stream("GET", f"/runs/{id}/events", timeout=120) as answer:
             found = list(events(answer))
     finally:
-        served.desk.trainer.slots = 0
+        served.desk.supervisor.slots = 0
     kinds = [kind for kind, _, _ in found]
     assert kinds[0] == "begun" and kinds[-2:] == ["finished", "end"] and "evaluated" in kinds
     run = found[-1][1]

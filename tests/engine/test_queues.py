@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from tests.model.test_cores import started, until
 
 from bertexplorer.engine.progress import QUICK, Stopped, Work, report
 from bertexplorer.engine.queues import Busy, RequestQueue, RequestQueues
 from bertexplorer.errors import ExplorerError
+from tests.model.test_scheduler import started, until
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.model.test_cores import started, until
 
 from bertexplorer.engine import passes
 from bertexplorer.engine.run import forward, masked_log_probs
@@ -16,6 +15,7 @@ from bertexplorer.model.cache import LRUCache
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.scheduler import ComputeScheduler
+from tests.model.test_scheduler import started, until
 from tests.tolerance import assert_same
 
 TEXTS = [f"The {word} is a very [MASK] thing{' indeed' * n}." for n, word in enumerate(("sun", "robin", "bank", "war"))]

@@ -29,7 +29,7 @@ from bertexplorer.server.launch import bind, configured, warm
 from bertexplorer.server.line import Events
 from bertexplorer.server.seal import Seal
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.page import build
 from bertexplorer.ui.state import State
@@ -149,7 +149,7 @@ class Running(Listening):
 
     def __init__(self, models: Path, data: Path) -> None:
         self.settings = Settings(port=0, models_dir=models, data_dir=data, checkpoint="tiny")
-        self.library, self.ready = Library(self.settings), Readiness()
+        self.library, self.ready = CheckpointRegistry(self.settings), Readiness()
         self.desk = Desk(self.library, self.settings)
         self.queues = RequestQueues(limit=self.settings.tokens)
         page = build(self.library, self.settings, self.desk)

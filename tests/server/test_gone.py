@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.model.test_cores import until
 
 from bertexplorer.engine import collate, run
+from tests.model.test_scheduler import until
 from tests.server.conftest import Running
 from tests.server.talk import VIEW, asking, state
 

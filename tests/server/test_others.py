@@ -26,7 +26,7 @@ def quiet(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -
     (place / "data").mkdir()
     shutil.copytree(tiny("bert"), place / "models" / "tiny")
     made = Running(place / "models", place / "data")
-    made.desk.trainer.close()
+    made.desk.supervisor.close()
     yield made
     made.close()
 

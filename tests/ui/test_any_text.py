@@ -22,7 +22,7 @@ from bertexplorer.figures import Figure
 from bertexplorer.model.text import Span
 from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import VIEWS, Answer, Explore
 from bertexplorer.ui.state import State, to_link
 
@@ -78,7 +78,7 @@ def explore(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactor
     place = tmp_path_factory.mktemp("any")
     for name in CHECKPOINTS:
         shutil.copytree(tiny(name), place / "models" / name)
-    return Explore(Library(Settings(models_dir=place / "models", data_dir=place / "data")))
+    return Explore(CheckpointRegistry(Settings(models_dir=place / "models", data_dir=place / "data")))
 
 
 def no_constant(name: str) -> None:

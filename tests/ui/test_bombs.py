@@ -10,7 +10,7 @@ import pytest
 
 from bertexplorer.options import option_specs
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import VIEWS, Explore
 from bertexplorer.ui.state import State, spans_of
 
@@ -25,7 +25,7 @@ SIGNS = ("_" * 19_900, "{a|" * 6_000, "[mask" * 3_900)
 def explore(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Explore:
     place = tmp_path_factory.mktemp("bombs")
     shutil.copytree(tiny("bert"), place / "models" / "bert")
-    made = Explore(Library(Settings(models_dir=place / "models", data_dir=place / "data")))
+    made = Explore(CheckpointRegistry(Settings(models_dir=place / "models", data_dir=place / "data")))
     made.answer(State("The cat sat.", checkpoint="bert", precision="fp32"))
     return made
 

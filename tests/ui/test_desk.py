@@ -10,7 +10,7 @@ import pytest
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Run
 from bertexplorer.training.commit import commit, committed
 from bertexplorer.ui.training import desk as desks
@@ -27,7 +27,7 @@ def desk(tiny: Callable[..., Path], tmp_path: Path) -> Iterator[Desk]:
     shutil.copytree(tiny("bert"), tmp_path / "models" / "tiny")
     settings = Settings(models_dir=tmp_path / "models", data_dir=tmp_path / "data")
     (tmp_path / "data").mkdir()
-    made = Desk(Library(settings), settings)
+    made = Desk(CheckpointRegistry(settings), settings)
     yield made
     made.close()
 

@@ -11,7 +11,7 @@ import pytest
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.pretraining.experiments import BY_NAME, EXPERIMENTS
 from bertexplorer.ui.laboratory import pieces
 from bertexplorer.ui.laboratory.desk import MOST_UNPACKED_MB, Arm, Desk
@@ -22,8 +22,8 @@ FLOOR = BY_NAME["floor"]
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    training = Training(Library(), Settings(data_dir=tmp_path))
-    training.trainer.close()  # nothing is started: the runs stay in line
+    training = Training(CheckpointRegistry(), Settings(data_dir=tmp_path))
+    training.supervisor.close()  # nothing is started: the runs stay in line
     yield Desk(training)
     training.jobs.close()
 

@@ -56,10 +56,10 @@ class Trial:
 
 
 class Desk:
-    """Uses the jobs and the trainer of the training page: all runs wait in one line."""
+    """Uses the jobs and the supervisor of the training page: all runs wait in one line."""
 
     def __init__(self, training: Training) -> None:
-        self.training, self.jobs, self.trainer = training, training.jobs, training.trainer
+        self.training, self.jobs, self.supervisor = training, training.jobs, training.supervisor
         self.corpora = training.settings.data_dir / "corpora"
         self.lock = threading.Lock()
         self.starting: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # one for each owner
@@ -166,7 +166,7 @@ class Desk:
     def stop(self, arms: Sequence[Arm], owner: str) -> None:
         for arm in arms:
             if arm.run.state in (*ACTIVE, "queued"):
-                self.trainer.stop(arm.run.id, owner)
+                self.supervisor.stop(arm.run.id, owner)
 
     def deleted(self, owner: str) -> list[Run]:
         """Runs of experiments that can be had back."""

@@ -6,7 +6,7 @@ from typing import Any
 import gradio as gr
 
 from bertexplorer.settings import ASSETS
-from bertexplorer.store import series
+from bertexplorer.store import training_snapshots
 from bertexplorer.training.pretraining.experiments import EXPERIMENTS
 from bertexplorer.ui.gradio_patches import Menu
 from bertexplorer.ui.laboratory import pieces
@@ -53,7 +53,7 @@ def build() -> Bench:
     first = EXPERIMENTS[0]
     gr.Navbar(main_page_name="Explore")
     gr.HTML(pieces.HEADER, apply_default_css=False)
-    there = series.saved()
+    there = training_snapshots.saved()
     gr.HTML(pieces.doors(there[0].name if there else ""), apply_default_css=False)
     message = gr.HTML("", elem_id="message", apply_default_css=False)
     made: dict[str, Any] = {"message": message}

@@ -19,10 +19,10 @@ from bertexplorer.errors import ExplorerError, need
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store import runs
 from bertexplorer.store.jobs import Jobs
-from bertexplorer.store.library import Library
 from bertexplorer.store.quota import Quota
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import MAX_NAME, Run
-from bertexplorer.store.trainer import Trainer
+from bertexplorer.store.supervisor import JobSupervisor
 from bertexplorer.training.commit import committed
 from bertexplorer.training.data import hub
 from bertexplorer.training.data.checks import Finding
@@ -83,20 +83,20 @@ class Detail:
 class Desk:
     """Holds the jobs of this server. *owner*: whose runs they are."""
 
-    def __init__(self, library: Library, settings: Settings) -> None:
+    def __init__(self, library: CheckpointRegistry, settings: Settings) -> None:
         self.settings = settings
         self.jobs = Jobs(settings.data_dir / "runs", shared=settings.local)
         library.owned = self.jobs.ids
         self.library = library.of("")
         self.quota = Quota(settings, self.jobs)
-        self.trainer = Trainer(self.jobs)
+        self.supervisor = JobSupervisor(self.jobs)
         self.starting = threading.Lock()
         self.timings: dict[str, float] = {}  # seconds that runs were estimated to take
         self.data: tuple[str, Any] = ("", None)  # the data set of the hub that was fetched last
         self.pressed: dict[str, tuple[float, Wish | None, str]] = {}  # what each owner started last, and when
 
     def close(self) -> None:
-        self.trainer.close()
+        self.supervisor.close()
         self.jobs.close()
 
     def look(self, wish: Wish, owner: str = "") -> Looked:

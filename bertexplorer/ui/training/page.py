@@ -7,7 +7,7 @@ import gradio as gr
 from gradio.components import Component
 
 from bertexplorer.settings import ASSETS
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.forms import Form, form
@@ -96,7 +96,7 @@ class Bench:
                 self.timer]  # fmt: skip
 
 
-def build(library: Library) -> Bench:
+def build(library: CheckpointRegistry) -> Bench:
     """The components, laid out."""
     made: dict[str, Any] = {}
     gr.Navbar(main_page_name="Explore")
@@ -112,7 +112,7 @@ def build(library: Library) -> Bench:
     return Bench(**made, detail=detail, timer=gr.Timer(POLL_S, active=False), offered=gr.Textbox("", visible=False))
 
 
-def wish(library: Library) -> dict[str, Any]:
+def wish(library: CheckpointRegistry) -> dict[str, Any]:
     """Task, checkpoint, rows, settings."""
     titles = [(module.TITLE, name) for name, module in BY_NAME.items()]
     with gr.Row():

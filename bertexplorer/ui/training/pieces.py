@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import ACTIVE, Run, duration
 from bertexplorer.training import interval
 from bertexplorer.training.features import PREFIX
@@ -235,7 +235,7 @@ def inputs(detail: Detail) -> list[Column]:
     return (texts or [Column("text", "Text", "text")]) + further
 
 
-def starts(library: Library) -> list[tuple[str, str]]:
+def starts(library: CheckpointRegistry) -> list[tuple[str, str]]:
     """Where a run can start: checkpoints on this disk, and what runs have kept."""
     return [(name, name) for name in library.offline()] + library.trained()
 

@@ -76,7 +76,7 @@ class Watching:
             if word in ("Resume", "Again"):
                 self.desk.quota.room(self.owner)
             if word == "Stop":
-                self.desk.trainer.stop(chosen, self.owner)
+                self.desk.supervisor.stop(chosen, self.owner)
             elif word == "Resume":
                 jobs.resume(chosen, self.owner)
             elif word == "Again":

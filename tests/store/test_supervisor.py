@@ -15,34 +15,34 @@ import pytest
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import runs
-from bertexplorer.store import trainer as trainer_module
+from bertexplorer.store import supervisor as trainer_module
 from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.runs import Run
-from bertexplorer.store.trainer import Trainer, cause, environment
+from bertexplorer.store.supervisor import JobSupervisor, cause, environment
 from bertexplorer.training.events import read as read_events
 from tests.conftest import ROOT
 from tests.store.running import COMMAND, clear, until
 
 pytestmark = pytest.mark.slow
 
-Make = Callable[..., Trainer]
+Make = Callable[..., JobSupervisor]
 
 
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
-    """A trainer over the jobs of a folder; an earlier one is closed first, as if the server had been started again."""
-    made: list[Trainer] = []
+    """A supervisor over the jobs of a folder; an earlier one is closed first, as if the server had started again."""
+    made: list[JobSupervisor] = []
 
-    def again(**options: object) -> Trainer:
+    def again(**options: object) -> JobSupervisor:
         close()
         given = {"command": COMMAND, "poll_s": 0.02} | options
-        made.append(Trainer(Jobs(tmp_path, reserve=0), **given))
+        made.append(JobSupervisor(Jobs(tmp_path, reserve=0), **given))
         return made[-1]
 
     def close() -> None:
-        for trainer in made:
-            trainer.close()
-            trainer.jobs.close()
+        for supervisor in made:
+            supervisor.close()
+            supervisor.jobs.close()
         made.clear()
 
     yield again
@@ -50,18 +50,18 @@ def make(tmp_path: Path) -> Iterator[Make]:
     clear(tmp_path)
 
 
-def accept(trainer: Trainer, name: str = "a", **spec: object) -> Run:
-    return trainer.jobs.accept("ann", name, {"task": "fake", "steps": 5} | spec)
+def accept(supervisor: JobSupervisor, name: str = "a", **spec: object) -> Run:
+    return supervisor.jobs.accept("ann", name, {"task": "fake", "steps": 5} | spec)
 
 
-def now(trainer: Trainer, run: Run) -> Run:
-    return trainer.jobs.run(run.id, "ann")
+def now(supervisor: JobSupervisor, run: Run) -> Run:
+    return supervisor.jobs.run(run.id, "ann")
 
 
-def reached(trainer: Trainer, run: Run, *states: str) -> Run:
-    until(lambda: now(trainer, run).state in states)
-    until(lambda: states[0] in (*runs.ACTIVE, "queued") or run.id not in {job.id for job in trainer.jobs.going()})
-    return now(trainer, run)
+def reached(supervisor: JobSupervisor, run: Run, *states: str) -> Run:
+    until(lambda: now(supervisor, run).state in states)
+    until(lambda: states[0] in (*runs.ACTIVE, "queued") or run.id not in {job.id for job in supervisor.jobs.going()})
+    return now(supervisor, run)
 
 
 def steps(run: Run) -> list[int]:
@@ -70,21 +70,21 @@ def steps(run: Run) -> list[int]:
 
 
 def test_a_queued_run_is_trained_to_its_end(make: Make) -> None:
-    trainer = make()
-    run = accept(trainer)
-    done = reached(trainer, run, "finished")
+    supervisor = make()
+    run = accept(supervisor)
+    done = reached(supervisor, run, "finished")
     assert (done.progress, done.step, done.attempts, done.message) == (1.0, 5, 1, "")
     assert steps(run) == [1, 2, 3, 4, 5]
-    until(lambda: not trainer.children, 5)
+    until(lambda: not supervisor.children, 5)
 
 
 def test_one_after_the_other_and_the_next_at_once(make: Make) -> None:
-    trainer = make()
-    made = [accept(trainer, name, pause=0.05) for name in "abc"]
+    supervisor = make()
+    made = [accept(supervisor, name, pause=0.05) for name in "abc"]
     seen: set[tuple[str, ...]] = set()
 
     def over() -> bool:
-        found = tuple(now(trainer, run).state for run in made)
+        found = tuple(now(supervisor, run).state for run in made)
         seen.add(found)
         return found == ("finished",) * 3
 
@@ -96,19 +96,19 @@ def test_one_after_the_other_and_the_next_at_once(make: Make) -> None:
 
 
 def test_two_slots_train_two(make: Make) -> None:
-    trainer = make(slots=2)
-    made = [accept(trainer, name, pause=0.2) for name in "abc"]
-    until(lambda: [now(trainer, run).state for run in made] == ["running", "running", "queued"])
-    assert now(trainer, made[2]).message == "1st in line"
-    trainer.stop(made[0].id, "ann")
-    until(lambda: now(trainer, made[2]).state == "running")
+    supervisor = make(slots=2)
+    made = [accept(supervisor, name, pause=0.2) for name in "abc"]
+    until(lambda: [now(supervisor, run).state for run in made] == ["running", "running", "queued"])
+    assert now(supervisor, made[2]).message == "1st in line"
+    supervisor.stop(made[0].id, "ann")
+    until(lambda: now(supervisor, made[2]).state == "running")
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
 def test_the_process_is_detached_quiet_and_knows_no_secrets(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "s3cret")
-    trainer = make()
-    run = accept(trainer, faults={"1": "sleep"})
+    supervisor = make()
+    run = accept(supervisor, faults={"1": "sleep"})
     until(lambda: (run.folder / "faulted").exists())
     pid = locks.holder(run.folder / "process")
     assert os.getsid(pid) == pid != os.getsid(0)
@@ -117,8 +117,8 @@ def test_the_process_is_detached_quiet_and_knows_no_secrets(make: Make, monkeypa
     assert "OMP_NUM_THREADS=1" in told and not any("s3cret" in line for line in told)
     assert os.readlink(f"/proc/{pid}/fd/0") == "/dev/null"
     assert os.readlink(f"/proc/{pid}/fd/1") == os.readlink(f"/proc/{pid}/fd/2") == str(run.folder / "output.txt")
-    trainer.stop(run.id, "ann", kill=True)
-    assert reached(trainer, run, "stopped").message == ""
+    supervisor.stop(run.id, "ann", kill=True)
+    assert reached(supervisor, run, "stopped").message == ""
 
 
 def test_secrets_are_known_by_their_names() -> None:
@@ -127,39 +127,39 @@ def test_secrets_are_known_by_their_names() -> None:
 
 
 def test_stop_ends_after_a_commit_and_resume_goes_on(make: Make) -> None:
-    trainer = make()
-    run = accept(trainer, steps=400)
-    until(lambda: now(trainer, run).step >= 3)
-    assert trainer.stop(run.id, "ann").state == "stopping"
-    stopped = reached(trainer, run, "stopped")
+    supervisor = make()
+    run = accept(supervisor, steps=400)
+    until(lambda: now(supervisor, run).step >= 3)
+    assert supervisor.stop(run.id, "ann").state == "stopping"
+    stopped = reached(supervisor, run, "stopped")
     assert 3 <= stopped.step < 400 and (run.folder / "commits" / "counter").read_text() == str(stopped.step)
     (run.folder / "spec.json").write_text(json.dumps({"steps": stopped.step + 3}))
-    assert trainer.jobs.resume(run.id, "ann").state in ("queued", "starting", "running")
-    assert reached(trainer, run, "finished").attempts == 2
+    assert supervisor.jobs.resume(run.id, "ann").state in ("queued", "starting", "running")
+    assert reached(supervisor, run, "finished").attempts == 2
     assert steps(run) == list(range(1, stopped.step + 4))
 
 
 def test_who_does_not_heed_the_file_gets_a_signal_and_is_killed_only_if_asked(make: Make) -> None:
-    trainer = make(patience_s=0.2, slots=2)
-    polite, deaf = accept(trainer, steps=9999, by_signal=True), accept(trainer, steps=9999, deaf=True)
-    until(lambda: now(trainer, polite).step and now(trainer, deaf).step)
+    supervisor = make(patience_s=0.2, slots=2)
+    polite, deaf = accept(supervisor, steps=9999, by_signal=True), accept(supervisor, steps=9999, deaf=True)
+    until(lambda: now(supervisor, polite).step and now(supervisor, deaf).step)
     for run in (polite, deaf):
-        trainer.stop(run.id, "ann")
-    reached(trainer, polite, "stopped")
+        supervisor.stop(run.id, "ann")
+    reached(supervisor, polite, "stopped")
     assert read_events(polite.folder)[-1]["event"] == "stopped"
-    until(lambda: trainer.asked.get(deaf.id) == float("inf"))
+    until(lambda: supervisor.asked.get(deaf.id) == float("inf"))
     time.sleep(0.3)
-    assert now(trainer, deaf).state == "stopping"
-    trainer.stop(deaf.id, "ann", kill=True)
-    reached(trainer, deaf, "stopped")
+    assert now(supervisor, deaf).state == "stopping"
+    supervisor.stop(deaf.id, "ann", kill=True)
+    reached(supervisor, deaf, "stopped")
 
 
 def test_a_stop_while_it_is_starting_is_heard(make: Make) -> None:
-    trainer = make()
-    run = accept(trainer, steps=9999, warm_up=0.5)
-    until(lambda: now(trainer, run).state == "starting")
-    trainer.stop(run.id, "ann")
-    assert reached(trainer, run, "stopped").step < 9999
+    supervisor = make()
+    run = accept(supervisor, steps=9999, warm_up=0.5)
+    until(lambda: now(supervisor, run).state == "starting")
+    supervisor.stop(run.id, "ann")
+    assert reached(supervisor, run, "stopped").step < 9999
 
 
 @pytest.mark.parametrize(
@@ -172,15 +172,15 @@ def test_a_stop_while_it_is_starting_is_heard(make: Make) -> None:
     ],
 )
 def test_how_it_died_is_told_and_resume_does_every_step_once(make: Make, fault: str, state: str, told: str) -> None:
-    trainer = make()
-    run, after = accept(trainer, faults={"3": fault}), accept(trainer, "next")
-    died = reached(trainer, run, state)
+    supervisor = make()
+    run, after = accept(supervisor, faults={"3": fault}), accept(supervisor, "next")
+    died = reached(supervisor, run, state)
     assert died.message.startswith(told) and not runs.alive(run.folder)
     assert "/" not in died.message, "no path of the server"
     assert died.state == "failed" or died.message.endswith("Resume goes on from its last commit.")
-    reached(trainer, after, "finished")  # it holds nobody up
-    trainer.jobs.resume(run.id, "ann")
-    assert reached(trainer, run, "finished").message == ""
+    reached(supervisor, after, "finished")  # it holds nobody up
+    supervisor.jobs.resume(run.id, "ann")
+    assert reached(supervisor, run, "finished").message == ""
     assert steps(run) == [1, 2, 3, 4, 5]
 
 
@@ -193,80 +193,80 @@ def test_causes_in_words(tmp_path: Path) -> None:
 
 
 def test_a_command_that_is_not_there_is_told_and_holds_nobody_up(make: Make) -> None:
-    trainer = make(command=("/no/such/program",))
-    first, second = accept(trainer), accept(trainer)
+    supervisor = make(command=("/no/such/program",))
+    first, second = accept(supervisor), accept(supervisor)
     for run in (first, second):
-        assert "could not be started (No such file or directory)" in reached(trainer, run, "interrupted").message
+        assert "could not be started (No such file or directory)" in reached(supervisor, run, "interrupted").message
 
 
 def test_the_next_server_takes_over_who_lives(make: Make) -> None:
-    trainer = make()
-    run, second = accept(trainer, steps=60, pause=0.02), accept(trainer, "b")
-    until(lambda: now(trainer, run).step >= 2)
+    supervisor = make()
+    run, second = accept(supervisor, steps=60, pause=0.02), accept(supervisor, "b")
+    until(lambda: now(supervisor, run).step >= 2)
     pid = locks.holder(run.folder / "process")
-    trainer = make()
-    assert locks.holder(run.folder / "process") == pid and now(trainer, run).state == "running"
+    supervisor = make()
+    assert locks.holder(run.folder / "process") == pid and now(supervisor, run).state == "running"
     time.sleep(0.2)
-    assert now(trainer, second).state == "queued", "its slot is taken"
-    assert reached(trainer, run, "finished").attempts == 1
-    assert reached(trainer, second, "finished") and steps(run) == list(range(1, 61))
+    assert now(supervisor, second).state == "queued", "its slot is taken"
+    assert reached(supervisor, run, "finished").attempts == 1
+    assert reached(supervisor, second, "finished") and steps(run) == list(range(1, 61))
 
 
 @pytest.mark.parametrize("late", [False, True])
 def test_a_process_that_was_started_but_not_written_down_is_not_started_twice(make: Make, late: bool) -> None:
-    trainer = make()
-    trainer.close()
-    run = accept(trainer, steps=30, pause=0.02)
+    supervisor = make()
+    supervisor.close()
+    run = accept(supervisor, steps=30, pause=0.02)
     child = trainer_module.spawn(COMMAND, run.folder)  # and here the server died
     until(lambda: child.poll() is not None if late else runs.events(run.folder)[0])
-    trainer = make()
-    assert reached(trainer, run, "finished").attempts == 1
+    supervisor = make()
+    assert reached(supervisor, run, "finished").attempts == 1
     assert child.wait(5) == 0 and steps(run) == list(range(1, 31))
     assert [e["event"] for e in read_events(run.folder)].count("finished") == 1
 
 
 @pytest.mark.parametrize("resume", [False, True])
 def test_interrupted_ones_wait_for_a_person_unless_told(make: Make, resume: bool) -> None:
-    trainer = make()
-    trainer.close()
-    run, queued = accept(trainer, faults={"3": "kill"}), accept(trainer, "b")
-    trainer.jobs.begun(run.id)
+    supervisor = make()
+    supervisor.close()
+    run, queued = accept(supervisor, faults={"3": "kill"}), accept(supervisor, "b")
+    supervisor.jobs.begun(run.id)
     trainer_module.spawn(COMMAND, run.folder).wait(10)
-    trainer = make(resume_interrupted=resume)
+    supervisor = make(resume_interrupted=resume)
     if resume:
-        assert reached(trainer, run, "finished").attempts == 2
+        assert reached(supervisor, run, "finished").attempts == 2
     else:
-        assert "while no server watched" in reached(trainer, run, "interrupted").message
-    assert reached(trainer, queued, "finished")
-    assert now(trainer, run).state == ("finished" if resume else "interrupted")
+        assert "while no server watched" in reached(supervisor, run, "interrupted").message
+    assert reached(supervisor, queued, "finished")
+    assert now(supervisor, run).state == ("finished" if resume else "interrupted")
     assert steps(run)[:3] == [1, 2, 3]
 
 
 def test_no_signal_goes_to_a_stranger(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = make(command=("/no/such/program",))
-    run = accept(trainer, steps=9999)
-    reached(trainer, run, "interrupted")
+    supervisor = make(command=("/no/such/program",))
+    run = accept(supervisor, steps=9999)
+    reached(supervisor, run, "interrupted")
     sent: list[int] = []
     monkeypatch.setattr(trainer_module.os, "killpg", lambda pid, number: sent.append(pid))
     by_hand = subprocess.Popen([*COMMAND, str(run.folder)], cwd=ROOT)  # a person trains it beside the server
-    until(lambda: now(trainer, run).state == "running")
+    until(lambda: now(supervisor, run).state == "running")
     (run.folder / "process").write_text(f"{os.getpid()} another time")
-    trainer.stop(run.id, "ann", kill=True)
+    supervisor.stop(run.id, "ann", kill=True)
     assert by_hand.wait(10) == 0 and sent == []
 
 
 def test_a_full_disk_does_not_end_the_queue(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = make()
-    queued, broken = trainer.jobs.queued, [True]
+    supervisor = make()
+    queued, broken = supervisor.jobs.queued, [True]
 
     def fails() -> list[runs.Job]:
         if broken.pop() if broken else False:
             raise ExplorerError("no room")
         return queued()
 
-    monkeypatch.setattr(trainer.jobs, "queued", fails)
+    monkeypatch.setattr(supervisor.jobs, "queued", fails)
     until(lambda: not broken)
-    assert reached(trainer, accept(trainer), "finished")
+    assert reached(supervisor, accept(supervisor), "finished")
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -279,12 +279,12 @@ def test_a_server_killed_at_any_moment_loses_nothing_that_it_accepted(make: Make
     accepted = server.stdout.read().split()
     server.wait()
     begun = time.monotonic()
-    trainer = make()
-    there = {run.id: run for run in trainer.jobs.runs("ann")}
+    supervisor = make()
+    there = {run.id: run for run in supervisor.jobs.runs("ann")}
     assert time.monotonic() - begun < 10 and set(accepted) <= set(there)
     for run in there.values():
-        lives = now(trainer, run).state not in runs.ACTIVE or runs.alive(run.folder)
-        assert lives or now(trainer, run).state not in runs.ACTIVE, "running without a process"
-        reached(trainer, run, "finished")
+        lives = now(supervisor, run).state not in runs.ACTIVE or runs.alive(run.folder)
+        assert lives or now(supervisor, run).state not in runs.ACTIVE, "running without a process"
+        reached(supervisor, run, "finished")
         assert steps(run) == list(range(1, 9))
         assert [e["event"] for e in read_events(run.folder)].count("finished") == 1

@@ -7,7 +7,7 @@ import pytest
 
 from bertexplorer.analysis.vectors import Line
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store.lines import KEPT, LineStore, parse
+from bertexplorer.store.text_uploads import KEPT, TextUploads, parse
 
 EVIL = "</script><img src=x onerror=1>"
 
@@ -91,16 +91,16 @@ def test_ten_thousand_are_read() -> None:
 
 
 def test_kept_under_their_content(tmp_path: Path) -> None:
-    store = LineStore(tmp_path / "lines")
+    store = TextUploads(tmp_path / "lines")
     key = store.save("label,text\nx,é 日\n".encode(), "a.csv")
-    assert LineStore(tmp_path / "lines").load(key) == parse("label,text\nx,é 日\n".encode(), "a.csv")
+    assert TextUploads(tmp_path / "lines").load(key) == parse("label,text\nx,é 日\n".encode(), "a.csv")
     assert store.save("label,text\nx,é 日\n".encode(), "b.csv") == key
     assert store.save("label,text\nx,é 日\n".encode(), "a.txt") != key
     assert [file.suffix for file in (tmp_path / "lines").iterdir()] == [".json", ".json"]
 
 
 def test_only_the_newest_stay(tmp_path: Path) -> None:
-    store = LineStore(tmp_path)
+    store = TextUploads(tmp_path)
     keys = []
     for i in range(KEPT + 2):
         keys.append(store.save(f"line {i}".encode(), "a.txt"))
@@ -115,13 +115,13 @@ def test_only_the_newest_stay(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["", "../../etc/passwd", "f" * 24, "F" * 24, "a" * 10_000, "\0"])
 def test_keys_that_are_none(key: str, tmp_path: Path) -> None:
     with pytest.raises(ExplorerError, match="no uploaded lines"):
-        LineStore(tmp_path).load(key)
+        TextUploads(tmp_path).load(key)
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ExplorerError, match="cannot be kept in .*Make room there"):
-        LineStore(tmp_path / "file" / "lines").save(b"a", "a.txt")
+        TextUploads(tmp_path / "file" / "lines").save(b"a", "a.txt")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from bertexplorer.model import load as loader
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.settings import Settings
 from bertexplorer.store.catalogue import BUNDLED, CATALOGUE
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 
 NAMES = ("one", "two", "three")
 
@@ -32,8 +32,8 @@ def models(tiny: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.fixture
-def library(models: Path) -> Library:
-    return Library(Settings(models_dir=models))
+def library(models: Path) -> CheckpointRegistry:
+    return CheckpointRegistry(Settings(models_dir=models))
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def test_loaded_once_for_eight_at_a_time(library: Library, loads: list[str]) -> None:
+def test_loaded_once_for_eight_at_a_time(library: CheckpointRegistry, loads: list[str]) -> None:
     got: list[Any] = []
     names = [NAMES[i % 2] for i in range(8)]
     threads = [threading.Thread(target=lambda n=n: got.append(library.get(n, "fp32"))) for n in names]
@@ -62,7 +62,7 @@ def test_loaded_once_for_eight_at_a_time(library: Library, loads: list[str]) -> 
     assert sorted(loads) == ["one", "two"] and len({id(c) for c in got}) == 2 and len(got) == 8
 
 
-def test_a_failed_load_can_be_tried_again(library: Library, models: Path) -> None:
+def test_a_failed_load_can_be_tried_again(library: CheckpointRegistry, models: Path) -> None:
     weights = models / "one" / "model.safetensors"
     kept = weights.read_bytes()
     weights.write_bytes(kept[:100])
@@ -74,7 +74,7 @@ def test_a_failed_load_can_be_tried_again(library: Library, models: Path) -> Non
 
 def test_the_least_recently_used_is_dropped(loads: list[str], models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Checkpoint, "num_bytes", 1_000_000)
-    tight = Library(Settings(models_dir=models, memory_mb=2))
+    tight = CheckpointRegistry(Settings(models_dir=models, memory_mb=2))
     for name in ("one", "two", "one", "three", "one", "two"):
         tight.get(name, "fp32")
     assert loads == ["one", "two", "three", "two"], "two was the oldest when three came"
@@ -82,37 +82,37 @@ def test_the_least_recently_used_is_dropped(loads: list[str], models: Path, monk
 
 
 def test_one_that_exceeds_the_budget_still_runs(models: Path) -> None:
-    library = Library(Settings(models_dir=models, memory_mb=0))
+    library = CheckpointRegistry(Settings(models_dir=models, memory_mb=0))
     for name in NAMES:
         assert library.get(name).name == name
         assert [checkpoint.name for checkpoint in library.loaded.values()] == [name]
 
 
-def test_precisions_are_kept_apart(library: Library) -> None:
+def test_precisions_are_kept_apart(library: CheckpointRegistry) -> None:
     assert [library.get("one", p).precision for p in ("fp32", "bf16")] == ["fp32", "bf16"]
     with pytest.raises(ExplorerError, match="'fp8'.*auto, fp32, bf16"):
         library.get("one", "fp8")
 
 
-def test_the_bundled_one_is_found_and_comes_first(library: Library, models: Path) -> None:
+def test_the_bundled_one_is_found_and_comes_first(library: CheckpointRegistry, models: Path) -> None:
     assert library.find("mini") == BUNDLED / "mini" and library.find(" mini ") == BUNDLED / "mini"
     assert library.offline()[0] == "mini" == CATALOGUE[0].name
 
 
-def test_local_folders_are_found_and_listed(library: Library, models: Path) -> None:
+def test_local_folders_are_found_and_listed(library: CheckpointRegistry, models: Path) -> None:
     assert library.find("one") == models / "one" and library.find("group/deep") == models / "group" / "deep"
     assert library.find(str(models / "one")) == models / "one"
     assert set(library.offline()) == {"mini", "tiny", *NAMES, "group/deep"}
     assert list(library.fetch("one")) == []
 
 
-def test_all_that_is_listed_can_be_had(library: Library, models: Path) -> None:
+def test_all_that_is_listed_can_be_had(library: CheckpointRegistry, models: Path) -> None:
     (models / "config.json").write_text("{}")
     for name in library.offline():
         assert library.find(name) is not None, name
 
 
-def test_a_folder_that_lacks_something_says_so(library: Library, models: Path) -> None:
+def test_a_folder_that_lacks_something_says_so(library: CheckpointRegistry, models: Path) -> None:
     (models / "bare").mkdir()
     with pytest.raises(ExplorerError, match="No config.json"):
         library.get("bare")
@@ -144,14 +144,16 @@ def test_hostile_names_are_refused(name: str, anywhere: bool, models: Path, tiny
         pytest.skip("spaces around a name are dropped")
     if anywhere and name in ("/etc", "//etc", "~", "~root", "escape", "..", "."):
         pytest.skip("a person's own command line may look there")
-    library = Library(Settings(models_dir=models), anywhere=anywhere)
+    library = CheckpointRegistry(Settings(models_dir=models), anywhere=anywhere)
     with pytest.raises(ExplorerError) as caught:
         library.get(name)
     assert len(str(caught.value)) < 1500
     assert not library.loaded and not library.loading, "nothing is left behind"
 
 
-def test_nothing_outside_is_even_looked_at(library: Library, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_outside_is_even_looked_at(
+    library: CheckpointRegistry, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[Path] = []
     real = Path.is_file
     monkeypatch.setattr(Path, "is_file", lambda path: bool(seen.append(path)) or real(path))
@@ -164,7 +166,7 @@ def test_nothing_outside_is_even_looked_at(library: Library, models: Path, monke
 def test_the_command_line_may_look_anywhere(
     models: Path, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library = Library(Settings(models_dir=models), anywhere=True)
+    library = CheckpointRegistry(Settings(models_dir=models), anywhere=True)
     folder = tiny("bert-mlm")
     assert library.get(str(folder)).family == "bert"
     monkeypatch.chdir(folder.parent)
@@ -173,11 +175,11 @@ def test_the_command_line_may_look_anywhere(
         library.get("/etc")
 
 
-def test_not_on_this_disk(library: Library) -> None:
+def test_not_on_this_disk(library: CheckpointRegistry) -> None:
     with pytest.raises(ExplorerError, match=r"google/none is not on this disk. Available offline: mini, "):
         library.get("google/none")
 
 
 def test_without_a_models_folder(tmp_path: Path) -> None:
-    library = Library(Settings(models_dir=tmp_path / "absent"))
+    library = CheckpointRegistry(Settings(models_dir=tmp_path / "absent"))
     assert "mini" in library.offline() and library.find("mini")

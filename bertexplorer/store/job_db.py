@@ -28,7 +28,7 @@ INSERT INTO clock VALUES (0);
 COLUMNS = ", ".join(f'"{field.name}"' for field in fields(Job))
 
 
-class Table:
+class JobDatabase:
     """The rows, and the lock that keeps a second server out. Safe to call from many threads."""
 
     def __init__(self, folder: Path) -> None:

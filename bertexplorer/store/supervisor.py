@@ -1,4 +1,4 @@
-"""Trainer: starts queued runs as processes of their own, one after the other, and notices how they end.
+"""The job supervisor: starts queued runs as processes of their own, one after the other, and notices how they end.
 
 A run's process outlives the server. RUN/process is locked from the moment it is started until it is gone, and names it;
 whatever it says on stdout and stderr goes to RUN/output.txt."""
@@ -31,10 +31,10 @@ SMALLER = "Try a smaller batch or shorter texts."
 FULL = 20_000_000  # bytes free of a disk on which a run cannot even write down why it ends
 ATTEMPTS = 3  # how often a run is resumed without being asked
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("bertexplorer.store.trainer")  # the name that readers of the log know
 
 
-class Trainer:
+class JobSupervisor:
     """A thread of the server. Runs that live when it starts are taken over; interrupted ones wait to be resumed by a
     person, unless *resume_interrupted*."""
 
@@ -62,7 +62,7 @@ class Trainer:
         self.thread.start()
 
     def close(self) -> None:
-        """End the thread. The runs go on, and the next Trainer takes them over."""
+        """End the thread. The runs go on, and the next supervisor takes them over."""
         self.closing.set()
         self.thread.join()
 

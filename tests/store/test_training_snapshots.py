@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.store import series
-from bertexplorer.store.library import Library
+from bertexplorer.store import training_snapshots
+from bertexplorer.store.registry import CheckpointRegistry
 
 
 @pytest.fixture
@@ -20,18 +20,18 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_steps_are_in_order_and_the_last_has_the_plain_name(root: Path) -> None:
-    found = series.saved(root)
+    found = training_snapshots.saved(root)
     assert [one.name for one in found] == ["tiny@0", "tiny@30", "tiny"]
     assert found[-1].folder == root / "step-000000300" and "300" in found[-1].label
-    assert series.saved(root / "notes") == []
+    assert training_snapshots.saved(root / "notes") == []
 
 
 def test_names_lead_to_folders(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved = series.saved
-    monkeypatch.setattr(series, "saved", lambda: saved(root))
-    assert series.find("tiny@30") == root / "step-000000030" and series.find("tiny@31") is None
-    assert series.find("mini") is None and series.series("mini") == []
-    library = Library()
+    saved = training_snapshots.saved
+    monkeypatch.setattr(training_snapshots, "saved", lambda: saved(root))
+    assert training_snapshots.find("tiny@30") == root / "step-000000030" and training_snapshots.find("tiny@31") is None
+    assert training_snapshots.find("mini") is None and training_snapshots.series("mini") == []
+    library = CheckpointRegistry()
     assert library.find("tiny") == root / "step-000000300" and "tiny" in library.offline()
     assert [one.name for one in library.series("tiny@0")] == ["tiny@0", "tiny@30", "tiny"]
 
@@ -53,11 +53,11 @@ def test_the_training_that_ships_learns() -> None:
     """Its checkpoints load, are small, and find a sentence less and less surprising."""
     from bertexplorer.analysis import pseudo_likelihood
 
-    there = series.saved()
+    there = training_snapshots.saved()
     assert 8 <= len(there) <= 10 and there[0].name == "tiny@0" and there[-1].name == "tiny"
     files = [file for one in there for file in one.folder.iterdir()]
     assert sum(file.stat().st_size for file in files) < 30e6
-    library = Library()
+    library = CheckpointRegistry()
     chosen = [there[i].name for i in (0, 2, -2, -1)]
     text = "The city is the capital of the country, and it was built in the 19th century."
     found = [pseudo_likelihood.run(library.get(name, "fp32"), text).perplexity for name in chosen]
