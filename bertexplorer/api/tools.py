@@ -172,7 +172,7 @@ def owner(context: Any) -> str:
 
 
 def served(explore: Explore, queues: RequestQueues, checkpoint: str) -> tuple[ASGIApp, Callable[..., Any]]:
-    """(the app that answers /mcp, the lifespan in which it does). Names and origins are Guard's to check."""
+    """(the app that answers /mcp, the lifespan in which it does). The request filter checks names and origins."""
     from mcp.server.transport_security import TransportSecuritySettings
 
     made = server(explore, queues, checkpoint)

@@ -20,9 +20,9 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.server import logs
 from bertexplorer.server.application import layered, mounted, taken
 from bertexplorer.server.connections import Connection, allow_many
+from bertexplorer.server.cookie_signing import CookieSigner, signer_of
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.metrics import Metrics
-from bertexplorer.server.seal import Seal, kept
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore
@@ -77,13 +77,13 @@ def launch(library: CheckpointRegistry, settings: Settings, browse: Callable[[st
         print(error, file=sys.stderr)  # noqa: T201 - the one place above the command line that speaks
         return 2
     try:
-        bound, seal = bind(settings.host, settings.port), kept(settings.data_dir)
+        bound, signer = bind(settings.host, settings.port), signer_of(settings.data_dir)
         make_room(settings)
     except ExplorerError as error:
         desk.close()
         print(error, file=sys.stderr)  # noqa: T201
         return 2
-    serve(library, settings, desk, seal, bound, browse)
+    serve(library, settings, desk, signer, bound, browse)
     desk.close()
     return 0
 
@@ -92,7 +92,7 @@ def serve(
     library: CheckpointRegistry,
     settings: Settings,
     desk: Desk,
-    seal: Seal,
+    signer: CookieSigner,
     bound: socket.socket,
     browse: Callable[[str], object] | None = None,
 ) -> None:
@@ -102,7 +102,7 @@ def serve(
     metrics.watch(library.scheduler, queues)
     page = build(library, settings, desk)
     whole = mounted(page, settings, Explore(library.of(""), desk.quota), queues, desk)
-    app = layered(whole, settings, seal, ready, metrics, taken(page))
+    app = layered(whole, settings, signer, ready, metrics, taken(page))
 
     warming = threading.Thread(target=warm, args=(library, settings, ready), daemon=True)
 

@@ -19,7 +19,7 @@ from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 from bertexplorer.ui.training.desk import Desk
-from tests.server.conftest import SEAL, Listening
+from tests.server.conftest import SIGNER, Listening
 
 OPENING = State("The capital of France is [MASK].", checkpoint="little")
 
@@ -35,7 +35,7 @@ class Served(Listening):
         self.desk.supervisor.slots = 0
         self.queues = RequestQueues(limit=self.settings.tokens)
         self.explore = Explore(self.library.of(""), self.desk.quota)
-        app = layered(api(self.explore, self.queues, OPENING, self.desk), self.settings, SEAL, Readiness())
+        app = layered(api(self.explore, self.queues, OPENING, self.desk), self.settings, SIGNER, Readiness())
         self.listen(app)
 
     def browser(self, **more: Any) -> httpx.Client:
@@ -67,7 +67,7 @@ def settled(app: Any, data: Path, method: str, path: str) -> httpx.Response:
     """What the layers around *app* answer."""
 
     async def asking() -> httpx.Response:
-        behind = layered(app, Settings(data_dir=data), SEAL, Readiness())
+        behind = layered(app, Settings(data_dir=data), SIGNER, Readiness())
         transport = httpx.ASGITransport(behind, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost:7860") as client:
             return await client.request(method, path)

@@ -24,10 +24,10 @@ from bertexplorer.api.admission import Admission
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.server import logs
 from bertexplorer.server.application import layered, mounted, taken
+from bertexplorer.server.cookie_signing import CookieSigner
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.launch import bind, configured, warm
-from bertexplorer.server.line import Events
-from bertexplorer.server.seal import Seal
+from bertexplorer.server.queue_limit import Events
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore
@@ -36,7 +36,7 @@ from bertexplorer.ui.state import State
 from bertexplorer.ui.training.desk import Desk
 from tests.server.talk import VIEW
 
-SEAL = Seal(b"s" * 32)
+SIGNER = CookieSigner(b"s" * 32)
 
 
 def settle(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -77,7 +77,7 @@ class Alone:
         self.going = 0
         self.read: set[str] = set()  # pages that wait for nothing
         events = Anything(lambda: self.going, lambda page: page not in self.read)
-        self.app = layered(echo, settings, SEAL, self.ready, events=events)
+        self.app = layered(echo, settings, SIGNER, self.ready, events=events)
 
     def browser(self, address: str = "127.0.0.1", **more: Any) -> httpx.AsyncClient:
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False, client=(address, 1))
@@ -155,7 +155,7 @@ class Running(Listening):
         page = build(self.library, self.settings, self.desk)
         explore = Explore(self.library.of(""), self.desk.quota)
         self.mounted = mounted(page, self.settings, explore, self.queues)
-        app = layered(self.mounted, self.settings, SEAL, self.ready, events=taken(page))
+        app = layered(self.mounted, self.settings, SIGNER, self.ready, events=taken(page))
         self.listen(app)
         warm(self.library, self.settings, self.ready)
 

@@ -1,5 +1,5 @@
 """What was once found wrong with gradio and starlette, tried on the whole server: refused with a sentence, or without
-effect. The ids are those of the advisories; what the guard alone refuses is in test_guard.py."""
+effect. The ids are those of the advisories; what the request filter alone refuses is in test_request_filter.py."""
 
 import http.client
 import io

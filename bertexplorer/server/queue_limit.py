@@ -1,4 +1,4 @@
-"""Line: of the events of gradio's pages only so many wait; a stream of answers that nobody waits for ends at once."""
+"""Queue limit: only so many events of gradio's pages wait; a stream of answers that nobody waits for ends at once."""
 
 import json
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from bertexplorer.server.reply import reply
+from bertexplorer.server.asgi import reply
 
 JSON = "application/json"
 CLOSED = 'data: {"msg": "close_stream", "event_id": null}\n\n'  # with this gradio ends a stream of answers
@@ -40,7 +40,7 @@ class Events:
         return ""
 
 
-class Line:
+class QueueLimit:
     """*most*: how many events may be going. A stream that a page opens after it has read all its answers ends at once:
     gradio would keep it open, and a browser has six connections for all its tabs."""
 

@@ -11,7 +11,7 @@ import pytest
 from bertexplorer.server.application import layered
 from bertexplorer.server.health import Readiness
 from bertexplorer.settings import Settings
-from tests.server.conftest import SEAL, Alone, lines, settle
+from tests.server.conftest import SIGNER, Alone, lines, settle
 
 EVIL = "\n\x1b[31m{} %s \u2028\u202e"
 
@@ -47,7 +47,7 @@ def test_what_fails_is_told_with_its_number_and_no_more(written: io.StringIO) ->
         raise ZeroDivisionError("secret detail")
 
     made = Alone(Settings())
-    made.app = layered(broken, Settings(), SEAL, Readiness())
+    made.app = layered(broken, Settings(), SIGNER, Readiness())
     answer = get(made, "/")
     first, second = lines(written)
     assert answer.status_code == 500 and first["id"] in answer.text and "secret" not in answer.text

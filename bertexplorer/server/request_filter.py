@@ -1,4 +1,4 @@
-"""Guard: which requests are answered at all: under a name of this server, from its own pages, on a known route."""
+"""Request filter: which requests are answered: under a name of this server, from its own pages, on a known route."""
 
 import ipaddress
 import re
@@ -7,7 +7,7 @@ from urllib.parse import unquote, unquote_plus, urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from bertexplorer.server.reply import header, headers, reply
+from bertexplorer.server.asgi import header, headers, reply
 from bertexplorer.settings import Settings
 
 READ, WRITE = ("GET", "HEAD"), ("POST",)
@@ -36,7 +36,7 @@ LONGEST, LONGEST_PART = 2000, 255  # bytes of a path and of a part of it; file s
 CROOKED = re.compile(r"//|(^|[/\\])\.\.([/\\]|$)|[\x00-\x1f]")
 
 
-class Guard:
+class RequestFilter:
     """Puts the route's name into the scope's state for the layers below, or refuses with a sentence."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:

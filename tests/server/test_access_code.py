@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.server.access_code import TRIES, form, wanted
 from bertexplorer.server.connections import network
-from bertexplorer.server.gate import TRIES, form, wanted
 from bertexplorer.server.launch import check, configured
 from bertexplorer.settings import Settings
 from tests.server.conftest import settle

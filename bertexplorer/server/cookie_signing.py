@@ -1,4 +1,4 @@
-"""Seal: words that come back from a browser as this server gave them, or are known not to."""
+"""Signed cookies: words that come back from a browser as this server gave them, or are known not to."""
 
 import hashlib
 import hmac
@@ -11,25 +11,25 @@ from bertexplorer.errors import ExplorerError
 SIZE = 32  # bytes of the secret
 
 
-class Seal:
+class CookieSigner:
     """Signs with a secret of the data folder, so that a restart changes nothing."""
 
     def __init__(self, secret: bytes) -> None:
         self.secret = secret
         # browsers keep one jar for all ports of a machine: two servers must not overwrite each other's cookies
-        self.name = f"bertexplorer-{self.mark('name')[:8]}"
+        self.name = f"bertexplorer-{self.sign('name')[:8]}"
 
-    def mark(self, purpose: str, *words: str) -> str:
+    def sign(self, purpose: str, *words: str) -> str:
         """What proves *words* for *purpose*; 64 hexadecimal digits."""
         return hmac.new(self.secret, "\0".join((purpose, *words)).encode(), hashlib.sha256).hexdigest()
 
-    def holds(self, mark: str, purpose: str, *words: str) -> bool:
+    def verify(self, mark: str, purpose: str, *words: str) -> bool:
         """Whether *mark* is that, found out in the same time for every wrong one."""
-        return hmac.compare_digest(mark.encode("utf-8", "replace"), self.mark(purpose, *words).encode())
+        return hmac.compare_digest(mark.encode("utf-8", "replace"), self.sign(purpose, *words).encode())
 
 
-def kept(folder: Path) -> Seal:
-    """The seal of a data folder, made at the first start; only its owner can read it. Raises ExplorerError."""
+def signer_of(folder: Path) -> CookieSigner:
+    """The signer of a data folder, made at the first start; only its owner can read it. Raises ExplorerError."""
     path = folder / "secret"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -48,4 +48,4 @@ def kept(folder: Path) -> Seal:
         raise ExplorerError(
             f"{path} has {len(found)} bytes; wanted {SIZE}. Delete it; every browser then counts as a new one."
         )
-    return Seal(found)
+    return CookieSigner(found)

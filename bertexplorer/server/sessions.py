@@ -1,4 +1,4 @@
-"""Owners: each browser is someone, known again by a signed cookie; who asks is put into the scope's state."""
+"""Sessions: each browser is someone, known again by a signed cookie; who asks is put into the scope's state."""
 
 import re
 import secrets
@@ -6,18 +6,18 @@ from collections import OrderedDict
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bertexplorer.server.reply import cookie, cookies
-from bertexplorer.server.seal import Seal
+from bertexplorer.server.asgi import cookie, cookies
+from bertexplorer.server.cookie_signing import CookieSigner
 
 YEAR = 365 * 86_400
 VALUE = re.compile(r"([0-9a-f]{32})\.([0-9a-f]{64})")
 
 
-class Owners:
+class OwnerCookies:
     """state.owner: 128 random bits as hexadecimal digits; state.known: whether the browser brought them along."""
 
-    def __init__(self, app: ASGIApp, seal: Seal) -> None:
-        self.app, self.seal = app, seal
+    def __init__(self, app: ASGIApp, signer: CookieSigner) -> None:
+        self.app, self.signer = app, signer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -29,8 +29,8 @@ class Owners:
         if owner and state.get("route") != "page":  # a visit of the page keeps the cookie for another year
             await self.app(scope, receive, send)
             return
-        value = f"{state['owner']}.{self.seal.mark('owner', state['owner'])}"
-        key, line = cookie(scope, self.seal.name, value, YEAR)
+        value = f"{state['owner']}.{self.signer.sign('owner', state['owner'])}"
+        key, line = cookie(scope, self.signer.name, value, YEAR)
 
         async def giving(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -42,8 +42,8 @@ class Owners:
 
     def read(self, scope: Scope) -> str:
         """Who the browser says it is, "" if it says nothing or cannot prove it."""
-        for value in cookies(scope, self.seal.name):
-            if (found := VALUE.fullmatch(value)) and self.seal.holds(found[2], "owner", found[1]):
+        for value in cookies(scope, self.signer.name):
+            if (found := VALUE.fullmatch(value)) and self.signer.verify(found[2], "owner", found[1]):
                 return found[1]
         return ""
 

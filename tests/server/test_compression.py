@@ -9,8 +9,8 @@ import gradio
 import httpx
 import pytest
 
-from bertexplorer.server.look import STATIC, scripts
-from bertexplorer.server.packed import Assets
+from bertexplorer.server.compression import Assets
+from bertexplorer.server.theme import STATIC, scripts
 from tests.server.conftest import Running, settle
 
 FRONTEND = Path(gradio.__file__).parent / "templates" / "frontend"

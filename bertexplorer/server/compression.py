@@ -1,4 +1,4 @@
-"""Packed: what a browser loads is compressed, and what is the same for all is compressed once and kept."""
+"""Compression: what a browser loads is compressed, and what is the same for all is compressed once and kept."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bertexplorer.server.reply import header
+from bertexplorer.server.asgi import header
 
 OWN = (b"content-length", b"cache-control", b"set-cookie")  # headers of an answer that are not kept with it
 FOR_GOOD = b"private, max-age=31536000, immutable"  # private: the layers above may give a browser its cookie with it
@@ -14,7 +14,7 @@ FOR_A_DAY = b"private, max-age=86400"
 ROOM = 64_000_000  # bytes of assets that are kept; a page needs 2 million
 
 
-class Packed:
+class Compressed:
     """The page and its configuration compressed; gradio does so with its scripts, and a stream must not wait for more
     to be worth it."""
 

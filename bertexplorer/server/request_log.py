@@ -1,4 +1,4 @@
-"""Watch: each request with an id, counted, timed and written down; one that fails is answered with its id."""
+"""The request log: each request with an id, counted, timed and written down; one that fails is answered with its id."""
 
 import hashlib
 import logging
@@ -7,14 +7,14 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bertexplorer.server.asgi import reply
 from bertexplorer.server.metrics import Metrics
-from bertexplorer.server.reply import reply
 
 QUIET = ("asset", "health", "line")  # routes that are written down only when something is wrong
-log = logging.getLogger(__name__)
+log = logging.getLogger("bertexplorer.server.watch")  # the name that readers of the log know
 
 
-class Watch:
+class RequestLog:
     """The outermost layer."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

@@ -1,4 +1,4 @@
-"""Look: the theme of the pages, and the scripts in their head."""
+"""The theme of the pages, and the scripts in their head."""
 
 import hashlib
 from functools import cache

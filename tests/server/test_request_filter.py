@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.server.guard import plain, route_of
+from bertexplorer.server.request_filter import plain, route_of
 from tests.server.conftest import settle
 
 JOIN = "/gradio_api/queue/join"

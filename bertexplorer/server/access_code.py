@@ -1,4 +1,4 @@
-"""Gate: a class code asked for once in each browser, where others than this machine's users can reach the page."""
+"""The access code, asked for once in each browser, where others than this machine's users can reach the page."""
 
 import hmac
 import time
@@ -8,10 +8,10 @@ from urllib.parse import parse_qs, quote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from bertexplorer.server.asgi import HTML, cookie, cookies, header, reply
 from bertexplorer.server.body import Refused, refuse, whole
 from bertexplorer.server.connections import network
-from bertexplorer.server.reply import HTML, cookie, cookies, header, reply
-from bertexplorer.server.seal import Seal
+from bertexplorer.server.cookie_signing import CookieSigner
 from bertexplorer.settings import ASSETS
 
 TRIES, PERIOD_S = 30, 60.0  # wrong codes of one address in a minute: a class often shares one address
@@ -23,12 +23,12 @@ BEARING = ("/api/", "/mcp")  # what programs ask for
 AGAIN = "Too many wrong codes came from your network. Try again in {:.0f} seconds."
 
 
-class Gate:
+class AccessCode:
     """Lets a browser through that has said the code. Below the owners: the proof is of one browser only."""
 
-    def __init__(self, app: ASGIApp, seal: Seal, code: str) -> None:
-        self.app, self.seal, self.code = app, seal, code
-        self.name = f"{seal.name}-code"
+    def __init__(self, app: ASGIApp, signer: CookieSigner, code: str) -> None:
+        self.app, self.signer, self.code = app, signer, code
+        self.name = f"{signer.name}-code"
         self.wrong: OrderedDict[str, list[float]] = OrderedDict()  # when each network sent wrong codes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -46,7 +46,7 @@ class Gate:
 
     def passed(self, scope: Scope) -> bool:
         owner = scope["state"]["owner"]
-        return any(self.seal.holds(value, "code", self.code, owner) for value in cookies(scope, self.name))
+        return any(self.signer.verify(value, "code", self.code, owner) for value in cookies(scope, self.name))
 
     async def told(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A code was sent."""
@@ -60,7 +60,7 @@ class Gate:
         if wait := self.wait(address):
             await reply(send, 429, form(back, AGAIN.format(wait)), [("retry-after", f"{wait:.0f}")], HTML)
         elif hmac.compare_digest(fields.get("code", [""])[0].strip().encode(), self.code.encode()):
-            proof = self.seal.mark("code", self.code, scope["state"]["owner"])
+            proof = self.signer.sign("code", self.code, scope["state"]["owner"])
             await reply(send, 303, "", [("location", back), cookie(scope, self.name, proof, TERM)])
         else:
             self.note(address)

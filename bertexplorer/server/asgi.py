@@ -1,4 +1,4 @@
-"""Reply: what the layers share: a header read, a cookie read, a sentence sent in place of the page."""
+"""ASGI helpers that the layers share: a header read, a cookie read, a sentence sent in place of the page."""
 
 from collections.abc import Iterable
 

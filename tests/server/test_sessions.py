@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.server.seal import Seal, kept
-from tests.server.conftest import SEAL, settle
+from bertexplorer.server.cookie_signing import CookieSigner, signer_of
+from tests.server.conftest import SIGNER, settle
 
 JOIN = "/gradio_api/queue/join"
 
@@ -31,13 +31,15 @@ def test_a_browser_stays_who_it_is_and_another_is_another(alone: Callable[..., A
     settle(go())
 
 
-@pytest.mark.parametrize("mark", ["", "0" * 64, Seal(b"t" * 32).mark("owner", "a" * 32), SEAL.mark("code", "a" * 32)])
+@pytest.mark.parametrize(
+    "mark", ["", "0" * 64, CookieSigner(b"t" * 32).sign("owner", "a" * 32), SIGNER.sign("code", "a" * 32)]
+)
 def test_nobody_can_say_who_they_are_without_proof(alone: Callable[..., Any], mark: str) -> None:
     async def go() -> None:
         async with alone().browser() as browser:
-            got = await browser.get("/config", headers={"cookie": f"{SEAL.name}={'a' * 32}.{mark}"})
+            got = await browser.get("/config", headers={"cookie": f"{SIGNER.name}={'a' * 32}.{mark}"})
             assert got.json()["owner"] != "a" * 32 and "set-cookie" in got.headers
-            right = f"{SEAL.name}=x; {SEAL.name}={'a' * 32}.{SEAL.mark('owner', 'a' * 32)}"
+            right = f"{SIGNER.name}=x; {SIGNER.name}={'a' * 32}.{SIGNER.sign('owner', 'a' * 32)}"
             assert (await browser.get("/config", headers={"cookie": right})).json()["owner"] == "a" * 32
 
     settle(go())
@@ -98,10 +100,10 @@ def test_without_cookies_the_page_still_works(alone: Callable[..., Any]) -> None
 
 
 def test_the_secret_is_kept_and_nobody_else_reads_it(tmp_path: Path) -> None:
-    seal = kept(tmp_path)
+    signer = signer_of(tmp_path)
     assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
-    assert kept(tmp_path).secret == seal.secret and kept(tmp_path / "other").secret != seal.secret
-    assert kept(tmp_path / "other").name != seal.name, "two servers of one machine share its cookies"
+    assert signer_of(tmp_path).secret == signer.secret and signer_of(tmp_path / "other").secret != signer.secret
+    assert signer_of(tmp_path / "other").name != signer.name, "two servers of one machine share its cookies"
     (tmp_path / "secret").write_bytes(b"short")
     with pytest.raises(ExplorerError, match="Delete it"):
-        kept(tmp_path)
+        signer_of(tmp_path)
