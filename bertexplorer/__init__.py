@@ -34,7 +34,7 @@ store/                  what lives on disk: checkpoints, runs, uploads, the sear
 ui/                     the page: one text on a workbench, many views of it below
 ui/tabs/                the views: each an analysis, its figure, a question and examples
 ui/training/            the page on which a checkpoint learns
-ui/laboratory/          the page that repeats the papers' pretraining experiments
+ui/experiments/         the page that repeats the papers' pretraining experiments
 result.py               what an analysis found: rows, a sentence, a figure
 bert.py                 a checkpoint in Python, with every analysis as a method
 runs.py                 fine-tuning and pretraining in Python

@@ -31,7 +31,7 @@ from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.gradio_patches import SCRIPTS, after_mounting, before_mounting
 from bertexplorer.ui.page import page_opening
 from bertexplorer.ui.state import State
-from bertexplorer.ui.training.desk import Desk
+from bertexplorer.ui.training.run_service import RunService
 
 PRIVATE = ("runs", "lines", "index", "corpora", "models", "secret")  # of the data folder; what is made lies beside them
 
@@ -74,7 +74,7 @@ def taken(page: gr.Blocks) -> Events:
     )
 
 
-def api(explore: Explore, queues: RequestQueues, opening: State, desk: Desk | None) -> FastAPI:
+def api(explore: Explore, queues: RequestQueues, opening: State, service: RunService | None) -> FastAPI:
     """The HTTP API, and /mcp where the MCP SDK is installed. The parameters are those of `routes`."""
     bare: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
     if tools.installed():
@@ -83,18 +83,18 @@ def api(explore: Explore, queues: RequestQueues, opening: State, desk: Desk | No
         app.router.routes.append(Route("/mcp", tooled))
     else:
         app = FastAPI(**bare)
-    app.include_router(routes(explore, queues, opening, desk))
+    app.include_router(routes(explore, queues, opening, service))
     return app
 
 
 def mounted(
-    page: gr.Blocks, settings: Settings, explore: Explore, queues: RequestQueues, desk: Desk | None = None
+    page: gr.Blocks, settings: Settings, explore: Explore, queues: RequestQueues, service: RunService | None = None
 ) -> FastAPI:
     """The pages and the API on an app of our own, with nothing of gradio that they do not need. *queues*: in which
-    answers of the API wait; *desk*: the runs that the API starts, None for an API without."""
+    answers of the API wait; *service*: the runs that the API starts, None for an API without."""
     page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
     before_mounting(page, settings.sessions)
-    app = api(explore, queues, page_opening(settings), desk)
+    app = api(explore, queues, page_opening(settings), service)
     app.mount(f"/{scripts()}", GZipMiddleware(StaticFiles(directory=STATIC), minimum_size=1000))
     mounted: FastAPI = gr.mount_gradio_app(
         app,

@@ -27,7 +27,7 @@ from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.page import build, page_opening
-from bertexplorer.ui.training.desk import Desk
+from bertexplorer.ui.training.run_service import RunService
 
 GRACE_S = 8  # for answers that are under way when a signal comes
 LAST_S = 16.0  # after which the process ends whatever it does; runs are processes of their own
@@ -72,7 +72,7 @@ def launch(library: CheckpointRegistry, settings: Settings, browse: Callable[[st
     allow_many()
     try:
         check(settings)
-        desk = Desk(library, settings)
+        service = RunService(library, settings)
     except ExplorerError as error:
         print(error, file=sys.stderr)  # noqa: T201 - the one place above the command line that speaks
         return 2
@@ -80,18 +80,18 @@ def launch(library: CheckpointRegistry, settings: Settings, browse: Callable[[st
         bound, signer = bind(settings.host, settings.port), signer_of(settings.data_dir)
         make_room(settings)
     except ExplorerError as error:
-        desk.close()
+        service.close()
         print(error, file=sys.stderr)  # noqa: T201
         return 2
-    serve(library, settings, desk, signer, bound, browse)
-    desk.close()
+    serve(library, settings, service, signer, bound, browse)
+    service.close()
     return 0
 
 
 def serve(
     library: CheckpointRegistry,
     settings: Settings,
-    desk: Desk,
+    service: RunService,
     signer: CookieSigner,
     bound: socket.socket,
     browse: Callable[[str], object] | None = None,
@@ -100,8 +100,8 @@ def serve(
     ready = Readiness()
     queues, metrics = RequestQueues(quick_waiting=settings.waiting, limit=settings.tokens), Metrics()
     metrics.watch(library.scheduler, queues)
-    page = build(library, settings, desk)
-    whole = mounted(page, settings, Explore(library.of(""), desk.quota), queues, desk)
+    page = build(library, settings, service)
+    whole = mounted(page, settings, Explore(library.of(""), service.quota), queues, service)
     app = layered(whole, settings, signer, ready, metrics, taken(page))
 
     warming = threading.Thread(target=warm, args=(library, settings, ready), daemon=True)

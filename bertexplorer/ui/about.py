@@ -3,7 +3,7 @@
 from bertexplorer.engine.queues import SLOW_WAITING
 from bertexplorer.settings import Settings
 from bertexplorer.store.text_uploads import KEPT, MAX_LINES
-from bertexplorer.ui.laboratory.desk import MOST_MINUTES
+from bertexplorer.ui.experiments.experiment_service import MOST_MINUTES
 
 PROMISES = (
     "What you type or upload is shown as text, never run.",

@@ -18,7 +18,7 @@ from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
-from bertexplorer.ui.training.desk import Desk
+from bertexplorer.ui.training.run_service import RunService
 from tests.server.conftest import SIGNER, Listening
 
 OPENING = State("The capital of France is [MASK].", checkpoint="little")
@@ -31,11 +31,11 @@ class Served(Listening):
         """*more*: of Settings. Runs stay in line until `slots` of the supervisor says otherwise."""
         self.settings = replace(Settings(port=0, models_dir=models, data_dir=data, checkpoint="little"), **more)
         self.library = CheckpointRegistry(self.settings)
-        self.desk = Desk(self.library, self.settings)
-        self.desk.supervisor.slots = 0
+        self.service = RunService(self.library, self.settings)
+        self.service.supervisor.slots = 0
         self.queues = RequestQueues(limit=self.settings.tokens)
-        self.explore = Explore(self.library.of(""), self.desk.quota)
-        app = layered(api(self.explore, self.queues, OPENING, self.desk), self.settings, SIGNER, Readiness())
+        self.explore = Explore(self.library.of(""), self.service.quota)
+        app = layered(api(self.explore, self.queues, OPENING, self.service), self.settings, SIGNER, Readiness())
         self.listen(app)
 
     def browser(self, **more: Any) -> httpx.Client:

@@ -115,7 +115,7 @@ def test_bounds_stand_once(browser: httpx.Client) -> None:
 
 
 def test_no_refused_run_leaves_anything(served: Any, browser: httpx.Client) -> None:
-    before = sorted(path.name for path in served.desk.jobs.folder.iterdir())
+    before = sorted(path.name for path in served.service.jobs.folder.iterdir())
     rows = [{"text": "a", "label": "b"}]
     for sent, said in [
         ({"task": "nonsense"}, "wanted 'task' to be one of"),
@@ -134,4 +134,4 @@ def test_no_refused_run_leaves_anything(served: Any, browser: httpx.Client) -> N
         answer = browser.post("/runs", json=sent)
         assert answer.status_code == 422 and said in answer.json()["detail"], answer.text
     assert browser.get("/runs").json() == []
-    assert sorted(path.name for path in served.desk.jobs.folder.iterdir()) == before
+    assert sorted(path.name for path in served.service.jobs.folder.iterdir()) == before

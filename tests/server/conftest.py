@@ -33,7 +33,7 @@ from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.page import build
 from bertexplorer.ui.state import State
-from bertexplorer.ui.training.desk import Desk
+from bertexplorer.ui.training.run_service import RunService
 from tests.server.talk import VIEW
 
 SIGNER = CookieSigner(b"s" * 32)
@@ -127,7 +127,7 @@ class Listening:
     """An app on a free port, in a thread."""
 
     settings: Settings
-    desk: Desk
+    service: RunService
 
     def listen(self, app: Any) -> None:
         self.socket = bind("127.0.0.1", 0)
@@ -141,7 +141,7 @@ class Listening:
     def close(self) -> None:
         self.server.should_exit = True
         self.thread.join(20)
-        self.desk.close()
+        self.service.close()
 
 
 class Running(Listening):
@@ -150,10 +150,10 @@ class Running(Listening):
     def __init__(self, models: Path, data: Path) -> None:
         self.settings = Settings(port=0, models_dir=models, data_dir=data, checkpoint="tiny")
         self.library, self.ready = CheckpointRegistry(self.settings), Readiness()
-        self.desk = Desk(self.library, self.settings)
+        self.service = RunService(self.library, self.settings)
         self.queues = RequestQueues(limit=self.settings.tokens)
-        page = build(self.library, self.settings, self.desk)
-        explore = Explore(self.library.of(""), self.desk.quota)
+        page = build(self.library, self.settings, self.service)
+        explore = Explore(self.library.of(""), self.service.quota)
         self.mounted = mounted(page, self.settings, explore, self.queues)
         app = layered(self.mounted, self.settings, SIGNER, self.ready, events=taken(page))
         self.listen(app)

@@ -25,7 +25,7 @@ from tests.server.talk import LINES, told
 PLAIN = {"accept": "application/json"}
 
 
-class Desk:
+class Service:
     """Admission around work that a test leads by hand."""
 
     def __init__(self) -> None:
@@ -51,10 +51,10 @@ class Desk:
 
 
 @pytest.fixture
-def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     monkeypatch.setattr(admission, "FIRST_S", 0.01)
     monkeypatch.setattr(admission, "NEXT_S", 0.01)
-    made = Desk()
+    made = Service()
     yield made
     made.go.release(100)
     made.admission.threads.shutdown()
@@ -68,12 +68,12 @@ async def until(holds: Callable[[], bool]) -> None:
     raise AssertionError("it has not come to that")
 
 
-def test_the_place_of_who_asks_then_the_answer(desk: Desk) -> None:
+def test_the_place_of_who_asks_then_the_answer(service: Service) -> None:
     """Each of three is told its own place and nobody else's; the fourth is refused at once, with a waiting time."""
-    desk.compute, queue = desk.held, desk.queues.quick
+    service.compute, queue = service.held, service.queues.quick
 
     async def go() -> None:
-        async with desk.browser() as browser:
+        async with service.browser() as browser:
             tasks = []
             for number in range(3):
                 tasks.append(asyncio.create_task(browser.post("/", headers=LINES)))
@@ -81,7 +81,7 @@ def test_the_place_of_who_asks_then_the_answer(desk: Desk) -> None:
             refused = await browser.post("/", headers=PLAIN)
             (in_line,) = told(await browser.post("/", headers=LINES))
             await asyncio.sleep(0.1)
-            desk.go.release(3)
+            service.go.release(3)
             first, second, third = await asyncio.gather(*tasks)
         assert refused.status_code == 503 and refused.headers["content-type"] == "application/problem+json"
         assert refused.json()["detail"].startswith("Busy: 2 others wait already. Your text is kept")
@@ -97,23 +97,23 @@ def test_the_place_of_who_asks_then_the_answer(desk: Desk) -> None:
     settle(go())
 
 
-def test_how_far_long_work_has_come(desk: Desk) -> None:
+def test_how_far_long_work_has_come(service: Service) -> None:
     """Told to who accepts lines; who does not gets the answer alone."""
 
     def long(tell: Tell) -> Reply:
         for done in (0, 40_000, 80_000, 100_000):
             progress.report(done, 100_000)
-            desk.go.acquire(timeout=20)
+            service.go.acquire(timeout=20)
         return as_json("done")
 
-    desk.compute = long
+    service.compute = long
 
     async def ask(headers: dict[str, str]) -> httpx.Response:
-        async with desk.browser() as browser:
+        async with service.browser() as browser:
             asked = asyncio.create_task(browser.post("/", headers=headers))
             for _ in range(4):
                 await asyncio.sleep(0.1)
-                desk.go.release()
+                service.go.release()
             return await asked
 
     *lines, last = told(settle(ask(LINES)))
@@ -123,17 +123,17 @@ def test_how_far_long_work_has_come(desk: Desk) -> None:
     assert settle(ask(PLAIN)).json() == "done"
 
 
-def test_what_the_work_itself_tells_comes_in_a_line(desk: Desk) -> None:
+def test_what_the_work_itself_tells_comes_in_a_line(service: Service) -> None:
     def telling(tell: Tell) -> Reply:
         for n in range(3):
             tell({"told": n})
-            desk.go.acquire(timeout=0.1)
+            service.go.acquire(timeout=0.1)
         return as_json(3)
 
-    desk.compute = telling
+    service.compute = telling
 
     async def go() -> None:
-        async with desk.browser() as browser:
+        async with service.browser() as browser:
             *lines, last = told(await browser.post("/", headers=LINES))
             assert lines[0] == {"told": 0} and lines[-1] == {"told": 2} and last["answer"] == 3
 
@@ -156,40 +156,40 @@ def failing(error: Exception) -> Callable[[Tell], Reply]:
     ],
 )
 def test_what_fails_is_a_sentence_and_gives_its_place_back(
-    desk: Desk, error: Exception, status: int, sentence: str
+    service: Service, error: Exception, status: int, sentence: str
 ) -> None:
     async def go() -> None:
-        async with desk.browser() as browser:
-            desk.compute = failing(error)
+        async with service.browser() as browser:
+            service.compute = failing(error)
             answer = await browser.post("/", headers=PLAIN)
             problem = answer.json()
             assert answer.status_code == problem["status"] == status and sentence in problem["detail"]
             (line,) = told(await browser.post("/", headers=LINES))  # a page hears of it without a fault on its console
             assert line["status"] == status and sentence in line["answer"]["detail"]
             assert "secret" not in answer.text and problem.get("missing") == getattr(error, "missing", None)
-            desk.compute = desk.soon
+            service.compute = service.soon
             assert (await browser.post("/", headers=PLAIN)).json() == {"answer": 1}
 
     settle(go())
 
 
-def test_a_refusal_after_lines_comes_in_the_last_line(desk: Desk) -> None:
+def test_a_refusal_after_lines_comes_in_the_last_line(service: Service) -> None:
     def late(tell: Tell) -> Reply:
         tell({"told": "first"})
-        desk.go.acquire(timeout=0.2)
+        service.go.acquire(timeout=0.2)
         raise ExplorerError("Too much.")
 
-    desk.compute = late
+    service.compute = late
 
     async def go() -> None:
-        async with desk.browser() as browser:
+        async with service.browser() as browser:
             *_, last = told(await browser.post("/", headers=LINES))
             assert last["status"] == 422 and last["answer"]["detail"] == "Too much."
 
     settle(go())
 
 
-def test_who_leaves_gives_up_the_work_and_the_place(desk: Desk) -> None:
+def test_who_leaves_gives_up_the_work_and_the_place(service: Service) -> None:
     """One computes and one waits; both clients close their connections."""
     works: list[Work] = []
     ended = []
@@ -197,7 +197,7 @@ def test_who_leaves_gives_up_the_work_and_the_place(desk: Desk) -> None:
     def compute(tell: Tell) -> Reply:
         works.append(progress.current.get() or Work())
         progress.report(0, 10)
-        desk.go.acquire(timeout=20)
+        service.go.acquire(timeout=20)
         try:
             progress.report(5, 10)
         except progress.Stopped:
@@ -205,7 +205,7 @@ def test_who_leaves_gives_up_the_work_and_the_place(desk: Desk) -> None:
             raise
         return as_json(1)
 
-    desk.compute, queue = compute, desk.queues.quick
+    service.compute, queue = compute, service.queues.quick
 
     async def go() -> None:
         leave = asyncio.Event()
@@ -224,13 +224,13 @@ def test_who_leaves_gives_up_the_work_and_the_place(desk: Desk) -> None:
         scope = {"type": "http", "method": "POST", "path": "/", "headers": [], "query_string": b"", "root_path": ""}
         tasks = []
         for number in range(2):
-            tasks.append(asyncio.create_task(desk.app(dict(scope), receive, send)))
+            tasks.append(asyncio.create_task(service.app(dict(scope), receive, send)))
             await until(lambda number=number: len(queue.inside) + queue.waiting == number + 1)
         await until(lambda: len(works) == 1)
         leave.set()
         await asyncio.wait_for(asyncio.gather(*tasks), 5)
         assert queue.waiting == 0 and works[0].stopped and not sent
-        desk.go.release()
+        service.go.release()
         await until(lambda: not queue.inside)
 
     settle(go())

@@ -1,4 +1,4 @@
-"""Desk: what happens when a person brings rows, looks at them, starts a run and watches it. Knows no gradio."""
+"""Run service: what happens when a person brings rows, looks at them, starts a run and watches it. Knows no gradio."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from bertexplorer.training.finetuning.spec import Spec, task_of
 
 BUILT_IN = ASSETS / "data"
 MOST_SEEDS = 10
-PRETRAINING = "pretraining"  # the kind of runs that belong to the laboratory
+PRETRAINING = "pretraining"  # the kind of runs that belong to the page of experiments
 REMEMBERED = 100  # estimates
-IMPATIENT_S = 10.0  # in which the same wish again is the same run
+IMPATIENT_S = 10.0  # in which the same request again is the same run
 TRIAL_S = 180.0  # after which a trial is given up
 
 
 @dataclass(frozen=True)
-class Wish:
+class RunRequest:
     """What a person has set up. *file* "": the built-in rows of the task, or those of *hub*."""
 
     task: str
@@ -59,7 +59,7 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Looked:
+class RunPreview:
     """What would be learnt, before Start."""
 
     spec: Spec
@@ -71,7 +71,7 @@ class Looked:
 
 
 @dataclass(frozen=True)
-class Detail:
+class RunDetail:
     """One run as it stands."""
 
     run: Run
@@ -80,7 +80,7 @@ class Detail:
     best: Path | None
 
 
-class Desk:
+class RunService:
     """Holds the jobs of this server. *owner*: whose runs they are."""
 
     def __init__(self, library: CheckpointRegistry, settings: Settings) -> None:
@@ -93,26 +93,26 @@ class Desk:
         self.starting = threading.Lock()
         self.timings: dict[str, float] = {}  # seconds that runs were estimated to take
         self.data: tuple[str, Any] = ("", None)  # the data set of the hub that was fetched last
-        self.pressed: dict[str, tuple[float, Wish | None, str]] = {}  # what each owner started last, and when
+        self.pressed: dict[str, tuple[float, RunRequest | None, str]] = {}  # what each owner started last, and when
 
     def close(self) -> None:
         self.supervisor.close()
         self.jobs.close()
 
-    def look(self, wish: Wish, owner: str = "") -> Looked:
+    def look(self, request: RunRequest, owner: str = "") -> RunPreview:
         """The rows as they are understood. Raises ExplorerError as reading them and checking the settings do."""
         need("train", "Fine-tuning")
         library = self.library.of(owner)
-        start = library.find(wish.checkpoint)
+        start = library.find(request.checkpoint)
         if start is None:
-            raise ExplorerError(f"{wish.checkpoint} is not on this disk. Open it on the page “Explore” first.")
-        spec = specs.make(wish.task, wish.checkpoint, str(start), wish.values, name=wish.name)
-        table = self.fetched(wish.hub) if wish.hub else self.rows(wish.task, wish.file)
-        dev = self.rows(wish.task, wish.dev) if wish.dev else None
-        mapping = {name: column for name, column in wish.mapping.items() if column} or None
-        if mapping and wish.beside:
-            mapping |= {PREFIX + column: column for column in wish.beside}
-        checkpoint = library.get(wish.checkpoint)
+            raise ExplorerError(f"{request.checkpoint} is not on this disk. Open it on the page “Explore” first.")
+        spec = specs.make(request.task, request.checkpoint, str(start), request.values, name=request.name)
+        table = self.fetched(request.hub) if request.hub else self.rows(request.task, request.file)
+        dev = self.rows(request.task, request.dev) if request.dev else None
+        mapping = {name: column for name, column in request.mapping.items() if column} or None
+        if mapping and request.beside:
+            mapping |= {PREFIX + column: column for column in request.beside}
+        checkpoint = library.get(request.checkpoint)
         found = preflight(
             spec.module,
             table,
@@ -129,13 +129,13 @@ class Desk:
             except ExplorerError as error:
                 found.findings.insert(0, Finding(str(error), stops=True))
         data: dict[str, Any] = {
-            "file": wish.hub or Path(wish.file).name or "built-in rows",
+            "file": request.hub or Path(request.file).name or "built-in rows",
             "told": found.told,
             "mapping": found.mapping,
         }
         data |= {"skipped": len(found.problems), "train": len(found.train), "dev": len(found.dev)}
-        whole = specs.make(wish.task, wish.checkpoint, str(start), wish.values, name=wish.name, data=data)
-        return Looked(whole, table, found)
+        whole = specs.make(request.task, request.checkpoint, str(start), request.values, name=request.name, data=data)
+        return RunPreview(whole, table, found)
 
     def fetched(self, name: str) -> Table:
         """A data set of the hub; asked for once, however often it is looked at."""
@@ -157,59 +157,61 @@ class Desk:
         except OSError as error:
             raise ExplorerError(f"{path.name} cannot be read: {error.strerror}. Upload it again.") from error
 
-    def timed(self, looked: Looked) -> Iterator[str | Looked]:
-        """Three real steps in a process of their own: what is going on, in words, and in the end *looked* with what
+    def timed(self, preview: RunPreview) -> Iterator[str | RunPreview]:
+        """Three real steps in a process of their own: what is going on, in words, and in the end *preview* with what
         they took."""
         last = ""
         with tempfile.TemporaryDirectory(dir=self.jobs.folder) as place:
             folder = Path(place) / "trial"
-            specs.begin(folder, looked.spec, looked.found.train, looked.found.dev)
+            specs.begin(folder, preview.spec, preview.found.train, preview.found.dev)
             for last in spoken([sys.executable, "-m", "bertexplorer", "train", str(folder), "--trial"]):
                 if not last.startswith("{"):
                     yield last
         told = json.loads(last)
-        self.timings = {**dict(list(self.timings.items())[-REMEMBERED:]), likeness(looked.spec): told["seconds"]}
-        yield Looked(looked.spec, looked.table, looked.found, told["seconds"], told["memory_mb"], int(told["steps"]))
+        self.timings = {**dict(list(self.timings.items())[-REMEMBERED:]), likeness(preview.spec): told["seconds"]}
+        yield RunPreview(
+            preview.spec, preview.table, preview.found, told["seconds"], told["memory_mb"], int(told["steps"])
+        )
 
-    def start(self, wish: Wish, owner: str, key: str = "", seconds: float = 0.0) -> Run:
+    def start(self, request: RunRequest, owner: str, key: str = "", seconds: float = 0.0) -> Run:
         """Queue the run, or one for each seed. The same *key* gives the same run, however often the button is pressed.
         Returns the first."""
-        if not 1 <= wish.seeds <= MOST_SEEDS:
-            raise ExplorerError(f"{wish.seeds} seeds were asked for; wanted 1 to {MOST_SEEDS}.")
+        if not 1 <= request.seeds <= MOST_SEEDS:
+            raise ExplorerError(f"{request.seeds} seeds were asked for; wanted 1 to {MOST_SEEDS}.")
         with self.starting:  # impatient presses are one
             pressed, before, id = self.pressed.get(owner, (0.0, None, ""))
-            same = before and wish in (before, replace(before, name=""))  # the page empties the name after a start
+            same = before and request in (before, replace(before, name=""))  # the page empties the name after a start
             if same and time.monotonic() - pressed < IMPATIENT_S:
                 return self.jobs.run(id, owner)
-            run = self.begin(wish, owner, key, seconds)
-            self.pressed[owner] = (time.monotonic(), wish, run.id)
+            run = self.begin(request, owner, key, seconds)
+            self.pressed[owner] = (time.monotonic(), request, run.id)
         return run
 
-    def begin(self, wish: Wish, owner: str, key: str, seconds: float) -> Run:
+    def begin(self, request: RunRequest, owner: str, key: str, seconds: float) -> Run:
         self.quota.room(owner)
-        looked = self.look(wish, owner)
-        if looked.found.stops:
-            raise ExplorerError(" ".join(looked.found.stops))
-        if looked.found.problems and not wish.skip:
+        preview = self.look(request, owner)
+        if preview.found.stops:
+            raise ExplorerError(" ".join(preview.found.stops))
+        if preview.found.problems and not request.skip:
             raise ExplorerError(
-                f"Rows that cannot be used: {len(looked.found.problems):,}. Mend them, or choose to skip them."
+                f"Rows that cannot be used: {len(preview.found.problems):,}. Mend them, or choose to skip them."
             )
 
         def fill(folder: Path) -> None:
-            specs.begin(folder / "made", looked.spec, looked.found.train, looked.found.dev)
+            specs.begin(folder / "made", preview.spec, preview.found.train, preview.found.dev)
             (folder / "made" / "data").rename(folder / "data")
             (folder / "made" / "spec.json").unlink()
             (folder / "made").rmdir()
 
-        seconds = seconds or self.timings.get(likeness(looked.spec), 0.0)
-        title = wish.name or f"{looked.spec.module.TITLE}, {wish.checkpoint}"
+        seconds = seconds or self.timings.get(likeness(preview.spec), 0.0)
+        title = request.name or f"{preview.spec.module.TITLE}, {request.checkpoint}"
         key = key or secrets.token_hex(16)
         made = []
-        for number in range(wish.seeds):
-            tuning = replace(looked.spec.tuning, seed=looked.spec.tuning.seed + number)
-            several = {"group": key, "key": f"{key}-{number}"} if wish.seeds > 1 else {"key": key}
-            name = f"{title[: MAX_NAME - 12]}, seed {tuning.seed}" if wish.seeds > 1 else title
-            spec = replace(looked.spec, tuning=tuning, name=name)
+        for number in range(request.seeds):
+            tuning = replace(preview.spec.tuning, seed=preview.spec.tuning.seed + number)
+            several = {"group": key, "key": f"{key}-{number}"} if request.seeds > 1 else {"key": key}
+            name = f"{title[: MAX_NAME - 12]}, seed {tuning.seed}" if request.seeds > 1 else title
+            spec = replace(preview.spec, tuning=tuning, name=name)
             plain = {"format": specs.FORMAT, "kind": "finetuning", **asdict(spec)}
             made.append(self.jobs.accept(owner, name, plain, fill=fill, seconds=seconds, **several))
         return made[0]
@@ -218,18 +220,18 @@ class Desk:
         """The fine-tuning runs of *owner*, the newest first."""
         return [run for run in self.jobs.runs(owner, deleted=deleted) if (run.spec or {}).get("kind") != PRETRAINING]
 
-    def detail(self, id: str, owner: str) -> Detail:
+    def detail(self, id: str, owner: str) -> RunDetail:
         run = self.jobs.run(id, owner)
         found, _ = runs.events(run.folder)
         best, about = kept(run, "task.json")
-        return Detail(run, runs.joined([], found), json.loads(about) if best else None, best)
+        return RunDetail(run, runs.joined([], found), json.loads(about) if best else None, best)
 
-    def predictions(self, detail: Detail) -> list[dict[str, Any]]:
+    def predictions(self, detail: RunDetail) -> list[dict[str, Any]]:
         """The rows tried on, as the best checkpoint answered them."""
         _, lines = kept(detail.run, "predictions.jsonl")
         return [json.loads(line) for line in lines.splitlines()]
 
-    def answer(self, detail: Detail, given: Mapping[str, str]) -> dict[str, Any]:
+    def answer(self, detail: RunDetail, given: Mapping[str, str]) -> dict[str, Any]:
         """The playground: what the best checkpoint says of a new row."""
         from bertexplorer.training.finetuning.kept import opened
 

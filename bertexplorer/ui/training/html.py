@@ -11,7 +11,7 @@ from bertexplorer.training import interval
 from bertexplorer.training.features import PREFIX
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import BY_NAME
-from bertexplorer.ui.training.desk import Detail, Looked
+from bertexplorer.ui.training.run_service import RunDetail, RunPreview
 
 HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
 <p>Let a checkpoint learn from your rows. Watch it, try it, look inside it.</p></header>"""
@@ -22,7 +22,7 @@ VECTORS = ("similarity", "retrieval")  # tasks whose vectors are what is learnt
 LONG = 30  # characters of a cell that is given room
 
 
-def looked(found: Looked) -> str:
+def looked(found: RunPreview) -> str:
     """What a run would learn from: rows as understood, labels, what is wrong."""
     preflight = found.found
     rows = [{"line": row.line, **row.cells} for row in preflight.train[:SHOWN]]
@@ -123,7 +123,7 @@ def state(run: Run) -> str:
     return f"{run.state}{share}{left}" + (f": {run.message}" if run.message and run.message != run.state else "")
 
 
-def headline(detail: Detail) -> str:
+def headline(detail: RunDetail) -> str:
     """The name of the chosen run, how it stands, what was warned of."""
     run = detail.run
     warned = {e["text"]: f"Step {e['step']:,}: {e['text']}." for e in detail.events if e["event"] == "warning"}
@@ -142,7 +142,7 @@ def headline(detail: Detail) -> str:
     return f'<h2 dir="auto">{escape(run.name)}</h2>{stands}{pace(detail)}{notes}{opens}'
 
 
-def pace(detail: Detail) -> str:
+def pace(detail: RunDetail) -> str:
     """Rate, speed, memory, as of the last steps told; what it ran on."""
     ready = next((e for e in reversed(detail.events) if e["event"] == "ready"), None)
     steps = [e for e in detail.events if e["event"] == "steps"]
@@ -160,7 +160,7 @@ def pace(detail: Detail) -> str:
     return f'<p class="pace">{escape(" · ".join(parts))}</p>'
 
 
-def results(detail: Detail, words: Mapping[str, str]) -> str:
+def results(detail: RunDetail, words: Mapping[str, str]) -> str:
     """The metrics of the best checkpoint and its tables."""
     if detail.about is None:
         return ""
@@ -227,7 +227,7 @@ def listed_rows(values: Sequence[Any]) -> list[dict[str, Any]]:
     return [value if isinstance(value, dict) else {"answer": value} for value in values[:WORST]]
 
 
-def inputs(detail: Detail) -> list[Column]:
+def inputs(detail: RunDetail) -> list[Column]:
     """What a person types in the playground: the texts of a row (one where it has none), and its further columns."""
     texts = [column for column in BY_NAME[detail.run.task].COLUMNS if column.kind == "text"]
     mapping = (detail.run.spec or {}).get("data", {}).get("mapping", {})

@@ -1,4 +1,4 @@
-"""The HTML of the laboratory; everything from outside is escaped here."""
+"""The HTML of the page of experiments; everything from outside is escaped here."""
 
 from html import escape
 from urllib.parse import urlencode
@@ -7,8 +7,8 @@ from bertexplorer.figures.pretraining import WORDS
 from bertexplorer.figures.style import percent
 from bertexplorer.store.runs import ACTIVE
 from bertexplorer.training.pretraining.experiments import Experiment, verdict
-from bertexplorer.ui.laboratory.desk import Arm, Trial
-from bertexplorer.ui.training.pieces import state, table
+from bertexplorer.ui.experiments.experiment_service import Arm, Trial
+from bertexplorer.ui.training.html import state, table
 
 HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
 <p>How BERT is pretrained: see it, then repeat the papers' experiments in minutes.</p></header>"""

@@ -8,31 +8,31 @@ from bertexplorer.figures import learning
 from bertexplorer.store.runs import Run
 from bertexplorer.training.finetuning import compare
 from bertexplorer.training.tasks import BY_NAME
-from bertexplorer.ui.training.desk import Desk, Detail
-from bertexplorer.ui.training.pieces import state, table
+from bertexplorer.ui.training.html import state, table
+from bertexplorer.ui.training.run_service import RunDetail, RunService
 
 MOST = 5  # runs over one
 
 
-def choices(desk: Desk, run: Run, owner: str) -> list[tuple[str, str]]:
+def choices(service: RunService, run: Run, owner: str) -> list[tuple[str, str]]:
     """Runs of the same task, as a drop-down shows them."""
-    others = [one for one in desk.runs(owner) if one.task == run.task and one.id != run.id]
+    others = [one for one in service.runs(owner) if one.task == run.task and one.id != run.id]
     return [(f"{one.name} ({one.id[:6]})", one.id) for one in others]
 
 
-def seeds(desk: Desk, run: Run, owner: str) -> list[str]:
+def seeds(service: RunService, run: Run, owner: str) -> list[str]:
     """The other seeds of the same run."""
     if not run.group:
         return []
-    return [one.id for one in desk.runs(owner) if one.group == run.group and one.id != run.id][:MOST]
+    return [one.id for one in service.runs(owner) if one.group == run.group and one.id != run.id][:MOST]
 
 
-def curve(detail: Detail) -> learning.Curve:
+def curve(detail: RunDetail) -> learning.Curve:
     task = BY_NAME[detail.run.task]
     return learning.Curve(detail.run.name, task.METRIC, task.METRICS[task.METRIC], detail.events)
 
 
-def outcome(detail: Detail) -> compare.Outcome | None:
+def outcome(detail: RunDetail) -> compare.Outcome | None:
     """What a run that has ended reached; None if it was not tried after a step."""
     task, drawn = BY_NAME[detail.run.task], curve(detail)
     values = [value for _, value in drawn.tried]
@@ -43,13 +43,13 @@ def outcome(detail: Detail) -> compare.Outcome | None:
     return compare.Outcome(detail.run.name, best, values[0], floor[1] if floor else None)
 
 
-def told(desk: Desk, detail: Detail, owner: str) -> str:
+def told(service: RunService, detail: RunDetail, owner: str) -> str:
     """The seeds of a run: mean and deviation, the best, those that fell."""
     if not detail.run.group:
         return ""
     task = BY_NAME[detail.run.task]
-    runs = [one for one in desk.runs(owner) if one.group == detail.run.group]
-    found = [desk.detail(one.id, owner) for one in reversed(runs)]
+    runs = [one for one in service.runs(owner) if one.group == detail.run.group]
+    found = [service.detail(one.id, owner) for one in reversed(runs)]
     ended = [done for one in found if (done := outcome(one))]
     rows = [
         {"run": one.run.name, "state": state(one.run), task.METRICS[task.METRIC]: reached(one, task.METRIC)}
@@ -67,12 +67,12 @@ def told(desk: Desk, detail: Detail, owner: str) -> str:
     return f'<h3>{len(found)} seeds</h3><p class="told">{escape(said)}</p>{table(rows)}'
 
 
-def reached(detail: Detail, metric: str) -> str:
+def reached(detail: RunDetail, metric: str) -> str:
     done = outcome(detail)
     return learning.shown(metric, done.best) if done else ""
 
 
-def compared(desk: Desk, detail: Detail, others: Sequence[Detail]) -> str:
+def compared(service: RunService, detail: RunDetail, others: Sequence[RunDetail]) -> str:
     """Where settings differ, and whether the difference between two runs is more than chance."""
     if not others:
         return ""
@@ -80,9 +80,9 @@ def compared(desk: Desk, detail: Detail, others: Sequence[Detail]) -> str:
     names = [f"{one.run.name} ({one.run.id[:6]})" for one in every]
     differ = compare.differences({name: one.run.spec or {} for name, one in zip(names, every, strict=True)})
     parts = [table(differ) if differ else '<p class="note">The settings are the same.</p>']
-    own = desk.predictions(detail)
+    own = service.predictions(detail)
     for name, other in zip(names[1:], others, strict=True):
-        parts.append(f'<p class="told">{escape(verdict(names[0], name, own, desk.predictions(other)))}</p>')
+        parts.append(f'<p class="told">{escape(verdict(names[0], name, own, service.predictions(other)))}</p>')
     return f"<h3>Beside each other</h3>{''.join(parts)}"
 
 

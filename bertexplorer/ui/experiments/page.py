@@ -1,4 +1,4 @@
-"""The laboratory: ways to see what pretraining does, experiments to repeat, their runs beside the papers' figures."""
+"""Experiments: ways to see what pretraining does, experiments to repeat, their runs beside the papers' figures."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,9 +8,9 @@ import gradio as gr
 from bertexplorer.settings import ASSETS
 from bertexplorer.store import training_snapshots
 from bertexplorer.training.pretraining.experiments import EXPERIMENTS
+from bertexplorer.ui.experiments import html
+from bertexplorer.ui.experiments.experiment_service import MOST_MINUTES
 from bertexplorer.ui.gradio_patches import Menu
-from bertexplorer.ui.laboratory import pieces
-from bertexplorer.ui.laboratory.desk import MOST_MINUTES
 
 MANUALS, OWN = "the manuals on this machine", "my text"
 SOURCES = (MANUALS, OWN)
@@ -23,7 +23,7 @@ TEXT_NOTE = (
 
 
 @dataclass(eq=False)
-class Bench:
+class PageComponents:
     """The components of the page."""
 
     experiment: gr.Radio
@@ -48,19 +48,19 @@ class Bench:
         return [self.group, self.stop, self.delete, self.told, self.gone, self.chart, self.said, self.timer]
 
 
-def build() -> Bench:
+def build() -> PageComponents:
     """The components, laid out."""
     first = EXPERIMENTS[0]
     gr.Navbar(main_page_name="Explore")
-    gr.HTML(pieces.HEADER, apply_default_css=False)
+    gr.HTML(html.HEADER, apply_default_css=False)
     there = training_snapshots.saved()
-    gr.HTML(pieces.doors(there[0].name if there else ""), apply_default_css=False)
+    gr.HTML(html.doors(there[0].name if there else ""), apply_default_css=False)
     message = gr.HTML("", elem_id="message", apply_default_css=False)
     made: dict[str, Any] = {"message": message}
     with gr.Column(elem_id="wish"):
         choices = [(experiment.title, experiment.name) for experiment in EXPERIMENTS]
         made["experiment"] = gr.Radio(choices, value=first.name, label="Experiment", elem_id="experiment")
-        made["about"] = gr.HTML(pieces.about(first), elem_id="about", apply_default_css=False)
+        made["about"] = gr.HTML(html.about(first), elem_id="about", apply_default_css=False)
         with gr.Row(elem_classes="options"):
             made["source"] = gr.Radio(list(SOURCES), value=MANUALS, label="Text to learn from", elem_id="text-source")
             made["minutes"] = gr.Slider(0.5, MOST_MINUTES, value=first.minutes, step=0.5, label="Minutes a run",
@@ -76,7 +76,7 @@ def build() -> Bench:
     made["chart"] = gr.Plot(show_label=False, container=False, visible=False, elem_id="figure")
     made["said"] = gr.HTML("", js_on_load=script("caption.js"), elem_id="caption", apply_default_css=False)
     made["gone"] = gr.HTML("", js_on_load=script("runs.js"), elem_id="gone", apply_default_css=False)
-    return Bench(**made, timer=gr.Timer(POLL_S, active=False))
+    return PageComponents(**made, timer=gr.Timer(POLL_S, active=False))
 
 
 def script(name: str) -> str:

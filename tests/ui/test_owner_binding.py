@@ -9,16 +9,16 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from bertexplorer.ui.personal import personal
+from bertexplorer.ui.owner_binding import bind_owner
 
 ASKS = SimpleNamespace(state=SimpleNamespace(owner="ann"))
 
 
 @dataclass
-class Desk:
+class Service:
     owner: str = ""
 
-    def of(self, owner: str) -> "Desk":
+    def of(self, owner: str) -> "Service":
         return replace(self, owner=owner)
 
     def one(self, value: int) -> str:
@@ -30,12 +30,12 @@ class Desk:
 
 
 def test_the_handler_is_that_of_who_asks() -> None:
-    assert personal(Desk().one)(ASKS, 2) == "ann 0.5"
-    assert list(personal(Desk().several)(ASKS, 4)) == ["ann 4", "0.25"]
+    assert bind_owner(Service().one)(ASKS, 2) == "ann 0.5"
+    assert list(bind_owner(Service().several)(ASKS, 4)) == ["ann 4", "0.25"]
 
 
 @pytest.mark.parametrize(
-    "fails", [lambda: personal(Desk().one)(ASKS, 0), lambda: list(personal(Desk().several)(ASKS, 0))]
+    "fails", [lambda: bind_owner(Service().one)(ASKS, 0), lambda: list(bind_owner(Service().several)(ASKS, 0))]
 )
 def test_an_error_that_nobody_expected_has_a_number(fails: Any, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR), pytest.raises(gr.Error) as told:

@@ -1,4 +1,4 @@
-"""The laboratory in a browser: an experiment chosen, started on a text of one's own, watched to its end, opened."""
+"""Experiments in a browser: an experiment chosen, started on a text of one's own, watched to its end, opened."""
 
 from pathlib import Path
 

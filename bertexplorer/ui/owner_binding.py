@@ -12,7 +12,7 @@ import gradio as gr
 
 from bertexplorer.errors import unforeseen
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("bertexplorer.ui.personal")  # the name that readers of the log know
 
 
 def owner_of(request: gr.Request) -> str:
@@ -31,7 +31,7 @@ def explained(name: str) -> Iterator[None]:
         raise gr.Error(unforeseen(log, "an event failed", event=name), duration=None, print_exception=False) from error
 
 
-def personal(handler: Callable[..., Any], *first: Any) -> Callable[..., Any]:
+def bind_owner(handler: Callable[..., Any], *first: Any) -> Callable[..., Any]:
     """The bound method *handler* of something that has `of(owner)`, called on what that gives for whoever asks.
 
     *first*: what it is given before all that the page holds."""

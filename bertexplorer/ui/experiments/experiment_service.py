@@ -1,4 +1,4 @@
-"""Desk: what happens when an experiment is started and watched. Knows no gradio."""
+"""Experiment service: what happens when an experiment is started and watched. Knows no gradio."""
 
 import hashlib
 import secrets
@@ -15,8 +15,7 @@ from bertexplorer.store import apart, runs
 from bertexplorer.store.runs import ACTIVE, Run
 from bertexplorer.training.pretraining import experiments, manuals, sentences
 from bertexplorer.training.pretraining.experiments import BY_NAME, Experiment
-from bertexplorer.ui.training.desk import IMPATIENT_S, PRETRAINING
-from bertexplorer.ui.training.desk import Desk as Training
+from bertexplorer.ui.training.run_service import IMPATIENT_S, PRETRAINING, RunService
 
 MOST_MINUTES, MOST_MB = 60.0, 25  # what the page takes
 MOST_UNPACKED_MB, MOST_S, MOST_MEMORY_MB = 100, 60.0, 1500  # of reading a text
@@ -55,10 +54,10 @@ class Trial:
         return {name: value for name, value in found.items() if value is not None}
 
 
-class Desk:
+class ExperimentService:
     """Uses the jobs and the supervisor of the training page: all runs wait in one line."""
 
-    def __init__(self, training: Training) -> None:
+    def __init__(self, training: RunService) -> None:
         self.training, self.jobs, self.supervisor = training, training.jobs, training.supervisor
         self.corpora = training.settings.data_dir / "corpora"
         self.lock = threading.Lock()
