@@ -16,7 +16,7 @@ from bertexplorer.cli import main, make_parser
 from bertexplorer.options import option_specs
 from bertexplorer.result import as_table
 from bertexplorer.store.catalogue import CATALOGUE
-from bertexplorer.training.commit import commit
+from bertexplorer.training.checkpointing import commit
 from tests.conftest import ROOT
 
 FRANCE = "Paris is the [MASK] of France."

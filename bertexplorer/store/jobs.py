@@ -21,7 +21,7 @@ from bertexplorer.store import runs
 from bertexplorer.store.job_db import JobDatabase
 from bertexplorer.store.runs import Job, Run
 from bertexplorer.store.trash import Trash
-from bertexplorer.training.commit import flush
+from bertexplorer.training.checkpointing import flush
 
 RESERVE = 1_000_000_000  # bytes of the disk that stay free
 OWN = "(? IS NULL OR owner = ? OR owner = ?)"

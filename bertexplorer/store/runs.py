@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer import locks
-from bertexplorer.training.commit import committed
+from bertexplorer.training.checkpointing import committed
 from bertexplorer.training.events import Event
 
 LAST = ("finished", "stopped", "failed")  # last words of a run

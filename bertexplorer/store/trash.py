@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from bertexplorer.store.job_db import JobDatabase
-from bertexplorer.training.commit import flush
+from bertexplorer.training.checkpointing import flush
 
 KEPT_S = 7 * 86_400 + 7_200  # two hours more than a week, for a clock that is set
 ID = re.compile(r"[0-9a-f]{32}")

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bertexplorer.api import runs
-from bertexplorer.training.commit import flush
+from bertexplorer.training.checkpointing import flush
 from tests.api.conftest import Served
 
 TASK = {"task": "classification", "settings": {"epochs": 0.2, "seed": 7}}

@@ -13,7 +13,7 @@ import pytest
 
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.training.commit import commit
+from bertexplorer.training.checkpointing import commit
 from bertexplorer.ui.explore import DEFAULTS, Explore
 from bertexplorer.ui.state import State
 from tests.server.conftest import Api

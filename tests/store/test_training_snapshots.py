@@ -40,7 +40,7 @@ def test_a_pretraining_run_can_be_opened(tmp_path: Path, tiny: Callable[[str], P
     import shutil
 
     from bertexplorer.store import runs
-    from bertexplorer.training.commit import commit
+    from bertexplorer.training.checkpointing import commit
 
     folder = tmp_path / ("a" * 32)
     folder.mkdir()

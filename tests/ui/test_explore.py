@@ -13,7 +13,7 @@ import pytest
 from bertexplorer.model.text import Span
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.training.commit import commit
+from bertexplorer.training.checkpointing import commit
 from bertexplorer.ui import facts
 from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore, shown_in
 from bertexplorer.ui.state import State

@@ -12,7 +12,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Run
-from bertexplorer.training.commit import commit, committed
+from bertexplorer.training.checkpointing import commit, committed
 from bertexplorer.ui.training import html
 from bertexplorer.ui.training import run_service as desks
 from bertexplorer.ui.training.run_service import RunPreview, RunRequest, RunService

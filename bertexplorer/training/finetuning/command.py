@@ -15,10 +15,10 @@ from bertexplorer.training.data.decode import decode
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning.dry_run import dry_run
 from bertexplorer.training.finetuning.preflight import preflight
 from bertexplorer.training.finetuning.run import finetune
-from bertexplorer.training.finetuning.trial import trial
-from bertexplorer.training.folder import asked_to_stop, show
+from bertexplorer.training.run_process import asked_to_stop, show
 from bertexplorer.training.tasks import BY_NAME
 
 HUB = "hub:"  # before the name of a data set
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None, find: Callable[[str], Path], runs: Pat
         need("train", "Fine-tuning")
         folder = Path(given.run) if given.run else begin(given, find, runs)
         if given.trial:
-            line(json.dumps(trial(folder, line)))
+            line(json.dumps(dry_run(folder, line)))
             return 0
         return show(finetune(folder, asked_to_stop()))
     except ExplorerError as error:

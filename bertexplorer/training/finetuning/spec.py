@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.options import Option, build
-from bertexplorer.training.commit import flush
+from bertexplorer.training.checkpointing import flush
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.tasks import BY_NAME
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import build, option_specs
-from bertexplorer.training.folder import asked_to_stop, keep_memory, show
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.run import pretrain
+from bertexplorer.training.run_process import asked_to_stop, keep_memory, show
 
 PLAIN = {  # what a Spec has beside its settings
     "weights": "shares of files, by the beginning of their name: kids=3,books=0.2",

@@ -9,7 +9,7 @@ from zipfile import ZIP_STORED, ZipFile
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import uploads
-from bertexplorer.training.commit import MANIFEST
+from bertexplorer.training.checkpointing import MANIFEST
 from bertexplorer.training.finetuning.card import with_rows, without_rows
 from bertexplorer.ui.training.run_service import RunDetail
 

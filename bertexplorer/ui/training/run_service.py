@@ -23,7 +23,7 @@ from bertexplorer.store.quota import Quota
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import MAX_NAME, Run
 from bertexplorer.store.supervisor import JobSupervisor
-from bertexplorer.training.commit import committed
+from bertexplorer.training.checkpointing import committed
 from bertexplorer.training.data import hub
 from bertexplorer.training.data.checks import Finding
 from bertexplorer.training.data.read import read
@@ -233,7 +233,7 @@ class RunService:
 
     def answer(self, detail: RunDetail, given: Mapping[str, str]) -> dict[str, Any]:
         """The playground: what the best checkpoint says of a new row."""
-        from bertexplorer.training.finetuning.kept import opened
+        from bertexplorer.training.finetuning.artifacts import opened
 
         if detail.best is None:
             raise ExplorerError("This run has kept no checkpoint yet. Wait until it was tried once.")

@@ -4,19 +4,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.alarms import memory_mb
-from bertexplorer.training.finetuning.learns import learning_of, scale_of
-from bertexplorer.training.finetuning.order import steps_of
+from bertexplorer.training.finetuning.batch_sampler import steps_of
+from bertexplorer.training.finetuning.diagnostics import memory_mb
 from bertexplorer.training.finetuning.run import Run
+from bertexplorer.training.finetuning.trainable import learning_of, scale_of
 from bertexplorer.training.loop import Budget, train
 from bertexplorer.training.optimiser import adamw
-from bertexplorer.training.workers import Workers
 
 TIMED = 3  # steps
 
 
-def trial(folder: Path, tell: Callable[[str], None] = lambda words: None) -> dict[str, float]:
+def dry_run(folder: Path, tell: Callable[[str], None] = lambda words: None) -> dict[str, float]:
     """Three real steps of the run in *folder* after one to warm up, and some rows tried: how long the whole would take
     ("seconds"), "steps", and the most memory it held ("memory_mb"). Nothing is written. *tell* hears what is going on.
     """
@@ -29,7 +29,7 @@ def trial(folder: Path, tell: Callable[[str], None] = lambda words: None) -> dic
     optimiser = adamw(learner.modules, run.learning, scale_of(tuning, learner.checkpoint.config))
     run.per_epoch, rows_of = steps_of([len(item.ids) for item in items], tuning.batch, tuning.accumulate, tuning.seed)
     run.steps = max(1, round(tuning.epochs * run.per_epoch))
-    workers = Workers(learner, 1, run.device, bf16=run.bf16, placement=run.placement)
+    workers = DataParallel(learner, 1, run.device, bf16=run.bf16, placement=run.placement)
     steps = train(
         workers,
         optimiser,

@@ -18,7 +18,7 @@ def follows() -> bool:
     return int(os.environ.get("RANK", "0")) > 0
 
 
-class Placement:
+class Distributed:
     """What `accelerate launch` says of this process; without it, the one process on the best device."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from bertexplorer.training.folder import told
+from bertexplorer.training.run_process import told
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
-from bertexplorer.training.commit import commit
+from bertexplorer.training.checkpointing import commit
 from bertexplorer.training.events import Event
 from bertexplorer.training.finetuning import lora
 from bertexplorer.training.finetuning.card import card

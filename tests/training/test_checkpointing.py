@@ -6,7 +6,7 @@ import pytest
 from safetensors import SafetensorError
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.commit import MANIFEST, commit, committed, fault, newest
+from bertexplorer.training.checkpointing import MANIFEST, commit, committed, fault, newest
 
 
 def write(text: str):

@@ -15,10 +15,10 @@ from bertexplorer.training.objective import Batch, Loss, Objective
 from bertexplorer.training.padding import OVERHEAD
 
 if TYPE_CHECKING:
-    from bertexplorer.training.placement import Placement
+    from bertexplorer.training.distributed import Distributed
 
 
-class Workers:
+class DataParallel:
     """*count* copies of an objective that share its weights but not their gradients."""
 
     def __init__(
@@ -28,7 +28,7 @@ class Workers:
         device: torch.device,
         *,
         bf16: bool,
-        placement: "Placement | None" = None,
+        placement: "Distributed | None" = None,
     ) -> None:
         self.objective, self.device, self.bf16, self.placement = objective, device, bf16, placement
         self.copies = [objective, *(twin(objective) for _ in range(count - 1))]
