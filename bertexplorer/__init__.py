@@ -11,8 +11,8 @@ The map of the code, floor by floor; each floor imports only from those above it
 modules.
 
 errors.py               the one error that a person is meant to read, and what is said of all others
-knobs.py                a setting declared once -> a form on the page, a flag, a field in a file
-cells.py                a text as a spreadsheet may be given it: shown, never run
+options.py              a setting declared once -> a form on the page, a flag, a field in a file
+csv_safety.py           a text as a spreadsheet may be given it: shown, never run
 locks.py                which process is at a file; the system lets go when it dies
 version.py              the version, in one place
 settings.py             folders, host, port and limits, read once from the environment
@@ -34,7 +34,7 @@ store/                  what lives on disk: checkpoints, runs, uploads, the sear
 ui/                     the page: one text on a workbench, many views of it below
 ui/tabs/                the views: each an analysis, its figure, a question and examples
 ui/training/            the page on which a checkpoint learns
-ui/laboratory/          the page that repeats the papers' pretraining experiments
+ui/experiments/         the page that repeats the papers' pretraining experiments
 result.py               what an analysis found: rows, a sentence, a figure
 bert.py                 a checkpoint in Python, with every analysis as a method
 runs.py                 fine-tuning and pretraining in Python

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer.analysis import NAMES
 from bertexplorer.errors import ExplorerError, in_words_of
-from bertexplorer.knobs import Setting, build, settings
 from bertexplorer.model.text import Encoding, Span, Text
+from bertexplorer.options import OptionSpec, build, option_specs
 from bertexplorer.result import Result
 from bertexplorer.settings import QUIET, Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.state import spans_of, spots
 
 if TYPE_CHECKING:
@@ -181,11 +181,11 @@ def from_transformers(model: Any, tokenizer: Any, *, name: str = "in memory", pr
 
 
 @cache
-def library() -> Library:
+def library() -> CheckpointRegistry:
     """The checkpoints of this process, with the settings of the environment."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
-    return Library(Settings.from_env(os.environ), anywhere=True)
+    return CheckpointRegistry(Settings.from_env(os.environ), anywhere=True)
 
 
 def spans(text: str, pair: str, words: Words) -> tuple[Span, ...]:
@@ -204,12 +204,12 @@ def joined(name: str, value: Any) -> Any:
 def read_lines(lines: Sequence[str] | str | Path) -> Sequence[Any]:
     """Lines from a list of texts, a file, or the key of an upload. Raises ExplorerError if there is no such file."""
     from bertexplorer.analysis.vectors import Line
-    from bertexplorer.store.lines import KEY, LineStore, parse
+    from bertexplorer.store.text_uploads import KEY, TextUploads, parse
 
     if not isinstance(lines, str | Path):
         return [Line(text) for text in lines]
     if isinstance(lines, str) and KEY.fullmatch(lines):
-        return LineStore(library().settings.data_dir / "lines").load(lines).lines
+        return TextUploads(library().settings.data_dir / "lines").load(lines).lines
     try:
         return parse(Path(lines).read_bytes(), Path(lines).name).lines
     except OSError as error:
@@ -247,7 +247,7 @@ def signature(name: str, *, method: bool) -> inspect.Signature:
         found.append(inspect.Parameter("checkpoint", plain, default="mini", annotation="str | Path | Bert"))
         found.append(inspect.Parameter("precision", plain, default="auto", annotation="str"))
     found += [inspect.Parameter(word, plain, default=(), annotation="Words") for word in ("mask", "pick")]
-    for setting in settings(module.Options):
+    for setting in option_specs(module.Options):
         if setting.name == "lines":
             found.append(
                 inspect.Parameter("lines", plain, default=None, annotation="Sequence[str] | str | Path | None")
@@ -257,7 +257,7 @@ def signature(name: str, *, method: bool) -> inspect.Signature:
     return inspect.Signature(found, return_annotation="Result")
 
 
-def kind(setting: Setting) -> str:
+def kind(setting: OptionSpec) -> str:
     """The type of a setting as an annotation."""
     several = " | Sequence[str]" if setting.name in LISTS else ""
     return f"Literal[{', '.join(map(repr, setting.choices))}]" if setting.choices else setting.kind.__name__ + several
@@ -268,17 +268,17 @@ def document(name: str) -> str:
     module = import_module(f"bertexplorer.analysis.{name}")
     about = inspect.cleandoc(module.__doc__ or "").splitlines()[0].partition(": ")[2]
     details = inspect.cleandoc(module.run.__doc__ or "")
-    options = [f"    {s.name}: {described(s)}" for s in settings(module.Options) if s.name != "lines"]
+    options = [f"    {s.name}: {described(s)}" for s in option_specs(module.Options) if s.name != "lines"]
     listed = ["Options:", *options, ""] if options else []
     return "\n".join([about[:1].upper() + about[1:], "", details, "", *listed, "Example:", f"    >>> {example(name)}"])
 
 
-def described(setting: Setting) -> str:
+def described(setting: OptionSpec) -> str:
     """A setting in words: label, bounds, what is said of it."""
-    low, high = setting.knob.low, setting.knob.high
+    low, high = setting.option.low, setting.option.high
     bounds = f", {low:g} to {high:g}" if low is not None and high is not None else ""
-    info = f" ({setting.knob.info})" if setting.knob.info else ""
-    return f"{setting.knob.label}{bounds}{info}"
+    info = f" ({setting.option.info})" if setting.option.info else ""
+    return f"{setting.option.label}{bounds}{info}"
 
 
 def example(name: str) -> str:

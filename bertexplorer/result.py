@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from bertexplorer.analysis import receipt
+from bertexplorer.analysis import export
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 
@@ -66,7 +66,7 @@ class Result:
     @property
     def provenance(self) -> dict[str, str]:
         """Checkpoint, revision, precision, device and versions behind the numbers."""
-        return receipt.provenance(self.checkpoint)
+        return export.provenance(self.checkpoint)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """A copy of the rows."""
@@ -82,15 +82,15 @@ class Result:
 
     def to_csv(self) -> str:
         """The rows as CSV (RFC 4180); cells that a spreadsheet would run as formulas begin with an apostrophe."""
-        return receipt.as_csv(self.rows)
+        return export.as_csv(self.rows)
 
     def to_json(self) -> str:
         """The rows with text, options and provenance, as JSON."""
-        return receipt.as_json(self.module, self.checkpoint, self.text, self.options, self.rows)
+        return export.as_json(self.module, self.checkpoint, self.text, self.options, self.rows)
 
     def code(self) -> str:
         """A program that computes this result again."""
-        return receipt.as_python(self.module, self.checkpoint, self.text, self.options)
+        return export.as_python(self.module, self.checkpoint, self.text, self.options)
 
     def save(self, path: str | Path) -> Path:
         """Write the result to *path*; its suffix says what: .csv, .json or .py, the figure as .html, or as an image:

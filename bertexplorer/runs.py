@@ -48,7 +48,7 @@ class TrainingRun:
     @property
     def best(self) -> Path:
         """The folder of the best checkpoint. Raises ExplorerError if none was kept yet."""
-        from bertexplorer.training.commit import committed
+        from bertexplorer.training.checkpointing import committed
 
         if found := [*committed(self.folder / "best")[-1:], *runs.pretrained(self.folder)]:
             return found[0]
@@ -60,7 +60,7 @@ class TrainingRun:
 
     def predict(self, rows: Sequence[Mapping[str, str]] | Mapping[str, str]) -> list[dict[str, Any]]:
         """What the best checkpoint answers to new *rows*, each a dictionary of the task's columns."""
-        from bertexplorer.training.finetuning.kept import opened
+        from bertexplorer.training.finetuning.artifacts import opened
 
         given = [rows] if isinstance(rows, Mapping) else rows
         return list(opened(self.best).predict([dict(row) for row in given]))

@@ -18,7 +18,7 @@ import bertexplorer as bx
 from bertexplorer.analysis import NAMES
 from bertexplorer.bert import described, document, example, signature
 from bertexplorer.cli import main as run
-from bertexplorer.knobs import settings
+from bertexplorer.options import option_specs
 from bertexplorer.ui.tabs import TABS, slug
 
 PUBLIC = ("load", "Bert", "Result", "compare", "Comparison", "from_transformers", "train", "pretrain", "TrainingRun")
@@ -51,7 +51,7 @@ def view(tab: ModuleType) -> list[str]:
     """One view: its question, its picture, what it computes, how not to misread it, its options, its call."""
     name = tab.__name__.rpartition(".")[2]
     about = re.sub(r"\*(\w+)\*", r"`\1`", prose(document(name)))
-    rows = [f"| `{s.name}` | {cell(described(s))} | `{s.default!r}` |" for s in settings(tab.analysis.Options)]
+    rows = [f"| `{s.name}` | {cell(described(s))} | `{s.default!r}` |" for s in option_specs(tab.analysis.Options)]
     table = ["| option | | default |", "|---|---|---|", *rows, ""] if rows else []
     return [
         f"### {tab.TITLE}",

@@ -21,7 +21,7 @@ torch.set_num_threads(1)  # two threads wait for each other when pytest-xdist fi
 
 
 LONGEST = (
-    "access", "state", "canary", "training", "laboratory", "tasks",
+    "access", "state", "canary", "training", "experiments", "tasks",
     "switching", "people", "faults", "killed", "onnx", "explore",
 )  # fmt: skip
 

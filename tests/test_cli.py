@@ -13,10 +13,10 @@ import pytest
 
 from bertexplorer.analysis import ANALYSES
 from bertexplorer.cli import main, make_parser
-from bertexplorer.knobs import settings
+from bertexplorer.options import option_specs
 from bertexplorer.result import as_table
 from bertexplorer.store.catalogue import CATALOGUE
-from bertexplorer.training.commit import commit
+from bertexplorer.training.checkpointing import commit
 from tests.conftest import ROOT
 
 FRANCE = "Paris is the [MASK] of France."
@@ -174,10 +174,10 @@ def test_every_analysis_has_a_command_with_its_settings_as_flags() -> None:
     for module in ANALYSES:
         name = module.__name__.rpartition(".")[2].replace("_", "-")
         flags = {flag: action for action in commands[name]._actions for flag in action.option_strings}
-        for setting in settings(module.Options):
+        for setting in option_specs(module.Options):
             action = flags["--" + setting.name.replace("_", "-")]
             assert action.default == setting.default and tuple(action.choices or ()) == setting.choices
-            assert setting.knob.label in (action.help or "")
+            assert setting.option.label in (action.help or "")
         assert {"--checkpoint", "--precision", "--json"} <= set(flags)
 
 

@@ -11,7 +11,7 @@ from tests.conftest import ROOT
 PACKAGE = ROOT / "bertexplorer"
 FLOORS = (  # lowest first
     {"errors", "signatures"},  # signatures.pyi is for type checkers alone
-    {"cells", "knobs", "locks", "settings", "version"},
+    {"csv_safety", "locks", "options", "settings", "version"},
     {"model"},
     {"engine"},
     {"analysis", "training"},
@@ -100,8 +100,8 @@ def test_imports_point_down(file: Path) -> None:
     ("part", "source"),
     [
         ("model", "from bertexplorer.engine.run import forward"),
-        ("figures", "def f():\n    from bertexplorer.store.library import Library"),
-        ("errors", "from bertexplorer import knobs"),
+        ("figures", "def f():\n    from bertexplorer.store.registry import CheckpointRegistry"),
+        ("errors", "from bertexplorer import options"),
         ("store", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from bertexplorer.cli import main"),
         ("figures", "import torch.nn"),
         ("ui", "from torch import Tensor"),

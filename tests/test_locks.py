@@ -9,7 +9,7 @@ import pytest
 
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.folder import alone
+from bertexplorer.training.run_process import alone
 from tests.conftest import ROOT
 
 PROGRAM = """
@@ -24,8 +24,8 @@ for name in names:
     importlib.import_module(name)
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.finetuning.alarms import memory_mb
-from bertexplorer.training.folder import alone
+from bertexplorer.training.finetuning.diagnostics import memory_mb
+from bertexplorer.training.run_process import alone
 folder = Path(sys.argv[1])
 for _ in range(2):
     with alone(folder):

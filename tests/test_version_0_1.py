@@ -27,7 +27,7 @@ from bertexplorer.training.pretraining import command as pretraining
 from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
 from bertexplorer.ui.link import followed
 from bertexplorer.ui.state import State, to_link
-from bertexplorer.ui.training.desk import Desk
+from bertexplorer.ui.training.run_service import RunService
 from tests.conftest import ROOT
 
 FIXTURE = Path(__file__).parent / "fixtures" / "version_0_1.tar.gz"
@@ -50,9 +50,9 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def service(tmp_path: Path) -> Iterator[RunService]:
     settings = Settings(data_dir=unpacked(tmp_path) / "data")
-    made = Desk(Library(settings), settings)
+    made = RunService(Library(settings), settings)
     yield made
     made.close()
 
@@ -61,8 +61,8 @@ def listed(old: Path, name: str) -> str:
     return str(json.loads((old / "runs.json").read_text("utf-8"))[name])
 
 
-def test_its_runs_are_listed_as_they_ended(desk: Desk) -> None:
-    assert {run.name: (run.state, run.task) for run in desk.runs("")} == {
+def test_its_runs_are_listed_as_they_ended(service: RunService) -> None:
+    assert {run.name: (run.state, run.task) for run in service.runs("")} == {
         "Films": ("finished", "classification"),
         "Stopped": ("stopped", "classification"),
         "Names": ("finished", "tagging"),
@@ -73,16 +73,18 @@ def test_its_runs_are_listed_as_they_ended(desk: Desk) -> None:
     ("name", "cells", "predicted"),
     [("Films", {"text": "a good film"}, "labels"), ("Names", {"tokens": "Paris is good"}, "entities")],
 )
-def test_its_fine_tuned_checkpoints_answer(desk: Desk, name: str, cells: dict[str, str], predicted: str) -> None:
-    run = next(run for run in desk.runs("") if run.name == name)
-    detail = desk.detail(run.id, "")
-    assert detail.best and desk.predictions(detail)
-    assert predicted in desk.answer(detail, cells)
-    assert desk.library.get(f"run:{run.id}").name == f"run:{run.id}"
+def test_its_fine_tuned_checkpoints_answer(
+    service: RunService, name: str, cells: dict[str, str], predicted: str
+) -> None:
+    run = next(run for run in service.runs("") if run.name == name)
+    detail = service.detail(run.id, "")
+    assert detail.best and service.predictions(detail)
+    assert predicted in service.answer(detail, cells)
+    assert service.library.get(f"run:{run.id}").name == f"run:{run.id}"
 
 
-def test_a_run_that_it_stopped_goes_on_to_its_end(desk: Desk) -> None:
-    run = next(run for run in desk.runs("") if run.name == "Stopped")
+def test_a_run_that_it_stopped_goes_on_to_its_end(service: RunService) -> None:
+    run = next(run for run in service.runs("") if run.name == "Stopped")
     steps = [event["event"] for event in finetune(run.folder)]
     assert "resumed" in steps and steps[-1] == "finished"
     assert events.read(run.folder)[-1]["step"] == 6

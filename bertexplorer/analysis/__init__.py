@@ -12,10 +12,10 @@ tokenization.py       what goes in: pieces, ids, and the norms of the vectors th
 input_vectors.py      the vectors that add up for one token, number by number
 nearest_pieces.py     the neighbours of a token in the table of word vectors
 heads.py              heads and layers as a person names them: 5·3
-merge.py              pieces merged to words, between which attention is shown
+word_merging.py       pieces merged to words, between which attention is shown
 attention.py          who looks at whom, in one head, several, or all side by side
 attention_flow.py     rollout and flow: what a token is made of, layers taken together
-alike.py              how far heads are apart, and a plane in which those distances hold best
+head_similarity.py    how far heads are apart, and a plane in which those distances hold best
 head_roles.py         what every head looks at, and which heads behave alike
 switchboard.py        heads switched off or replaced, each in turn too, and what the answer becomes
 bertviz.py            what BertViz's three views need, and no more than a browser can draw
@@ -33,7 +33,7 @@ masking.py            what pretraining would hide of the text, roll by roll
 sentence_pairs.py     true and random next sentences drawn, and told apart or not
 layers.py             when the answer forms: every layer through the MLM head
 words.py              words that a person names, scored in a blank
-receipt.py            a result as CSV, JSON and the Python that repeats it, and what exactly made it
+export.py             a result as CSV, JSON and the Python that repeats it, and what exactly made it
 """
 
 from importlib import import_module

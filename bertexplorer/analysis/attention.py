@@ -10,10 +10,10 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis.heads import Head, one_or_all, parse_heads
-from bertexplorer.analysis.merge import Unit, merged, units
+from bertexplorer.analysis.word_merging import Unit, merged, units
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Encoding, Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -25,19 +25,23 @@ KEYS, MEASURE = ("heads", "from", "from_position", "to", "to_position"), "value"
 
 @dataclass(frozen=True)
 class Options:
-    show: Annotated[Literal["grid", "head", "arcs"], Knob("Show", info="a click in the grid opens that head")] = "grid"
-    layer: Annotated[int, Knob("Layer", 0, 100, info="0: all layers")] = 0
-    head: Annotated[int, Knob("Head", 0, 100, info="0: all heads")] = 0
-    heads: Annotated[str, Knob("Or these heads", info="such as 5·3, 5.7; empty: layer and head above")] = ""
-    combine: Annotated[Literal["mean", "max"], Knob("Several heads", info="averaged, or the largest of them")] = "mean"
-    merge: Annotated[bool, Knob("Pieces to words", info="added where looked at, averaged where looking")] = False
+    show: Annotated[Literal["grid", "head", "arcs"], Option("Show", info="a click in the grid opens that head")] = (
+        "grid"
+    )
+    layer: Annotated[int, Option("Layer", 0, 100, info="0: all layers")] = 0
+    head: Annotated[int, Option("Head", 0, 100, info="0: all heads")] = 0
+    heads: Annotated[str, Option("Or these heads", info="such as 5·3, 5.7; empty: layer and head above")] = ""
+    combine: Annotated[Literal["mean", "max"], Option("Several heads", info="averaged, or the largest of them")] = (
+        "mean"
+    )
+    merge: Annotated[bool, Option("Pieces to words", info="added where looked at, averaged where looking")] = False
     special: Annotated[
         Literal["shown", "hidden", "discounted"],
-        Knob("[CLS] and [SEP]", info="discounted: left out, and the rest scaled up to 100 %"),
+        Option("[CLS] and [SEP]", info="discounted: left out, and the rest scaled up to 100 %"),
     ] = "shown"
-    direction: Annotated[Literal["all", "A to B", "B to A"], Knob("Sentences", info="A to B: A looks at B")] = "all"
+    direction: Annotated[Literal["all", "A to B", "B to A"], Option("Sentences", info="A to B: A looks at B")] = "all"
     measure: Annotated[
-        Literal["weight", "norm"], Knob("Measure", info="norm: length of what is taken over (Kobayashi et al., 2020)")
+        Literal["weight", "norm"], Option("Measure", info="norm: length of what is taken over (Kobayashi et al., 2020)")
     ] = "weight"
 
 

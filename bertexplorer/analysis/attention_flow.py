@@ -12,8 +12,8 @@ from bertexplorer import engine
 from bertexplorer.analysis.attention import refuse_long
 from bertexplorer.analysis.heads import check
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Encoding, Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -26,10 +26,10 @@ UNITS = 1_000_000  # whole units that an attention of 1 is cut into; the flow is
 
 @dataclass(frozen=True)
 class Options:
-    method: Annotated[Literal["rollout", "flow", "raw"], Knob("Method", info="raw: that layer's own attention")] = (
+    method: Annotated[Literal["rollout", "flow", "raw"], Option("Method", info="raw: that layer's own attention")] = (
         "rollout"
     )
-    layer: Annotated[int, Knob("Layer", 0, 100, info="whose bars are drawn; 0: the last")] = 0
+    layer: Annotated[int, Option("Layer", 0, 100, info="whose bars are drawn; 0: the last")] = 0
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from bertexplorer import engine
 from bertexplorer.analysis.attention import refuse_long
 from bertexplorer.analysis.attention_flow import rollout
-from bertexplorer.analysis.merge import frames
+from bertexplorer.analysis.word_merging import frames
 from bertexplorer.engine import progress
 from bertexplorer.model.text import Encoding
 

@@ -11,8 +11,8 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis.heads import parse_layers
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -26,9 +26,9 @@ KEYS, MEASURE = ("layer", "head", "from", "to"), "weight"
 class Options:
     kind: Annotated[
         Literal["head", "model", "neuron"],
-        Knob("View", info="head: lines of one layer; model: all heads; neuron: queries and keys"),
+        Option("View", info="head: lines of one layer; model: all heads; neuron: queries and keys"),
     ] = "head"
-    layers: Annotated[str, Knob("Layers", info="such as 1-4 or 2, 5; empty: all")] = ""
+    layers: Annotated[str, Option("Layers", info="such as 1-4 or 2, 5; empty: all")] = ""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis.fill_mask import encode_masked
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -24,8 +24,8 @@ KEYS, MEASURE = ("token",), "log_ratio"
 
 @dataclass(frozen=True)
 class Options:
-    other: Annotated[str, Knob("Second sentence", info="with [MASK] in it")] = ""
-    named: Annotated[int, Knob("Words named on each side", 1, 50)] = 8
+    other: Annotated[str, Option("Second sentence", info="with [MASK] in it")] = ""
+    named: Annotated[int, Option("Words named on each side", 1, 50)] = 8
 
 
 @dataclass(frozen=True)

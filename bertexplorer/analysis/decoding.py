@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from bertexplorer import engine
 from bertexplorer.analysis.fill_mask import encode_masked
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Encoding, Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,7 +24,7 @@ KEYS, MEASURE = ("method", "order"), "log_probability"
 
 @dataclass(frozen=True)
 class Options:
-    beam_width: Annotated[int, Knob("Beam width", 1, 20)] = 5
+    beam_width: Annotated[int, Option("Beam width", 1, 20)] = 5
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ from bertexplorer.analysis.vectors import (
     unit,
 )
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import TOKENS, Encoding, Span, Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -46,18 +46,20 @@ ABOVE = "your text"  # what the sentences of the workbench are labelled as, amon
 
 @dataclass(frozen=True)
 class Options:
-    unit: Annotated[Literal["tokens", "sentences"], Knob("What is a point")] = "tokens"
-    layer: Annotated[int, Knob("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
+    unit: Annotated[Literal["tokens", "sentences"], Option("What is a point")] = "tokens"
+    layer: Annotated[int, Option("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
     method: Annotated[
         Literal["PCA", "t-SNE", "UMAP"],
-        Knob("Method", info="t-SNE of 10,000 points takes a minute; UMAP needs umap-learn"),
+        Option("Method", info="t-SNE of 10,000 points takes a minute; UMAP needs umap-learn"),
     ] = "PCA"
-    pooling: Annotated[Pooling, Knob("A sentence's vector", info="the sum of the last four is for tokens too")] = "mean"
-    dimensions: Annotated[Literal["2-D", "3-D"], Knob("Dimensions")] = "2-D"
-    colour: Annotated[Literal["word", "position", "label"], Knob("Colour by")] = "word"
-    neighbours: Annotated[int, Knob("Neighbours", 1, 20)] = 5
-    point: Annotated[int, Knob("Point", -1, MAX_POINTS, info="-1: the picked token", by_page=True)] = -1
-    lines: Annotated[str, Knob("Uploaded lines", info="empty: the text above", by_page=True)] = ""
+    pooling: Annotated[Pooling, Option("A sentence's vector", info="the sum of the last four is for tokens too")] = (
+        "mean"
+    )
+    dimensions: Annotated[Literal["2-D", "3-D"], Option("Dimensions")] = "2-D"
+    colour: Annotated[Literal["word", "position", "label"], Option("Colour by")] = "word"
+    neighbours: Annotated[int, Option("Neighbours", 1, 20)] = 5
+    point: Annotated[int, Option("Point", -1, MAX_POINTS, info="-1: the picked token", by_page=True)] = -1
+    lines: Annotated[str, Option("Uploaded lines", info="empty: the text above", by_page=True)] = ""
 
 
 @dataclass(frozen=True)

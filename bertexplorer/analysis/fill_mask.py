@@ -14,8 +14,8 @@ from bertexplorer import engine
 from bertexplorer.analysis.words import WordScore, named, score_words, tokens_of
 from bertexplorer.engine.progress import expect
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Encoding, Text, Tokenizer
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,8 +28,8 @@ KEYS, MEASURE = ("mask", "kind", "token"), "probability"
 
 @dataclass(frozen=True)
 class Options:
-    top: Annotated[int, Knob("Answers", 1, 100)] = 10
-    words: Annotated[str, Knob("Look up words", info="separated by commas")] = ""
+    top: Annotated[int, Option("Answers", 1, 100)] = 10
+    words: Annotated[str, Option("Look up words", info="separated by commas")] = ""
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bertexplorer import engine
-from bertexplorer.analysis.alike import distances, entropy, plane
 from bertexplorer.analysis.attention import refuse_long
-from bertexplorer.knobs import Knob
+from bertexplorer.analysis.head_similarity import distances, entropy, plane
 from bertexplorer.model.text import Encoding, Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -51,12 +51,14 @@ SAMPLE = (
 
 @dataclass(frozen=True)
 class Options:
-    show: Annotated[Literal["roles", "map"], Knob("Show", info="map: heads that behave alike stand together")] = "roles"
+    show: Annotated[Literal["roles", "map"], Option("Show", info="map: heads that behave alike stand together")] = (
+        "roles"
+    )
     pattern: Annotated[
         Literal["main role", "previous", "next", "same", "[SEP]", "[CLS]", "punctuation", "distance", "entropy"],
-        Knob("Pattern", info="main role: what most of the attention goes to"),
+        Option("Pattern", info="main role: what most of the attention goes to"),
     ] = "main role"
-    on: Annotated[Literal["sample", "this text"], Knob("Measured on", info="sample: 20 plain sentences")] = "sample"
+    on: Annotated[Literal["sample", "this text"], Option("Measured on", info="sample: 20 plain sentences")] = "sample"
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis.nearest_pieces import longest
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -21,7 +21,7 @@ KEYS, MEASURE = ("part", "dimension"), "value"
 
 @dataclass(frozen=True)
 class Options:
-    clip: Annotated[int, Knob("Darkest at", 90, 100, info="per cent of the numbers lie within the colours")] = 99
+    clip: Annotated[int, Option("Darkest at", 90, 100, info="per cent of the numbers lie within the colours")] = 99
 
 
 @dataclass(frozen=True)

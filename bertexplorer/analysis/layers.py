@@ -13,8 +13,8 @@ from bertexplorer import engine
 from bertexplorer.analysis.fill_mask import Candidate, candidate, encode_masked
 from bertexplorer.analysis.words import named, single_piece
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,8 +28,8 @@ KEYS, MEASURE = ("layer", "kind", "token"), "probability"
 
 @dataclass(frozen=True)
 class Options:
-    words: Annotated[str, Knob("Follow words", info="separated by commas; empty: the final answers")] = ""
-    top: Annotated[int, Knob("Answers a layer", 1, 10, info="five are drawn, all are exported")] = 3
+    words: Annotated[str, Option("Follow words", info="separated by commas; empty: the final answers")] = ""
+    top: Annotated[int, Option("Answers a layer", 1, 10, info="five are drawn, all are exported")] = 3
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from jaxtyping import Bool
 
 from bertexplorer import engine
 from bertexplorer.analysis.fill_mask import Blank, blank, encode_masked, probability_of
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -21,7 +21,7 @@ KEYS, MEASURE = ("context", "token"), "probability"
 
 @dataclass(frozen=True)
 class Options:
-    top: Annotated[int, Knob("Answers", 1, 100)] = 8
+    top: Annotated[int, Option("Answers", 1, 100)] = 8
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from jaxtyping import Int
 from bertexplorer.engine import masking
 from bertexplorer.engine.masking import MASKED, RANDOM, SAME
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -31,7 +31,7 @@ NOT_CHOSEN = -1
 class Dice:
     """Which dice are thrown."""
 
-    roll: Annotated[int, Knob("Roll", 1, 1000, "another number, other dice")] = 1
+    roll: Annotated[int, Option("Roll", 1, 1000, "another number, other dice")] = 1
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 
 from bertexplorer import engine
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Encoding, Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -21,9 +21,9 @@ MAX_TOKENS = 3  # looked at side by side
 
 @dataclass(frozen=True)
 class Options:
-    count: Annotated[int, Knob("Neighbours", 1, 50)] = 10
+    count: Annotated[int, Option("Neighbours", 1, 50)] = 10
     order: Annotated[
-        Literal["cosine", "dot product"], Knob("Nearest by", info="the dot product favours long vectors")
+        Literal["cosine", "dot product"], Option("Nearest by", info="the dot product favours long vectors")
     ] = "cosine"
 
 

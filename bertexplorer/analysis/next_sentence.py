@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from bertexplorer import engine
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import MAX_CHARACTERS, Encoding, Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -21,7 +21,7 @@ KEYS, MEASURE = ("pair", "first", "second"), "is_next"
 
 @dataclass(frozen=True)
 class Options:
-    candidates: Annotated[str, Knob("Other second sentences", info="up to 50, with | between", several=True)] = ""
+    candidates: Annotated[str, Option("Other second sentences", info="up to 50, with | between", several=True)] = ""
 
 
 @dataclass(frozen=True)

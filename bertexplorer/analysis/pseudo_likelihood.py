@@ -11,8 +11,8 @@ from jaxtyping import Float, Int
 
 from bertexplorer import engine
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Encoding, Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -24,10 +24,10 @@ KEYS, MEASURE = ("position", "token"), "probability"
 
 @dataclass(frozen=True)
 class Options:
-    hide: Annotated[Hide, Knob("Hide each time", info="the second keeps long words from vouching for themselves")] = (
+    hide: Annotated[Hide, Option("Hide each time", info="the second keeps long words from vouching for themselves")] = (
         "the piece"
     )
-    most: Annotated[int, Knob("Score at most", 1, 512, info="tokens, from the left; each one is a pass")] = 128
+    most: Annotated[int, Option("Score at most", 1, 512, info="tokens, from the left; each one is a pass")] = 128
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from bertexplorer.analysis import saliency
 from bertexplorer.analysis.attribution import METHODS, Method, Question, announce, attribute
 from bertexplorer.analysis.saliency import Explained
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -28,10 +28,12 @@ SEED = 0  # of the random orders
 
 @dataclass(frozen=True)
 class Options:
-    target: Annotated[Explained, Knob("Explain", info="the answer in the first mask, or whether B follows A")] = "mask"
-    word: Annotated[str, Knob("Answer to explain", info="a single piece; empty: the first choice")] = ""
-    orders: Annotated[int, Knob("Random orders", 3, 50)] = 10
-    points: Annotated[int, Knob("Steps of a curve", 4, 64, info="fewer where the text has fewer words")] = 10
+    target: Annotated[Explained, Option("Explain", info="the answer in the first mask, or whether B follows A")] = (
+        "mask"
+    )
+    word: Annotated[str, Option("Answer to explain", info="a single piece; empty: the first choice")] = ""
+    orders: Annotated[int, Option("Random orders", 3, 50)] = 10
+    points: Annotated[int, Option("Steps of a curve", 4, 64, info="fewer where the text has fewer words")] = 10
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis.attribution import METHODS, Attribution, Baseline, Question, announce, attribute
 from bertexplorer.analysis.fill_mask import encode_masked
-from bertexplorer.analysis.merge import Unit, units
 from bertexplorer.analysis.next_sentence import encode_pair
+from bertexplorer.analysis.word_merging import Unit, units
 from bertexplorer.analysis.words import single_piece
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Encoding, Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.engine.gradients import Target
@@ -33,14 +33,16 @@ Explained = Literal["mask", "next sentence"]
 class Options:
     method: Annotated[
         Literal["integrated gradients", "gradient x input", "occlusion", "LIME", "attention", "rollout", "all"],
-        Knob("Method", info="all: beside each other"),
+        Option("Method", info="all: beside each other"),
     ] = "integrated gradients"
-    target: Annotated[Explained, Knob("Explain", info="the answer in the first mask, or whether B follows A")] = "mask"
-    word: Annotated[str, Knob("Answer to explain", info="a single piece; empty: the first choice")] = ""
-    baseline: Annotated[Baseline, Knob("Baseline", info="what integrated gradients start from")] = "[MASK]"
-    steps: Annotated[int, Knob("Steps", 4, 256, info="of integrated gradients")] = 32
-    samples: Annotated[int, Knob("Samples", 50, 1000, info="texts that LIME reads")] = 200
-    merge: Annotated[bool, Knob("Merge pieces", info="a word has the sum of its pieces")] = True
+    target: Annotated[Explained, Option("Explain", info="the answer in the first mask, or whether B follows A")] = (
+        "mask"
+    )
+    word: Annotated[str, Option("Answer to explain", info="a single piece; empty: the first choice")] = ""
+    baseline: Annotated[Baseline, Option("Baseline", info="what integrated gradients start from")] = "[MASK]"
+    steps: Annotated[int, Option("Steps", 4, 256, info="of integrated gradients")] = 32
+    samples: Annotated[int, Option("Samples", 50, 1000, info="texts that LIME reads")] = 200
+    merge: Annotated[bool, Option("Merge pieces", info="a word has the sum of its pieces")] = True
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from bertexplorer import engine
 from bertexplorer.analysis.vectors import BUILT_IN, Line, Pooling, VectorIndex, layer_of, mean_cosine, read, unit
 from bertexplorer.engine.progress import working
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Encoding, Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -32,10 +32,10 @@ KEYS, MEASURE = ("text",), "cosine"
 
 @dataclass(frozen=True)
 class Options:
-    top: Annotated[int, Knob("Results", 1, 50)] = 10
-    layer: Annotated[int, Knob("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
-    pooling: Annotated[Pooling, Knob("A line's vector")] = "mean"
-    lines: Annotated[str, Knob("Uploaded lines", info="empty: the built-in sentences", by_page=True)] = ""
+    top: Annotated[int, Option("Results", 1, 50)] = 10
+    layer: Annotated[int, Option("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
+    pooling: Annotated[Pooling, Option("A line's vector")] = "mean"
+    lines: Annotated[str, Option("Uploaded lines", info="empty: the built-in sentences", by_page=True)] = ""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def chance(checkpoint: Checkpoint, layer: int, pooling: str) -> float:
         with working(None):
             return mean_cosine(vectors(checkpoint, encodings, layer, pooling))
 
-    return float(checkpoint.memo.get(("chance of sentences", layer, pooling), measure, lambda _: 8))
+    return float(checkpoint.cache.get(("chance of sentences", layer, pooling), measure, lambda _: 8))
 
 
 def rows(result: Search) -> list[dict[str, object]]:

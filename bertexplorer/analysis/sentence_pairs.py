@@ -19,8 +19,8 @@ from bertexplorer.analysis.next_sentence import encode_pair
 from bertexplorer.analysis.samples import TOPICS
 from bertexplorer.analysis.sentence_matrix import sentences
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -34,9 +34,9 @@ NEXT, OTHER, SAME = "next", "other document", "same document"
 class Options:
     """How pairs are drawn."""
 
-    not_next: Annotated[float, Knob("Wrong pairs", 0.0, 1.0, "share of pairs whose B does not follow A")] = 0.5
-    same_document: Annotated[float, Knob("Of them, same document", 0.0, 1.0, "else B is of another one")] = 0.0
-    roll: Annotated[int, Knob("Roll", 1, 1000, "another number, other dice")] = 1
+    not_next: Annotated[float, Option("Wrong pairs", 0.0, 1.0, "share of pairs whose B does not follow A")] = 0.5
+    same_document: Annotated[float, Option("Of them, same document", 0.0, 1.0, "else B is of another one")] = 0.0
+    roll: Annotated[int, Option("Roll", 1, 1000, "another number, other dice")] = 1
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from bertexplorer.analysis.heads import Head, parse_heads
 from bertexplorer.analysis.samples import TOPICS
 from bertexplorer.analysis.words import single_piece
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Encoding, Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,14 +30,14 @@ KEYS, MEASURE = ("layer", "head"), "change_bits"
 
 @dataclass(frozen=True)
 class Options:
-    off: Annotated[str, Knob("Heads off", info="such as 5·3, 2·7; or press cells of the map")] = ""
+    off: Annotated[str, Option("Heads off", info="such as 5·3, 2·7; or press cells of the map")] = ""
     how: Annotated[
         Literal["zero", "mean", "patch"],
-        Knob("Instead of the head", info="zeros, its mean over plain sentences, or its output for another sentence"),
+        Option("Instead of the head", info="zeros, its mean over plain sentences, or its output for another sentence"),
     ] = "zero"
-    source: Annotated[str, Knob("Sentence to patch from", info="as many tokens as yours")] = ""
-    word: Annotated[str, Knob("Word", info="empty: the first choice")] = ""
-    controls: Annotated[int, Knob("Random controls", 0, 50, info="sets of as many other heads")] = 10
+    source: Annotated[str, Option("Sentence to patch from", info="as many tokens as yours")] = ""
+    word: Annotated[str, Option("Word", info="empty: the first choice")] = ""
+    controls: Annotated[int, Option("Random controls", 0, 50, info="sets of as many other heads")] = 10
 
 
 @dataclass(frozen=True)

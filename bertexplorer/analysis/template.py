@@ -15,8 +15,8 @@ from bertexplorer.analysis.fill_mask import encode_masked
 from bertexplorer.analysis.words import named, score_words, tokens_of
 from bertexplorer.engine.progress import expect
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -28,8 +28,8 @@ KEYS, MEASURE = ("filling", "word"), "probability"
 
 @dataclass(frozen=True)
 class Options:
-    words: Annotated[str, Knob("Compare words", info="separated by commas; empty: the likeliest ones")] = ""
-    top: Annotated[int, Knob("Likeliest words", 1, 20)] = 5
+    words: Annotated[str, Option("Compare words", info="separated by commas; empty: the likeliest ones")] = ""
+    top: Annotated[int, Option("Likeliest words", 1, 20)] = 5
 
 
 @dataclass(frozen=True)

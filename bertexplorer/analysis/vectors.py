@@ -143,7 +143,7 @@ def positions(encoding: Encoding, span: Span) -> tuple[int, ...]:
 def baseline(checkpoint: Checkpoint) -> Float[np.ndarray, " layers"]:
     """Mean cosine of two different words in different sentences at every layer, 0 first: how near any two words are
     (the anisotropy of Ethayarajh, 2019), over all such pairs of the built-in sentences. Kept with the checkpoint."""
-    found: Float[np.ndarray, " layers"] = checkpoint.memo.get(
+    found: Float[np.ndarray, " layers"] = checkpoint.cache.get(
         "baseline of random words", lambda: measure(checkpoint), lambda values: values.nbytes
     )
     return found

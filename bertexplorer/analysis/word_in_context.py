@@ -16,8 +16,8 @@ from jaxtyping import Bool, Float
 from bertexplorer import engine
 from bertexplorer.analysis.occurrences import Occurrence, find
 from bertexplorer.analysis.vectors import baseline, cosines, layer_of
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -28,18 +28,18 @@ KEYS, MEASURE = ("layer", "a", "b"), "above_random"
 
 @dataclass(frozen=True)
 class Options:
-    word: Annotated[str, Knob("Word", info="empty: the picked one; commas between several")] = ""
+    word: Annotated[str, Option("Word", info="empty: the picked one; commas between several")] = ""
     sentences: Annotated[
         str,
-        Knob(
+        Option(
             "Other sentences",
             info="one a line, or with | between; a sense may stand first: river: We sat …",
             several=True,
         ),
     ] = ""
-    sense: Annotated[str, Knob("Sense above", info="the label of the text above, where the others have one")] = ""
-    layer: Annotated[int, Knob("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
-    baseline: Annotated[bool, Knob("Subtract random pairs", info="the mean cosine of two random words")] = True
+    sense: Annotated[str, Option("Sense above", info="the label of the text above, where the others have one")] = ""
+    layer: Annotated[int, Option("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
+    baseline: Annotated[bool, Option("Subtract random pairs", info="the mean cosine of two random words")] = True
 
 
 @dataclass(frozen=True)

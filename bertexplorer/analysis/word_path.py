@@ -16,8 +16,8 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis.occurrences import Found, Occurrence, find
 from bertexplorer.analysis.vectors import cosines, layer_of, principal, unit
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Text
+from bertexplorer.options import Option
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -28,9 +28,9 @@ KEYS, MEASURE = ("path", "word", "layer"), "cosine_to_input"
 
 @dataclass(frozen=True)
 class Options:
-    layer: Annotated[int, Knob("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
-    word: Annotated[str, Knob("Word", info="empty: the picked one; commas between several")] = ""
-    sentences: Annotated[str, Knob("Other sentences", info="one a line, or with | between", several=True)] = ""
+    layer: Annotated[int, Option("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
+    word: Annotated[str, Option("Word", info="empty: the picked one; commas between several")] = ""
+    sentences: Annotated[str, Option("Other sentences", info="one a line, or with | between", several=True)] = ""
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from bertexplorer.engine.lanes import Busy, Lanes
 from bertexplorer.engine.progress import Stopped, Work
+from bertexplorer.engine.queues import Busy, RequestQueues
 from bertexplorer.errors import ExplorerError, unforeseen
 
 JSON, LINES, PROBLEM = "application/json", "application/x-ndjson", "application/problem+json"
-SPARE = 16  # threads beside those for all whom the lanes take: to refuse others at once
+SPARE = 16  # threads beside those for all whom the queues take: to refuse others at once
 FIRST_S, NEXT_S = 0.2, 0.5  # until a client is told how its work stands, and between two tellings
 log = logging.getLogger(__name__)
 
@@ -62,16 +62,16 @@ def sent(reply: Reply) -> Response:
 class Admission:
     """The threads in which requests are computed, and the lines in which they wait."""
 
-    def __init__(self, lanes: Lanes) -> None:
-        self.lanes = lanes
-        self.threads = ThreadPoolExecutor(lanes.most + SPARE, "answer")
+    def __init__(self, queues: RequestQueues) -> None:
+        self.queues = queues
+        self.threads = ThreadPoolExecutor(queues.most + SPARE, "answer")
 
     def answer(
         self, request: Request, compute: Callable[[Tell], Reply], *, slow: bool = False, place: bool = True
     ) -> "Answer":
         """A response that *compute* makes. It is given a function that sends a line ahead of the answer to a client
         that accepts lines of JSON. *slow*: it waits with the slow; *place*: whether it needs a place in line at all."""
-        work = self.lanes.new_work()
+        work = self.queues.new_work()
         lines = LINES in request.headers.get("accept", "")
         return Answer(self, work, lambda tell: self.compute(work, compute, tell, slow, place), lines)
 
@@ -79,7 +79,7 @@ class Admission:
         try:
             if not place:
                 return compute(tell)
-            with self.lanes.place(work, slow=slow):
+            with self.queues.place(work, slow=slow):
                 return compute(tell)
         except ExplorerError as error:
             return refusal(error)
@@ -108,14 +108,14 @@ class Answer(Response):
         begun, wait = False, FIRST_S
         while not computed.done() and not left.done():
             await asyncio.wait(either, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
-            lines = [told.get_nowait() for _ in range(told.qsize())] or [self.admission.lanes.progress(self.work)]
+            lines = [told.get_nowait() for _ in range(told.qsize())] or [self.admission.queues.progress(self.work)]
             if self.lines and not computed.done() and lines[-1]:
                 if not begun:
                     await send(start(200, LINES, {}))
                 begun, wait = True, NEXT_S
                 await send({"type": "http.response.body", "body": line(lines[-1]), "more_body": True})
         if not computed.done():
-            self.admission.lanes.stop(self.work)
+            self.admission.queues.stop(self.work)
             return
         left.cancel()
         reply = computed.result()

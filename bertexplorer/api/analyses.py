@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.analysis.receipt import provenance
+from bertexplorer.analysis.export import provenance
 from bertexplorer.api.admission import JSON, Admission, Reply, Tell
 from bertexplorer.api.models import Answered, example, question
 from bertexplorer.api.problems import Route

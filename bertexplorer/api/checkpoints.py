@@ -10,7 +10,7 @@ from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, s
 from bertexplorer.api.models import TEXT, CheckpointOf, body
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store.library import PRECISIONS
+from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.ui import facts
 from bertexplorer.ui.explore import Explore
 

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
-from bertexplorer.knobs import Setting, settings
 from bertexplorer.model.text import MAX_CHARACTERS, TOKENS
-from bertexplorer.store.library import PRECISIONS
+from bertexplorer.options import OptionSpec, option_specs
+from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.ui.state import spans_of
 
 TEXT = {"type": "string"}
@@ -71,14 +71,16 @@ def fields(options: type, defaults: dict[str, Any] | None = None) -> dict[str, A
     """name -> (type, default) of each setting of an Options, as create_model takes them. *defaults* go before its
     own."""
     given = defaults or {}
-    return {setting.name: (kind(setting), given.get(setting.name, setting.default)) for setting in settings(options)}
+    return {
+        setting.name: (kind(setting), given.get(setting.name, setting.default)) for setting in option_specs(options)
+    }
 
 
-def kind(setting: Setting) -> Any:
+def kind(setting: OptionSpec) -> Any:
     """The type of a setting with its bounds, its choices and its words."""
-    knob = setting.knob
+    option = setting.option
     held = one_of(setting.choices) if setting.choices else setting.kind
-    return Annotated[held, Field(title=knob.label, description=knob.info or None, ge=knob.low, le=knob.high)]
+    return Annotated[held, Field(title=option.label, description=option.info or None, ge=option.low, le=option.high)]
 
 
 def one_of(words: tuple[str, ...]) -> Any:

@@ -8,23 +8,23 @@ from starlette.routing import Match
 from bertexplorer.api import analyses, checkpoints, documents, runs, view
 from bertexplorer.api.admission import Admission, problem, sent
 from bertexplorer.api.tools import MISSING
-from bertexplorer.engine.lanes import Lanes
+from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
-from bertexplorer.ui.training.desk import Desk
+from bertexplorer.ui.training.run_service import RunService
 
 METHODS = ["GET", "HEAD", "POST", "DELETE"]
 
 
-def routes(explore: Explore, lanes: Lanes, opening: State, desk: Desk | None = None) -> APIRouter:
-    """*lanes*: in which answers wait; *opening*: what the page opens with; *desk*: the runs, None for none."""
-    admission, checkpoint = Admission(lanes), opening.checkpoint
+def routes(explore: Explore, queues: RequestQueues, opening: State, service: RunService | None = None) -> APIRouter:
+    """*queues*: in which answers wait; *opening*: what the page opens with; *service*: the runs, None for none."""
+    admission, checkpoint = Admission(queues), opening.checkpoint
     parts = [
         analyses.routes(explore, admission, checkpoint),
         checkpoints.routes(explore, admission),
         view.routes(explore, admission, opening),
     ]
-    parts += [runs.routes(desk, admission, checkpoint)] if desk else []
+    parts += [runs.routes(service, admission, checkpoint)] if service else []
     parts += [documents.routes([route for part in parts for route in part.routes])]
     whole, known = APIRouter(), [route for part in parts for route in part.routes]
     for part in parts:

@@ -21,7 +21,7 @@ from bertexplorer.store import runs
 from bertexplorer.store.runs import ACTIVE, MAX_NAME, Run
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
-from bertexplorer.ui.training.desk import MOST_SEEDS, Desk, Wish
+from bertexplorer.ui.training.run_service import MOST_SEEDS, RunRequest, RunService
 
 POLL_S, PING_S = 0.5, 15.0  # between two looks at a run's log, and between two signs of life to who follows it
 MOST_STREAMS = 100  # that are followed at once
@@ -94,15 +94,15 @@ def wishes(checkpoint: str) -> Any:
     return Annotated[made, Field(discriminator="task")]
 
 
-def routes(desk: Desk, admission: Admission, checkpoint: str) -> APIRouter:
+def routes(service: RunService, admission: Admission, checkpoint: str) -> APIRouter:
     """Start, list, look, follow, stop."""
-    router, streams = APIRouter(prefix="/api/v1/runs", route_class=Route, tags=["Runs"]), Streams(desk)
+    router, streams = APIRouter(prefix="/api/v1/runs", route_class=Route, tags=["Runs"]), Streams(service)
     wished = wishes(checkpoint)
 
     @router.get("", operation_id="list-runs", summary="List runs", responses={200: {"model": list[RunOf]}})
     def listed(request: Request) -> Response:
         """Your runs, the newest first."""
-        return sent(as_json([told(run) for run in desk.jobs.runs(owner(request))]))
+        return sent(as_json([told(run) for run in service.jobs.runs(owner(request))]))
 
     @router.post(
         "", operation_id="start-run", summary="Start a run", status_code=202, responses={202: {"model": RunOf}}
@@ -111,7 +111,7 @@ def routes(desk: Desk, admission: Admission, checkpoint: str) -> APIRouter:
         """Fine-tune a checkpoint on built-in rows or on yours. The run waits in line; your cookie is its owner."""
 
         def compute(tell: Tell) -> Reply:
-            run = begun(desk, asked, owner(request))
+            run = begun(service, asked, owner(request))
             return Reply(orjson.dumps(told(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
 
         return admission.answer(request, compute, slow=True)
@@ -119,7 +119,7 @@ def routes(desk: Desk, admission: Admission, checkpoint: str) -> APIRouter:
     @router.get("/{id}", operation_id="get-run", summary="Look at a run", responses={200: {"model": RunOf}})
     def look(request: Request, id: Id) -> Response:
         """One run."""
-        return sent(found(desk, id, owner(request), told))
+        return sent(found(service, id, owner(request), told))
 
     @router.get(
         "/{id}/events", operation_id="follow-run", summary="Follow a run", responses={200: {"content": {STREAM: {}}}}
@@ -127,13 +127,13 @@ def routes(desk: Desk, admission: Admission, checkpoint: str) -> APIRouter:
     async def follow(request: Request, id: Id) -> Response:
         """What a run has written and goes on to write, as server-sent events, until it ends. The last one, "end",
         holds the run. Last-Event-ID goes on after that event."""
-        missing = await asyncio.to_thread(found, desk, id, owner(request), lambda run: None)
+        missing = await asyncio.to_thread(found, service, id, owner(request), lambda run: None)
         return sent(missing) if missing.status != 200 else streams.follow(request, id)
 
     @router.delete("/{id}", operation_id="stop-run", summary="Stop a run", responses={200: {"model": RunOf}})
     def stop(request: Request, id: Id) -> Response:
         """End a run after its next commit. One that has ended stays as it is."""
-        return sent(found(desk, id, owner(request), lambda run: told(desk.trainer.stop(run.id, run.owner))))
+        return sent(found(service, id, owner(request), lambda run: told(service.supervisor.stop(run.id, run.owner))))
 
     return router
 
@@ -142,26 +142,26 @@ def owner(request: Request) -> str:
     return str(request.scope["state"]["owner"])
 
 
-def found(desk: Desk, id: str, owner: str, answer: Any) -> Reply:
+def found(service: RunService, id: str, owner: str, answer: Any) -> Reply:
     """What *answer* says of a run, or that the owner has none of that id."""
     try:
-        run = desk.jobs.run(id, owner)
+        run = service.jobs.run(id, owner)
     except ExplorerError as error:
         return problem(404, "Not there", str(error))
     return as_json(answer(run))
 
 
-def begun(desk: Desk, asked: Any, owner: str) -> Run:
-    """A run as it is asked for, queued. Raises ExplorerError as Desk.start does."""
+def begun(service: RunService, asked: Any, owner: str) -> Run:
+    """A run as it is asked for, queued. Raises ExplorerError as RunService.start does."""
     if asked.mapping and asked.rows is None:
         raise ExplorerError("mapping: got columns; wanted rows to go with them. Leave it out for the built-in rows.")
-    with tempfile.TemporaryDirectory(dir=desk.jobs.folder) as place:
+    with tempfile.TemporaryDirectory(dir=service.jobs.folder) as place:
         files = {}
         for name, rows in (("rows", asked.rows), ("dev", asked.dev)):
             if rows is not None:
                 files[name] = Folder(place) / f"{name}.json"
                 files[name].write_text(json.dumps(rows), "utf-8")
-        wish = Wish(
+        wish = RunRequest(
             asked.task,
             asked.checkpoint,
             str(files.get("rows", "")),
@@ -172,14 +172,14 @@ def begun(desk: Desk, asked: Any, owner: str) -> Run:
             skip=asked.skip,
             seeds=asked.seeds,
         )
-        return desk.start(wish, owner, key=asked.key)
+        return service.start(wish, owner, key=asked.key)
 
 
 class Streams:
     """The logs of runs as they are followed; *count*: how many now."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk, self.count = desk, 0
+    def __init__(self, service: RunService) -> None:
+        self.service, self.count = service, 0
 
     def follow(self, request: Request, id: str) -> Response:
         """The log of one of the caller's runs, from Last-Event-ID on."""
@@ -214,7 +214,7 @@ class Streams:
     def look(self, id: str, owner: str, since: int) -> tuple[Run, list[dict[str, Any]], int]:
         """(the run, its events from byte *since* on, where the next look begins). The state is read first: what is
         written after it is seen by the next look, or the run has ended and writes no more."""
-        run = self.desk.jobs.run(id, owner)
+        run = self.service.jobs.run(id, owner)
         return run, *runs.events(run.folder, since)
 
 

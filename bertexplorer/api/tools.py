@@ -16,12 +16,12 @@ from starlette.types import ASGIApp
 from bertexplorer.api.admission import SPARE
 from bertexplorer.api.analyses import answer
 from bertexplorer.api.models import CheckpointOf, kind, one_of
-from bertexplorer.engine.lanes import Lanes
+from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError, in_words_of, not_installed
-from bertexplorer.knobs import settings
 from bertexplorer.model.text import MAX_CHARACTERS
+from bertexplorer.options import option_specs
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import PRECISIONS, Library
+from bertexplorer.store.registry import PRECISIONS, CheckpointRegistry
 from bertexplorer.ui import facts
 from bertexplorer.ui.explore import SLOW, VIEWS, Explore
 from bertexplorer.ui.state import State, scrub, spots
@@ -71,16 +71,16 @@ def installed() -> bool:
     return not not_installed("mcp")
 
 
-def server(explore: Explore, lanes: Lanes, checkpoint: str) -> Any:
+def server(explore: Explore, queues: RequestQueues, checkpoint: str) -> Any:
     """An MCPServer with the tools. *checkpoint*: in use where none is named."""
     from mcp.server.mcpserver import Context, MCPServer
     from mcp_types import ToolAnnotations
 
-    threads = ThreadPoolExecutor(lanes.most + SPARE, "tool")
+    threads = ThreadPoolExecutor(queues.most + SPARE, "tool")
     made = MCPServer("BERT Explorer", instructions=ABOUT, log_level="WARNING")
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for name in OFFERED:
-        tool, tab = asking(name, explore, lanes, threads), VIEWS[name]
+        tool, tab = asking(name, explore, queues, threads), VIEWS[name]
         signed(tool, [parameter("context", Context), *parameters(tab, checkpoint)], Told)
         about = f"{tab.QUESTION} {tab.analysis.__doc__.splitlines()[0]}"
         made.add_tool(tool, name.replace("-", "_"), title=tab.TITLE, description=about, annotations=reads)
@@ -94,15 +94,15 @@ def server(explore: Explore, lanes: Lanes, checkpoint: str) -> Any:
     return made
 
 
-def asking(view: str, explore: Explore, lanes: Lanes, threads: Executor) -> Callable[..., Any]:
+def asking(view: str, explore: Explore, queues: RequestQueues, threads: Executor) -> Callable[..., Any]:
     """The function behind the tool of *view*."""
 
     async def ask(context: Any, text: str, pair: str, pick: str, most_rows: int, **given: Any) -> Told:
-        work = lanes.new_work()
+        work = queues.new_work()
 
         def compute() -> Told:
             own = explore.of(owner(context))
-            with lanes.place(work, slow=view in SLOW):
+            with queues.place(work, slow=view in SLOW):
                 marked = {name: given.pop(name) for name in ("checkpoint", "precision")}
                 picked = spots(text, pair, pick)
                 state = State(scrub(text), scrub(pair), picked=picked, view=view, options=given, **marked)
@@ -111,7 +111,7 @@ def asking(view: str, explore: Explore, lanes: Lanes, threads: Executor) -> Call
         try:
             return await asyncio.get_running_loop().run_in_executor(threads, compute)
         except asyncio.CancelledError:
-            lanes.stop(work)
+            queues.stop(work)
             raise
         except ExplorerError as error:
             from mcp.server.mcpserver.exceptions import ToolError
@@ -140,7 +140,9 @@ def parameters(tab: ModuleType, checkpoint: str) -> list[inspect.Parameter]:
     chosen = Annotated[str, Field(description="A name that the tool checkpoints lists.")]
     most = Annotated[int, Field(ge=1, le=MOST_ROWS, description="Rows to return.")]
     own = [
-        parameter(one.name, kind(one), one.default) for one in settings(tab.analysis.Options) if not one.knob.by_page
+        parameter(one.name, kind(one), one.default)
+        for one in option_specs(tab.analysis.Options)
+        if not one.option.by_page
     ]
     return [
         parameter("text", text),
@@ -169,11 +171,11 @@ def owner(context: Any) -> str:
     return str(request.scope["state"]["owner"]) if request is not None else ""
 
 
-def served(explore: Explore, lanes: Lanes, checkpoint: str) -> tuple[ASGIApp, Callable[..., Any]]:
-    """(the app that answers /mcp, the lifespan in which it does). Names and origins are Guard's to check."""
+def served(explore: Explore, queues: RequestQueues, checkpoint: str) -> tuple[ASGIApp, Callable[..., Any]]:
+    """(the app that answers /mcp, the lifespan in which it does). The request filter checks names and origins."""
     from mcp.server.transport_security import TransportSecuritySettings
 
-    made = server(explore, lanes, checkpoint)
+    made = server(explore, queues, checkpoint)
     open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = made.streamable_http_app(stateless_http=True, json_response=True, transport_security=open_to_all)
 
@@ -185,10 +187,10 @@ def served(explore: Explore, lanes: Lanes, checkpoint: str) -> tuple[ASGIApp, Ca
     return app, lifespan
 
 
-def main(library: Library, settings: Settings) -> int:
+def main(library: CheckpointRegistry, settings: Settings) -> int:
     """Serve the tools over stdio until the client leaves. Raises ExplorerError without the SDK."""
     if not installed():
         raise ExplorerError(MISSING)
-    made = server(Explore(library), Lanes(limit=settings.tokens), settings.checkpoint)
+    made = server(Explore(library), RequestQueues(limit=settings.tokens), settings.checkpoint)
     asyncio.run(made.run_stdio_async())
     return 0

@@ -18,7 +18,7 @@ from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import Figure
 from bertexplorer.model.text import Span
-from bertexplorer.store.library import PRECISIONS
+from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.ui import facts
 from bertexplorer.ui.explore import SLOW, VIEWS, Answer, Explore
 from bertexplorer.ui.link import followed

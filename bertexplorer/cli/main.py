@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer.cli.serve import command as serve_command
 from bertexplorer.errors import ExplorerError, in_words_of
-from bertexplorer.knobs import build, settings
+from bertexplorer.options import build, option_specs
 from bertexplorer.result import as_table
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store import runs
 from bertexplorer.store.catalogue import CATALOGUE
-from bertexplorer.store.library import PRECISIONS, Library
+from bertexplorer.store.registry import PRECISIONS, CheckpointRegistry
 from bertexplorer.version import __version__
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if arguments[:1] == ["serve"]:
             return serve_command(arguments[1:])
-        library = Library(Settings.from_env(os.environ), anywhere=True)
+        library = CheckpointRegistry(Settings.from_env(os.environ), anywhere=True)
         if arguments[:1] == ["train"]:
             return train(library, arguments[1:])
         if arguments[:1] == ["pretrain"]:
@@ -71,17 +71,17 @@ def make_parser() -> argparse.ArgumentParser:
         command.add_argument("--precision", default="auto", choices=PRECISIONS)
         command.add_argument("--pick", default="", help="a word of the text that the view is about, where there is one")
         command.add_argument("--json", action="store_true", help="with the question and its provenance, as JSON")
-        for setting in settings(module.Options):
+        for setting in option_specs(module.Options):
             flag = "--" + setting.name.replace("_", "-")
-            note = f"{setting.knob.label} ({setting.default!r})".replace("%", "%%")
+            note = f"{setting.option.label} ({setting.default!r})".replace("%", "%%")
             if setting.name == "lines":
-                note = f"{setting.knob.label}: a CSV, TSV or TXT file"
+                note = f"{setting.option.label}: a CSV, TSV or TXT file"
             command.add_argument(flag, default=setting.default, help=note, choices=setting.choices or None)
         command.set_defaults(module=module)
     return parser
 
 
-def train(library: Library, arguments: Sequence[str]) -> int:
+def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
     """A fine-tuning run, its checkpoint fetched first; a folder of pretraining goes on with that."""
     if len(arguments) == 1 and "stretches" in (runs.spec(Path(arguments[0])) or {}):
         return int(import_module("bertexplorer.training.pretraining.command").main(arguments))
@@ -94,20 +94,20 @@ def train(library: Library, arguments: Sequence[str]) -> int:
     return command.main(arguments, find, library.settings.data_dir / "runs")
 
 
-def fetch(library: Library, name: str) -> None:
+def fetch(library: CheckpointRegistry, name: str) -> None:
     """Bring a checkpoint to this disk; progress goes to stderr."""
     for progress in library.fetch(name):
         end = "\n" if progress.done >= progress.total else ""
         print(f"\r{name}: {progress.done:.0f} of {progress.total:.0f} MB", end=end, file=sys.stderr)
 
 
-def analyse(library: Library, given: argparse.Namespace) -> int:
-    from bertexplorer.analysis import receipt
+def analyse(library: CheckpointRegistry, given: argparse.Namespace) -> int:
+    from bertexplorer.analysis import export
     from bertexplorer.model.text import Text
     from bertexplorer.ui.state import spots
 
     module: Any = given.module
-    values = {s.name: getattr(given, s.name) for s in settings(module.Options)}
+    values = {s.name: getattr(given, s.name) for s in option_specs(module.Options)}
     more = {}
     if values.get("lines"):
         more["lines"], values["lines"] = read_lines(Path(values["lines"])), ""
@@ -119,7 +119,7 @@ def analyse(library: Library, given: argparse.Namespace) -> int:
         print(f"note: {note}", file=sys.stderr)
     rows = module.rows(module.run(checkpoint, text, options=options, **more))
     if given.json:
-        print(receipt.as_json(module, checkpoint, text, options, rows))
+        print(export.as_json(module, checkpoint, text, options, rows))
     else:
         print(as_table(rows))
     return 0
@@ -127,7 +127,7 @@ def analyse(library: Library, given: argparse.Namespace) -> int:
 
 def read_lines(file: Path) -> Sequence[Line]:
     """The lines of *file*; how they were read goes to stderr. Raises ExplorerError if it cannot be read."""
-    from bertexplorer.store.lines import parse
+    from bertexplorer.store.text_uploads import parse
 
     try:
         found = parse(file.read_bytes(), file.name)
@@ -137,7 +137,7 @@ def read_lines(file: Path) -> Sequence[Line]:
     return found.lines
 
 
-def list_checkpoints(library: Library) -> int:
+def list_checkpoints(library: CheckpointRegistry) -> int:
     here = library.offline()
     rows: list[dict[str, object]] = [
         {

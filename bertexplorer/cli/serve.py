@@ -52,9 +52,9 @@ def serve(*, host: str | None = None, port: int | str | None = None, public: boo
     os.environ.update(QUIET | {"GRADIO_TEMP_DIR": str(settings.uploads_dir.resolve())})  # before gradio is imported
     import bertexplorer.ui.gradio_patches  # noqa: F401 - before gradio itself
     from bertexplorer.server.launch import launch
-    from bertexplorer.store.library import Library
+    from bertexplorer.store.registry import CheckpointRegistry
 
-    return launch(Library(settings, shared=True), settings, browse if open else None)
+    return launch(CheckpointRegistry(settings, shared=True), settings, browse if open else None)
 
 
 def chosen(given: Mapping[str, str | None]) -> Settings:

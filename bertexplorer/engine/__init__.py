@@ -3,11 +3,11 @@
 passes.py     one pass over one encoding, kept and shared by all views
 run.py        how a pass is run: batches under a token budget, log-probabilities at the masks
 pairs.py      the logits of next-sentence prediction, for many pairs at once
-lens.py       the hidden state of every layer through the MLM head
+logit_lens.py the hidden state of every layer through the MLM head
 inputs.py     the vectors that add up to the input of the first layer
 ablation.py   passes with heads switched off or replaced, many settings at once
 vectors.py    vectors of sentences, words and tokens of many texts, only what is wanted kept
-lanes.py      quick views and slow ones wait in lines of their own
+queues.py     quick views and slow ones wait in lines of their own
 progress.py   how far an analysis has come, its limit, and whether anyone still waits for it
 masking.py    which tokens are to be guessed in pretraining, and what stands in their place
 collate.py    encodings padded into batches under a token budget
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bertexplorer.engine.ablation import ablated_log_probs, ablated_next_sentence, mean_head_outputs
     from bertexplorer.engine.inputs import input_parts, word_similarities
-    from bertexplorer.engine.lens import layer_log_probs
+    from bertexplorer.engine.logit_lens import layer_log_probs
     from bertexplorer.engine.pairs import next_sentence_logits
     from bertexplorer.engine.passes import attentions, head_outputs, hidden_states, queries_and_keys, value_norms
     from bertexplorer.engine.run import forward, masked_log_probs
@@ -53,7 +53,7 @@ MODULES = {
     "head_outputs": "passes",
     "hidden_states": "passes",
     "input_parts": "inputs",
-    "layer_log_probs": "lens",
+    "layer_log_probs": "logit_lens",
     "masked_log_probs": "run",
     "mean_head_outputs": "ablation",
     "next_sentence_logits": "pairs",

@@ -10,7 +10,7 @@ from torch import Tensor
 from bertexplorer.engine import progress
 from bertexplorer.engine.collate import TOKEN_BUDGET
 from bertexplorer.engine.pairs import read_pairs
-from bertexplorer.engine.passes import head_outputs, look
+from bertexplorer.engine.passes import cached_forward, head_outputs
 from bertexplorer.engine.run import vocabulary_logits
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -26,9 +26,9 @@ def ablated(
     fill: Float[Tensor, "l h _ k"] | None = None,
 ) -> Float[Tensor, "n d"]:
     """The last layer's vector at *position* (0-based) for each row of *switches*: 1 leaves a head on, 0 puts *fill*
-    (None: zeros) in the place of its output. What stands below the lowest switched head is taken from the memo."""
+    (None: zeros) in the place of its output. What stands below the lowest switched head is taken from the cache."""
     spots = torch.tensor([position], device=checkpoint.device)
-    inputs = look(checkpoint, encoding).inputs
+    inputs = cached_forward(checkpoint, encoding).inputs
     settings = torch.from_numpy(switches)
     touched = (settings != 1).any(dim=2)
     lowest = torch.where(touched.any(dim=1), touched.float().argmax(dim=1), len(inputs) - 1)
@@ -40,7 +40,7 @@ def ablated(
         for chosen in (lowest == layer).nonzero()[:, 0].split(rows):
             change = Intervention(settings[chosen], fill)
             x = inputs[layer].expand(len(chosen), -1, -1)
-            with checkpoint.cores.turn(heavy=True), torch.inference_mode():
+            with checkpoint.scheduler.slot(heavy=True), torch.inference_mode():
                 out = checkpoint.encoder.from_embeddings(x, intervention=change, positions=spots, first_layer=layer)
             found[chosen] = out.last[:, 0].float().cpu()
             done += len(chosen) * len(encoding)

@@ -77,7 +77,7 @@ def path_gradient(
     progress.report(0, cost * len(shares))
     for share, weight in zip(shares.to(device).split(chunk), weights.to(device).split(chunk), strict=True):
         words = (start + share[:, None, None] * (end - start)).requires_grad_(True)
-        with checkpoint.cores.turn(heavy=True):
+        with checkpoint.scheduler.slot(heavy=True):
             value = read(words)
             values.append(value.detach())
             total += torch.autograd.grad(value @ weight, words)[0].sum(dim=0)
@@ -99,7 +99,7 @@ def path_values(
     """The values of *target* on that line, as `path_gradient` gives them, at a third of its cost, without
     gradients. Raises ExplorerError if a number is not finite."""
     read = reader(checkpoint, encoding, target)
-    with checkpoint.cores.turn(heavy=True), torch.no_grad():
+    with checkpoint.scheduler.slot(heavy=True), torch.no_grad():
         found = read(start + shares.to(checkpoint.device)[:, None, None] * (end - start)).cpu()
     if not found.isfinite().all():
         raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try another baseline or method.")

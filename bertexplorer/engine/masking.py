@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import Tokenizer
+from bertexplorer.options import Option
 
 MASKED, SAME, RANDOM = 0, 1, 2  # kinds of chosen tokens
 
@@ -16,10 +16,10 @@ MASKED, SAME, RANDOM = 0, 1, 2  # kinds of chosen tokens
 class Masking:
     """What happens to the tokens of an example."""
 
-    chosen: Annotated[float, Knob("Chosen", 0.01, 0.9, "share of the tokens that are to be guessed")] = 0.15
-    masked: Annotated[float, Knob("[MASK]", 0.0, 1.0, "share of the chosen that becomes [MASK]")] = 0.8
-    random: Annotated[float, Knob("Random", 0.0, 1.0, "share of the chosen that becomes a random piece")] = 0.1
-    whole_words: Annotated[bool, Knob("Whole words", info="all pieces of a word are chosen, or none")] = False
+    chosen: Annotated[float, Option("Chosen", 0.01, 0.9, "share of the tokens that are to be guessed")] = 0.15
+    masked: Annotated[float, Option("[MASK]", 0.0, 1.0, "share of the chosen that becomes [MASK]")] = 0.8
+    random: Annotated[float, Option("Random", 0.0, 1.0, "share of the chosen that becomes a random piece")] = 0.1
+    whole_words: Annotated[bool, Option("Whole words", info="all pieces of a word are chosen, or none")] = False
 
 
 @dataclass(frozen=True, eq=False)

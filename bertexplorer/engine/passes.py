@@ -16,20 +16,20 @@ from bertexplorer.model.forward import Forward
 from bertexplorer.model.text import Encoding
 
 
-class Pass:
+class CachedForward:
     """What enters each layer, and as much of what leaves the last one as was asked for so far.
 
     The rest follows from it without another pass: attention weights of a layer from what enters it, and the rows of
     the last layer that nobody wanted yet."""
 
     def __init__(self, checkpoint: Checkpoint, encoding: Encoding, positions: Int[Tensor, " q"] | None) -> None:
-        self.encoder, self.cores = checkpoint.encoder, checkpoint.cores
+        self.encoder, self.scheduler = checkpoint.encoder, checkpoint.scheduler
         self.lock = threading.Lock()
         self.rows = None if positions is None else positions.tolist()  # the tokens in *last*; None: all
         # bf16 beside padding rounds otherwise than alone, so only texts of one length share a pass there
         like = (id(checkpoint), len(encoding) if checkpoint.precision == "bf16" else 0)
         made = partial(run_together, checkpoint)
-        hidden = self.cores.together(like, (encoding, self.rows), len(encoding), TOKEN_BUDGET, made)
+        hidden = self.scheduler.run_batched(like, (encoding, self.rows), len(encoding), TOKEN_BUDGET, made)
         self.inputs: tuple[Tensor, ...] = hidden[:-1]  # l of them, 1 x t x d
         self.last: Tensor = hidden[-1]  # 1 x q x d
 
@@ -43,7 +43,7 @@ class Pass:
         with self.lock, torch.inference_mode():
             wanted = None if positions is None else positions.tolist()
             if self.rows is not None and wanted != self.rows:
-                with self.cores.turn():
+                with self.scheduler.slot():
                     done = self.encoder.from_embeddings(self.inputs[-1], first_layer=len(self.inputs) - 1)
                 self.last, self.rows = done.last, None
             last = self.last if wanted == self.rows or positions is None else self.last[:, positions]
@@ -75,17 +75,22 @@ def run_together(
     return found
 
 
-def look(checkpoint: Checkpoint, encoding: Encoding, positions: Int[Tensor, " q"] | None = None) -> Pass:
-    """The pass over *encoding*, from the checkpoint's memo if it is there. Callers at the same time share one."""
+def cached_forward(
+    checkpoint: Checkpoint, encoding: Encoding, positions: Int[Tensor, " q"] | None = None
+) -> CachedForward:
+    """The pass over *encoding*, from the checkpoint's cache if it is there. Callers at the same time share one."""
     key = ("pass", encoding.ids, encoding.segments)
     return cast(
-        Pass, checkpoint.memo.get(key, lambda: Pass(checkpoint, encoding, positions), lambda found: found.num_bytes)
+        CachedForward,
+        checkpoint.cache.get(
+            key, lambda: CachedForward(checkpoint, encoding, positions), lambda found: found.num_bytes
+        ),
     )
 
 
 def hidden_states(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "n t d"]:
     """What enters the first layer, then what leaves each one: n = l + 1 of them. fp32 on the CPU."""
-    return torch.cat(look(checkpoint, encoding).forward(None).hidden).float().cpu()
+    return torch.cat(cached_forward(checkpoint, encoding).forward(None).hidden).float().cpu()
 
 
 @torch.inference_mode()
@@ -132,7 +137,7 @@ def layers(
 ) -> Iterator[tuple[Layer, Tensor, Tensor | None, tuple[Tensor, Tensor] | None]]:
     """(layer, what its attention takes in, who may look at whom, rotary angles) for each layer."""
     first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # what leaves the last layer is not wanted
-    encoder, inputs = checkpoint.encoder, look(checkpoint, encoding, first).inputs
+    encoder, inputs = checkpoint.encoder, cached_forward(checkpoint, encoding, first).inputs
     for module, x, (seen, angles) in zip(encoder.layers, inputs, encoder.surroundings(inputs[0]), strict=True):
         layer = cast(Layer, module)
         yield layer, layer.attention_norm(x) if layer.pre else x, seen, angles

@@ -28,9 +28,9 @@ def forward(
     """One pass over all of *encodings*, as one batch. What to ask for is as in `Encoder.forward`. The hidden states
     of a single encoding that nothing is changed in are kept, and taken from there the next time."""
     if len(encodings) == 1 and intervention is NO_CHANGE and not (attention or head_outputs):
-        return passes.look(checkpoint, encodings[0], positions).forward(positions)
+        return passes.cached_forward(checkpoint, encodings[0], positions).forward(positions)
     ids, segments, mask = collate(encodings, checkpoint.tokenizer.pad_id, checkpoint.device)
-    with checkpoint.cores.turn(heavy=len(encodings) > 1), torch.inference_mode():
+    with checkpoint.scheduler.slot(heavy=len(encodings) > 1), torch.inference_mode():
         return checkpoint.encoder(
             ids,
             segments if checkpoint.config.num_segments else None,

@@ -13,8 +13,8 @@ import torch
 from torch import nn
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.cache import LRUCache
 from bertexplorer.model.config import HEAD_WORDS, TASK_WORDS, EncoderConfig, check_bounds
-from bertexplorer.model.cores import Cores
 from bertexplorer.model.encoder import ACTIVATIONS, Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.heads import (
@@ -26,7 +26,7 @@ from bertexplorer.model.heads import (
     SpanScorer,
     TokenClassifier,
 )
-from bertexplorer.model.memo import Memo
+from bertexplorer.model.scheduler import ComputeScheduler
 from bertexplorer.model.tensors import weight_files
 from bertexplorer.model.text import Tokenizer
 
@@ -48,8 +48,10 @@ class Checkpoint:
     folder: Path
     licence: str
     unused: tuple[str, ...] = ()  # published names of fine-tuned heads that are none of HEADS, left aside
-    cores: Cores = field(default_factory=Cores, repr=False)  # who computes when; one app's checkpoints share it
-    memo: Memo = field(default_factory=Memo, repr=False)  # passes over recent texts; gone when the checkpoint is
+    # who computes when; one app's checkpoints share it
+    scheduler: ComputeScheduler = field(default_factory=ComputeScheduler, repr=False)
+    # passes over recent texts; gone when the checkpoint is
+    cache: LRUCache = field(default_factory=LRUCache, repr=False)
 
     def head(self, name: str) -> nn.Module:
         """The head called *name*. Raises ExplorerError if the checkpoint has none."""

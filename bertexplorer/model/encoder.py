@@ -16,9 +16,9 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from bertexplorer.model.attention_mask import attention_mask
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.forward import NO_CHANGE, Forward, Intervention
-from bertexplorer.model.visible import visible
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
@@ -292,7 +292,7 @@ class Encoder(nn.Module):
         """For each layer, who may look at whom, and the rotary angles of the positions where the family turns them."""
         config, tokens = self.config, x.shape[1]
         is_local = [config.is_local(index) for index in range(config.num_layers)]
-        seen = partial(visible, tokens, mask, causal=change.causal, prefix=change.prefix, device=x.device)
+        seen = partial(attention_mask, tokens, mask, causal=change.causal, prefix=change.prefix, device=x.device)
         wide, near = seen(), seen(window=config.window)
         angles = (
             [self.rotary(tokens, theta, x) for theta in config.rope_theta] if self.rotary and config.rope_theta else []

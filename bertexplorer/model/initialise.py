@@ -14,8 +14,8 @@ from bertexplorer.model.config import HEAD_WORDS
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.heads import HEADS, MaskedLM
-from bertexplorer.model.names import ARCHITECTURES, published, share
 from bertexplorer.model.text import Tokenizer
+from bertexplorer.model.weight_map import ARCHITECTURES, share_layers, source_of
 
 Problem = Literal["single_label_classification", "multi_label_classification", "regression"]
 
@@ -107,7 +107,7 @@ def with_heads(
         raise ExplorerError(f"A checkpoint holds one fine-tuned head, not {' and '.join(tasks)}. Choose one.")
     if tasks:
         checkpoint = for_task(checkpoint, tasks[0], labels, problem)
-    if "sequence_classifier" in tasks and published(family, "pooler.dense.weight") == published(
+    if "sequence_classifier" in tasks and source_of(family, "pooler.dense.weight") == source_of(
         family, "sequence_classifier.transform.dense.weight"
     ):
         heads = [*heads, "pooler"]  # so that it is the checkpoint which is loaded once this one is saved
@@ -115,7 +115,7 @@ def with_heads(
     for offset, name in enumerate(heads):
         if name not in checkpoint.heads:
             head = HEADS[name](checkpoint.config)
-            if any(published(family, f"{name}.{key}") is None for key in head.state_dict()):
+            if any(source_of(family, f"{name}.{key}") is None for key in head.state_dict()):
                 words = HEAD_WORDS.get(name, name)
                 raise ExplorerError(
                     f"{checkpoint.name}: {checkpoint.family} has no {words} head. Choose a BERT checkpoint."
@@ -125,7 +125,7 @@ def with_heads(
                 head.output.weight = checkpoint.encoder.embeddings.words.weight
             added[name] = head.to(checkpoint.device).eval()
     every = nn.ModuleDict({**checkpoint.heads, **added})
-    share(family, every)
+    share_layers(family, every)
     return replace(checkpoint, heads=dict(every.items()))
 
 

@@ -16,10 +16,17 @@ from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.heads import HEADS, MaskedLM
-from bertexplorer.model.names import ARCHITECTURES, canonical, is_task_head, published, share, tied_name
-from bertexplorer.model.packed import pack
+from bertexplorer.model.prepacked_linear import pack
 from bertexplorer.model.tensors import DTYPES, Stored, stored_tensors
 from bertexplorer.model.text import Tokenizer
+from bertexplorer.model.weight_map import (
+    ARCHITECTURES,
+    canonical_names,
+    is_task_head,
+    share_layers,
+    source_of,
+    tied_name,
+)
 
 
 def load(
@@ -39,7 +46,7 @@ def load(
     family = BY_MODEL_TYPE[hf["model_type"]]
     config = translate(family, hf)
     stored = stored_tensors(folder)
-    names = canonical(family, stored)
+    names = canonical_names(family, stored)
     modules = build(family, config, names, hf.get("architectures"))
     sources = match(family, config, modules, names, stored)
     device = torch.device(device) if device else precisions.best_device()
@@ -51,7 +58,7 @@ def load(
     modules.requires_grad_(False).eval()
     pack(modules, shared=True, fp32=frozen)
     encoder = cast(Encoder, modules.pop("encoder"))
-    share(family, modules)
+    share_layers(family, modules)
     tokenizer = Tokenizer.from_folder(
         folder, max_tokens=config.max_positions, pad_id=config.pad_id, segments=config.num_segments
     )
@@ -99,7 +106,7 @@ def build(
 
 def wanted_names(family: ModuleType, config: EncoderConfig, head: str, module: nn.Module) -> set[str]:
     """The published names of *head*, less that of a matrix that is the word embeddings'."""
-    sources = [published(family, f"{head}.{key}") for key in module.state_dict()]
+    sources = [source_of(family, f"{head}.{key}") for key in module.state_dict()]
     return {source.name for source in sources if source} - {tied_name(family, config)}
 
 
@@ -128,7 +135,7 @@ def match(
     sources: dict[str, tuple[Stored, int, int]] = {}
     missing, misshapen = [], []
     for ours, tensor in modules.state_dict().items():
-        source = published(family, ours)
+        source = source_of(family, ours)
         if source is None or (source.name == tied and ours == "masked_lm.output.weight"):
             continue
         if source.name not in names:
@@ -201,8 +208,8 @@ def check_copies(family: ModuleType, stored: dict[str, Stored]) -> None:
 
 def tie(family: ModuleType, modules: nn.ModuleDict, names: dict[str, str], stored: dict[str, Stored]) -> None:
     """Let the MLM output use the word embeddings, once a second copy in the file is known to be the same."""
-    words = published(family, "encoder.embeddings.words.weight")
-    output = published(family, "masked_lm.output.weight")
+    words = source_of(family, "encoder.embeddings.words.weight")
+    output = source_of(family, "masked_lm.output.weight")
     if words and output and output.name in names:
         first, second = stored[names[words.name]].read(), stored[names[output.name]].read()
         if not torch.equal(first, second):

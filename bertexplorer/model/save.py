@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.families import BY_MODEL_TYPE
-from bertexplorer.model.names import ARCHITECTURES, tied_name, to_published
+from bertexplorer.model.weight_map import ARCHITECTURES, tied_name, to_published
 
 
 def save(checkpoint: Checkpoint, folder: str | Path) -> None:

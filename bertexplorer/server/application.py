@@ -12,26 +12,26 @@ from starlette.types import ASGIApp
 from bertexplorer.api import tools
 from bertexplorer.api.problems import Problems
 from bertexplorer.api.routes import routes
-from bertexplorer.engine.lanes import Lanes
+from bertexplorer.engine.queues import RequestQueues
+from bertexplorer.server.access_code import AccessCode
 from bertexplorer.server.body import Body, largest
+from bertexplorer.server.compression import Assets, Compressed
+from bertexplorer.server.cookie_signing import CookieSigner
 from bertexplorer.server.files import Files
-from bertexplorer.server.gate import Gate
-from bertexplorer.server.guard import Guard
 from bertexplorer.server.headers import Headers
 from bertexplorer.server.health import Health, Readiness
-from bertexplorer.server.line import Events, Line
-from bertexplorer.server.look import STATIC, head, scripts, theme
 from bertexplorer.server.metrics import Metrics
-from bertexplorer.server.owners import Owners, Sessions
-from bertexplorer.server.packed import Assets, Packed
-from bertexplorer.server.seal import Seal
-from bertexplorer.server.watch import Watch
+from bertexplorer.server.queue_limit import Events, QueueLimit
+from bertexplorer.server.request_filter import RequestFilter
+from bertexplorer.server.request_log import RequestLog
+from bertexplorer.server.sessions import OwnerCookies, Sessions
+from bertexplorer.server.theme import STATIC, head, scripts, theme
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.gradio_patches import SCRIPTS, after_mounting, before_mounting
 from bertexplorer.ui.page import page_opening
 from bertexplorer.ui.state import State
-from bertexplorer.ui.training.desk import Desk
+from bertexplorer.ui.training.run_service import RunService
 
 PRIVATE = ("runs", "lines", "index", "corpora", "models", "secret")  # of the data folder; what is made lies beside them
 
@@ -39,7 +39,7 @@ PRIVATE = ("runs", "lines", "index", "corpora", "models", "secret")  # of the da
 def layered(
     app: ASGIApp,
     settings: Settings,
-    seal: Seal,
+    signer: CookieSigner,
     ready: Readiness,
     metrics: Metrics | None = None,
     events: Events | None = None,
@@ -47,16 +47,16 @@ def layered(
     """*app* behind all layers; *events*: what gradio has taken."""
     metrics, sessions = metrics or Metrics(), Sessions(4 * settings.sessions)
     metrics.gauge("pages", "Pages that were opened lately and are remembered", lambda: len(sessions.owners))
-    inside: ASGIApp = Files(Assets(Packed(app), changed=SCRIPTS), settings.uploads_dir)
+    inside: ASGIApp = Files(Assets(Compressed(app), changed=SCRIPTS), settings.uploads_dir)
     events = events or Events()
-    inside = Line(inside, events, settings.waiting)
+    inside = QueueLimit(inside, events, settings.waiting)
     inside = Body(inside, settings, sessions, events.fault)
-    inside = Gate(inside, seal, settings.code)
-    inside = Owners(inside, seal)
+    inside = AccessCode(inside, signer, settings.code)
+    inside = OwnerCookies(inside, signer)
     inside = Health(inside, settings, ready, metrics)
-    inside = Guard(inside, settings)
+    inside = RequestFilter(inside, settings)
     inside = Headers(inside)
-    return Problems(Watch(inside, metrics))
+    return Problems(RequestLog(inside, metrics))
 
 
 def taken(page: gr.Blocks) -> Events:
@@ -74,25 +74,27 @@ def taken(page: gr.Blocks) -> Events:
     )
 
 
-def api(explore: Explore, lanes: Lanes, opening: State, desk: Desk | None) -> FastAPI:
+def api(explore: Explore, queues: RequestQueues, opening: State, service: RunService | None) -> FastAPI:
     """The HTTP API, and /mcp where the MCP SDK is installed. The parameters are those of `routes`."""
     bare: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
     if tools.installed():
-        tooled, lifespan = tools.served(explore, lanes, opening.checkpoint)
+        tooled, lifespan = tools.served(explore, queues, opening.checkpoint)
         app = FastAPI(**bare, lifespan=lifespan)
         app.router.routes.append(Route("/mcp", tooled))
     else:
         app = FastAPI(**bare)
-    app.include_router(routes(explore, lanes, opening, desk))
+    app.include_router(routes(explore, queues, opening, service))
     return app
 
 
-def mounted(page: gr.Blocks, settings: Settings, explore: Explore, lanes: Lanes, desk: Desk | None = None) -> FastAPI:
-    """The pages and the API on an app of our own, with nothing of gradio that they do not need. *lanes*: in which
-    answers of the API wait; *desk*: the runs that the API starts, None for an API without."""
+def mounted(
+    page: gr.Blocks, settings: Settings, explore: Explore, queues: RequestQueues, service: RunService | None = None
+) -> FastAPI:
+    """The pages and the API on an app of our own, with nothing of gradio that they do not need. *queues*: in which
+    answers of the API wait; *service*: the runs that the API starts, None for an API without."""
     page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
     before_mounting(page, settings.sessions)
-    app = api(explore, lanes, page_opening(settings), desk)
+    app = api(explore, queues, page_opening(settings), service)
     app.mount(f"/{scripts()}", GZipMiddleware(StaticFiles(directory=STATIC), minimum_size=1000))
     mounted: FastAPI = gr.mount_gradio_app(
         app,

@@ -15,8 +15,8 @@ from starlette.formparsers import MultiPartException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.server.owners import Sessions
-from bertexplorer.server.reply import header, replayed, reply
+from bertexplorer.server.asgi import header, replayed, reply
+from bertexplorer.server.sessions import Sessions
 from bertexplorer.settings import Settings
 from bertexplorer.store.quota import Quota
 

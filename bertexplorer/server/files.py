@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bertexplorer.server.reply import replayed, reply
+from bertexplorer.server.asgi import replayed, reply
 from bertexplorer.store import uploads
 
 ELSE = "This file is not yours, or it is gone: files are kept for a day. Upload or make it again."

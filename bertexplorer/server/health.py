@@ -8,8 +8,8 @@ from pathlib import Path
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from bertexplorer.server.asgi import header, reply
 from bertexplorer.server.metrics import Metrics
-from bertexplorer.server.reply import header, reply
 from bertexplorer.settings import Settings
 
 

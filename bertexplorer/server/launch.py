@@ -15,19 +15,19 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from bertexplorer.engine.lanes import Lanes
+from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError
 from bertexplorer.server import logs
 from bertexplorer.server.application import layered, mounted, taken
 from bertexplorer.server.connections import Connection, allow_many
+from bertexplorer.server.cookie_signing import CookieSigner, signer_of
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.metrics import Metrics
-from bertexplorer.server.seal import Seal, kept
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.page import build, page_opening
-from bertexplorer.ui.training.desk import Desk
+from bertexplorer.ui.training.run_service import RunService
 
 GRACE_S = 8  # for answers that are under way when a signal comes
 LAST_S = 16.0  # after which the process ends whatever it does; runs are processes of their own
@@ -65,44 +65,44 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def launch(library: Library, settings: Settings, browse: Callable[[str], object] | None = None) -> int:
+def launch(library: CheckpointRegistry, settings: Settings, browse: Callable[[str], object] | None = None) -> int:
     """Serve until interrupted. *browse* gets the address as soon as the page is there. Returns 0, or 2 after saying on
     stderr why it cannot be."""
     logs.install(settings.log)
     allow_many()
     try:
         check(settings)
-        desk = Desk(library, settings)
+        service = RunService(library, settings)
     except ExplorerError as error:
         print(error, file=sys.stderr)  # noqa: T201 - the one place above the command line that speaks
         return 2
     try:
-        bound, seal = bind(settings.host, settings.port), kept(settings.data_dir)
+        bound, signer = bind(settings.host, settings.port), signer_of(settings.data_dir)
         make_room(settings)
     except ExplorerError as error:
-        desk.close()
+        service.close()
         print(error, file=sys.stderr)  # noqa: T201
         return 2
-    serve(library, settings, desk, seal, bound, browse)
-    desk.close()
+    serve(library, settings, service, signer, bound, browse)
+    service.close()
     return 0
 
 
 def serve(
-    library: Library,
+    library: CheckpointRegistry,
     settings: Settings,
-    desk: Desk,
-    seal: Seal,
+    service: RunService,
+    signer: CookieSigner,
     bound: socket.socket,
     browse: Callable[[str], object] | None = None,
 ) -> None:
     """The page on an open socket, until a signal comes."""
     ready = Readiness()
-    lanes, metrics = Lanes(quick_waiting=settings.waiting, limit=settings.tokens), Metrics()
-    metrics.watch(library.cores, lanes)
-    page = build(library, settings, desk)
-    whole = mounted(page, settings, Explore(library.of(""), desk.quota), lanes, desk)
-    app = layered(whole, settings, seal, ready, metrics, taken(page))
+    queues, metrics = RequestQueues(quick_waiting=settings.waiting, limit=settings.tokens), Metrics()
+    metrics.watch(library.scheduler, queues)
+    page = build(library, settings, service)
+    whole = mounted(page, settings, Explore(library.of(""), service.quota), queues, service)
+    app = layered(whole, settings, signer, ready, metrics, taken(page))
 
     warming = threading.Thread(target=warm, args=(library, settings, ready), daemon=True)
 
@@ -135,7 +135,7 @@ def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     )
 
 
-def warm(library: Library, settings: Settings, ready: Readiness) -> None:
+def warm(library: CheckpointRegistry, settings: Settings, ready: Readiness) -> None:
     """The first answer computed before anyone asks; torch is imported only now that the page is there."""
     ready.error = Explore(library).answer(page_opening(settings)).error
     ready.loaded.set()

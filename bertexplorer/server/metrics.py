@@ -5,8 +5,8 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
-from bertexplorer.engine.lanes import Lanes
-from bertexplorer.model.cores import Cores
+from bertexplorer.engine.queues import RequestQueues
+from bertexplorer.model.scheduler import ComputeScheduler
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -33,15 +33,17 @@ class Metrics:
         """A number that is asked for whenever the metrics are: of the engine, say its batch size or its queue."""
         Gauge(f"bertexplorer_{name}", about, registry=self.registry).set_function(value)
 
-    def watch(self, cores: Cores, lanes: Lanes) -> None:
+    def watch(self, scheduler: ComputeScheduler, queues: RequestQueues) -> None:
         """The engine's numbers."""
-        self.gauge("passes", "Passes through an encoder for one text or several", lambda: sum(cores.batches.values()))
+        self.gauge(
+            "passes", "Passes through an encoder for one text or several", lambda: sum(scheduler.batches.values())
+        )
         told = "Texts that those passes were for; divided by the passes, the mean size of a batch"
-        self.gauge("passed_texts", told, lambda: sum(size * times for size, times in cores.batches.copy().items()))
-        for name, lane in (("quick", lanes.quick), ("slow", lanes.slow)):
-            self.gauge(f"{name}_waiting", f"Answers of {name} views that wait", partial(getattr, lane, "waiting"))
-            self.gauge(f"{name}_refused", f"Answers of {name} views refused", partial(getattr, lane, "refused"))
-            self.gauge(f"{name}_mean_seconds", f"Time that {name} answers take", partial(getattr, lane, "mean_s"))
+        self.gauge("passed_texts", told, lambda: sum(size * times for size, times in scheduler.batches.copy().items()))
+        for name, queue in (("quick", queues.quick), ("slow", queues.slow)):
+            self.gauge(f"{name}_waiting", f"Answers of {name} views that wait", partial(getattr, queue, "waiting"))
+            self.gauge(f"{name}_refused", f"Answers of {name} views refused", partial(getattr, queue, "refused"))
+            self.gauge(f"{name}_mean_seconds", f"Time that {name} answers take", partial(getattr, queue, "mean_s"))
 
     def text(self) -> str:
         return generate_latest(self.registry).decode()

@@ -20,7 +20,7 @@ class Broken(Exception):
 def call(function: Callable[..., Any], *given: Any, seconds: float, megabytes: int) -> Any:
     """What the module-level *function* returns for *given*; both must be JSON. Raises the ExplorerError that it raises,
     and Broken where it takes more time or memory, or crashes. There is no limit on memory on Windows."""
-    from bertexplorer.store.trainer import environment
+    from bertexplorer.store.supervisor import environment
 
     named = f"{function.__module__}:{function.__qualname__}"
     command = [sys.executable, "-m", "bertexplorer.store.apart", named, str(megabytes)]

@@ -18,10 +18,10 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import runs
+from bertexplorer.store.job_db import JobDatabase
 from bertexplorer.store.runs import Job, Run
-from bertexplorer.store.table import Table
 from bertexplorer.store.trash import Trash
-from bertexplorer.training.commit import flush
+from bertexplorer.training.checkpointing import flush
 
 RESERVE = 1_000_000_000  # bytes of the disk that stay free
 OWN = "(? IS NULL OR owner = ? OR owner = ?)"
@@ -42,8 +42,8 @@ class Jobs:
         """Raises ExplorerError if another server uses *folder*, or it cannot be written."""
         self.folder = folder.resolve()
         self.reserve, self.shared = reserve, shared
-        self.slots = 1  # runs at a time; the trainer sets it
-        self.table = Table(self.folder)
+        self.slots = 1  # runs at a time; the supervisor sets it
+        self.table = JobDatabase(self.folder)
         self.trash = Trash(self.table)
         self.lock = self.table.lock
         self.accepting = threading.Lock()
@@ -246,7 +246,7 @@ class Jobs:
             ahead.append(job.seconds)
         return told
 
-    # For the trainer
+    # For the supervisor
 
     def queued(self) -> list[Job]:
         """Those who wait, the next first."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer import locks
-from bertexplorer.training.commit import committed
+from bertexplorer.training.checkpointing import committed
 from bertexplorer.training.events import Event
 
 LAST = ("finished", "stopped", "failed")  # last words of a run
@@ -66,7 +66,7 @@ class Saved:
 
 def alive(folder: Path) -> bool:
     """Whether a process trains the run, or has just been started to. It is looked for at RUN/process first, which only
-    the server takes, so that no trainer finds its RUN/lock taken by this question."""
+    the server takes, so that no supervisor finds its RUN/lock taken by this question."""
     return locks.held(folder / "process") or locks.held(folder / "lock")
 
 

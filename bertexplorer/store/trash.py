@@ -5,8 +5,8 @@ import re
 import shutil
 from pathlib import Path
 
-from bertexplorer.store.table import Table
-from bertexplorer.training.commit import flush
+from bertexplorer.store.job_db import JobDatabase
+from bertexplorer.training.checkpointing import flush
 
 KEPT_S = 7 * 86_400 + 7_200  # two hours more than a week, for a clock that is set
 ID = re.compile(r"[0-9a-f]{32}")
@@ -15,7 +15,7 @@ ID = re.compile(r"[0-9a-f]{32}")
 class Trash:
     """FOLDER/.trash beside the runs of a table."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: JobDatabase) -> None:
         self.table = table
         self.folder = table.folder / ".trash"
 

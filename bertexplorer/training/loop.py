@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.objective import Batch, Loss
 from bertexplorer.training.optimiser import Learning, rate
-from bertexplorer.training.workers import Workers
 
 PATIENCE = 20  # steps in a row whose gradient is not finite, before giving up
 
@@ -89,7 +89,7 @@ class Window:
 
 
 def train(
-    workers: Workers,
+    workers: DataParallel,
     optimiser: torch.optim.Optimizer,
     batches: Callable[[int], Sequence[Batch]],
     state: State,

@@ -8,21 +8,21 @@ from typing import Annotated, Any, Literal
 import torch
 from torch import nn
 
-from bertexplorer.knobs import Knob
+from bertexplorer.options import Option
 
 
 @dataclass(frozen=True)
 class Learning:
     """How the weights move."""
 
-    peak: Annotated[float, Knob("Learning rate", 0.0, 1.0, "at its highest")] = 4e-4
-    warmup: Annotated[float, Knob("Warm-up", 0.0, 1.0, "share of the budget in which the rate rises")] = 0.02
-    hold: Annotated[float, Knob("Hold", 0.0, 1.0, "share of the budget at the peak, before it falls")] = 0.0
-    decay: Annotated[Literal["linear", "cosine"], Knob("Decay")] = "linear"
-    final: Annotated[float, Knob("Final rate", 0.0, 1.0, "as a share of the peak")] = 0.01
-    weight_decay: Annotated[float, Knob("Weight decay", 0.0, 1.0, "not on biases and norms")] = 0.01
-    beta2: Annotated[float, Knob("Beta 2", 0.0, 0.99999)] = 0.98
-    clip: Annotated[float, Knob("Clip", 0.0, 1e6, "largest norm of the gradient; 0: no limit")] = 1.0
+    peak: Annotated[float, Option("Learning rate", 0.0, 1.0, "at its highest")] = 4e-4
+    warmup: Annotated[float, Option("Warm-up", 0.0, 1.0, "share of the budget in which the rate rises")] = 0.02
+    hold: Annotated[float, Option("Hold", 0.0, 1.0, "share of the budget at the peak, before it falls")] = 0.0
+    decay: Annotated[Literal["linear", "cosine"], Option("Decay")] = "linear"
+    final: Annotated[float, Option("Final rate", 0.0, 1.0, "as a share of the peak")] = 0.01
+    weight_decay: Annotated[float, Option("Weight decay", 0.0, 1.0, "not on biases and norms")] = 0.01
+    beta2: Annotated[float, Option("Beta 2", 0.0, 0.99999)] = 0.98
+    clip: Annotated[float, Option("Clip", 0.0, 1e6, "largest norm of the gradient; 0: no limit")] = 1.0
 
 
 def rate(share: float, learning: Learning) -> float:

@@ -9,9 +9,9 @@ from typing import Any, cast
 from torch import nn
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.cache import LRUCache
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.encoder import Encoder
-from bertexplorer.model.memo import Memo
 
 
 def chosen(layers: int, wanted: int, taken: str) -> list[int]:
@@ -43,4 +43,4 @@ def student_of(teacher: Checkpoint, layers: Sequence[int], heads: Sequence[str])
     config = replace(old, num_layers=len(layers), global_layers=global_)
     encoder.layers, encoder.config = nn.ModuleList(encoder.layers[i] for i in layers), config
     made: dict[str, Any] = {"config": config, "encoder": encoder, "heads": dict(whole.items()), "hf_config": described}
-    return replace(teacher, **made, folder=Path(), memo=Memo())
+    return replace(teacher, **made, folder=Path(), cache=LRUCache())

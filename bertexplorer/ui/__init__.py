@@ -5,12 +5,12 @@ page.py            Explore, which is drawn by the scripts in static/, and the pa
 explore.py         what happens when a person types, presses, picks: look up, analyse, draw
 schema.py          the views as JSON, from which the browser draws navigation, forms and examples
 facts.py           what is known of a checkpoint, and what made an answer
-personal.py        whose event it is, and what that person may see
+owner_binding.py   whose event it is, and what that person may see
 link.py            what the address bar asks of a page that opens, and what of it cannot be had
 state.py           all that a person has set, to and from the address bar's link
 strip.py           the text as token chips, each a button that hides or picks its token
 forms.py           an Options dataclass -> the components of a form
 about.py           limits and promises in plain words, folded at the end of each page
-pieces.py          the small pieces of HTML of Train and Pretrain; everything from outside is escaped here
+html.py            the small pieces of HTML of Train and Pretrain; everything from outside is escaped here
 example.py         a text that teaches something in a view, one click away
 """

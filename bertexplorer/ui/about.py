@@ -1,9 +1,9 @@
 """About: the limits and the promises of this server in plain words, folded at the end of each page."""
 
-from bertexplorer.engine.lanes import SLOW_WAITING
+from bertexplorer.engine.queues import SLOW_WAITING
 from bertexplorer.settings import Settings
-from bertexplorer.store.lines import KEPT, MAX_LINES
-from bertexplorer.ui.laboratory.desk import MOST_MINUTES
+from bertexplorer.store.text_uploads import KEPT, MAX_LINES
+from bertexplorer.ui.experiments.experiment_service import MOST_MINUTES
 
 PROMISES = (
     "What you type or upload is shown as text, never run.",

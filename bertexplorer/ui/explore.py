@@ -12,18 +12,18 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer import engine
-from bertexplorer.analysis import receipt
-from bertexplorer.engine.lanes import Busy
+from bertexplorer.analysis import export
 from bertexplorer.engine.progress import Stopped
+from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, unforeseen
 from bertexplorer.figures import Figure, difference
-from bertexplorer.knobs import build, settings
 from bertexplorer.model.text import TOKENS, Encoding, Span
+from bertexplorer.options import build, option_specs
 from bertexplorer.store.index import Index
-from bertexplorer.store.library import Library
-from bertexplorer.store.lines import LineStore
 from bertexplorer.store.quota import Quota
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Saved
+from bertexplorer.store.text_uploads import TextUploads
 from bertexplorer.ui import strip
 from bertexplorer.ui.example import Example
 from bertexplorer.ui.state import State, follow, scrub, spans_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 VIEWS: dict[str, ModuleType] = {slug(tab): tab for tab in TABS}
 DEFAULTS: dict[str, dict[str, Any]] = {
-    name: {s.name: s.default for s in settings(tab.analysis.Options)} for name, tab in VIEWS.items()
+    name: {s.name: s.default for s in option_specs(tab.analysis.Options)} for name, tab in VIEWS.items()
 }
 SLOW = {name for name, tab in VIEWS.items() if getattr(tab.analysis, "SLOW", False)}  # take a second or more
 log = logging.getLogger(__name__)
@@ -86,11 +86,11 @@ class Answer:
 class Explore:
     """Looks up, analyses, draws. Holds the library and nothing of any one person."""
 
-    def __init__(self, library: Library, quota: Quota | None = None) -> None:
+    def __init__(self, library: CheckpointRegistry, quota: Quota | None = None) -> None:
         self.library = library
         self.owner = ""
         settings = library.settings
-        self.lines = LineStore(settings.data_dir / "lines")
+        self.lines = TextUploads(settings.data_dir / "lines")
         self.quota = quota or Quota(settings)
         self.index = Index(settings.data_dir / "index", settings.qdrant_url, settings.qdrant_key)
 
@@ -271,14 +271,17 @@ class Explore:
         title = self.library.called(state.checkpoint)
         name = f"{state.view}_{re.sub(r'[^A-Za-z0-9.-]+', '-', title)}_{checkpoint.precision}"
         if kind == "python":
-            return f"{name}.py", receipt.as_python(analysis, checkpoint, text, options, title)
-        rows, made = analysis.rows(self.analyse(checkpoint, state)), {"made_with": receipt.told(checkpoint, title)}
+            return f"{name}.py", export.as_python(analysis, checkpoint, text, options, title)
+        rows, made = (
+            analysis.rows(self.analyse(checkpoint, state)),
+            {"made_with": export.provenance_line(checkpoint, title)},
+        )
         rows = [{**row, **made} for row in rows] if kind == "csv" else rows
         if state.compared:
             theirs, other, names = self.opposite(state)
-            made = {"made_with": receipt.told(theirs, names[1] if theirs is not checkpoint else title)}
+            made = {"made_with": export.provenance_line(theirs, names[1] if theirs is not checkpoint else title)}
             more = [{**row, **(made if kind == "csv" else {})} for row in analysis.rows(self.analyse(theirs, other))]
             rows = [{"side": side, **row} for side, found in zip(names, (rows, more), strict=True) for row in found]
         if kind == "csv":
-            return f"{name}.csv", receipt.as_csv(rows)
-        return f"{name}.json", receipt.as_json(analysis, checkpoint, text, options, rows, title)
+            return f"{name}.csv", export.as_csv(rows)
+        return f"{name}.json", export.as_json(analysis, checkpoint, text, options, rows, title)

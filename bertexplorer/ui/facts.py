@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bertexplorer.analysis.receipt import told, versions
+from bertexplorer.analysis.export import provenance_line, versions
 from bertexplorer.model.config import HEAD_WORDS, PRETRAINING_WORDS
 from bertexplorer.store.catalogue import BY_NAME, CATALOGUE
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.store.library import Library
+    from bertexplorer.store.registry import CheckpointRegistry
 
 
 def receipt(checkpoint: Checkpoint, took_ms: float, title: str) -> dict[str, str]:
     """Which checkpoint (called *title*), in which precision, how long; and the whole provenance, which a saved picture
     carries."""
     short = f"{title} · {checkpoint.precision} · {took_ms:,.0f} ms"
-    return {"short": short, "whole": told(checkpoint, title)}
+    return {"short": short, "whole": provenance_line(checkpoint, title)}
 
 
 def of(checkpoint: Checkpoint) -> list[tuple[str, str]]:
@@ -42,7 +42,7 @@ def of(checkpoint: Checkpoint) -> list[tuple[str, str]]:
     return list(items.items())
 
 
-def checkpoints(library: Library) -> list[dict[str, Any]]:
+def checkpoints(library: CheckpointRegistry) -> list[dict[str, Any]]:
     """The checkpoints that may be chosen: those on this disk, those trained here, those to download."""
     here = library.offline()
     found = [described(name, True) for name in here]

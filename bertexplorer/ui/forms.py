@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import gradio as gr
 from gradio.components import Component
 
-from bertexplorer.knobs import Setting, settings
+from bertexplorer.options import OptionSpec, option_specs
 
 IN_A_ROW = 4  # choices side by side; more are a list to open
 AT_HAND = 3  # settings in sight; the others are folded
@@ -25,7 +25,7 @@ def form(options: type, name: str, visible: bool) -> Form:
     """The form of an Options dataclass, made where it is called."""
     # "hidden", not False: what is not in the page does not hear of a change of its value
     with gr.Row(visible=visible or "hidden", elem_classes="options", elem_id=f"options-{name}") as row:
-        found = settings(options)
+        found = option_specs(options)
         at_hand, rest = (found, []) if len(found) <= AT_HAND + 1 else (found[:AT_HAND], found[AT_HAND:])
         components = {setting.name: component(setting, name) for setting in at_hand}
         if rest:
@@ -39,22 +39,27 @@ def layers(last: int) -> list[tuple[str, int]]:
     return [("the last", LAST), ("0, what enters the first", 0), *((str(i), i) for i in range(1, last + 1))]
 
 
-def component(setting: Setting, of: str) -> Component:
+def component(setting: OptionSpec, of: str) -> Component:
     """The component for *setting*, one of those *of* a view."""
-    knob = setting.knob
-    common = {"label": knob.label, "info": knob.info or None, "min_width": 220}
-    common |= {"elem_classes": "internal"} if knob.by_page else {}
+    option = setting.option
+    common = {"label": option.label, "info": option.info or None, "min_width": 220}
+    common |= {"elem_classes": "internal"} if option.by_page else {}
     if len(setting.choices) > IN_A_ROW:
         return gr.Dropdown(list(setting.choices), value=setting.default, filterable=False, **common)
     if setting.choices:
         return gr.Radio(list(setting.choices), value=setting.default, **common)
     if setting.kind is bool:
         return gr.Checkbox(setting.default, **common)
-    if setting.name == "layer" and knob.low == LAST and isinstance(knob.high, int):
-        return gr.Dropdown(layers(knob.high), value=setting.default, filterable=False, **common | {"info": None})
-    if setting.kind is int and knob.low is not None and knob.high is not None and knob.high - knob.low <= SLIDES:
-        return gr.Slider(knob.low, knob.high, value=setting.default, step=1, **common)
+    if setting.name == "layer" and option.low == LAST and isinstance(option.high, int):
+        return gr.Dropdown(layers(option.high), value=setting.default, filterable=False, **common | {"info": None})
+    if (
+        setting.kind is int
+        and option.low is not None
+        and option.high is not None
+        and option.high - option.low <= SLIDES
+    ):
+        return gr.Slider(option.low, option.high, value=setting.default, step=1, **common)
     if setting.kind in (int, float):
-        return gr.Number(setting.default, minimum=knob.low, maximum=knob.high, **common)
-    lines = {"lines": 3, "max_lines": 8} if knob.several else {"max_lines": 1}
+        return gr.Number(setting.default, minimum=option.low, maximum=option.high, **common)
+    lines = {"lines": 3, "max_lines": 8} if option.several else {"max_lines": 1}
     return gr.Textbox(setting.default, **lines, elem_id=f"typed-{of}.{setting.name}", **common)

@@ -5,35 +5,35 @@ from dataclasses import replace
 import gradio as gr
 
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.about import about
+from bertexplorer.ui.experiments import page as experiments
+from bertexplorer.ui.experiments import wiring as experiments_wiring
+from bertexplorer.ui.experiments.experiment_service import ExperimentService
 from bertexplorer.ui.explore import VIEWS
 from bertexplorer.ui.gradio_patches import Blocks
-from bertexplorer.ui.laboratory import page as laboratory
-from bertexplorer.ui.laboratory import wiring as laboratory_wiring
-from bertexplorer.ui.laboratory.desk import Desk as Laboratory
 from bertexplorer.ui.state import State
 from bertexplorer.ui.training import page as training
 from bertexplorer.ui.training import wiring
-from bertexplorer.ui.training.desk import Desk
+from bertexplorer.ui.training.run_service import RunService
 
 OPENING = State(VIEWS["fill-mask"].EXAMPLES[0].text)
 THREADS = 48  # for the events of the pages on which checkpoints learn
 
 
-def build(library: Library, settings: Settings, desk: Desk | None = None) -> gr.Blocks:
-    """All pages, ready to be served; those on which checkpoints learn only with a *desk*."""
+def build(library: CheckpointRegistry, settings: Settings, service: RunService | None = None) -> gr.Blocks:
+    """All pages, ready to be served; those on which checkpoints learn only with a *service*."""
     with Blocks(title="BERT Explorer", analytics_enabled=False, delete_cache=(3600, 86_400)) as blocks:
         blocks.max_threads = THREADS
-        if desk:
+        if service:
             gr.Navbar(main_page_name="Explore")
         gr.Column(elem_id="explore")  # filled by static/explore.js
-    if desk:
+    if service:
         with blocks.route("Train", "train"):
-            wiring.wire(desk, training.build(library.of("")), blocks)
+            wiring.wire(service, training.build(library.of("")), blocks)
             gr.HTML(about(settings), apply_default_css=False)
         with blocks.route("Pretrain", "pretrain"):
-            laboratory_wiring.wire(Laboratory(desk), laboratory.build(), blocks)
+            experiments_wiring.wire(ExperimentService(service), experiments.build(), blocks)
             gr.HTML(about(settings), apply_default_css=False)
     return blocks
 

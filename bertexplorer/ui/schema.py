@@ -5,9 +5,9 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from bertexplorer.knobs import Setting, settings
+from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import PRECISIONS
+from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.ui.about import parts
 from bertexplorer.ui.explore import VIEWS
 from bertexplorer.ui.state import COMPARED
@@ -36,24 +36,24 @@ def view_schema(tab: ModuleType) -> dict[str, Any]:
         "press": chips(tab),
         "lines": "lines" in getattr(tab.analysis, "NEEDS", ()),
         "examples": [asdict(example) for example in tab.EXAMPLES],
-        "settings": [setting_schema(setting) for setting in settings(tab.analysis.Options)],
+        "settings": [setting_schema(setting) for setting in option_specs(tab.analysis.Options)],
     }
 
 
-def setting_schema(setting: Setting) -> dict[str, Any]:
+def setting_schema(setting: OptionSpec) -> dict[str, Any]:
     """A setting as its field on the page. *kind*: int, float, bool or str; *counts*: what of the checkpoint bounds
     it."""
-    knob = setting.knob
+    option = setting.option
     return {
         "name": setting.name,
         "kind": setting.kind.__name__,
         "default": setting.default,
-        "label": knob.label,
-        "help": knob.info,
-        "low": knob.low,
-        "high": knob.high,
+        "label": option.label,
+        "help": option.info,
+        "low": option.low,
+        "high": option.high,
         "choices": setting.choices,
-        "several": knob.several,
-        "by_page": knob.by_page,
+        "several": option.several,
+        "by_page": option.by_page,
         "counts": COUNTED.get(setting.name, "") if setting.kind is int else "",
     }

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.analysis import attention, attention_flow, bertviz, head_roles, receipt
+from bertexplorer.analysis import attention, attention_flow, bertviz, export, head_roles
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import settings
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.options import option_specs
 from tests.analysis.test_bad_input import NOTHING, ODD, name_of
 from tests.eager import FAMILIES
 
@@ -40,9 +40,9 @@ def test_nothing_to_read(module: ModuleType, small: Checkpoint) -> None:
 def test_odd_text_is_answered(module: ModuleType, text: str, small: Checkpoint) -> None:
     rows = ask(module, small, text)
     asked = Text(text)
-    receipt.as_csv(rows[:50])
-    json.loads(receipt.as_json(module, small, asked, options(module), rows[:50]))
-    compile(receipt.as_python(module, small, asked, options(module)), "receipt", "exec")
+    export.as_csv(rows[:50])
+    json.loads(export.as_json(module, small, asked, options(module), rows[:50]))
+    compile(export.as_python(module, small, asked, options(module)), "receipt", "exec")
 
 
 @pytest.mark.parametrize("module", MODULES, ids=name_of)
@@ -51,7 +51,7 @@ def test_every_choice_in_every_family(module: ModuleType, family: str, tiny: Cal
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     text = Text("The doctor was unbelievably good.", "It is <mask>.", picked=(Span(0, 4, 10),))
     columns = set()
-    for setting in settings(module.Options):
+    for setting in option_specs(module.Options):
         for choice in setting.choices or ((True,) if setting.kind is bool else ()):
             given = {**({"on": "this text"} if module is head_roles else {}), setting.name: choice}
             rows = module.rows(module.run(checkpoint, text, options=module.Options(**given)))

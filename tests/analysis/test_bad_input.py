@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.analysis import contrast, fill_mask, receipt, template
+from bertexplorer.analysis import contrast, export, fill_mask, template
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -81,9 +81,9 @@ def test_odd_text_is_answered_or_explained(module: ModuleType, text: str, small:
     else:
         assert rows
         asked = Text(text)
-        receipt.as_csv(rows)
-        json.loads(receipt.as_json(module, small, asked, options(module), rows))
-        compile(receipt.as_python(module, small, asked, options(module)), "receipt", "exec")
+        export.as_csv(rows)
+        json.loads(export.as_json(module, small, asked, options(module), rows))
+        compile(export.as_python(module, small, asked, options(module)), "receipt", "exec")
 
 
 @pytest.mark.parametrize("module", FILLING, ids=name_of)

@@ -8,8 +8,8 @@ import pytest
 from scipy.spatial.distance import cdist, jensenshannon
 
 from bertexplorer.analysis import head_roles
-from bertexplorer.analysis.alike import distances, plane
 from bertexplorer.analysis.head_roles import CLEAR, MEASURES, SAMPLE, HeadRoles, Options
+from bertexplorer.analysis.head_similarity import distances, plane
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bertexplorer.analysis import fill_mask, layers
 from bertexplorer.analysis.layers import MAX_FOLLOWED, Layers, Options
-from bertexplorer.engine.lens import layer_log_probs
+from bertexplorer.engine.logit_lens import layer_log_probs
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load

@@ -10,14 +10,14 @@ import pytest
 import torch
 import transformers
 
-from bertexplorer.analysis import next_sentence, receipt
+from bertexplorer.analysis import export, next_sentence
 from bertexplorer.analysis.next_sentence import MAX_CANDIDATES, Options, Score
 from bertexplorer.engine import pairs
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import settings
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.options import option_specs
 from tests.tolerance import assert_same, of_encoder
 
 STORE = Text("The man went to the store.", "He bought a gallon of milk.")
@@ -179,8 +179,8 @@ def test_odd_text_is_answered(odd: str, small: Checkpoint) -> None:
     given = Text(odd, f"A {odd}", spans)
     rows = next_sentence.rows(next_sentence.run(small, given, options=Options(f"{odd} | B {odd}")))
     assert len(rows) == 2 + 3
-    receipt.as_csv(rows)
-    json.loads(receipt.as_json(next_sentence, small, given, Options(odd), rows))
+    export.as_csv(rows)
+    json.loads(export.as_json(next_sentence, small, given, Options(odd), rows))
 
 
 def test_markup_is_kept_as_typed(small: Checkpoint) -> None:
@@ -230,5 +230,5 @@ def test_bf16_is_near(bundled: Path, mini: Checkpoint) -> None:
 
 
 def test_the_setting_is_declared() -> None:
-    (setting,) = settings(Options)
+    (setting,) = option_specs(Options)
     assert setting.kind is str and setting.default == ""

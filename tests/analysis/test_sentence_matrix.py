@@ -11,13 +11,13 @@ import pytest
 import torch
 import transformers
 
-from bertexplorer.analysis import next_sentence, receipt, sentence_matrix
+from bertexplorer.analysis import export, next_sentence, sentence_matrix
 from bertexplorer.analysis.sentence_matrix import MAX_SENTENCES, Options, SentenceMatrix, sentences
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import build, settings
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.options import build, option_specs
 from tests.analysis.conftest import LOGITS
 from tests.tolerance import assert_within, of_encoder
 
@@ -146,9 +146,9 @@ def test_long_sentences_and_odd_ones(small: Checkpoint) -> None:
     result = sentence_matrix.run(small, text)
     assert result.sentences[0] == f"{evil} Cat."
     rows = sentence_matrix.rows(result)
-    receipt.as_csv(rows)
-    json.loads(receipt.as_json(sentence_matrix, small, text, Options(), rows))
-    compile(receipt.as_python(sentence_matrix, small, text, Options()), "receipt", "exec")
+    export.as_csv(rows)
+    json.loads(export.as_json(sentence_matrix, small, text, Options(), rows))
+    compile(export.as_python(sentence_matrix, small, text, Options()), "receipt", "exec")
 
 
 def test_the_share_of_neighbours_by_hand() -> None:
@@ -172,4 +172,4 @@ def test_rows(mini: Checkpoint) -> None:
 
 
 def test_there_is_nothing_to_set() -> None:
-    assert settings(Options) == [] and build(Options, {}) == Options()
+    assert option_specs(Options) == [] and build(Options, {}) == Options()

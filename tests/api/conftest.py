@@ -13,15 +13,15 @@ from typing import Any
 import httpx
 import pytest
 
-from bertexplorer.engine.lanes import Lanes
+from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.server.application import api, layered
 from bertexplorer.server.health import Readiness
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
-from bertexplorer.ui.training.desk import Desk
-from tests.server.conftest import SEAL, Listening
+from bertexplorer.ui.training.run_service import RunService
+from tests.server.conftest import SIGNER, Listening
 
 OPENING = State("The capital of France is [MASK].", checkpoint="little")
 
@@ -30,14 +30,14 @@ class Served(Listening):
     """A server of the API."""
 
     def __init__(self, models: Path, data: Path, **more: Any) -> None:
-        """*more*: of Settings. Runs stay in line until `slots` of the trainer says otherwise."""
+        """*more*: of Settings. Runs stay in line until `slots` of the supervisor says otherwise."""
         self.settings = replace(Settings(port=0, models_dir=models, data_dir=data, checkpoint="little"), **more)
-        self.library = Library(self.settings)
-        self.desk = Desk(self.library, self.settings)
-        self.desk.trainer.slots = 0
-        self.lanes = Lanes(limit=self.settings.tokens)
-        self.explore = Explore(self.library.of(""), self.desk.quota)
-        app = layered(api(self.explore, self.lanes, OPENING, self.desk), self.settings, SEAL, Readiness())
+        self.library = CheckpointRegistry(self.settings)
+        self.service = RunService(self.library, self.settings)
+        self.service.supervisor.slots = 0
+        self.queues = RequestQueues(limit=self.settings.tokens)
+        self.explore = Explore(self.library.of(""), self.service.quota)
+        app = layered(api(self.explore, self.queues, OPENING, self.service), self.settings, SIGNER, Readiness())
         self.listen(app)
 
     def browser(self, **more: Any) -> httpx.Client:
@@ -69,7 +69,7 @@ def settled(app: Any, data: Path, method: str, path: str) -> httpx.Response:
     """What the layers around *app* answer."""
 
     async def asking() -> httpx.Response:
-        behind = layered(app, Settings(data_dir=data), SEAL, Readiness())
+        behind = layered(app, Settings(data_dir=data), SIGNER, Readiness())
         transport = httpx.ASGITransport(behind, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost:7860") as client:
             return await client.request(method, path)

@@ -7,12 +7,12 @@ from typing import Any
 import httpx
 import pytest
 
-from bertexplorer.analysis.receipt import provenance
+from bertexplorer.analysis.export import provenance
 from bertexplorer.api.models import example
 from bertexplorer.errors import ExplorerError, in_words_of
-from bertexplorer.knobs import build
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.text import Span, Text
+from bertexplorer.options import build
 from bertexplorer.ui.explore import VIEWS
 from tests.tolerance import of_encoder
 

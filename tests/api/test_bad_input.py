@@ -8,7 +8,7 @@ import pytest
 
 from bertexplorer.api.models import kind
 from bertexplorer.api.problems import SHOWN
-from bertexplorer.knobs import settings
+from bertexplorer.options import option_specs
 from bertexplorer.ui.explore import VIEWS
 
 TEXT = "Paris is the [MASK] of France."
@@ -60,12 +60,12 @@ def test_a_field_that_does_not_fit_is_named(view: str, sent: Any, said: str, bro
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_setting_refuses_what_is_no_such_thing(view: str, browser: httpx.Client) -> None:
-    for setting in settings(VIEWS[view].analysis.Options):
-        knob, wrong = setting.knob, [[], {"a": 1}, None]
+    for setting in option_specs(VIEWS[view].analysis.Options):
+        option, wrong = setting.option, [[], {"a": 1}, None]
         wrong += [1] if setting.kind in (str, bool) else ["1", True]
         wrong += ["no such choice"] if setting.choices else []
-        wrong += [knob.low - 1] if knob.low is not None else []
-        wrong += [knob.high + 1] if knob.high is not None else []
+        wrong += [option.low - 1] if option.low is not None else []
+        wrong += [option.high + 1] if option.high is not None else []
         for value in wrong:
             answer = browser.post(f"/{view}", json={"text": TEXT, setting.name: value})
             assert answer.status_code == 422, (setting.name, value)
@@ -106,16 +106,16 @@ def test_half_a_character_is_replaced(text: str, browser: httpx.Client) -> None:
 
 def test_bounds_stand_once(browser: httpx.Client) -> None:
     """The model's bounds are those of the setting, so a change there is one here."""
-    top = next(s for s in settings(VIEWS["fill-mask"].analysis.Options) if s.name == "top")
+    top = next(s for s in option_specs(VIEWS["fill-mask"].analysis.Options) if s.name == "top")
     held = kind(top).__metadata__[0]
     assert {(type(m).__name__, getattr(m, "ge", getattr(m, "le", None))) for m in held.metadata} == {
-        ("Ge", top.knob.low),
-        ("Le", top.knob.high),
+        ("Ge", top.option.low),
+        ("Le", top.option.high),
     }
 
 
 def test_no_refused_run_leaves_anything(served: Any, browser: httpx.Client) -> None:
-    before = sorted(path.name for path in served.desk.jobs.folder.iterdir())
+    before = sorted(path.name for path in served.service.jobs.folder.iterdir())
     rows = [{"text": "a", "label": "b"}]
     for sent, said in [
         ({"task": "nonsense"}, "wanted 'task' to be one of"),
@@ -134,4 +134,4 @@ def test_no_refused_run_leaves_anything(served: Any, browser: httpx.Client) -> N
         answer = browser.post("/runs", json=sent)
         assert answer.status_code == 422 and said in answer.json()["detail"], answer.text
     assert browser.get("/runs").json() == []
-    assert sorted(path.name for path in served.desk.jobs.folder.iterdir()) == before
+    assert sorted(path.name for path in served.service.jobs.folder.iterdir()) == before

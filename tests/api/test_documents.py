@@ -9,7 +9,7 @@ import pytest
 
 from bertexplorer.api.documents import STATIC
 from bertexplorer.api.models import example
-from bertexplorer.knobs import settings
+from bertexplorer.options import option_specs
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.explore import VIEWS
 from tests.api.conftest import Served
@@ -32,12 +32,12 @@ def test_every_analysis_stands_there_with_its_bounds(view: str, document: dict) 
     body = document["paths"][f"/api/v1/{view}"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     schema = resolved(document, body)
     assert schema["required"] == ["text"] and schema["additionalProperties"] is False
-    for setting in settings(VIEWS[view].analysis.Options):
-        field, knob = schema["properties"][setting.name], setting.knob
-        assert (field["default"], field["title"]) == (setting.default, knob.label)
-        assert (field.get("minimum"), field.get("maximum")) == (knob.low, knob.high)
+    for setting in option_specs(VIEWS[view].analysis.Options):
+        field, option = schema["properties"][setting.name], setting.option
+        assert (field["default"], field["title"]) == (setting.default, option.label)
+        assert (field.get("minimum"), field.get("maximum")) == (option.low, option.high)
         assert tuple(field.get("enum", ())) == setting.choices
-        assert field.get("description", "") == knob.info
+        assert field.get("description", "") == option.info
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -69,7 +69,7 @@ def test_every_task_has_its_settings(document: dict) -> None:
     for name, task in BY_NAME.items():
         held = resolved(document, {"$ref": models[name]})["properties"]
         own = resolved(document, held["settings"])["properties"]
-        assert {setting.name for setting in settings(task.Options)} < set(own)
+        assert {setting.name for setting in option_specs(task.Options)} < set(own)
         assert {name: own[name]["default"] for name in task.DEFAULTS} == task.DEFAULTS
 
 

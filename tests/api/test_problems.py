@@ -84,9 +84,9 @@ def test_a_layer_that_fails(models: Path, tmp_path: Path) -> None:
 def test_beyond_the_bounds_is_503_with_the_time_to_come_again(
     served: Served, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(served.lanes.quick, "at_once", 1)
-    monkeypatch.setattr(served.lanes.quick, "most_waiting", 0)
-    with served.lanes.place(Work()):
+    monkeypatch.setattr(served.queues.quick, "at_once", 1)
+    monkeypatch.setattr(served.queues.quick, "most_waiting", 0)
+    with served.queues.place(Work()):
         answer = browser.post("/fill-mask", json=TEXT)
     told = problem(answer, 503, "Busy: 0 others wait already.")
     assert int(answer.headers["retry-after"]) == told["retry_after"] >= 1
@@ -96,14 +96,14 @@ def test_beyond_the_bounds_is_503_with_the_time_to_come_again(
 
 def test_who_leaves_gives_the_place_back(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     work = Work()
-    with served.lanes.place(work):
-        monkeypatch.setattr(served.lanes.quick, "at_once", 1)
+    with served.queues.place(work):
+        monkeypatch.setattr(served.queues.quick, "at_once", 1)
         with served.browser() as browser, pytest.raises(httpx.ReadTimeout):
             browser.post("/fill-mask", json=TEXT, timeout=0.5)
         end = time.monotonic() + 5
-        while served.lanes.quick.waiting and time.monotonic() < end:
+        while served.queues.quick.waiting and time.monotonic() < end:
             time.sleep(0.02)
-        assert not served.lanes.quick.waiting
+        assert not served.queues.quick.waiting
 
 
 def test_work_beyond_the_limit_is_refused(models: Path, tmp_path: Path) -> None:

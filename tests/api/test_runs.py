@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bertexplorer.api import runs
-from bertexplorer.training.commit import flush
+from bertexplorer.training.checkpointing import flush
 from tests.api.conftest import Served
 
 TASK = {"task": "classification", "settings": {"epochs": 0.2, "seed": 7}}
@@ -40,7 +40,7 @@ def events(answer: httpx.Response) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 def write(served: Served, id: str, *told: dict[str, Any]) -> None:
     """What a run writes."""
-    path = served.desk.jobs.folder / id / "events.jsonl"
+    path = served.service.jobs.folder / id / "events.jsonl"
     with path.open("a", encoding="utf-8") as log:
         log.writelines(json.dumps(one) + "\n" for one in told)
     flush(path)
@@ -70,9 +70,9 @@ def test_the_defaults_are_those_of_the_task(browser: httpx.Client) -> None:
 def test_rows_of_ones_own(served: Served, browser: httpx.Client) -> None:
     run = started(browser, rows=ROWS, dev=ROWS[:6], mapping={"text": "what", "label": "label"})
     assert (run["spec"]["data"]["train"], run["spec"]["data"]["dev"]) == (40, 6)
-    held = (served.desk.jobs.folder / run["id"] / "data" / "train.jsonl").read_text("utf-8").splitlines()
+    held = (served.service.jobs.folder / run["id"] / "data" / "train.jsonl").read_text("utf-8").splitlines()
     assert sorted(json.loads(line)["cells"]["text"] for line in held) == sorted(row["what"] for row in ROWS)
-    left = [path.name for path in served.desk.jobs.folder.iterdir() if path.name.startswith("tmp")]
+    left = [path.name for path in served.service.jobs.folder.iterdir() if path.name.startswith("tmp")]
     assert not left, "the rows lie in the run alone"
 
 
@@ -109,7 +109,7 @@ def test_events_are_followed_until_the_run_ends(served: Served, browser: httpx.C
     def goes_on() -> None:
         time.sleep(0.8)
         write(served, id, {"event": "steps", "step": 1, "loss": 0.5})
-        served.desk.trainer.stop(id, None)
+        served.service.supervisor.stop(id, None)
 
     threading.Thread(target=goes_on).start()
     with browser.stream("GET", f"/runs/{id}/events") as answer:
@@ -146,15 +146,15 @@ def test_only_so_many_are_followed(browser: httpx.Client, monkeypatch: pytest.Mo
 
 @pytest.mark.slow
 def test_a_run_learns_and_its_checkpoint_answers(served: Served, browser: httpx.Client) -> None:
-    for job in served.desk.jobs.queued():  # of the tests before
-        served.desk.trainer.stop(job.id, None)
+    for job in served.service.jobs.queued():  # of the tests before
+        served.service.supervisor.stop(job.id, None)
     id = started(browser)["id"]
     try:
-        served.desk.trainer.slots = 1
+        served.service.supervisor.slots = 1
         with browser.stream("GET", f"/runs/{id}/events", timeout=120) as answer:
             found = list(events(answer))
     finally:
-        served.desk.trainer.slots = 0
+        served.service.supervisor.slots = 0
     kinds = [kind for kind, _, _ in found]
     assert kinds[0] == "begun" and kinds[-2:] == ["finished", "end"] and "evaluated" in kinds
     run = found[-1][1]

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from bertexplorer.api.tools import OFFERED
-from bertexplorer.knobs import settings
+from bertexplorer.options import option_specs
 from bertexplorer.ui.explore import VIEWS
 from tests.api.conftest import Served
 from tests.conftest import ROOT
@@ -46,9 +46,9 @@ def test_ten_analyses_and_the_checkpoints_are_offered(served: Served) -> None:
         assert tool.annotations.read_only_hint and {"said", "rows"} <= set(tool.output_schema["properties"])
         fields = tool.input_schema["properties"]
         assert tool.input_schema["required"] == ["text"] and fields["checkpoint"]["default"] == "little"
-        for setting in settings(VIEWS[name].analysis.Options):
+        for setting in option_specs(VIEWS[name].analysis.Options):
             assert fields[setting.name]["default"] == setting.default
-            assert fields[setting.name].get("maximum") == setting.knob.high
+            assert fields[setting.name].get("maximum") == setting.option.high
 
 
 def test_a_tool_says_what_the_api_says(served: Served, browser: httpx.Client) -> None:
@@ -82,9 +82,9 @@ def test_what_cannot_be_is_said(given: dict[str, Any], said: str, served: Served
 
 
 def test_beyond_the_bounds_is_said(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served.lanes.quick, "at_once", 1)
-    monkeypatch.setattr(served.lanes.quick, "most_waiting", 0)
-    with served.lanes.place(served.lanes.new_work()):
+    monkeypatch.setattr(served.queues.quick, "at_once", 1)
+    monkeypatch.setattr(served.queues.quick, "most_waiting", 0)
+    with served.queues.place(served.queues.new_work()):
         answer = called(f"{served.url}/mcp", "fill_mask", text=TEXT)
     assert answer.is_error and "Busy" in answer.content[0].text
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
 from bertexplorer.ui.state import State
 from tests.server.conftest import Api
@@ -25,7 +25,7 @@ OPENING = State(FRANCE, checkpoint="small", precision="fp32")
 def api(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Api:
     place = tmp_path_factory.mktemp("view")
     shutil.copytree(tiny("bert"), place / "models" / "small")
-    return Api(Explore(Library(Settings(models_dir=place / "models", data_dir=place / "data"))), OPENING)
+    return Api(Explore(CheckpointRegistry(Settings(models_dir=place / "models", data_dir=place / "data"))), OPENING)
 
 
 def chips(shown: dict[str, Any], kind: str = "masked") -> list[str]:

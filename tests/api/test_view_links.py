@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 import pytest
 
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
-from bertexplorer.training.commit import commit
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.training.checkpointing import commit
 from bertexplorer.ui.explore import DEFAULTS, Explore
 from bertexplorer.ui.state import State
 from tests.server.conftest import Api
@@ -34,7 +34,7 @@ def api(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -
     (run / "spec.json").write_text(json.dumps({"folder": str(tiny("bert")), "name": "first"}))
     (run / "name").write_text("my films")
     settings = Settings(models_dir=place / "models", data_dir=place / "data")
-    return Api(Explore(Library(settings)), State(FRANCE, checkpoint="small", precision="fp32"))
+    return Api(Explore(CheckpointRegistry(settings)), State(FRANCE, checkpoint="small", precision="fp32"))
 
 
 def link(**query: str) -> dict[str, str]:

@@ -51,7 +51,7 @@ def speed(name: str, folder: Path, rounds: int) -> None:
         cases = {"pipeline": lambda text=text: pipeline(text, top_k=5)}
         for precision, checkpoint in ours.items():
             cases[precision] = lambda c=checkpoint, text=text: (
-                c.memo.clear(),  # a new pass every time
+                c.cache.clear(),  # a new pass every time
                 fill_mask.run(c, text, options=TOP5),
             )
         found = medians(cases, max(5, rounds * 16 // length) if length > 128 else rounds)

@@ -19,14 +19,14 @@ import transformers
 
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, mapped
+from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.learns import frozen_vectors, learning_of, scale_of
-from bertexplorer.training.finetuning.order import epoch_of, steps_of
+from bertexplorer.training.finetuning.batch_sampler import epoch_of, steps_of
 from bertexplorer.training.finetuning.run import Run
-from bertexplorer.training.folder import keep_memory
+from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_of, scale_of
 from bertexplorer.training.loop import Budget, State, train
 from bertexplorer.training.optimiser import adamw
-from bertexplorer.training.workers import Workers
+from bertexplorer.training.run_process import keep_memory
 from tests.bench.common import MINI, machine
 
 ROOT = Path(__file__).parents[2]
@@ -65,7 +65,7 @@ def ours(rows: list[Row], threads: int, *, same: bool, **values: object) -> tupl
         steps, drawn = steps_of(lengths, BATCH, 1, 0, as_they_come if same else epoch_of)
         run.learning = learning_of(tuning, config)
         optimiser = adamw(learner.modules, run.learning, scale_of(tuning, config))
-        workers = Workers(learner, 1, run.device, bf16=run.bf16, placement=run.placement)
+        workers = DataParallel(learner, 1, run.device, bf16=run.bf16, placement=run.placement)
         batches = run.batches(learner, items, drawn)
         went = train(workers, optimiser, batches, State(), learning=run.learning, budget=Budget(steps=steps), seed=0)
         next(went)  # the first step finds its memory

@@ -18,14 +18,14 @@ import transformers
 
 from bertexplorer.engine.masking import Masking
 from bertexplorer.model import precision
-from bertexplorer.model.cores import available
 from bertexplorer.model.load import load
-from bertexplorer.training.folder import keep_memory
+from bertexplorer.model.scheduler import available
+from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.optimiser import Learning, adamw
 from bertexplorer.training.pretraining.batches import Collator
 from bertexplorer.training.pretraining.examples import Example
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
-from bertexplorer.training.workers import Workers
+from bertexplorer.training.run_process import keep_memory
 
 LENGTH, BATCH = 128, 64
 
@@ -42,7 +42,7 @@ def ours(folder: Path, bf16: bool, threads: int) -> Callable[[int], None]:
     checkpoint = load(folder, precision="fp32", device="cpu")
     objective = MaskedLanguage(checkpoint, pairs=True)
     objective.modules.requires_grad_(True).train()
-    workers = Workers(objective, threads, torch.device("cpu"), bf16=bf16)
+    workers = DataParallel(objective, threads, torch.device("cpu"), bf16=bf16)
     optimiser = adamw(objective.modules, Learning())
     collator = Collator.of(checkpoint.tokenizer, Masking())
 

@@ -40,9 +40,9 @@ def serve(kind: str, port: int) -> None:
         page = gr.Interface(lambda text: {one["token_str"]: one["score"] for one in fill(text)}, "text", "label")
     else:
         from bertexplorer.analysis import fill_mask
-        from bertexplorer.store.library import Library
+        from bertexplorer.store.registry import CheckpointRegistry
 
-        checkpoint = Library().get("mini")
+        checkpoint = CheckpointRegistry().get("mini")
 
         def answer(text: str) -> dict[str, float]:
             (blank,) = fill_mask.run(checkpoint, text, options=fill_mask.Options(top=TOP)).blanks

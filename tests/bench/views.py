@@ -160,7 +160,7 @@ def fresh(checkpoint: Checkpoint, call: Callable[[], Any]) -> Callable[[], Any]:
     """*call* with nothing remembered."""
 
     def run() -> Any:
-        checkpoint.memo.clear()
+        checkpoint.cache.clear()
         return call()
 
     return run
@@ -189,7 +189,7 @@ def main() -> None:
 def grid(base: Checkpoint) -> None:
     """The picture of all 144 heads at 128 tokens, after fill-mask has asked about the same text."""
     text = " ".join(["the", "bank"] * 62) + " [MASK] ."
-    base.memo.clear()
+    base.cache.clear()
     fill_mask.run(base, text)
     found = medians({"grid": lambda: attention_figure.draw(attention.run(base, text))}, 5)
     size = len(attention_figure.draw(attention.run(base, text)).to_json()) / 1e6

@@ -124,7 +124,7 @@ def test_in_rows_and_runs(browser: Browser, nest: str, tmp_path: Path) -> None:
         silent(page, ".gone")
 
 
-def test_in_the_laboratory(browser: Browser, nest: str, tmp_path: Path) -> None:
+def test_in_the_experiments(browser: Browser, nest: str, tmp_path: Path) -> None:
     with opened(browser, f"{nest}pretrain") as page:
         expect(page.locator("#start")).to_be_visible()
         wait_until_quiet(page)

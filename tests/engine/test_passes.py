@@ -9,9 +9,9 @@ import torch
 from bertexplorer.analysis import fill_mask, layers, next_sentence, tokenization
 from bertexplorer.engine import attentions, forward, head_outputs, hidden_states, layer_log_probs, masked_log_probs
 from bertexplorer.engine import value_norms as engine_value_norms
+from bertexplorer.model.cache import LRUCache
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.load import load
-from bertexplorer.model.memo import Memo
 from bertexplorer.model.text import Text
 from tests.engine.conftest import Twin, make_twin
 from tests.tolerance import assert_same, of_encoder
@@ -98,24 +98,24 @@ def test_what_is_changed_is_never_taken_from_the_memo(twin: Twin) -> None:
 
 
 def test_a_memo_keeps_to_its_bytes_and_forgets_the_oldest() -> None:
-    memo = Memo(limit=100)
+    cache = LRUCache(limit=100)
     for key in "abcd":
-        memo.get(key, lambda key=key: key.upper(), lambda value: 30)
-        memo.get("a", lambda: pytest.fail("made twice"), len)
-    assert list(memo.kept) == ["c", "d", "a"] and memo.num_bytes == 90
-    memo.get("huge", lambda: "x", lambda value: 101)
-    assert memo.num_bytes <= 100 and "huge" not in memo.kept
+        cache.get(key, lambda key=key: key.upper(), lambda value: 30)
+        cache.get("a", lambda: pytest.fail("made twice"), len)
+    assert list(cache.kept) == ["c", "d", "a"] and cache.num_bytes == 90
+    cache.get("huge", lambda: "x", lambda value: 101)
+    assert cache.num_bytes <= 100 and "huge" not in cache.kept
 
 
 def test_callers_at_the_same_time_share_what_one_makes() -> None:
-    memo, made, found = Memo(), [], []
+    cache, made, found = LRUCache(), [], []
 
     def make() -> int:
         made.append(1)
         time.sleep(0.05)
         return 7
 
-    threads = [threading.Thread(target=lambda: found.append(memo.get("k", make, lambda v: 1))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: found.append(cache.get("k", make, lambda v: 1))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -124,7 +124,7 @@ def test_callers_at_the_same_time_share_what_one_makes() -> None:
 
 
 def test_an_error_is_told_and_not_kept() -> None:
-    memo = Memo()
+    cache = LRUCache()
     with pytest.raises(ZeroDivisionError):
-        memo.get("k", lambda: 1 // 0, lambda v: 1)
-    assert memo.get("k", lambda: 5, lambda v: 1) == 5
+        cache.get("k", lambda: 1 // 0, lambda v: 1)
+    assert cache.get("k", lambda: 5, lambda v: 1) == 5

@@ -11,11 +11,11 @@ import torch
 
 from bertexplorer.engine import passes
 from bertexplorer.engine.run import forward, masked_log_probs
+from bertexplorer.model.cache import LRUCache
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.model.cores import Cores
 from bertexplorer.model.load import load
-from bertexplorer.model.memo import Memo
-from tests.model.test_cores import started, until
+from bertexplorer.model.scheduler import ComputeScheduler
+from tests.model.test_scheduler import started, until
 from tests.tolerance import assert_same
 
 TEXTS = [f"The {word} is a very [MASK] thing{' indeed' * n}." for n, word in enumerate(("sun", "robin", "bank", "war"))]
@@ -23,7 +23,7 @@ TEXTS = [f"The {word} is a very [MASK] thing{' indeed' * n}." for n, word in enu
 
 def anew(checkpoint: Checkpoint) -> Checkpoint:
     """The same weights with nothing remembered, on one core."""
-    return replace(checkpoint, memo=Memo(), cores=Cores(1))
+    return replace(checkpoint, cache=LRUCache(), scheduler=ComputeScheduler(1))
 
 
 @contextmanager
@@ -32,11 +32,11 @@ def only_core_taken(checkpoint: Checkpoint) -> Iterator[None]:
     hold = threading.Event()
 
     def other() -> None:
-        with checkpoint.cores.turn():
+        with checkpoint.scheduler.slot():
             hold.wait(30)
 
     (thread,) = started(other)
-    until(lambda: checkpoint.cores.busy == 1)
+    until(lambda: checkpoint.scheduler.busy == 1)
     yield
     hold.set()
     thread.join()
@@ -45,7 +45,7 @@ def only_core_taken(checkpoint: Checkpoint) -> Iterator[None]:
 def at_once(checkpoint: Checkpoint, jobs: list[Callable[[], object]]) -> None:
     with only_core_taken(checkpoint):
         threads = started(*jobs)
-        until(lambda: checkpoint.cores.light_waiting == len(jobs))
+        until(lambda: checkpoint.scheduler.light_waiting == len(jobs))
     for thread in threads:
         thread.join()
 
@@ -61,7 +61,7 @@ def test_a_batch_of_many_people_answers_as_each_alone(family: str, tiny: Callabl
         found[place] = passes.hidden_states(crowded, encodings[place])
 
     at_once(crowded, [lambda n=n: ask(n) for n in range(len(TEXTS))])
-    assert crowded.cores.batches == {len(TEXTS): 1}
+    assert crowded.scheduler.batches == {len(TEXTS): 1}
     for place, states in enumerate(alone):
         assert_same(checkpoint.config, found[place], states)
 
@@ -76,7 +76,7 @@ def test_texts_of_one_length_answer_in_bf16_bit_for_bit_as_alone(bundled: Path) 
         found[place] = next(masked_log_probs(crowded, [encodings[place]]))
 
     at_once(crowded, [lambda n=n: ask(n) for n in range(len(encodings))])
-    assert crowded.cores.batches == {2: len(TEXTS)}
+    assert crowded.scheduler.batches == {2: len(TEXTS)}
     for place, expected in enumerate(alone):
         assert torch.equal(found[place], expected)
 
@@ -101,7 +101,7 @@ def test_equal_texts_run_once(tiny: Callable[[str], Path]) -> None:
     encoding = checkpoint.tokenizer.encode(TEXTS[0])
     with only_core_taken(checkpoint):
         threads = started(*(lambda: found.append(passes.hidden_states(checkpoint, encoding)) for _ in range(20)))
-        until(lambda: checkpoint.cores.light_waiting == 1)
+        until(lambda: checkpoint.scheduler.light_waiting == 1)
     for thread in threads:
         thread.join()
-    assert len(found) == 20 and checkpoint.cores.batches == {1: 1}
+    assert len(found) == 20 and checkpoint.scheduler.batches == {1: 1}

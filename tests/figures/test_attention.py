@@ -13,7 +13,7 @@ from PIL import Image
 
 from bertexplorer.analysis.attention import Attention
 from bertexplorer.analysis.heads import Head
-from bertexplorer.analysis.merge import Unit
+from bertexplorer.analysis.word_merging import Unit
 from bertexplorer.figures import attention as figure
 from bertexplorer.figures import tiles
 from tests.figures.conftest import EVIL

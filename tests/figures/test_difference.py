@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from bertexplorer.analysis import fill_mask
 from bertexplorer.figures import difference
 from bertexplorer.figures.style import percent
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 
 LISTS = SimpleNamespace(KEYS=("layer", "token"), MEASURE="probability", rows=lambda result: result)
 
@@ -51,7 +51,7 @@ def test_axes_and_colours_end_where_the_wider_of_two_does() -> None:
 
 def test_what_one_does_not_list_is_looked_up() -> None:
     """The other sentence's answers in this one's blank: a number, not "not listed"."""
-    checkpoint = Library().get("mini")
+    checkpoint = CheckpointRegistry().get("mini")
     texts = "The capital of France is [MASK].", "The planet of France is [MASK]."
     first, second = (fill_mask.run(checkpoint, text) for text in texts)
     drawn = difference.draw(fill_mask, first, second, texts, (checkpoint, checkpoint))

@@ -18,7 +18,7 @@ from bertexplorer.analysis.word_in_context import WordInContext
 from bertexplorer.analysis.word_path import WordPath
 from bertexplorer.figures import embedding_map, search, word_in_context, word_path
 from bertexplorer.figures.scatter import PHONE, Name, around, beside, frame, touch
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import parsed, strings
 
@@ -220,7 +220,7 @@ def test_search() -> None:
 def test_before_any_context_is_what_the_curve_begins_with() -> None:
     """The sentence said 1.00, of the table, beside a curve that begins at 0.90, with positions added."""
     options = analysed.Options(word="bank", sentences="The bank lent him money. | He works at a bank.")
-    result = analysed.run(Library().get("mini"), "They sat on the bank.", options=options)
+    result = analysed.run(CheckpointRegistry().get("mini"), "They sat on the bank.", options=options)
     said = word_in_context.say(result)
     assert "one vector (cosine 1.00)" in said and f"before layer 1, {result.mean[0]:.2f}." in said
     assert result.mean[0] < 0.995

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from bertexplorer.analysis.attribution import METHODS, Attribution, Completeness
-from bertexplorer.analysis.merge import Unit
 from bertexplorer.analysis.saliency import Saliency
+from bertexplorer.analysis.word_merging import Unit
 from bertexplorer.figures import saliency as figure
 from bertexplorer.figures.style import ACCENT, ORANGE
 from tests.figures.conftest import EVIL

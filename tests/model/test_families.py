@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from safetensors import safe_open
 
-from bertexplorer.model import families, names
+from bertexplorer.model import families, weight_map
 from bertexplorer.model.checkpoint import translate
 from bertexplorer.model.families import BY_MODEL_TYPE, FAMILIES
 from bertexplorer.model.load import build, load
@@ -30,20 +30,20 @@ def test_names_lead_there_and_back(tiny, name: str) -> None:
     with safe_open(folder / "model.safetensors", "pt") as opened:
         stored = set(opened.keys())
     config = translate(family, hf)
-    modules = build(family, config, names.canonical(family, stored))
-    back = names.to_published(family, modules.state_dict())
-    extra = {names.tied_name(family, config)} if config.tied else set()
+    modules = build(family, config, weight_map.canonical_names(family, stored))
+    back = weight_map.to_published(family, modules.state_dict())
+    extra = {weight_map.tied_name(family, config)} if config.tied else set()
     assert back.keys() - extra == stored - family.COPIES.keys()
     for published, parts in back.items():
         for part, ours in parts:
-            assert names.published(family, ours) == names.Source(published, part, len(parts))
+            assert weight_map.source_of(family, ours) == weight_map.Source(published, part, len(parts))
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.MODEL_TYPES[0])
 def test_a_name_the_family_lacks_is_none(family) -> None:
-    assert names.published(family, "encoder.layers.0.attention.nothing.weight") is None
+    assert weight_map.source_of(family, "encoder.layers.0.attention.nothing.weight") is None
     with pytest.raises(ValueError, match="no published name for somewhere.weight"):
-        names.to_published(family, {"somewhere.weight": None})
+        weight_map.to_published(family, {"somewhere.weight": None})
 
 
 def test_the_same_weights_under_two_names(tiny, tmp_path) -> None:

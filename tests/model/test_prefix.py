@@ -5,8 +5,8 @@ import itertools
 import pytest
 import torch
 
+from bertexplorer.model.attention_mask import attention_mask
 from bertexplorer.model.forward import Intervention
-from bertexplorer.model.visible import visible
 from tests.model.conftest import Case, make_case
 from tests.tiny import RECIPES
 from tests.tolerance import assert_same
@@ -17,7 +17,7 @@ PREFIX = torch.tensor([0, 3, 4])
 
 @pytest.mark.parametrize(("window", "padded"), list(itertools.product([0, 1, 3], [False, True])))
 def test_visible_is_what_the_words_say(window: int, padded: bool) -> None:
-    seen = visible(6, MASK if padded else None, prefix=PREFIX, window=window)
+    seen = attention_mask(6, MASK if padded else None, prefix=PREFIX, window=window)
     assert seen is not None and seen.shape == (3, 1, 6, 6)
     for row, i, j in itertools.product(range(3), range(6), range(6)):
         wanted = j <= i or j < PREFIX[row]
@@ -26,8 +26,11 @@ def test_visible_is_what_the_words_say(window: int, padded: bool) -> None:
 
 
 def test_no_prefix_is_causal_and_a_whole_one_changes_nothing() -> None:
-    none, causal = visible(6, MASK, prefix=torch.zeros(3, dtype=torch.long)), visible(6, MASK, causal=True)
-    whole, plain = visible(6, MASK, prefix=torch.full((3,), 6)), visible(6, MASK)
+    none, causal = (
+        attention_mask(6, MASK, prefix=torch.zeros(3, dtype=torch.long)),
+        attention_mask(6, MASK, causal=True),
+    )
+    whole, plain = attention_mask(6, MASK, prefix=torch.full((3,), 6)), attention_mask(6, MASK)
     assert none is not None and causal is not None and torch.equal(none, causal)
     assert whole is not None and plain is not None and torch.equal(whole, plain)
 

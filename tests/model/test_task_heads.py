@@ -18,7 +18,7 @@ from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.heads import HEADS
 from bertexplorer.model.initialise import with_heads
 from bertexplorer.model.load import load
-from bertexplorer.model.packed import can_pack
+from bertexplorer.model.prepacked_linear import can_pack
 from bertexplorer.model.save import save
 from tests.model.conftest import Case, make_case
 from tests.model.test_load import reconfigure, rewrite

@@ -16,8 +16,8 @@ import transformers
 
 import bertexplorer as bx
 from bertexplorer.analysis import NAMES
-from bertexplorer.knobs import settings
 from bertexplorer.model.text import Span
+from bertexplorer.options import option_specs
 from docs.signatures import TARGET, written
 from tests.conftest import ROOT
 from tests.tolerance import of_sum
@@ -34,7 +34,7 @@ def bert(tiny: Callable[..., Path]) -> bx.Bert:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_analysis_is_a_documented_function_and_method(name: str, bert: bx.Bert) -> None:
     ask, method = getattr(bx, name), getattr(bert, name)
-    options = {s.name for s in settings(import_module(f"bertexplorer.analysis.{name}").Options)}
+    options = {s.name for s in option_specs(import_module(f"bertexplorer.analysis.{name}").Options)}
     taken = set(inspect.signature(ask).parameters)
     assert taken == options | {"text", "pair", "checkpoint", "precision", "mask", "pick"}
     assert set(inspect.signature(method).parameters) == taken - {"checkpoint", "precision"}

@@ -23,22 +23,22 @@ from starlette.testclient import TestClient
 
 from bertexplorer.api import view
 from bertexplorer.api.admission import Admission
-from bertexplorer.engine.lanes import Lanes
+from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.server import logs
 from bertexplorer.server.application import layered, mounted, taken
+from bertexplorer.server.cookie_signing import CookieSigner
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.launch import bind, configured, warm
-from bertexplorer.server.line import Events
-from bertexplorer.server.seal import Seal
+from bertexplorer.server.queue_limit import Events
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.page import build
 from bertexplorer.ui.state import State
-from bertexplorer.ui.training.desk import Desk
+from bertexplorer.ui.training.run_service import RunService
 from tests.server.talk import VIEW
 
-SEAL = Seal(b"s" * 32)
+SIGNER = CookieSigner(b"s" * 32)
 
 
 def settle(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -79,7 +79,7 @@ class Alone:
         self.going = 0
         self.read: set[str] = set()  # pages that wait for nothing
         events = Anything(lambda: self.going, lambda page: page not in self.read)
-        self.app = layered(echo, settings, SEAL, self.ready, events=events)
+        self.app = layered(echo, settings, SIGNER, self.ready, events=events)
 
     def browser(self, address: str = "127.0.0.1", **more: Any) -> httpx.AsyncClient:
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False, client=(address, 1))
@@ -95,9 +95,9 @@ class Api:
     """The routes of the Explore page alone, asked by the browser that *owner* names."""
 
     def __init__(self, explore: Explore, opening: State) -> None:
-        self.explore, self.opening, self.lanes, self.owner = explore, opening, Lanes(), "a" * 32
+        self.explore, self.opening, self.queues, self.owner = explore, opening, RequestQueues(), "a" * 32
         routed = FastAPI()
-        routed.include_router(view.routes(explore, Admission(self.lanes), opening))
+        routed.include_router(view.routes(explore, Admission(self.queues), opening))
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
             scope.setdefault("state", {})["owner"] = self.owner
@@ -129,7 +129,7 @@ class Listening:
     """An app on a free port, in a thread."""
 
     settings: Settings
-    desk: Desk
+    service: RunService
 
     def listen(self, app: Any) -> None:
         self.socket = bind("127.0.0.1", 0)
@@ -143,7 +143,7 @@ class Listening:
     def close(self) -> None:
         self.server.should_exit = True
         self.thread.join(20)
-        self.desk.close()
+        self.service.close()
 
 
 class Running(Listening):
@@ -151,13 +151,13 @@ class Running(Listening):
 
     def __init__(self, models: Path, data: Path) -> None:
         self.settings = Settings(port=0, models_dir=models, data_dir=data, checkpoint="tiny")
-        self.library, self.ready = Library(self.settings), Readiness()
-        self.desk = Desk(self.library, self.settings)
-        self.lanes = Lanes(limit=self.settings.tokens)
-        page = build(self.library, self.settings, self.desk)
-        explore = Explore(self.library.of(""), self.desk.quota)
-        self.mounted = mounted(page, self.settings, explore, self.lanes)
-        app = layered(self.mounted, self.settings, SEAL, self.ready, events=taken(page))
+        self.library, self.ready = CheckpointRegistry(self.settings), Readiness()
+        self.service = RunService(self.library, self.settings)
+        self.queues = RequestQueues(limit=self.settings.tokens)
+        page = build(self.library, self.settings, self.service)
+        explore = Explore(self.library.of(""), self.service.quota)
+        self.mounted = mounted(page, self.settings, explore, self.queues)
+        app = layered(self.mounted, self.settings, SIGNER, self.ready, events=taken(page))
         self.listen(app)
         warm(self.library, self.settings, self.ready)
 

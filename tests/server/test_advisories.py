@@ -1,5 +1,5 @@
 """What was once found wrong with gradio and starlette, tried on the whole server: refused with a sentence, or without
-effect. The ids are those of the advisories; what the guard alone refuses is in test_guard.py."""
+effect. The ids are those of the advisories; what the request filter alone refuses is in test_request_filter.py."""
 
 import http.client
 import io
@@ -284,7 +284,7 @@ def test_what_a_run_made_is_given_out_all_the_same(running: Any, monkeypatch: py
         return file
 
     monkeypatch.setattr(export, "zipped", zipped)
-    monkeypatch.setattr(running.desk, "detail", lambda id, owner: None)
+    monkeypatch.setattr(running.service, "detail", lambda id, owner: None)
     page = Page(running.url, "/train", "given-out")
     button = next(id for id, props in page.props.items() if props.get("value") == "ZIP")
     event = next(one for one in page.config["dependencies"] if [button, "click"] in one["targets"])

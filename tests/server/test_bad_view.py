@@ -11,7 +11,7 @@ import pytest
 
 from bertexplorer.ui.explore import VIEWS
 from bertexplorer.ui.state import COMPARED
-from tests.model.test_cores import until
+from tests.model.test_scheduler import until
 from tests.server.conftest import Running, lines
 from tests.server.talk import LINES, VIEW, state
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.server import body, gate
+from bertexplorer.server import access_code, body
 from bertexplorer.server.body import clean
 from tests.server.conftest import settle
 
@@ -70,7 +70,7 @@ def test_what_comes_byte_by_byte_is_not_waited_for(
             yield b" "
             await asyncio.sleep(0.05)
 
-    monkeypatch.setattr(gate, "PATIENCE_S", 1)
+    monkeypatch.setattr(access_code, "PATIENCE_S", 1)
     kind = {"content-type": "multipart/form-data; boundary=x"}
     begun = time.monotonic()
     answer = post(alone(upload_s=1, code="robin-2026" * (path == "/code")), path, content=dripping(), headers=kind)

@@ -10,7 +10,7 @@ import pytest
 
 from bertexplorer.server import connections
 from bertexplorer.server.connections import WAITING, allow_many
-from tests.model.test_cores import until
+from tests.model.test_scheduler import until
 
 HALF = b"GET / HTTP/1.1\r\nhost: localhost\r\nx-slow: "
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.model.test_cores import until
+from tests.model.test_scheduler import until
 from tests.server.conftest import lines
 from tests.server.talk import Page
 

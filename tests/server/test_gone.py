@@ -1,4 +1,4 @@
-"""Long work: it leaves the quick lane whatever the view, is refused beyond the limit, and ends with its client."""
+"""Long work: it leaves the quick queue whatever the view, is refused beyond the limit, and ends with its client."""
 
 import threading
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from bertexplorer.engine import collate, run
-from tests.model.test_cores import until
+from tests.model.test_scheduler import until
 from tests.server.conftest import Running
 from tests.server.talk import VIEW, asking, state
 
@@ -66,16 +66,16 @@ def leaves(client: httpx.Client, body: Any, path: str = VIEW, after_s: float = 1
 
 
 def empty(running: Running) -> bool:
-    return not any(lane.inside or lane.line for lane in (running.lanes.quick, running.lanes.slow))
+    return not any(queue.inside or queue.line for queue in (running.queues.quick, running.queues.slow))
 
 
 def test_two_long_texts_in_a_quick_view_leave_the_quick_lane_to_others(
     running: Running, client: httpx.Client, threads: ThreadPoolExecutor, held: Held
 ) -> None:
     answers = [threads.submit(client.post, VIEW, json=long()) for _ in range(2)]
-    slow = running.lanes.slow
+    slow = running.queues.slow
     until(lambda: held.passes == slow.at_once and len(slow.inside) + slow.waiting == 2)
-    assert not running.lanes.quick.inside
+    assert not running.queues.quick.inside
     quick = client.post(VIEW, json=state())
     assert quick.status_code == 200 and held.passes == slow.at_once, "answered while the long ones are under way"
     held.go.set()
@@ -89,7 +89,7 @@ def test_the_work_of_a_client_that_closes_its_connection_ends_after_its_batch(
     leaves(client, long())
     passes = held.passes
     assert passes > 0
-    until(lambda: any(ticket.work.stopped for ticket in running.lanes.slow.inside))
+    until(lambda: any(ticket.work.stopped for ticket in running.queues.slow.inside))
     held.go.set()
     until(lambda: empty(running))
     assert held.passes == passes, "of more than forty"
@@ -98,7 +98,7 @@ def test_the_work_of_a_client_that_closes_its_connection_ends_after_its_batch(
 def test_who_leaves_the_line_is_out_of_it_and_the_next_moves_up(
     running: Running, client: httpx.Client, threads: ThreadPoolExecutor, held: Held
 ) -> None:
-    slow = running.lanes.slow
+    slow = running.queues.slow
     inside = [threads.submit(client.post, VIEW, json=long()) for _ in range(slow.at_once)]
     until(lambda: len(slow.inside) == slow.at_once)
     with asking(client, long()) as lines:
@@ -120,7 +120,7 @@ def test_beyond_those_who_may_wait_one_is_told_when_to_come_again(
     running: Running, client: httpx.Client, threads: ThreadPoolExecutor, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A slow view is refused as it comes, a quick one once it or what stands beside it proves long."""
-    slow = running.lanes.slow
+    slow = running.queues.slow
     monkeypatch.setattr(slow, "most_waiting", 0)
     answers: list[Future[httpx.Response]] = []
     answers += [threads.submit(client.post, VIEW, json=long()) for _ in range(slow.at_once)]
@@ -138,7 +138,7 @@ def test_beyond_those_who_may_wait_one_is_told_when_to_come_again(
 def test_what_takes_too_many_tokens_is_refused_before_it_runs(
     running: Running, client: httpx.Client, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running.lanes, "limit", 500)
+    monkeypatch.setattr(running.queues, "limit", 500)
     answer = client.post(VIEW, json=long())
     assert answer.status_code == 422 and "tokens through the checkpoint; the limit is 500." in answer.json()["detail"]
     assert held.passes == 0
@@ -149,13 +149,13 @@ def test_a_file_of_a_figure_waits_in_the_same_lanes(
 ) -> None:
     body = long()
     answer = threads.submit(client.post, f"{VIEW}/csv", json=body)
-    until(lambda: len(running.lanes.slow.inside) == 1 and not running.lanes.quick.inside)
+    until(lambda: len(running.queues.slow.inside) == 1 and not running.queues.quick.inside)
     held.go.set()
     assert answer.result().status_code == 200 and "log_probability" in answer.result().text
     held.go.clear()
     passes = held.passes
     leaves(client, long(), f"{VIEW}/csv")
-    until(lambda: any(ticket.work.stopped for ticket in running.lanes.slow.inside))
+    until(lambda: any(ticket.work.stopped for ticket in running.queues.slow.inside))
     held.go.set()
     until(lambda: empty(running))
     assert held.passes == passes + 1

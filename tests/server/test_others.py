@@ -26,7 +26,7 @@ def quiet(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -
     (place / "data").mkdir()
     shutil.copytree(tiny("bert"), place / "models" / "tiny")
     made = Running(place / "models", place / "data")
-    made.desk.trainer.close()
+    made.service.supervisor.close()
     yield made
     made.close()
 
@@ -34,7 +34,7 @@ def quiet(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -
 @pytest.fixture
 def mine(quiet: Any) -> Iterator[tuple[Page, dict[str, str]]]:
     """Someone's page, and their runs: one stopped, one that waits, one deleted, and one of an experiment."""
-    page, jobs = Page(quiet.url, "/train", f"mine-{next(PAGES)}"), quiet.desk.jobs
+    page, jobs = Page(quiet.url, "/train", f"mine-{next(PAGES)}"), quiet.service.jobs
     owner = owner_of(page)
     ids = {"stopped": run_of(jobs, owner, f"{NAME} 1"), "deleted": run_of(jobs, owner, f"{NAME} 2")}
     ids["queued"] = jobs.accept(owner, f"{NAME} 3", {"kind": "finetuning", "task": "classification"}).id
@@ -49,7 +49,7 @@ def mine(quiet: Any) -> Iterator[tuple[Page, dict[str, str]]]:
 
 
 def seen(quiet: Any, owner: str) -> list[Any]:
-    jobs = quiet.desk.jobs
+    jobs = quiet.service.jobs
     return [(run.id, run.name, run.state) for gone in (False, True) for run in jobs.runs(owner, deleted=gone)]
 
 

@@ -17,7 +17,7 @@ from hypothesis.strategies import SearchStrategy
 from schemathesis import GenerationMode
 from schemathesis.errors import SchemathesisError
 
-from bertexplorer.server.guard import route_of
+from bertexplorer.server.request_filter import route_of
 from tests.server.test_whole import gradio_of
 
 pytestmark = pytest.mark.slow

@@ -63,15 +63,15 @@ def test_half_a_character_comes_back_as_its_mark(running: Any) -> None:
 
 def test_runs_are_seen_by_the_browser_that_started_them(running: Any) -> None:
     pages = [Page(running.url, "/train", f"runs-{i}") for i in range(2)]
-    ids = [run_of(running.desk.jobs, owner_of(page), f"run of {i}") for i, page in enumerate(pages)]
-    before = run_of(running.desk.jobs, "", "run from before")
+    ids = [run_of(running.service.jobs, owner_of(page), f"run of {i}") for i, page in enumerate(pages)]
+    before = run_of(running.service.jobs, "", "run from before")
     loads = [at for at in range(9) if running_load(pages[0], at)]
     seen = [str(page.ask(page.number("", "load", loads[0]), "classification", "")) for page in pages]
     for i in range(2):
         assert f"run of {i}" in seen[i] and f"run of {1 - i}" not in seen[i] and ids[1 - i] not in seen[i]
         assert "run from before" in seen[i], "it is everyone's on this machine alone"
     for id in (*ids, before):
-        running.desk.jobs.delete(id, None)
+        running.service.jobs.delete(id, None)
 
 
 def running_load(page: Page, at: int) -> bool:
@@ -84,7 +84,7 @@ def running_load(page: Page, at: int) -> bool:
 
 
 def test_anothers_checkpoint_is_not_there(running: Any) -> None:
-    jobs, library = running.desk.jobs, running.library
+    jobs, library = running.service.jobs, running.library
     id = run_of(jobs, "a" * 32, "mine")
     best = jobs.run(id, None).folder / "commits" / "step-000000001"
     for owner, there in (("a" * 32, True), ("b" * 32, False), ("", False)):

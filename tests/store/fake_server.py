@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.jobs import Jobs
-from bertexplorer.store.trainer import Trainer
+from bertexplorer.store.supervisor import JobSupervisor
 
 
 def main(folder: Path, count: int, steps: int) -> int:
@@ -16,7 +16,7 @@ def main(folder: Path, count: int, steps: int) -> int:
     except ExplorerError as error:
         print(error, flush=True)
         return 2
-    Trainer(jobs, (sys.executable, "-m", "tests.store.fake_trainer"), poll_s=0.05)
+    JobSupervisor(jobs, (sys.executable, "-m", "tests.store.fake_trainer"), poll_s=0.05)
     print("ready", flush=True)
     for n in range(count):
         run = jobs.accept("ann", f"run {n}", {"task": "fake", "steps": steps, "pause": 0.01}, key=f"click {n}")

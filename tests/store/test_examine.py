@@ -12,7 +12,7 @@ import pytest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from bertexplorer.store import apart, examine
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 
 GROWING = [{"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 1000}] * 5
 BACKWARDS = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
@@ -31,8 +31,8 @@ def crafted(tiny_copy: Callable[[str], Path]) -> Callable[..., Path]:
     return make
 
 
-def library(folder: Path) -> Library:
-    return Library(Settings(models_dir=folder.parent, data_dir=folder.parent / "data"))
+def library(folder: Path) -> CheckpointRegistry:
+    return CheckpointRegistry(Settings(models_dir=folder.parent, data_dir=folder.parent / "data"))
 
 
 @pytest.mark.slow
@@ -101,4 +101,4 @@ def test_a_sound_one_is_examined_once_and_again_when_it_changes(
 
 def test_those_of_the_app_are_not_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "call", lambda *_, **__: pytest.fail("a process was started"))
-    assert Library(Settings(data_dir=tmp_path)).get("tiny").name == "tiny"
+    assert CheckpointRegistry(Settings(data_dir=tmp_path)).get("tiny").name == "tiny"

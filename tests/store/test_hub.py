@@ -14,25 +14,25 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from bertexplorer.store import hub as store
 from bertexplorer.store.hub import Progress, wanted_files
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from tests.store.conftest import SHA, Hub
 
 NAME = "someone/tiny-bert"
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Library:
-    return Library(Settings(models_dir=tmp_path / "models", hub_timeout_s=1.5))
+def library(tmp_path: Path) -> CheckpointRegistry:
+    return CheckpointRegistry(Settings(models_dir=tmp_path / "models", hub_timeout_s=1.5))
 
 
-def refused(library: Library, name: str = NAME) -> str:
+def refused(library: CheckpointRegistry, name: str = NAME) -> str:
     with pytest.raises(ExplorerError) as caught:
         list(library.fetch(name))
     return str(caught.value)
 
 
 def test_a_download_tells_its_progress_and_works_offline_after(
-    hub: Hub, library: Library, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "POLL_S", 0.05)
     hub.put(NAME, tiny("bert"))
@@ -53,14 +53,14 @@ def test_a_download_tells_its_progress_and_works_offline_after(
     assert len(hub.asked) == asked, "nothing more was asked of the network"
 
 
-def test_a_name_with_spaces_around_it(hub: Hub, library: Library, tiny: Callable[[str], Path]) -> None:
+def test_a_name_with_spaces_around_it(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
     hub.put(NAME, tiny("bert"))
     list(library.fetch(f"  {NAME} "))
     assert library.get(f" {NAME}") is library.get(NAME)
 
 
 def test_a_download_that_broke_off_is_taken_up_again(
-    hub: Hub, library: Library, tiny: Callable[[str], Path], tmp_path: Path
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:
     hub.put(NAME, tiny("bert"))
     list(library.fetch(NAME))
@@ -82,18 +82,18 @@ def test_a_shard_that_is_missing_is_seen(tmp_path: Path) -> None:
     assert store.whole(tmp_path)
 
 
-def test_an_unknown_name(hub: Hub, library: Library) -> None:
+def test_an_unknown_name(hub: Hub, library: CheckpointRegistry) -> None:
     told = refused(library)
     assert f"no public checkpoint called {NAME}" in told and "offline: mini" in told
 
 
-def test_a_gated_one(hub: Hub, library: Library, tiny: Callable[[str], Path]) -> None:
+def test_a_gated_one(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
     hub.put(NAME, tiny("bert"))
     hub.gated.add(NAME)
     assert "licence to be accepted" in refused(library)
 
 
-def test_only_a_pickle(hub: Hub, library: Library) -> None:
+def test_only_a_pickle(hub: Hub, library: CheckpointRegistry) -> None:
     hub.repos[NAME] = {"config.json": b"{}", "pytorch_model.bin": b"x", "vocab.txt": b"x"}
     told = refused(library)
     assert "no model.safetensors (it has pytorch_model.bin)" in told and "may run code" in told
@@ -102,14 +102,14 @@ def test_only_a_pickle(hub: Hub, library: Library) -> None:
 
 @pytest.mark.parametrize(("lost", "said"), [("config.json", "no config.json"), ("tokenizer.json", "no tokenizer")])
 def test_what_could_not_be_used_is_not_fetched(
-    hub: Hub, library: Library, tiny: Callable[[str], Path], lost: str, said: str
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], lost: str, said: str
 ) -> None:
     hub.put(NAME, tiny("bert"), without=(lost,))
     assert said in refused(library)
     assert not [path for path in hub.asked if "resolve" in path]
 
 
-def test_a_server_that_fails_midway(hub: Hub, library: Library, tiny: Callable[[str], Path]) -> None:
+def test_a_server_that_fails_midway(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
     hub.put(NAME, tiny("bert"))
     hub.broken = True
     told = refused(library)
@@ -117,7 +117,7 @@ def test_a_server_that_fails_midway(hub: Hub, library: Library, tiny: Callable[[
 
 
 @pytest.mark.slow
-def test_a_hub_that_never_answers(hub: Hub, library: Library) -> None:
+def test_a_hub_that_never_answers(hub: Hub, library: CheckpointRegistry) -> None:
     hub.hang.clear()
     started = time.monotonic()
     told = refused(library)
@@ -125,7 +125,7 @@ def test_a_hub_that_never_answers(hub: Hub, library: Library) -> None:
     assert f"Cannot reach the hub for {NAME}" in told and "offline: mini" in told
 
 
-def test_a_closed_port(connect: Callable[[str], None], library: Library) -> None:
+def test_a_closed_port(connect: Callable[[str], None], library: CheckpointRegistry) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -140,7 +140,9 @@ def test_the_default_limit_is_five_seconds() -> None:
     assert Settings().hub_timeout_s <= 5
 
 
-def test_a_full_disk(hub: Hub, library: Library, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     hub.put(NAME, tiny("bert"))
     Usage = namedtuple("Usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10, 10, 400_000_000))

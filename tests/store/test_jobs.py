@@ -11,8 +11,8 @@ import pytest
 
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
+from bertexplorer.store import job_db as table_module
 from bertexplorer.store import jobs as jobs_module
-from bertexplorer.store import table as table_module
 from bertexplorer.store import trash as trash_module
 from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.runs import duration, ordinal

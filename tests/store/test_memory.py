@@ -9,7 +9,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.settings import Settings
 from bertexplorer.store import memory
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 
 
 def test_what_a_checkpoint_takes_is_read_from_its_headers(tiny: Callable[[str], Path]) -> None:
@@ -43,7 +43,7 @@ def test_one_that_does_not_fit_is_refused_and_one_that_could_gets_room(
 ) -> None:
     for name in ("bert", "roberta"):
         tiny_copy(name)
-    library = Library(Settings(models_dir=tmp_path))
+    library = CheckpointRegistry(Settings(models_dir=tmp_path))
     first = library.get("bert", "fp32")
     monkeypatch.setattr(memory, "free_bytes", lambda: memory.RESERVE)
     monkeypatch.setattr(memory, "wanted_bytes", lambda *_: 30_000_000_000)

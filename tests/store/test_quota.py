@@ -9,8 +9,8 @@ import pytest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from bertexplorer.store.jobs import Jobs
-from bertexplorer.store.lines import LineStore
 from bertexplorer.store.quota import Quota
+from bertexplorer.store.text_uploads import TextUploads
 
 ME, YOU = "a" * 32, "b" * 32
 
@@ -41,7 +41,7 @@ def test_all_that_one_owner_has_counts_and_deleted_runs_make_room(jobs: Jobs, tm
     with pytest.raises(ExplorerError, match="no run"):
         jobs.run(first, ME)
     assert jobs.run(second, ME).state == "stopped" and jobs.runs(YOU)
-    LineStore(tmp_path / "lines").save(b"a line\n" * 9_000, "a.txt", ME)
+    TextUploads(tmp_path / "lines").save(b"a line\n" * 9_000, "a.txt", ME)
     assert 800_000 < quota.used(ME) < 1_500_000
     with pytest.raises(ExplorerError):
         quota.room(ME, 900_000)
@@ -68,7 +68,7 @@ def test_runs_from_before_are_everyones_on_this_machine_alone(tmp_path: Path, jo
 
 
 def test_a_file_has_another_key_for_each_owner(tmp_path: Path) -> None:
-    store = LineStore(tmp_path)
+    store = TextUploads(tmp_path)
     keys = {store.save(b"one\ntwo\n", "a.txt", owner) for owner in ("", ME, YOU)}
     assert len(keys) == 3 and {store.load(key).lines for key in keys} == {store.load(min(keys)).lines}
     with pytest.raises(ExplorerError):

@@ -10,7 +10,7 @@ import pytest
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, mapped
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.kept import opened
+from bertexplorer.training.finetuning.artifacts import opened
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learner import Learner
 from bertexplorer.training.tasks import BY_NAME

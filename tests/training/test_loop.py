@@ -10,6 +10,7 @@ import torch
 from bertexplorer.engine.masking import Masking
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
+from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.loop import Budget, State, Stepped, Window, train
 from bertexplorer.training.optimiser import Learning, adamw
 from bertexplorer.training.pretraining import spec as specs
@@ -19,7 +20,6 @@ from bertexplorer.training.pretraining.examples import Example, Pool, buckets
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
 from bertexplorer.training.pretraining.run import Run
 from bertexplorer.training.weights import set_dropout
-from bertexplorer.training.workers import Workers
 
 CPU = torch.device("cpu")
 
@@ -38,7 +38,7 @@ def steps(shards: list[Shard], tiny) -> Callable[..., list[Stepped]]:
         batches = Collator.of(checkpoint.tokenizer, Masking()).batches(examples, 64, np.random.default_rng(0))
         learning = Learning(peak=0.0)
         found = train(
-            Workers(objective, 1, CPU, bf16=False),
+            DataParallel(objective, 1, CPU, bf16=False),
             adamw(objective.modules, learning),
             lambda _: batches,
             state or State(),

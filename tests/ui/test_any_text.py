@@ -17,12 +17,12 @@ from hypothesis import Phase, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from bertexplorer.analysis import receipt
+from bertexplorer.analysis import export
 from bertexplorer.figures import Figure
-from bertexplorer.knobs import Setting, settings
 from bertexplorer.model.text import Span
+from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import VIEWS, Answer, Explore
 from bertexplorer.ui.state import State, to_link
 
@@ -50,7 +50,7 @@ WORDS = st.one_of(st.sampled_from(["", "cat, paris", "cat", "1·1", "1-2", "A [M
 SPANS = st.lists(st.builds(Span, st.integers(0, 2), st.integers(0, 20), st.integers(0, 30)), max_size=3).map(tuple)
 
 
-def value(setting: Setting) -> st.SearchStrategy[Any]:
+def value(setting: OptionSpec) -> st.SearchStrategy[Any]:
     """What a person or a link could set."""
     if setting.choices:
         return st.sampled_from(setting.choices)
@@ -58,14 +58,14 @@ def value(setting: Setting) -> st.SearchStrategy[Any]:
         return st.booleans()
     if setting.kind is str:
         return WORDS
-    low, high = setting.knob.low, setting.knob.high
+    low, high = setting.option.low, setting.option.high
     if setting.kind is float:
         return st.floats(low, high)
     return st.one_of(st.integers(low, min(low + 4, high)), st.just(setting.default), st.integers(low, high))
 
 
 def states(view: str) -> st.SearchStrategy[State]:
-    named = {one.name: value(one) for one in settings(VIEWS[view].analysis.Options)}
+    named = {one.name: value(one) for one in option_specs(VIEWS[view].analysis.Options)}
     needed = {name: named.pop(name) for name in ("other",) if name in named}  # without it there is no answer
     options = st.fixed_dictionaries(needed, optional=named)
     names, pair = st.sampled_from(("bert", "bert", *CHECKPOINTS)), st.one_of(st.just(""), st.just(""), TEXT)
@@ -78,7 +78,7 @@ def explore(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactor
     place = tmp_path_factory.mktemp("any")
     for name in CHECKPOINTS:
         shutil.copytree(tiny(name), place / "models" / name)
-    return Explore(Library(Settings(models_dir=place / "models", data_dir=place / "data")))
+    return Explore(CheckpointRegistry(Settings(models_dir=place / "models", data_dir=place / "data")))
 
 
 def no_constant(name: str) -> None:
@@ -115,7 +115,7 @@ def exported(analysis: ModuleType, explore: Explore, answer: Answer) -> None:
     rows, options = analysis.rows(explore.analyse(checkpoint, state)), explore.options(state)
     for name, cell in [pair for row in rows for pair in row.items()]:
         assert not isinstance(cell, float) or math.isfinite(cell), (name, cell)
-    table = list(csv.reader(io.StringIO(receipt.as_csv(rows), newline="")))
+    table = list(csv.reader(io.StringIO(export.as_csv(rows), newline="")))
     assert len(table) == len(rows) + 1 and not [c for line in table for c in line if c.lstrip()[:1] in set("=@＝")]
-    assert len(json.loads(receipt.as_json(analysis, checkpoint, state.as_text, options, rows))["rows"]) == len(rows)
-    compile(receipt.as_python(analysis, checkpoint, state.as_text, options), "receipt", "exec")
+    assert len(json.loads(export.as_json(analysis, checkpoint, state.as_text, options, rows))["rows"]) == len(rows)
+    compile(export.as_python(analysis, checkpoint, state.as_text, options), "receipt", "exec")

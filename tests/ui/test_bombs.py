@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.knobs import settings
+from bertexplorer.options import option_specs
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import VIEWS, Explore
 from bertexplorer.ui.state import State, spans_of
 
@@ -25,7 +25,7 @@ SIGNS = ("_" * 19_900, "{a|" * 6_000, "[mask" * 3_900)
 def explore(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Explore:
     place = tmp_path_factory.mktemp("bombs")
     shutil.copytree(tiny("bert"), place / "models" / "bert")
-    made = Explore(Library(Settings(models_dir=place / "models", data_dir=place / "data")))
+    made = Explore(CheckpointRegistry(Settings(models_dir=place / "models", data_dir=place / "data")))
     made.answer(State("The cat sat.", checkpoint="bert", precision="fp32"))
     return made
 
@@ -33,7 +33,7 @@ def explore(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactor
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_answers_soon(explore: Explore, view: str) -> None:
     plain = State("[MASK] {cat|dog} sat. It is.", checkpoint="bert", precision="fp32", view=view)
-    words = [one.name for one in settings(VIEWS[view].analysis.Options) if one.kind is str and not one.choices]
+    words = [one.name for one in option_specs(VIEWS[view].analysis.Options) if one.kind is str and not one.choices]
     texts = [replace(plain, text=bomb) for bomb in SIGNS]
     for state in (*texts, *(replace(plain, options={name: bomb}) for name in words for bomb in LISTS)):
         begun = time.perf_counter()

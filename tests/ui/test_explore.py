@@ -12,8 +12,8 @@ import pytest
 
 from bertexplorer.model.text import Span
 from bertexplorer.settings import Settings
-from bertexplorer.store.library import Library
-from bertexplorer.training.commit import commit
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.training.checkpointing import commit
 from bertexplorer.ui import facts
 from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore, shown_in
 from bertexplorer.ui.state import State
@@ -22,7 +22,7 @@ from tests.conftest import BUNDLED
 
 @pytest.fixture(scope="module")
 def explore() -> Explore:
-    return Explore(Library())
+    return Explore(CheckpointRegistry())
 
 
 def state(view: str, text: str, **options) -> State:
@@ -69,7 +69,7 @@ def test_a_comparison_and_its_export_call_a_run_by_its_name(against: str, tmp_pa
     commit(run / "best", "step-1", lambda into: shutil.copytree(BUNDLED, into, dirs_exist_ok=True))
     (run / "spec.json").write_text(json.dumps({"folder": str(BUNDLED), "name": "first"}))
     (run / "name").write_text("my films")
-    own = Explore(Library(replace(Settings(), data_dir=tmp_path)))
+    own = Explore(CheckpointRegistry(replace(Settings(), data_dir=tmp_path)))
     asked = replace(state("fill-mask", "The film was [MASK]."), checkpoint=f"run:{run.name}", against=against)
     asked = replace(asked, other=f"run:{run.name}@0" if against.startswith("another") else "")
     answer = own.answer(asked)

@@ -6,7 +6,7 @@ import sys
 import gradio as gr
 import pytest
 
-from bertexplorer.knobs import settings
+from bertexplorer.options import option_specs
 from bertexplorer.ui.explore import VIEWS
 from bertexplorer.ui.forms import form
 from bertexplorer.ui.tabs import TABS
@@ -17,17 +17,17 @@ from tests.conftest import ROOT
 def test_every_setting_has_its_component(tab) -> None:
     with gr.Blocks():
         made = form(tab.analysis.Options, "x", True)
-    for setting in settings(tab.analysis.Options):
+    for setting in option_specs(tab.analysis.Options):
         component = made.components[setting.name]
-        assert component.label == setting.knob.label
+        assert component.label == setting.option.label
         assert component.value == setting.default
         if isinstance(component, gr.Slider):
-            assert (component.minimum, component.maximum) == (setting.knob.low, setting.knob.high)
+            assert (component.minimum, component.maximum) == (setting.option.low, setting.option.high)
 
 
 @pytest.mark.parametrize("tab", TABS, ids=lambda tab: tab.TITLE)
 def test_every_example_can_be_set(tab) -> None:
-    names = {s.name for s in settings(tab.analysis.Options)}
+    names = {s.name for s in option_specs(tab.analysis.Options)}
     assert len(tab.EXAMPLES) == 5
     for example in tab.EXAMPLES:
         tab.analysis.Options(**example.options)

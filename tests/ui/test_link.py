@@ -4,8 +4,8 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from bertexplorer.knobs import build
-from bertexplorer.store.library import Library
+from bertexplorer.options import build
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import VIEWS, Explore, shown_in
 from bertexplorer.ui.link import followed
 from bertexplorer.ui.state import State
@@ -15,7 +15,7 @@ OPENING = State("The capital of France is [MASK].", checkpoint="mini")
 
 @pytest.fixture(scope="module")
 def explore() -> Explore:
-    return Explore(Library())
+    return Explore(CheckpointRegistry())
 
 
 @pytest.mark.parametrize("view", [view for view in VIEWS if view != OPENING.view])

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError, need
-from bertexplorer.knobs import settings
+from bertexplorer.options import option_specs
 from bertexplorer.training.data import hub, qrels
 from bertexplorer.training.data.decode import decode
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning.dry_run import dry_run
 from bertexplorer.training.finetuning.preflight import preflight
 from bertexplorer.training.finetuning.run import finetune
-from bertexplorer.training.finetuning.trial import trial
-from bertexplorer.training.folder import asked_to_stop, show
+from bertexplorer.training.run_process import asked_to_stop, show
 from bertexplorer.training.tasks import BY_NAME
 
 HUB = "hub:"  # before the name of a data set
@@ -45,8 +45,8 @@ def parser() -> argparse.ArgumentParser:
         "--strict", action="store_true", help="stop at rows that cannot be used, instead of skipping them"
     )
     made.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of the task")
-    for setting in settings(specs.Tuning):
-        note = f"{setting.knob.label} ({setting.default!r}) {setting.knob.info}".replace("%", "%%")
+    for setting in option_specs(specs.Tuning):
+        note = f"{setting.option.label} ({setting.default!r}) {setting.option.info}".replace("%", "%%")
         made.add_argument("--" + setting.name.replace("_", "-"), help=note, choices=setting.choices or None)
     return made
 
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None, find: Callable[[str], Path], runs: Pat
         need("train", "Fine-tuning")
         folder = Path(given.run) if given.run else begin(given, find, runs)
         if given.trial:
-            line(json.dumps(trial(folder, line)))
+            line(json.dumps(dry_run(folder, line)))
             return 0
         return show(finetune(folder, asked_to_stop()))
     except ExplorerError as error:
@@ -78,7 +78,7 @@ def begin(given: argparse.Namespace, find: Callable[[str], Path], runs: Path) ->
     """Make the folder of a new run. What is wrong with rows goes to stderr."""
     if not given.task or not given.data:
         raise ExplorerError("Name a run's folder to go on with, or --task and --data to begin one.")
-    values = {s.name: value for s in settings(specs.Tuning) if (value := getattr(given, s.name)) is not None}
+    values = {s.name: value for s in option_specs(specs.Tuning) if (value := getattr(given, s.name)) is not None}
     table = collection(given.data, given.task) if len(given.data) > 1 else opened(given.data[0])
     folder = set_up(
         Path(given.out) if given.out else runs / secrets.token_hex(16),

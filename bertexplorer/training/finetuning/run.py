@@ -18,25 +18,25 @@ import torch
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import precision as precisions
-from bertexplorer.model.cores import available
 from bertexplorer.model.load import load
+from bertexplorer.model.scheduler import available
 from bertexplorer.training import weights
-from bertexplorer.training.commit import commit, newest
+from bertexplorer.training.checkpointing import commit, newest
 from bertexplorer.training.data.rows import Row
+from bertexplorer.training.data_parallel import DataParallel
+from bertexplorer.training.distributed import Distributed, follows
 from bertexplorer.training.events import Event
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.alarms import alarms, memory_mb
-from bertexplorer.training.finetuning.kept import keep, snapshot
-from bertexplorer.training.finetuning.learns import frozen_vectors, learning_of, prepare, scale_of
-from bertexplorer.training.finetuning.order import epoch_of, steps_of
+from bertexplorer.training.finetuning.artifacts import keep, snapshot
+from bertexplorer.training.finetuning.batch_sampler import epoch_of, steps_of
+from bertexplorer.training.finetuning.diagnostics import alarms, memory_mb
 from bertexplorer.training.finetuning.spec import Spec
-from bertexplorer.training.folder import work
+from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_of, prepare, scale_of
 from bertexplorer.training.learner import Learner
 from bertexplorer.training.loop import Budget, State, Window, train
 from bertexplorer.training.optimiser import adamw
-from bertexplorer.training.placement import Placement, follows
+from bertexplorer.training.run_process import work
 from bertexplorer.training.texts import Item, TextBatch
-from bertexplorer.training.workers import Workers
 
 TELL = 2.0  # seconds between two lines about steps
 COMMIT = 60.0  # seconds between two commits, at least
@@ -93,7 +93,7 @@ class Run:
         self.state, self.best = State(), Best()
         self.threads = self.tuning.threads or available()
         torch.set_num_threads(self.threads)
-        self.placement = Placement()
+        self.placement = Distributed()
         self.device = self.placement.device
         self.bf16 = precisions.resolve(self.tuning.precision, self.device) == torch.bfloat16
 
@@ -188,7 +188,7 @@ class Run:
         tuning, state = self.tuning, self.state
         count = 1 if tuning.dropout or self.device.type != "cpu" else self.threads
         torch.set_num_threads(max(1, self.threads // count))
-        workers = Workers(learner, count, self.device, bf16=self.bf16, placement=self.placement)
+        workers = DataParallel(learner, count, self.device, bf16=self.bf16, placement=self.placement)
         every = max(1, self.per_epoch // tuning.evaluations)
         parts = tuning.snapshots + 1
         looks = {round(self.steps * i / parts) for i in range(1, parts)} - {0, self.steps}

@@ -9,9 +9,9 @@ from types import ModuleType
 from typing import Annotated, Any, Literal
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob, build
 from bertexplorer.model.config import EncoderConfig
-from bertexplorer.training.commit import flush
+from bertexplorer.options import Option, build
+from bertexplorer.training.checkpointing import flush
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.tasks import BY_NAME
 
@@ -25,27 +25,31 @@ class Tuning:
 
     method: Annotated[
         Literal["full", "frozen", "lora"],
-        Knob("What learns", info="full: all weights; frozen: the head alone; lora: small matrices beside the weights"),
+        Option(
+            "What learns", info="full: all weights; frozen: the head alone; lora: small matrices beside the weights"
+        ),
     ] = "full"
-    epochs: Annotated[float, Knob("Epochs", 0.01, 1000.0, "times that every row is seen")] = 3.0
-    rate: Annotated[float, Knob("Learning rate", 0.0, 1.0, "at its highest; 0: by the size of the checkpoint")] = 0.0
-    batch: Annotated[int, Knob("Batch", 1, 1024, "rows a step")] = 32
-    max_tokens: Annotated[int, Knob("Longest text", 8, 8192, "tokens; what is beyond is cut and counted")] = 128
-    seed: Annotated[int, Knob("Seed", 0, 2**31 - 1, "of the new head, the order of the rows and dropout")] = 0
-    accumulate: Annotated[int, Knob("Accumulate", 1, 1024, "batches whose gradients are added up for a step")] = 1
-    warmup: Annotated[float, Knob("Warm-up", 0.0, 1.0, "share of the steps in which the rate rises")] = 0.1
-    decay: Annotated[Literal["linear", "cosine"], Knob("Decay", info="of the rate, to 0 at the end")] = "linear"
-    weight_decay: Annotated[float, Knob("Weight decay", 0.0, 1.0, "not on biases and norms")] = 0.01
-    clip: Annotated[float, Knob("Clip", 0.0, 1e6, "largest norm of the gradient; 0: no limit")] = 1.0
-    dropout: Annotated[float, Knob("Dropout", 0.0, 0.9)] = 0.1
-    frozen_layers: Annotated[int, Knob("Frozen layers", 0, 48, "embeddings and so many first layers stay")] = 0
-    layer_decay: Annotated[float, Knob("Layer decay", 0.1, 1.0, "the rate of a layer as a share of the next")] = 1.0
-    rank: Annotated[int, Knob("LoRA rank", 1, 256, "columns of the small matrices")] = 8
-    evaluations: Annotated[int, Knob("Evaluations", 1, 1000, "an epoch, on the rows to try on")] = 1
-    patience: Annotated[int, Knob("Patience", 0, 1000, "evaluations without a better one before it ends; 0: none")] = 0
-    snapshots: Annotated[int, Knob("Snapshots", 0, 50, "kept along the way, to look into")] = 4
-    precision: Annotated[Literal["auto", "fp32", "bf16"], Knob("Precision")] = "auto"
-    threads: Annotated[int, Knob("Threads", 0, 1024, "1 leaves the page quick; 0: all cores")] = 1
+    epochs: Annotated[float, Option("Epochs", 0.01, 1000.0, "times that every row is seen")] = 3.0
+    rate: Annotated[float, Option("Learning rate", 0.0, 1.0, "at its highest; 0: by the size of the checkpoint")] = 0.0
+    batch: Annotated[int, Option("Batch", 1, 1024, "rows a step")] = 32
+    max_tokens: Annotated[int, Option("Longest text", 8, 8192, "tokens; what is beyond is cut and counted")] = 128
+    seed: Annotated[int, Option("Seed", 0, 2**31 - 1, "of the new head, the order of the rows and dropout")] = 0
+    accumulate: Annotated[int, Option("Accumulate", 1, 1024, "batches whose gradients are added up for a step")] = 1
+    warmup: Annotated[float, Option("Warm-up", 0.0, 1.0, "share of the steps in which the rate rises")] = 0.1
+    decay: Annotated[Literal["linear", "cosine"], Option("Decay", info="of the rate, to 0 at the end")] = "linear"
+    weight_decay: Annotated[float, Option("Weight decay", 0.0, 1.0, "not on biases and norms")] = 0.01
+    clip: Annotated[float, Option("Clip", 0.0, 1e6, "largest norm of the gradient; 0: no limit")] = 1.0
+    dropout: Annotated[float, Option("Dropout", 0.0, 0.9)] = 0.1
+    frozen_layers: Annotated[int, Option("Frozen layers", 0, 48, "embeddings and so many first layers stay")] = 0
+    layer_decay: Annotated[float, Option("Layer decay", 0.1, 1.0, "the rate of a layer as a share of the next")] = 1.0
+    rank: Annotated[int, Option("LoRA rank", 1, 256, "columns of the small matrices")] = 8
+    evaluations: Annotated[int, Option("Evaluations", 1, 1000, "an epoch, on the rows to try on")] = 1
+    patience: Annotated[
+        int, Option("Patience", 0, 1000, "evaluations without a better one before it ends; 0: none")
+    ] = 0
+    snapshots: Annotated[int, Option("Snapshots", 0, 50, "kept along the way, to look into")] = 4
+    precision: Annotated[Literal["auto", "fp32", "bf16"], Option("Precision")] = "auto"
+    threads: Annotated[int, Option("Threads", 0, 1024, "1 leaves the page quick; 0: all cores")] = 1
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import build, settings
-from bertexplorer.training.folder import asked_to_stop, keep_memory, show
+from bertexplorer.options import build, option_specs
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.run import pretrain
+from bertexplorer.training.run_process import asked_to_stop, keep_memory, show
 
 PLAIN = {  # what a Spec has beside its settings
     "weights": "shares of files, by the beginning of their name: kids=3,books=0.2",
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     keep_memory()
     try:
         folder = Path(given.run)
-        names = [*PLAIN, *(s.name for group in specs.GROUPS.values() for s in settings(group))]
+        names = [*PLAIN, *(s.name for group in specs.GROUPS.values() for s in option_specs(group))]
         values = {name: value for name in names if (value := getattr(given, name)) is not None}
         prepare_folder(folder, given.text or [], values, stretch=given.stretch)
     except ExplorerError as error:
@@ -46,8 +46,8 @@ def parser() -> argparse.ArgumentParser:
     for name, note in PLAIN.items():
         made.add_argument(f"--{name}", help=note)
     for group in specs.GROUPS.values():
-        for setting in settings(group):
-            note = f"{setting.knob.label} ({setting.default!r}) {setting.knob.info}".replace("%", "%%")
+        for setting in option_specs(group):
+            note = f"{setting.option.label} ({setting.default!r}) {setting.option.info}".replace("%", "%%")
             made.add_argument("--" + setting.name.replace("_", "-"), help=note, choices=setting.choices or None)
     return made
 
@@ -60,7 +60,7 @@ def prepare_folder(folder: Path, text: Sequence[str], given: Mapping[str, Any], 
     if text:
         plain["text"] = tuple(str(Path(t).resolve()) for t in text)
     path = folder / "spec.json"
-    sizes = [s.name for s in settings(specs.Size) if s.name in values]
+    sizes = [s.name for s in option_specs(specs.Size) if s.name in values]
     if plain.get("start") and "layers" in values:  # a student of that checkpoint
         plain["start_layers"] = build(specs.Size, {"layers": values.pop("layers")}).layers
         sizes.remove("layers")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
+from bertexplorer.options import Option
 from bertexplorer.training.pretraining.corpus import Shard
 
 FOLLOWS, NOT, SINGLE = 0, 1, -1  # BERT's classes: 0 is "is next"
@@ -24,10 +24,10 @@ class Drawing:
     """How examples are drawn."""
 
     lengths: Annotated[
-        str, Knob("Lengths", info="longest example : share of the tokens : share of single texts, comma-separated")
+        str, Option("Lengths", info="longest example : share of the tokens : share of single texts, comma-separated")
     ] = "32:0.30:0.6, 128:0.63:0.1, 256:0.07:0.1"
-    not_next: Annotated[float, Knob("Wrong pairs", 0.0, 1.0, "share of pairs whose B does not follow A")] = 0.5
-    same_document: Annotated[float, Knob("Of them, same document", 0.0, 1.0, "else B is of another document")] = 0.2
+    not_next: Annotated[float, Option("Wrong pairs", 0.0, 1.0, "share of pairs whose B does not follow A")] = 0.5
+    same_document: Annotated[float, Option("Of them, same document", 0.0, 1.0, "else B is of another document")] = 0.2
 
 
 @dataclass(frozen=True)

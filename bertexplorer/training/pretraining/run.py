@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import precision as precisions
-from bertexplorer.model.cores import available
+from bertexplorer.model.scheduler import available
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.settings import DATA
-from bertexplorer.training.commit import commit, newest
+from bertexplorer.training.checkpointing import commit, newest
+from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.events import Event
-from bertexplorer.training.folder import work
 from bertexplorer.training.loop import Budget, State, Window, train
 from bertexplorer.training.optimiser import adamw
 from bertexplorer.training.pretraining import heldout
@@ -39,8 +39,8 @@ from bertexplorer.training.pretraining.sentences import text_files
 from bertexplorer.training.pretraining.spec import Spec
 from bertexplorer.training.pretraining.start import Trained, again, begin, capture, export, restore
 from bertexplorer.training.pretraining.vocabulary import train_wordpiece
+from bertexplorer.training.run_process import work
 from bertexplorer.training.weights import set_dropout
-from bertexplorer.training.workers import Workers
 
 CACHE = DATA / "corpora"
 TELL = 15.0  # seconds between two lines about steps
@@ -219,13 +219,13 @@ class Run:
             yield self.evaluated(trained, measure)
         yield {"event": "stopped" if stopped else "finished"} | self.so_far()
 
-    def workers(self, trained: Trained) -> Workers:
+    def workers(self, trained: Trained) -> DataParallel:
         """One a core; one in all where computing draws random numbers, for which threads would race."""
         running = self.spec.running
         alone = self.device.type != "cpu" or running.dropout > 0 or running.objective == "replaced"
         count = 1 if alone else self.threads
         torch.set_num_threads(self.threads // count)
-        return Workers(trained.objective, count, self.device, bf16=self.bf16)
+        return DataParallel(trained.objective, count, self.device, bf16=self.bf16)
 
     def so_far(self) -> Event:
         budget = Budget(self.spec.running.steps, self.spec.running.minutes)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from bertexplorer.engine.masking import Masking
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob, build, settings
+from bertexplorer.options import Option, build, option_specs
 from bertexplorer.training.optimiser import Learning
 from bertexplorer.training.pretraining.examples import Drawing, Pairs
 
@@ -21,45 +21,51 @@ PAIRS: dict[str, Pairs] = {"mlm+nsp": "next", "mlm+order": "order"}  # the other
 class Size:
     """A model started from scratch, and the vocabulary trained for it where none is given."""
 
-    layers: Annotated[int, Knob("Layers", 1, 48)] = 2
-    hidden: Annotated[int, Knob("Hidden size", 8, 4096)] = 128
-    heads: Annotated[int, Knob("Heads", 1, 128)] = 2
-    positions: Annotated[int, Knob("Longest input", 16, 8192, "tokens")] = 256
+    layers: Annotated[int, Option("Layers", 1, 48)] = 2
+    hidden: Annotated[int, Option("Hidden size", 8, 4096)] = 128
+    heads: Annotated[int, Option("Heads", 1, 128)] = 2
+    positions: Annotated[int, Option("Longest input", 16, 8192, "tokens")] = 256
     spread: Annotated[
         float,
-        Knob("Spread of the first weights", 0.001, 1.0, "their standard deviation; narrow ones learn sooner with more"),
+        Option(
+            "Spread of the first weights", 0.001, 1.0, "their standard deviation; narrow ones learn sooner with more"
+        ),
     ] = 0.02
-    pieces: Annotated[int, Knob("Vocabulary", 100, 200_000, "pieces, where one is trained on the text")] = 8000
+    pieces: Annotated[int, Option("Vocabulary", 100, 200_000, "pieces, where one is trained on the text")] = 8000
 
 
 @dataclass(frozen=True)
 class Running:
     """How long, how often, on what."""
 
-    objective: Annotated[Task, Knob("Objective")] = "mlm+nsp"
-    steps: Annotated[int, Knob("Steps", 0, 100_000_000, "0: the minutes decide")] = 0
-    minutes: Annotated[float, Knob("Minutes", 0.0, 1_000_000.0)] = 10.0
-    batch_tokens: Annotated[int, Knob("Tokens of a step", 64, 10_000_000)] = 8192
+    objective: Annotated[Task, Option("Objective")] = "mlm+nsp"
+    steps: Annotated[int, Option("Steps", 0, 100_000_000, "0: the minutes decide")] = 0
+    minutes: Annotated[float, Option("Minutes", 0.0, 1_000_000.0)] = 10.0
+    batch_tokens: Annotated[int, Option("Tokens of a step", 64, 10_000_000)] = 8192
     piece_tokens: Annotated[
-        int, Knob("Tokens at a time", 64, 10_000_000, "a step's gradient is added up over such")
+        int, Option("Tokens at a time", 64, 10_000_000, "a step's gradient is added up over such")
     ] = 2048
     repeat_steps: Annotated[
-        int, Knob("Repeat", 0, 100_000_000, "the text of so many steps comes again and again; 0: ever new")
+        int, Option("Repeat", 0, 100_000_000, "the text of so many steps comes again and again; 0: ever new")
     ] = 0
-    static: Annotated[bool, Knob("Static masks", info="repeated text keeps its masks")] = False
-    pair_weight: Annotated[float, Knob("Weight of the pairs", 0.0, 100.0, "their loss beside the masked words'")] = 1.0
-    dropout: Annotated[float, Knob("Dropout", 0.0, 0.9)] = 0.0
-    seed: Annotated[int, Knob("Seed", 0, 2**31 - 1)] = 0
-    precision: Annotated[Literal["auto", "fp32", "bf16"], Knob("Precision")] = "auto"
-    threads: Annotated[int, Knob("Threads", 0, 1024, "0: all; the exact resume needs the same number")] = 0
-    heldout_documents: Annotated[int, Knob("Held-out documents", 2, 1_000_000)] = 1000
-    heldout_pairs: Annotated[int, Knob("Held-out pairs", 2, 1_000_000, "of 128 tokens, and as many short texts")] = 400
-    evaluate_minutes: Annotated[float, Knob("Evaluate every", 0.0, 100_000.0, "minutes")] = 20.0
-    commit_minutes: Annotated[float, Knob("Commit every", 0.0, 100_000.0, "minutes")] = 15.0
-    keep: Annotated[int, Knob("Keep", 1, 1000, "newest commits")] = 2
-    export: Annotated[Literal["bf16", "fp32"], Knob("Exported weights")] = "bf16"
-    probe: Annotated[bool, Knob("Probe", info="a linear probe of the frozen encoder at each evaluation")] = False
-    snapshots: Annotated[str, Knob("Snapshots", info="steps whose weights are kept for good, comma-separated")] = ""
+    static: Annotated[bool, Option("Static masks", info="repeated text keeps its masks")] = False
+    pair_weight: Annotated[float, Option("Weight of the pairs", 0.0, 100.0, "their loss beside the masked words'")] = (
+        1.0
+    )
+    dropout: Annotated[float, Option("Dropout", 0.0, 0.9)] = 0.0
+    seed: Annotated[int, Option("Seed", 0, 2**31 - 1)] = 0
+    precision: Annotated[Literal["auto", "fp32", "bf16"], Option("Precision")] = "auto"
+    threads: Annotated[int, Option("Threads", 0, 1024, "0: all; the exact resume needs the same number")] = 0
+    heldout_documents: Annotated[int, Option("Held-out documents", 2, 1_000_000)] = 1000
+    heldout_pairs: Annotated[int, Option("Held-out pairs", 2, 1_000_000, "of 128 tokens, and as many short texts")] = (
+        400
+    )
+    evaluate_minutes: Annotated[float, Option("Evaluate every", 0.0, 100_000.0, "minutes")] = 20.0
+    commit_minutes: Annotated[float, Option("Commit every", 0.0, 100_000.0, "minutes")] = 15.0
+    keep: Annotated[int, Option("Keep", 1, 1000, "newest commits")] = 2
+    export: Annotated[Literal["bf16", "fp32"], Option("Exported weights")] = "bf16"
+    probe: Annotated[bool, Option("Probe", info="a linear probe of the frozen encoder at each evaluation")] = False
+    snapshots: Annotated[str, Option("Snapshots", info="steps whose weights are kept for good, comma-separated")] = ""
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,7 @@ GROUPS: dict[str, Any] = {
 def make(plain: Mapping[str, Any], values: Mapping[str, Any], before: Spec | None = None) -> Spec:
     """A Spec from its *plain* fields (text, start, …) and flat *values* of all its settings, each checked; what is not
     given is as in *before*, else the default. Raises ExplorerError for an unknown or unfit one."""
-    known = {s.name: group for group, options in GROUPS.items() for s in settings(options)}
+    known = {s.name: group for group, options in GROUPS.items() for s in option_specs(options)}
     if unknown := sorted(set(values) - set(known)):
         raise ExplorerError(f"Unknown setting {', '.join(unknown)}; wanted {', '.join(known)}.")
     groups: dict[str, Any] = {}

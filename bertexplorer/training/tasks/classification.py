@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.knobs import Knob
+from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row, written
 from bertexplorer.training.features import Feature, beside
 from bertexplorer.training.task import Column
@@ -41,10 +41,10 @@ MAX_LABELS = 1000
 
 @dataclass(frozen=True)
 class Options:
-    labels: Annotated[Literal["one", "several"], Knob("Labels of a text", info="several: each is decided alone")] = (
+    labels: Annotated[Literal["one", "several"], Option("Labels of a text", info="several: each is decided alone")] = (
         "one"
     )
-    balance: Annotated[bool, Knob("Balance", info="rare classes weigh as much as frequent ones")] = False
+    balance: Annotated[bool, Option("Balance", info="rare classes weigh as much as frequent ones")] = False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from bertexplorer.knobs import Knob
+from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import classification
@@ -41,14 +41,14 @@ ROWS = "classification"  # the built-in rows: those that a teacher is trained on
 
 @dataclass(frozen=True)
 class Options:
-    student_layers: Annotated[int, Knob("Student's layers", 0, 47, "0: half as many as the teacher has")] = 0
+    student_layers: Annotated[int, Option("Student's layers", 0, 47, "0: half as many as the teacher has")] = 0
     taken: Annotated[
-        Literal["spread", "first"], Knob("Started from", info="spread: the teacher's layers from first to last")
+        Literal["spread", "first"], Option("Started from", info="spread: the teacher's layers from first to last")
     ] = "spread"
-    temperature: Annotated[float, Knob("Temperature", 0.5, 20.0, "higher: unlikely labels count for more")] = 2.0
-    soft: Annotated[float, Knob("Soft targets", 0.0, 100.0, "weight of the teacher's probabilities")] = 5.0
-    task: Annotated[float, Knob("Labels", 0.0, 100.0, "weight of the rows' own labels")] = 2.0
-    cosine: Annotated[float, Knob("Cosine", 0.0, 100.0, "weight of the angle between last hidden states")] = 1.0
+    temperature: Annotated[float, Option("Temperature", 0.5, 20.0, "higher: unlikely labels count for more")] = 2.0
+    soft: Annotated[float, Option("Soft targets", 0.0, 100.0, "weight of the teacher's probabilities")] = 5.0
+    task: Annotated[float, Option("Labels", 0.0, 100.0, "weight of the rows' own labels")] = 2.0
+    cosine: Annotated[float, Option("Cosine", 0.0, 100.0, "weight of the angle between last hidden states")] = 1.0
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:

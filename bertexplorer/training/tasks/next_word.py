@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from bertexplorer.knobs import Knob
+from bertexplorer.options import Option
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks.adaptation import Example, examples, floors  # noqa: F401
 
@@ -31,10 +31,10 @@ DEFAULTS: dict[str, Any] = {"batch": 16}
 
 @dataclass(frozen=True)
 class Options:
-    temperature: Annotated[float, Knob("Temperature", 0.0, 2.0, "0: the likeliest; above: drawn, more evenly")] = 0.0
-    top_k: Annotated[int, Knob("Top k", 0, 1000, "what is drawn is among so many of the likeliest; 0: all")] = 40
-    length: Annotated[int, Knob("Tokens", 1, 400, "of a continuation, at most")] = 40
-    draw: Annotated[int, Knob("Draw", 0, 2**31 - 1, "another number, another continuation")] = 0
+    temperature: Annotated[float, Option("Temperature", 0.0, 2.0, "0: the likeliest; above: drawn, more evenly")] = 0.0
+    top_k: Annotated[int, Option("Top k", 0, 1000, "what is drawn is among so many of the likeliest; 0: all")] = 40
+    length: Annotated[int, Option("Tokens", 1, 400, "of a continuation, at most")] = 40
+    draw: Annotated[int, Option("Draw", 0, 2**31 - 1, "another number, another continuation")] = 0
 
 
 def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:

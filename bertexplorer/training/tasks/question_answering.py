@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from bertexplorer.knobs import Knob
+from bertexplorer.options import Option
 from bertexplorer.training.answers import scores
 from bertexplorer.training.answers.rows import Question, questions
 from bertexplorer.training.data.rows import Problem, Row
@@ -45,14 +45,14 @@ DEFAULTS: dict[str, Any] = {"max_tokens": 384, "batch": 8}
 
 @dataclass(frozen=True)
 class Options:
-    stride: Annotated[int, Knob("Stride", 1, 8192, "tokens from one window of a long passage to the next")] = 128
-    question: Annotated[int, Knob("Longest question", 4, 512, "tokens; what is beyond is cut")] = 64
-    longest: Annotated[int, Knob("Longest answer", 1, 512, "tokens")] = 30
-    n_best: Annotated[int, Knob("Answers kept", 1, 100, "of each passage, the best first")] = 20
+    stride: Annotated[int, Option("Stride", 1, 8192, "tokens from one window of a long passage to the next")] = 128
+    question: Annotated[int, Option("Longest question", 4, 512, "tokens; what is beyond is cut")] = 64
+    longest: Annotated[int, Option("Longest answer", 1, 512, "tokens")] = 30
+    n_best: Annotated[int, Option("Answers kept", 1, 100, "of each passage, the best first")] = 20
     threshold: Annotated[
-        float, Knob("No-answer threshold", -100.0, 100.0, "by how much it must beat the best answer to be said")
+        float, Option("No-answer threshold", -100.0, 100.0, "by how much it must beat the best answer to be said")
     ] = 0.0
-    realign: Annotated[bool, Knob("Realign", info="look for answers that are not where they are said to be")] = False
+    realign: Annotated[bool, Option("Realign", info="look for answers that are not where they are said to be")] = False
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Question], list[Problem]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from bertexplorer.knobs import Knob
+from bertexplorer.options import Option
 from bertexplorer.training.data.numbers import relevance
 from bertexplorer.training.data.rows import Problem, Row, written
 from bertexplorer.training.ranking import BM25, best_first, quality
@@ -42,7 +42,7 @@ DEFAULTS: dict[str, Any] = {"epochs": 4.0, "batch": 16, "max_tokens": 256}
 
 @dataclass(frozen=True)
 class Options:
-    balance: Annotated[bool, Knob("Balance", info="passages that answer weigh as much as those that do not")] = False
+    balance: Annotated[bool, Option("Balance", info="passages that answer weigh as much as those that do not")] = False
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from bertexplorer.knobs import Knob
+from bertexplorer.options import Option
 from bertexplorer.training.data.numbers import relevance
 from bertexplorer.training.data.rows import Problem, Row, written
 from bertexplorer.training.ranking import BM25, TOP, quality
@@ -38,11 +38,13 @@ DEFAULTS: dict[str, Any] = {}
 @dataclass(frozen=True)
 class Options:
     pooling: Annotated[
-        Literal["mean", "cls"], Knob("Vector of a text", info="the mean over its tokens, or that of [CLS]")
+        Literal["mean", "cls"], Option("Vector of a text", info="the mean over its tokens, or that of [CLS]")
     ] = "mean"
-    scale: Annotated[float, Knob("Scale", 1.0, 1000.0, "of the cosines in the loss; higher: fewer rivals count")] = 20.0
+    scale: Annotated[float, Option("Scale", 1.0, 1000.0, "of the cosines in the loss; higher: fewer rivals count")] = (
+        20.0
+    )
     collection: Annotated[
-        int, Knob("Collection", 0, 10_000_000, "passages searched in an evaluation, at most; 0: all")
+        int, Option("Collection", 0, 10_000_000, "passages searched in an evaluation, at most; 0: all")
     ] = 10_000
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from bertexplorer.knobs import Knob
 from bertexplorer.model.text import clean
+from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row, written
 from bertexplorer.training.task import Column
 
@@ -34,10 +34,10 @@ DEFAULTS: dict[str, Any] = {"batch": 16}
 
 @dataclass(frozen=True)
 class Options:
-    longest: Annotated[int, Knob("Longest target", 0, 512, "tokens; 0: as the longest to learn from")] = 0
-    beams: Annotated[int, Knob("Beams", 1, 8, "beginnings that are kept while a target is written; 1: greedy")] = 4
-    penalty: Annotated[float, Knob("Length", 0.0, 2.0, "0: the likeliest, often short; higher: longer ones")] = 0.6
-    shown: Annotated[int, Knob("Written out", 1, 100_000, "first rows at an evaluation; the loss is of all")] = 100
+    longest: Annotated[int, Option("Longest target", 0, 512, "tokens; 0: as the longest to learn from")] = 0
+    beams: Annotated[int, Option("Beams", 1, 8, "beginnings that are kept while a target is written; 1: greedy")] = 4
+    penalty: Annotated[float, Option("Length", 0.0, 2.0, "0: the likeliest, often short; higher: longer ones")] = 0.6
+    shown: Annotated[int, Option("Written out", 1, 100_000, "first rows at an evaluation; the loss is of all")] = 100
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from jaxtyping import Float
 
-from bertexplorer.knobs import Knob
+from bertexplorer.options import Option
 from bertexplorer.training.data.numbers import number
 from bertexplorer.training.data.rows import Problem, Row, written
 from bertexplorer.training.ranking import words
@@ -36,7 +36,7 @@ DEFAULTS: dict[str, Any] = {"epochs": 4.0, "batch": 16}
 @dataclass(frozen=True)
 class Options:
     pooling: Annotated[
-        Literal["mean", "cls"], Knob("Vector of a text", info="the mean over its tokens, or that of [CLS]")
+        Literal["mean", "cls"], Option("Vector of a text", info="the mean over its tokens, or that of [CLS]")
     ] = "mean"
 
 

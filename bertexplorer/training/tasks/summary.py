@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from bertexplorer.knobs import Knob
+from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row, written
 from bertexplorer.training.extract import KINDS, Rouge, oracle, split
 from bertexplorer.training.task import Column
@@ -39,12 +39,12 @@ DEFAULTS: dict[str, Any] = {"max_tokens": 512, "batch": 8}
 
 @dataclass(frozen=True)
 class Options:
-    sentences: Annotated[int, Knob("Sentences", 1, 50, "of a summary")] = 3
+    sentences: Annotated[int, Option("Sentences", 1, 50, "of a summary")] = 3
     pooling: Annotated[
-        Literal["mean", "cls"], Knob("Vector of a sentence", info="the mean over its tokens, or that of its [CLS]")
+        Literal["mean", "cls"], Option("Vector of a sentence", info="the mean over its tokens, or that of its [CLS]")
     ] = "mean"
     blocking: Annotated[
-        bool, Knob("Block repetitions", info="no sentence that shares three words in a row with a better one")
+        bool, Option("Block repetitions", info="no sentence that shares three words in a row with a better one")
     ] = True
 
 

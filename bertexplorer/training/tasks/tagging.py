@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from bertexplorer.knobs import Knob
+from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.entities import scores
 from bertexplorer.training.entities.rows import Sentence, is_plain, sentences
@@ -44,7 +44,7 @@ DEFAULTS: dict[str, Any] = {"batch": 8, "epochs": 5.0}
 class Options:
     head: Annotated[
         Literal["softmax", "crf"],
-        Knob("Head", info="softmax: each word alone; crf: all together, so that no tag stands where it may not"),
+        Option("Head", info="softmax: each word alone; crf: all together, so that no tag stands where it may not"),
     ] = "softmax"
 
 

@@ -9,27 +9,27 @@ from zipfile import ZIP_STORED, ZipFile
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import uploads
-from bertexplorer.training.commit import MANIFEST
+from bertexplorer.training.checkpointing import MANIFEST
 from bertexplorer.training.finetuning.card import with_rows, without_rows
-from bertexplorer.ui.training.desk import Detail
+from bertexplorer.ui.training.run_service import RunDetail
 
 CARD, ANSWERS = "README.md", "predictions.jsonl"
 
 
-def kept(detail: Detail) -> Path:
+def kept(detail: RunDetail) -> Path:
     """The folder of the best checkpoint."""
     if detail.best is None:
         raise ExplorerError("This run has kept no checkpoint yet. Wait until it was tried once.")
     return detail.best
 
 
-def place(detail: Detail, ending: str, folder: Path, owner: str) -> Path:
+def place(detail: RunDetail, ending: str, folder: Path, owner: str) -> Path:
     """Where a file of the run's name may be written for *owner*."""
     title = re.sub(r"[^\w.-]+", "-", detail.run.name).strip("-.")[:60] or "run"
     return uploads.make(folder, f"{title}{ending}", owner)
 
 
-def contents(detail: Detail, *, rows: bool) -> dict[str, Path | str]:
+def contents(detail: RunDetail, *, rows: bool) -> dict[str, Path | str]:
     """Name -> file or text of the folder that transformers loads, with model card, task and metrics; the validation
     *rows* only if a person wants them in it."""
     best = kept(detail)
@@ -44,7 +44,7 @@ def contents(detail: Detail, *, rows: bool) -> dict[str, Path | str]:
     return found
 
 
-def zipped(detail: Detail, folder: Path, owner: str, *, rows: bool = False) -> Path:
+def zipped(detail: RunDetail, folder: Path, owner: str, *, rows: bool = False) -> Path:
     """The folder as a ZIP. Weights are stored as they are: they would take seconds and shrink by a tenth at best."""
     try:
         file = place(detail, ".zip", folder, owner)
@@ -59,7 +59,7 @@ def zipped(detail: Detail, folder: Path, owner: str, *, rows: bool = False) -> P
         raise ExplorerError(f"The ZIP cannot be written ({error.strerror or error}). Make room on the disk.") from error
 
 
-def onnx(detail: Detail, folder: Path, owner: str, *, rows: bool = False) -> Path:
+def onnx(detail: RunDetail, folder: Path, owner: str, *, rows: bool = False) -> Path:
     """The checkpoint with its head, for onnxruntime; it holds no *rows* in any case."""
     from bertexplorer.model.load import load
     from bertexplorer.model.onnx import export_onnx
@@ -69,7 +69,7 @@ def onnx(detail: Detail, folder: Path, owner: str, *, rows: bool = False) -> Pat
     return file
 
 
-def pushed(detail: Detail, repository: str, token: str, *, rows: bool = False) -> str:
+def pushed(detail: RunDetail, repository: str, token: str, *, rows: bool = False) -> str:
     """Upload the folder to OWNER/NAME on the hub. Returns its address."""
     from bertexplorer.store.hub import upload
 

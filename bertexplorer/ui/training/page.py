@@ -7,13 +7,13 @@ import gradio as gr
 from gradio.components import Component
 
 from bertexplorer.settings import ASSETS
-from bertexplorer.store.library import Library
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.forms import Form, form
 from bertexplorer.ui.gradio_patches import Menu
-from bertexplorer.ui.training import pieces
-from bertexplorer.ui.training.desk import MOST_SEEDS
+from bertexplorer.ui.training import html
+from bertexplorer.ui.training.run_service import MOST_SEEDS
 
 COLUMNS = 4  # drop-downs for columns; a task has no more
 FIRST = "classification"
@@ -27,7 +27,7 @@ ALONG = (
 
 
 @dataclass(eq=False)
-class Bench:
+class PageComponents:
     """The components of the page."""
 
     task: gr.Dropdown
@@ -96,11 +96,11 @@ class Bench:
                 self.timer]  # fmt: skip
 
 
-def build(library: Library) -> Bench:
+def build(library: CheckpointRegistry) -> PageComponents:
     """The components, laid out."""
     made: dict[str, Any] = {}
     gr.Navbar(main_page_name="Explore")
-    gr.HTML(pieces.HEADER, apply_default_css=False)
+    gr.HTML(html.HEADER, apply_default_css=False)
     made["message"] = gr.HTML("", elem_id="message", apply_default_css=False)
     with gr.Column(elem_id="wish"):
         made |= wish(library)
@@ -109,15 +109,17 @@ def build(library: Library) -> Bench:
     made["chosen"] = gr.Textbox("", visible=False)
     with gr.Column(visible=False, elem_id="detail") as detail:
         made |= watching()
-    return Bench(**made, detail=detail, timer=gr.Timer(POLL_S, active=False), offered=gr.Textbox("", visible=False))
+    return PageComponents(
+        **made, detail=detail, timer=gr.Timer(POLL_S, active=False), offered=gr.Textbox("", visible=False)
+    )
 
 
-def wish(library: Library) -> dict[str, Any]:
+def wish(library: CheckpointRegistry) -> dict[str, Any]:
     """Task, checkpoint, rows, settings."""
     titles = [(module.TITLE, name) for name, module in BY_NAME.items()]
     with gr.Row():
         task = gr.Dropdown(titles, value=FIRST, label="Task", filterable=False, min_width=240, elem_id="task")
-        checkpoint = Menu(pieces.starts(library), value="mini", label="Start from", min_width=240, elem_id="start-from")
+        checkpoint = Menu(html.starts(library), value="mini", label="Start from", min_width=240, elem_id="start-from")
         source = gr.Radio(list(SOURCES), value=SOURCES[0], label="Rows", elem_id="source")
     about = gr.HTML(f'<p class="note">{BY_NAME[FIRST].ABOUT}</p>', apply_default_css=False)
     kinds = [".csv", ".tsv", ".jsonl", ".json", ".txt", ".conll", ".label"]

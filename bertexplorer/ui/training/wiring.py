@@ -4,48 +4,82 @@ from typing import Any
 
 import gradio as gr
 
-from bertexplorer.ui.personal import personal
-from bertexplorer.ui.training.desk import Desk
-from bertexplorer.ui.training.page import Bench, script
-from bertexplorer.ui.training.starting import Starting
-from bertexplorer.ui.training.watching import Watching
+from bertexplorer.ui.owner_binding import bind_owner
+from bertexplorer.ui.training.page import PageComponents, script
+from bertexplorer.ui.training.run_handlers import RunHandlers
+from bertexplorer.ui.training.run_service import RunService
+from bertexplorer.ui.training.setup_handlers import SetupHandlers
 
 LIMIT = 8
 
 
-def wire(desk: Desk, bench: Bench, blocks: gr.Blocks) -> None:
-    """Bind the page to its desk."""
-    watching = Watching(desk, bench)
-    starting = Starting(desk, bench, watching)
+def wire(service: RunService, components: PageComponents, blocks: gr.Blocks) -> None:
+    """Bind the page to its service."""
+    watching = RunHandlers(service, components)
+    starting = SetupHandlers(service, components, watching)
     common: dict[str, Any] = {"concurrency_limit": LIMIT, "show_progress": "hidden", "api_visibility": "private"}
-    forms = [form.row for form in bench.options.values()]
-    columns = [*bench.columns, bench.beside]
-    seen = [*bench.watched, bench.message, bench.chosen, bench.answer, bench.over, bench.name_now, bench.taken,
-            bench.checkpoint]  # fmt: skip
-    told = [bench.about, bench.looked, bench.message, *forms, *columns, *bench.tuning.components.values()]
-    looks = [bench.check.click, *(column.input for column in columns)]
-    reported = [bench.looked, bench.message, *columns]
-    look = gr.on(looks, personal(starting.look), bench.wish, reported, **common)
+    forms = [form.row for form in components.options.values()]
+    columns = [*components.columns, components.beside]
+    seen = [
+        *components.watched,
+        components.message,
+        components.chosen,
+        components.answer,
+        components.over,
+        components.name_now,
+        components.taken,
+        components.checkpoint,
+    ]
+    told = [
+        components.about,
+        components.looked,
+        components.message,
+        *forms,
+        *columns,
+        *components.tuning.components.values(),
+    ]
+    looks = [components.check.click, *(column.input for column in columns)]
+    reported = [components.looked, components.message, *columns]
+    look = gr.on(looks, bind_owner(starting.look), components.wish, reported, **common)
     others: dict[str, Any] = {**common, "cancels": [look]}
-    bench.task.input(personal(starting.task), bench.task, told, **others)
-    bench.source.input(personal(starting.source), bench.source, [bench.files, bench.hub, *reported], **others)
-    for file in (bench.file, bench.dev):
-        file.change(personal(starting.other), None, reported, **others)
-    bench.start.click(personal(starting.start), [bench.key, *bench.wish], [*seen, bench.key, bench.name], **common)
-    blocks.load(personal(starting.open), [bench.task, bench.chosen], [*seen, bench.key, *forms], **common)
-    bench.runs.click(personal(watching.choose), None, seen, **common)
-    bench.timer.tick(personal(watching.tick), [bench.chosen, bench.over, bench.offered],
-                     [*bench.watched, bench.checkpoint, bench.offered], **common)  # fmt: skip
-    bench.over.input(personal(watching.lay), [bench.chosen, bench.over], bench.watched, **common)
-    bench.name_now.submit(personal(watching.rename), [bench.chosen, bench.name_now], seen, **common)
-    bench.points.click(personal(watching.cell), bench.chosen, [bench.rows, bench.message], **common)
-    bench.ask.click(personal(watching.ask), [bench.chosen, *bench.play], [bench.answer, bench.message], **common)
-    for word, button in bench.buttons.items():
-        button.click(personal(watching.act, word), bench.chosen, seen, **common)
-    for kind, button in bench.kinds.items():
+    components.task.input(bind_owner(starting.task), components.task, told, **others)
+    components.source.input(
+        bind_owner(starting.source), components.source, [components.files, components.hub, *reported], **others
+    )
+    for file in (components.file, components.dev):
+        file.change(bind_owner(starting.other), None, reported, **others)
+    components.start.click(
+        bind_owner(starting.start),
+        [components.key, *components.wish],
+        [*seen, components.key, components.name],
+        **common,
+    )
+    blocks.load(
+        bind_owner(starting.open), [components.task, components.chosen], [*seen, components.key, *forms], **common
+    )
+    components.runs.click(bind_owner(watching.choose), None, seen, **common)
+    components.timer.tick(bind_owner(watching.tick), [components.chosen, components.over, components.offered],
+                     [*components.watched, components.checkpoint, components.offered], **common)  # fmt: skip
+    components.over.input(bind_owner(watching.lay), [components.chosen, components.over], components.watched, **common)
+    components.name_now.submit(bind_owner(watching.rename), [components.chosen, components.name_now], seen, **common)
+    components.points.click(
+        bind_owner(watching.cell), components.chosen, [components.rows, components.message], **common
+    )
+    components.ask.click(
+        bind_owner(watching.ask),
+        [components.chosen, *components.play],
+        [components.answer, components.message],
+        **common,
+    )
+    for word, button in components.buttons.items():
+        button.click(bind_owner(watching.act, word), components.chosen, seen, **common)
+    for kind, button in components.kinds.items():
         made = button.click(
-            personal(watching.take, kind), [bench.chosen, bench.with_rows], [bench.taken, bench.message], **common
+            bind_owner(watching.take, kind),
+            [components.chosen, components.with_rows],
+            [components.taken, components.message],
+            **common,
         )
-        made.then(None, bench.taken, None, js=script("take.js"), api_visibility="private")
-    pushed = [bench.chosen, bench.place, bench.token, bench.with_rows]
-    bench.push.click(personal(watching.push), pushed, [bench.message, bench.token], **common)
+        made.then(None, components.taken, None, js=script("take.js"), api_visibility="private")
+    pushed = [components.chosen, components.place, components.token, components.with_rows]
+    components.push.click(bind_owner(watching.push), pushed, [components.message, components.token], **common)

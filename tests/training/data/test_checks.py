@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from bertexplorer.cells import safe_cell
+from bertexplorer.csv_safety import escape_formula
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data import checks
 from bertexplorer.training.data.rows import Row
@@ -144,9 +144,9 @@ def test_a_share_that_is_none(share: float) -> None:
     "cell", ["=1", "+1", "-2", "@S(A1)", "\t=1", "\r=1", "\n", "  =1", "＝1", "＠x", "\u3000=1", "\xa0+1"]
 )
 def test_a_formula_is_disarmed(cell: str) -> None:
-    assert safe_cell(cell) == "'" + cell
+    assert escape_formula(cell) == "'" + cell
 
 
 @pytest.mark.parametrize("cell", ["a=b", "1-2", "", " a", "<b>", -2, -0.5, None, True])
 def test_any_other_cell_stays(cell: object) -> None:
-    assert safe_cell(cell) is cell
+    assert escape_formula(cell) is cell

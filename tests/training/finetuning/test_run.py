@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training import events
 from bertexplorer.training.finetuning import run as runs
-from bertexplorer.training.finetuning.kept import opened
+from bertexplorer.training.finetuning.artifacts import opened
 from bertexplorer.training.finetuning.run import Best, finetune
 from tests.tolerance import of_encoder
 

@@ -14,12 +14,12 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import fresh
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
+from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.batches import Batch, Collator
 from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.examples import Example, Pool
 from bertexplorer.training.pretraining.objectives import CausalLanguage, MaskedLanguage, ReplacedTokens
-from bertexplorer.training.workers import Workers
 from tests.tolerance import assert_within, of_encoder, of_gradient
 
 CPU = torch.device("cpu")
@@ -82,7 +82,7 @@ def test_the_whole_loss_and_its_gradient_are_transformers(
     loss.backward()
     objective = trainable(MaskedLanguage(checkpoint, pairs=True))
     objective.modules.eval()
-    counts, losses = Workers(objective, 1, CPU, bf16=False).gradients([batch])
+    counts, losses = DataParallel(objective, 1, CPU, bf16=False).gradients([batch])
     total = sum(float(losses[0][task].total) / counts[task] for task in counts)
     assert abs(total - float(loss.detach())) < of_encoder(checkpoint.config, loss)
     ours, reference = checkpoint.encoder, theirs.bert
@@ -186,7 +186,7 @@ def test_in_bf16_many_batches_are_one_too(
     found = []
     for bf16, count, batches in ((False, 1, singles), (True, 1, singles), (True, 2, singles)):
         objective.modules.zero_grad()
-        Workers(objective, count, CPU, bf16=bf16).gradients(batches)
+        DataParallel(objective, count, CPU, bf16=bf16).gradients(batches)
         found.append(torch.cat([p.grad.flatten() for p in objective.modules.parameters()]))
     for other in found[1:]:
         assert (other - found[0]).norm() < 0.05 * found[0].norm()
@@ -202,10 +202,10 @@ def test_batches_and_workers_add_up_to_one_batch(
     singles = [collator.collate([e], np.random.default_rng(0)) for e in examples]
     whole = join(singles, collator.pad_id)
     parameters = list(objective.modules.parameters())
-    _, one = Workers(objective, 1, CPU, bf16=False).gradients([whole])
+    _, one = DataParallel(objective, 1, CPU, bf16=False).gradients([whole])
     wanted = [p.grad.clone() for p in parameters]
     objective.modules.zero_grad()
-    workers = Workers(objective, count, CPU, bf16=False)
+    workers = DataParallel(objective, count, CPU, bf16=False)
     counts, many = workers.gradients(singles)
     for task in counts:
         total, allowed = float(one[0][task].total), counts[task] * of_encoder(checkpoint.config, 10.0)  # nats

@@ -17,7 +17,7 @@ from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, mapped
 from bertexplorer.training.data.split import split
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.kept import exported, opened
+from bertexplorer.training.finetuning.artifacts import exported, opened
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learners.question_answering import Reader
 from bertexplorer.training.tasks import BY_NAME

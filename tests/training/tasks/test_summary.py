@@ -15,7 +15,7 @@ from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.data.split import split
-from bertexplorer.training.finetuning.kept import exported
+from bertexplorer.training.finetuning.artifacts import exported
 from bertexplorer.training.learners.summary import Summariser
 from bertexplorer.training.tasks import summary
 from tests.tiny import FAMILIES

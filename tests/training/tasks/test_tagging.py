@@ -18,7 +18,7 @@ from bertexplorer.training.data.rows import Row, mapped
 from bertexplorer.training.data.split import split
 from bertexplorer.training.entities.tags import illegal
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.kept import exported, opened
+from bertexplorer.training.finetuning.artifacts import exported, opened
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learners.tagging import Answer, Tagger
 from bertexplorer.training.tasks import BY_NAME, tagging

@@ -1,0 +1,37 @@
+"""Who may look at whom: padding, direction, prefix and window in one mask."""
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+
+def attention_mask(
+    tokens: int,
+    mask: Bool[Tensor, "b t"] | None,
+    *,
+    causal: bool = False,
+    prefix: Int[Tensor, " b"] | None = None,
+    window: int = 0,
+    device: torch.device | str = "cpu",
+) -> Bool[Tensor, "b 1 t t"] | None:
+    """Who may look at whom: True at [b, 0, i, j] if token i may look at token j. None where everybody may.
+
+    *mask* is False at padding. *prefix*: the first so many tokens of a row are seen by all of it, each later one by
+    itself and what follows, as under *causal* (Dong et al., 2019, UniLM: source, then target). *window* counts the
+    tokens visible on each side; 0 means all.
+    """
+    seen: Tensor | None = None
+    if causal or window or prefix is not None:
+        place = torch.arange(tokens, device=device)
+        apart = place[None, :] - place[:, None]  # j - i
+        seen = torch.ones(1, 1, tokens, tokens, dtype=torch.bool, device=device)
+        if prefix is not None:
+            seen = (apart <= 0) | (place < prefix[:, None])[:, None, None, :]
+        elif causal:
+            seen &= apart <= 0
+        if window:
+            seen &= apart.abs() <= window
+    if mask is not None:
+        seen = mask[:, None, None, :] if seen is None else seen & mask[:, None, None, :]
+        seen = seen.expand(-1, -1, tokens, -1)
+    return seen

@@ -1,0 +1,52 @@
+"""A cache of what is dear to make, kept within a number of bytes; whoever asks for the same at once waits for one."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from typing import Any
+
+LIMIT_MB = 256
+
+
+class LRUCache:
+    """Key -> value, the least recently used dropped beyond *limit* bytes. Safe to call from many threads."""
+
+    def __init__(self, limit: int = LIMIT_MB * 1_000_000) -> None:
+        self.limit = limit
+        self.kept: OrderedDict[Hashable, tuple[Future[Any], int]] = OrderedDict()
+        self.lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
+        """The value of *key*, made by one caller while others wait. What goes wrong is not kept, but told to all."""
+        with self.lock:
+            found, mine = self.kept.get(key), False
+            if found is None:
+                found, mine = (Future(), 0), True
+                self.kept[key] = found
+            self.kept.move_to_end(key)
+        if not mine:
+            return found[0].result()
+        try:
+            value = make()
+        except BaseException as error:
+            with self.lock:
+                self.kept.pop(key, None)
+            found[0].set_exception(error)
+            raise
+        found[0].set_result(value)
+        with self.lock:
+            if key in self.kept:
+                self.kept[key] = (found[0], size(value))
+            while self.num_bytes > self.limit:
+                self.kept.popitem(last=False)
+        return value
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self.lock:
+            self.kept.clear()
+
+    @property
+    def num_bytes(self) -> int:
+        return sum(size for _, size in self.kept.values())

@@ -1,0 +1,146 @@
+"""The compute scheduler: as many slots at a time as there are cores; what waits for one is done in a batch."""
+
+import os
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+
+def available() -> int:
+    """Cores that this process may use, whatever OMP_NUM_THREADS says."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(eq=False)
+class Pending:
+    """A call that may be done in a batch with others."""
+
+    given: Any
+    size: int
+    taken: bool = False
+    done: bool = False
+    made: Any = None
+    error: BaseException | None = None
+
+
+class ComputeScheduler:
+    """Grants compute slots. Safe to call from many threads; not re-entrant: no slot may be asked for within a slot.
+
+    Light work goes before heavy, and heavy work leaves one core to it. Two threads that share a pass hinder each other
+    when others compute too, so a slot has one thread unless nobody else computes or waits."""
+
+    def __init__(self, count: int = 0, *, threads: bool = False) -> None:
+        """*count*: of cores, 0 for those that this process may use. *threads*: whether the number of torch's threads
+        is set here; else it stays what it is."""
+        self.count = count or available()
+        self.threads = threads
+        self.ready = threading.Condition()
+        self.busy = self.heavy = self.light_waiting = self.heavy_waiting = 0
+        self.lines: defaultdict[Hashable, deque[Pending]] = defaultdict(deque)
+        self.batches: dict[int, int] = {}  # how many were done together -> how often
+
+    @contextmanager
+    def slot(self, *, heavy: bool = False) -> Iterator[None]:
+        """A core for as long as the block lasts."""
+        with self.ready:
+            self.wait(lambda: self.free(heavy), heavy)
+            alone = self.enter(heavy)
+        try:
+            self.set_threads(alone)
+            yield
+        finally:
+            self.leave(heavy)
+
+    def run_batched(
+        self, key: Hashable, given: Any, size: int, budget: int, make: Callable[[Sequence[Any]], Sequence[Any]]
+    ) -> Any:
+        """What *make* gives for *given*. Those of one *key* that wait for a core at the same time are made at once, as
+        long as the largest *size* times their number stays within *budget*. Where that fails, each is made alone: an
+        error is told to the one that it concerns."""
+        mine = Pending(given, size)
+        with self.ready:
+            line = self.lines[key]
+            line.append(mine)
+            self.wait(lambda: mine.done or (not mine.taken and self.free(False)), False)
+            if mine.done:
+                return result_of(mine)
+            batch = self.take(line, mine, budget)
+            if not line:
+                del self.lines[key]
+            alone = self.enter(False)
+            self.batches[len(batch)] = self.batches.get(len(batch), 0) + 1
+        try:
+            self.set_threads(alone)
+            fulfil(batch, make)
+        finally:
+            for one in batch:
+                one.done = True
+            self.leave(False)
+        return result_of(mine)
+
+    def take(self, line: deque[Pending], mine: Pending, budget: int) -> list[Pending]:
+        """*mine* and those before and behind it that fit."""
+        line.remove(mine)
+        batch, longest = [mine], mine.size
+        for one in list(line):
+            if max(longest, one.size) * (len(batch) + 1) <= budget:
+                line.remove(one)
+                one.taken = True
+                batch.append(one)
+                longest = max(longest, one.size)
+        return batch
+
+    def free(self, heavy: bool) -> bool:
+        if heavy and (self.light_waiting or self.heavy >= max(1, self.count - 1)):
+            return False
+        return self.busy < self.count
+
+    def wait(self, until: Callable[[], bool], heavy: bool) -> None:
+        """Until *until* holds, counted among those that wait meanwhile. The lock is held."""
+        if until():
+            return
+        kind = "heavy_waiting" if heavy else "light_waiting"
+        setattr(self, kind, getattr(self, kind) + 1)
+        try:
+            self.ready.wait_for(until)
+        finally:
+            setattr(self, kind, getattr(self, kind) - 1)
+            if not self.light_waiting:  # who leaves without a core, being done already, leaves no other word
+                self.ready.notify_all()
+
+    def enter(self, heavy: bool) -> bool:
+        """Take a core; whether nobody else computes or waits. The lock is held."""
+        self.busy, self.heavy = self.busy + 1, self.heavy + heavy
+        return self.busy == 1 and not self.light_waiting and not self.heavy_waiting
+
+    def leave(self, heavy: bool) -> None:
+        with self.ready:
+            self.busy, self.heavy = self.busy - 1, self.heavy - heavy
+            self.ready.notify_all()
+
+    def set_threads(self, alone: bool) -> None:
+        if self.threads:
+            import torch  # only now: the page is drawn without it
+
+            torch.set_num_threads(self.count if alone else 1)
+
+
+def fulfil(batch: Sequence[Pending], make: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
+    try:
+        for one, made in zip(batch, make([one.given for one in batch]), strict=True):
+            one.made = made
+    except BaseException as error:
+        if len(batch) == 1:
+            batch[0].error = error
+        else:
+            for one in batch:
+                fulfil([one], make)
+
+
+def result_of(one: Pending) -> Any:
+    if one.error is not None:
+        raise one.error
+    return one.made

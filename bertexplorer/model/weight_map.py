@@ -1,0 +1,100 @@
+"""Tensor names: from ours to the published ones, by a family's table, in both directions."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+
+from torch import nn
+
+from bertexplorer.model.config import EncoderConfig
+
+OLD_SPELLING = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
+STRAYS = (r"position_ids$", r"rotary_emb\.", r"token_type_ids$")  # buffers that some versions wrote
+ARCHITECTURES = {  # the fine-tuned heads, and how the names of the classes in transformers that have them end
+    "sequence_classifier": "ForSequenceClassification",
+    "token_classifier": "ForTokenClassification",
+    "span": "ForQuestionAnswering",
+}
+TASK_HEADS = ("classifier.", "pre_classifier.", "qa_outputs.", "score.", "head.", "sequence_summary.", "crf.")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where one of our tensors lies in a file: the published name, and which of *parts* equal slices of axis 0."""
+
+    name: str
+    part: int = 0
+    parts: int = 1
+
+
+def source_of(family: ModuleType, ours: str) -> Source | None:
+    """The source of our tensor *ours* ("encoder.layers.0.attention.query.weight"), None if the family has none."""
+    number = re.search(r"\.layers\.(\d+)\.", ours)
+    pattern = ours.replace(f".layers.{number[1]}.", ".layers.#.") if number else ours
+    module, _, kind = pattern.rpartition(".")
+    for key, theirs in family.NAMES.items():
+        keys = key if isinstance(key, tuple) else (key,)
+        for part, name in enumerate(keys):
+            if name in (pattern, module):
+                full = theirs if name == pattern else f"{theirs}.{kind}"
+                return Source(full.replace("#", number[1] if number else "#"), part, len(keys))
+    return None
+
+
+def tied_name(family: ModuleType, config: EncoderConfig) -> str:
+    """Published name of the MLM output matrix if it is the word embeddings over again, else ''."""
+    source = source_of(family, "masked_lm.output.weight") if config.tied else None
+    return source.name if source else ""
+
+
+def canonical_names(family: ModuleType, found: Iterable[str]) -> dict[str, str]:
+    """Canonical published name -> the name in the file: old spellings renamed, an absent prefix put back.
+
+    Names that carry nothing of their own (buffers, second copies) are left out.
+    """
+    found = list(found)
+    bare = not any(name.startswith(family.PREFIX) for name in found)
+    known = {theirs.split(".#.")[0] for theirs in family.NAMES.values()}
+    names: dict[str, str] = {}
+    for name in found:
+        if any(re.search(stray, name) for stray in STRAYS):
+            continue
+        clean = name
+        for old, new in OLD_SPELLING.items():
+            clean = clean.replace(old, new)
+        prefixed = family.PREFIX + clean
+        if bare and any(prefixed.startswith(start) for start in known):
+            clean = prefixed
+        if clean in family.COPIES:  # where the two differ, transformers computes with the copy
+            names[family.COPIES[clean]] = name
+        else:
+            names.setdefault(clean, name)
+    return names
+
+
+def is_task_head(name: str) -> bool:
+    """Whether a published name belongs to a fine-tuned head: left aside and announced if it is none of HEADS."""
+    return name.startswith(TASK_HEADS)
+
+
+def share_layers(family: ModuleType, heads: nn.ModuleDict) -> None:
+    """Let heads whose file has one name for a layer of both hold one layer, that of the head that comes first: BERT's
+    pooler is its sequence classifier's too, ModernBERT's transform every head's."""
+    held: dict[str, nn.Module] = {}
+    for path, module in list(heads.named_modules()):
+        source = source_of(family, f"{path}.weight") if isinstance(module, nn.Linear | nn.LayerNorm) else None
+        first = held.setdefault(source.name, module) if source else module
+        if first is not module:
+            heads.set_submodule(path, first)
+
+
+def to_published(family: ModuleType, ours: Mapping[str, object]) -> dict[str, list[tuple[int, str]]]:
+    """Published name -> [(part, our name)], for writing; of names that share a layer only the first."""
+    groups: dict[str, dict[int, str]] = {}
+    for name in ours:
+        source = source_of(family, name)
+        if source is None:
+            raise ValueError(f"{family.MODEL_TYPES[0]} has no published name for {name}; it cannot be saved.")
+        groups.setdefault(source.name, {}).setdefault(source.part, name)
+    return {name: sorted(parts.items()) for name, parts in groups.items()}

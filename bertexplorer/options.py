@@ -1,0 +1,78 @@
+"""A setting declared once, as a field of an Options dataclass -> a form on the page, a flag, a field in a file."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from bertexplorer.errors import ExplorerError
+
+T = TypeVar("T")
+YES_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+@dataclass(frozen=True)
+class Option:
+    """What a person reads beside a setting, and its bounds (both included) where it is a number."""
+
+    label: str
+    low: int | float | None = None
+    high: int | float | None = None
+    info: str = ""
+    several: bool = False  # a text of several lines
+    by_page: bool = False  # the page fills it in (an upload's key, a point that was clicked) and shows no box
+
+
+@dataclass(frozen=True)
+class OptionSpec:
+    """One field of an Options dataclass."""
+
+    name: str
+    kind: type  # int, float, bool or str
+    default: Any
+    option: Option
+    choices: tuple[str, ...] = ()
+
+    def check(self, value: Any) -> Any:
+        """*value* as this setting's kind. Raises ExplorerError naming the setting, the value and what was wanted."""
+        label = self.option.label
+        if self.choices and value not in self.choices:
+            raise ExplorerError(f"{label}: got {value!r}; wanted one of {', '.join(self.choices)}.")
+        try:
+            if value is None or (self.kind is int and isinstance(value, float) and value != int(value)):
+                raise ValueError
+            value = YES_NO[str(value).lower()] if self.kind is bool else self.kind(value)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise ExplorerError(f"{label}: got {value!r:.60}; wanted {self.wanted()}.") from error
+        low, high = self.option.low, self.option.high
+        if self.kind in (int, float) and not (
+            (low is None or value >= low) and (high is None or value <= high) and value == value
+        ):
+            raise ExplorerError(f"{label}: got {value}; wanted {self.wanted()}.")
+        return value
+
+    def wanted(self) -> str:
+        noun = {int: "a whole number", float: "a number", bool: "yes or no", str: "text"}[self.kind]
+        low, high = self.option.low, self.option.high
+        return f"{noun} from {low:g} to {high:g}" if low is not None and high is not None else noun
+
+
+def option_specs(options: type) -> list[OptionSpec]:
+    """The settings of an Options dataclass, whose fields are Annotated[int, float, bool, str or Literal, Option]."""
+    hints = get_type_hints(options, include_extras=True)
+    found = []
+    for field in dataclasses.fields(options):
+        if get_origin(hints[field.name]) is not Annotated:
+            raise TypeError(f"{options.__qualname__}.{field.name} is not Annotated[…, Option(…)].")
+        kind, option = get_args(hints[field.name])[:2]
+        choices = tuple(get_args(kind)) if get_origin(kind) is Literal else ()
+        found.append(OptionSpec(field.name, str if choices else kind, field.default, option, choices))
+    return found
+
+
+def build(options: type[T], values: dict[str, Any]) -> T:
+    """An Options from loose values (a form, flags, a link), each checked. Raises ExplorerError naming what is wrong."""
+    known = {setting.name: setting for setting in option_specs(options)}
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        raise ExplorerError(f"Unknown setting {', '.join(unknown)}; wanted {', '.join(known) or 'none'}.")
+    return options(**{name: known[name].check(value) for name, value in values.items()})

@@ -1,0 +1,114 @@
+"""Compression: what a browser loads is compressed, and what is the same for all is compressed once and kept."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bertexplorer.server.asgi import header
+
+OWN = (b"content-length", b"cache-control", b"set-cookie")  # headers of an answer that are not kept with it
+FOR_GOOD = b"private, max-age=31536000, immutable"  # private: the layers above may give a browser its cookie with it
+FOR_A_DAY = b"private, max-age=86400"
+ROOM = 64_000_000  # bytes of assets that are kept; a page needs 2 million
+
+
+class Compressed:
+    """The page and its configuration compressed; gradio does so with its scripts, and a stream must not wait for more
+    to be worth it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app, self.packing = app, GZipMiddleware(app, minimum_size=1000, compresslevel=5)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        packed = scope["type"] == "http" and scope["state"]["route"] in ("page", "config")
+        await (self.packing if packed else self.app)(scope, receive, send)
+
+
+@dataclass(frozen=True)
+class Asset:
+    """An answer of 200, whole, as it goes over the wire."""
+
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+    async def send(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+class Assets:
+    """A page needs some 70 scripts, styles and fonts, one of them 5 MB. gradio compresses each anew for each browser,
+    0.3 s in which nobody is answered; here that is done once, and the browser is told to keep them. One file may go by
+    many names (/assets/./index.js), so there is a bound: beyond *room* bytes no more is kept."""
+
+    def __init__(
+        self, app: ASGIApp, room: int = ROOM, changed: Mapping[str, tuple[bytes, bytes]] | None = None
+    ) -> None:
+        """*changed*: the beginning of a path -> (bytes in that file, bytes in their place)."""
+        self.app, self.room, self.changed = app, room, changed or {}
+        self.kept: dict[tuple[str, str], Asset] = {}  # by path and encoding
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asset = scope["type"] == "http" and scope["state"]["route"] == "asset"
+        if not asset or scope["method"] != "GET" or header(scope, "if-none-match"):
+            await self.app(scope, receive, send)
+            return
+        key = scope["path"], best(header(scope, "accept-encoding"), scope["path"])
+        if asset := self.kept.get(key) or await self.ask(scope, key, receive, send):
+            await asset.send(send)
+
+    async def ask(self, scope: Scope, key: tuple[str, str], receive: Receive, send: Send) -> Asset | None:
+        """What gradio answers, kept while there is room. None where that is not 200; it is sent as it comes."""
+        change = next((change for path, change in self.changed.items() if key[0].startswith(path)), None)
+        encoding = "identity" if change else key[1]
+        others = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
+        asked = {**scope, "headers": [*others, (b"accept-encoding", encoding.encode())]}
+        made = await whole(self.app, asked, receive, send)
+        if made and change:
+            made = replaced(made, *change)
+        if made and key not in self.kept and len(made.body) <= self.room:
+            self.room -= len(made.body)
+            self.kept[key] = made
+        return made
+
+
+def replaced(asset: Asset, old: bytes, new: bytes) -> Asset:
+    """The asset with *new* in place of *old*, not compressed."""
+    body = asset.body.replace(old, new)
+    headers = [pair for pair in asset.headers if pair[0] != b"content-length"]
+    return Asset([*headers, (b"content-length", str(len(body)).encode())], body)
+
+
+def best(accepted: str, path: str = "") -> str:
+    """Of the encodings that a browser takes the one to answer with, as gradio chooses it; ours are packed with gzip."""
+    offered = ("gzip",) if path.startswith("/scripts/") else ("br", "gzip")
+    return next((one for one in offered if one in accepted), "identity")
+
+
+async def whole(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> Asset | None:
+    """What *app* answers, if that is 200 and has come to its end; anything else is sent as it comes."""
+    heads: list[tuple[bytes, bytes]] = []
+    parts: list[bytes] = []
+    status, more = 0, True
+
+    async def hold(message: Message) -> None:
+        nonlocal status, more
+        if message["type"] == "http.response.start":
+            status = message["status"]
+            heads.extend((key.lower(), value) for key, value in message.get("headers", []))
+        else:
+            parts.append(message.get("body", b""))
+            more = message.get("more_body", False)
+        if status != 200:
+            await send(message)
+
+    await app(scope, receive, hold)
+    if status != 200 or more:
+        return None
+    body = b"".join(parts)
+    written = [pair for pair in heads if pair[0] not in OWN]
+    hashed = scope["path"].startswith(("/assets/", "/scripts/"))  # their names change with what they hold
+    stays = FOR_GOOD if hashed else FOR_A_DAY
+    return Asset([*written, (b"content-length", str(len(body)).encode()), (b"cache-control", stays)], body)

@@ -1,0 +1,58 @@
+"""Queue limit: only so many events of gradio's pages wait; a stream of answers that nobody waits for ends at once."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from bertexplorer.server.asgi import reply
+
+JSON = "application/json"
+CLOSED = 'data: {"msg": "close_stream", "event_id": null}\n\n'  # with this gradio ends a stream of answers
+AGAIN_S = 2  # after which an event that was one too many is sent again, see assets/answers.js
+
+
+@dataclass(frozen=True)
+class Events:
+    """What gradio has taken and not answered yet.
+
+    *going*: how many; *awaited*: whether a page has any of them, or answers that it has not read; *inputs*: how many
+    values the event of a number takes, None where there is no such event."""
+
+    going: Callable[[], int] = lambda: 0
+    awaited: Callable[[str], bool] = lambda page: True
+    inputs: Callable[[int], int | None] = lambda number: None
+
+    def fault(self, asked: Any) -> str:
+        """What is wrong with the JSON that asks for an event, in a sentence; "" for nothing. Gradio would fail
+        at it, and write what people typed to stderr."""
+        if not isinstance(asked, dict):
+            return "The request is no event. Reload the page."
+        number, values = asked.get("fn_index"), asked.get("data")
+        wanted = self.inputs(number) if type(number) is int else None
+        if wanted is None:
+            return f"There is no event of the number {number!r:.20} here. Reload the page."
+        if not isinstance(values, list) or len(values) != wanted:
+            found = f"{len(values):,} values" if isinstance(values, list) else "no list of values"
+            return f"The event came with {found}; wanted {wanted}. Reload the page."
+        return ""
+
+
+class QueueLimit:
+    """*most*: how many events may be going. A stream that a page opens after it has read all its answers ends at once:
+    gradio would keep it open, and a browser has six connections for all its tabs."""
+
+    def __init__(self, app: ASGIApp, events: Events, most: int) -> None:
+        self.app, self.events, self.most = app, events, most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route = scope["state"]["route"] if scope["type"] == "http" else ""
+        if route == "join" and self.events.going() >= self.most:
+            told = f"Busy: {self.most} events wait already. What you entered is kept; try again in {AGAIN_S} s."
+            await reply(send, 503, json.dumps({"detail": told}), [("retry-after", str(AGAIN_S))], JSON)
+        elif route == "stream" and not self.events.awaited(scope["state"]["page"]):
+            await reply(send, 200, CLOSED, kind="text/event-stream")
+        else:
+            await self.app(scope, receive, send)

@@ -1,0 +1,97 @@
+"""The table of jobs on the disk: SQLite with a rollback journal and full synchronisation, written by one server."""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from bertexplorer import locks
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store.runs import Job
+
+FORMAT = 1
+TABLES = """
+CREATE TABLE jobs (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, key TEXT NOT NULL,
+  name TEXT NOT NULL, version INTEGER NOT NULL DEFAULT 1, "group" TEXT NOT NULL DEFAULT '', created REAL NOT NULL,
+  wanted TEXT NOT NULL DEFAULT 'queued', place INTEGER NOT NULL DEFAULT 0, seconds REAL NOT NULL DEFAULT 0,
+  attempts INTEGER NOT NULL DEFAULT 0, since INTEGER NOT NULL DEFAULT 0, cause TEXT NOT NULL DEFAULT '',
+  deleted REAL NOT NULL DEFAULT 0, UNIQUE (owner, key));
+CREATE TABLE clock (seen REAL NOT NULL);
+INSERT INTO clock VALUES (0);
+"""
+COLUMNS = ", ".join(f'"{field.name}"' for field in fields(Job))
+
+
+class JobDatabase:
+    """The rows, and the lock that keeps a second server out. Safe to call from many threads."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises ExplorerError if another server uses *folder*, or it cannot be written."""
+        self.folder = folder
+        self.lock = threading.RLock()
+        with self.told():
+            folder.mkdir(parents=True, exist_ok=True)
+            server = locks.hold(folder / "server.lock")
+        if server is None:
+            raise ExplorerError(
+                f"Another BERT Explorer (process {locks.holder(folder / 'server.lock') or 'unknown'}) uses {folder}. "
+                "Use that one, or start this one with BERTEXPLORER_DATA set to another folder."
+            )
+        self.server = server
+        try:
+            locks.name(server, os.getpid())
+            self.db = self.opened()
+        except BaseException:
+            server.close()
+            raise
+
+    def opened(self) -> sqlite3.Connection:
+        with self.told():
+            db = sqlite3.connect(self.folder / "jobs.sqlite", isolation_level=None, check_same_thread=False)
+            db.execute("PRAGMA journal_mode=DELETE")
+            db.execute("PRAGMA synchronous=FULL")
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+            if version == 0:
+                db.executescript(f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version={FORMAT}; COMMIT;")
+        if version > FORMAT:
+            db.close()
+            raise ExplorerError(f"{self.folder} is of a newer BERT Explorer (format {version}, not {FORMAT}); use it.")
+        return db
+
+    def close(self) -> None:
+        """Let another server have the folder."""
+        with self.lock:
+            self.db.close()
+            self.server.close()
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """What the disk and the table have to complain about, in a sentence."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            what = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise ExplorerError(
+                f"The runs in {self.folder} cannot be kept ({what}). Make room or see to its rights, then try again."
+            ) from error
+
+    def ask(self, sql: str, *values: Any) -> list[Any]:
+        """One statement, on the disk when this returns; its rows."""
+        with self.lock, self.told(), closing(self.db.execute(sql, values)) as cursor:
+            return cursor.fetchall()
+
+    def jobs(self, rest: str, *values: Any) -> list[Job]:
+        """The rows that *rest*, the end of an SQL question, asks for."""
+        return [Job(*row) for row in self.ask(f"SELECT {COLUMNS} FROM jobs {rest}", *values)]
+
+    def now(self) -> float:
+        """Unix seconds that never go back, whatever is done to the clock."""
+        with self.lock:
+            self.ask("UPDATE clock SET seen = max(seen, ?)", time.time())
+            return float(self.ask("SELECT seen FROM clock")[0][0])

@@ -1,0 +1,183 @@
+"""The registry: a checkpoint by name, found on this disk, loaded once, shared, the least recently used dropped."""
+
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.scheduler import ComputeScheduler
+from bertexplorer.settings import Settings
+from bertexplorer.store import hub, memory, runs, training_snapshots
+from bertexplorer.store.catalogue import BUNDLED, CATALOGUE
+from bertexplorer.store.examine import examine
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+PRECISIONS = ("auto", "fp32", "bf16")
+DEFAULT = Settings()
+MAX_NAME = 500  # characters of a checkpoint's name
+
+
+class CheckpointRegistry:
+    """All the checkpoints of one app. Safe to call from many threads; torch is imported at the first load."""
+
+    def __init__(self, settings: Settings = DEFAULT, *, anywhere: bool = False, shared: bool = False) -> None:
+        """*anywhere*: a folder may lie outside the models folder too; for a person's own command line, not the page.
+        *shared*: many people use it at once, so how many threads a pass has depends on who else computes."""
+        self.settings = settings
+        self.anywhere = anywhere
+        self.loaded: OrderedDict[tuple[str, str], Checkpoint] = OrderedDict()
+        self.lock = threading.Lock()
+        self.scheduler = ComputeScheduler(threads=shared)
+        self.owner: str | None = None  # who asks; None: the operator, who may open every run
+        self.owned: Callable[[str], set[str]] | None = None  # owner -> ids of the runs that they may open
+        self.loading: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
+
+    def of(self, owner: str) -> "CheckpointRegistry":
+        """The same checkpoints for *owner*: of the runs, only those that are theirs."""
+        made = copy(self)
+        made.owner = owner
+        return made
+
+    def opens(self, name: str) -> bool:
+        """Whether the run that run:ID… names may be opened; another's is not there, as far as one is told."""
+        id = name.removeprefix("run:").partition("@")[0]
+        return self.owner is None or self.owned is None or id in self.owned(self.owner)
+
+    def get(self, name: str, precision: str = "auto") -> "Checkpoint":
+        """The checkpoint called *name*, loaded if it is not yet. Raises ExplorerError if it is not on this disk (then
+        `fetch` it first) or cannot be used."""
+        if precision not in PRECISIONS:
+            raise ExplorerError(f"Precision {precision!r} is not known; wanted one of {', '.join(PRECISIONS)}.")
+        name = name.strip()
+        folder = self.find(name)
+        if folder is None:
+            told = f"{name} is not on this disk. Available offline: {', '.join(self.offline())}."
+            raise ExplorerError(told, missing="checkpoint")
+        from bertexplorer.model.precision import NAMES, best_device, resolve
+
+        key = (str(folder), NAMES[resolve(precision, best_device())])  # type: ignore[arg-type]
+        return self.once(key, lambda: self.read(folder, name, precision, key[1]))
+
+    def read(self, folder: Path, name: str, precision: str, width: str) -> "Checkpoint":
+        """The checkpoint in *folder*, if its weights fit into memory; *width*: what *precision* is here."""
+        from bertexplorer.model.load import load
+
+        ours = (BUNDLED, (self.settings.data_dir / "runs").resolve())
+        if not any(folder.resolve().is_relative_to(one) for one in ours):
+            examine(name, folder, self.settings.data_dir)
+        with self.lock:
+            missing = memory.missing_bytes(name, folder, width, sum(c.num_bytes for c in self.loaded.values()))
+            while missing > 0 and self.loaded:
+                missing -= self.loaded.popitem(last=False)[1].num_bytes
+        return load(folder, name=name, precision=precision, frozen=True)  # type: ignore[arg-type]
+
+    def control(self, name: str, precision: str = "auto") -> "Checkpoint":
+        """A checkpoint of the shape, tokenizer and heads of *name* that has learnt nothing: the same random weights
+        every time, in fp32. What it shows too comes from the architecture, not from training."""
+        real = self.get(name, precision)
+
+        from bertexplorer.model.initialise import untrained
+
+        return self.once((str(real.folder), "random"), lambda: untrained(replace(real, name=name)))
+
+    def once(self, key: tuple[str, str], make: "Callable[[], Checkpoint]") -> "Checkpoint":
+        """The loaded checkpoint of *key*, made by one caller while others wait for it."""
+        with self.lock:
+            gate = self.loading[key]  # after find, so that what people mistype leaves nothing behind
+        with gate:
+            with self.lock:
+                if key in self.loaded:
+                    self.loaded.move_to_end(key)
+                    return self.loaded[key]
+            checkpoint = make()
+            checkpoint = replace(checkpoint, scheduler=self.scheduler)
+            checkpoint.cache.limit = self.settings.cache_mb * 1_000_000
+            with self.lock:
+                self.loaded[key] = checkpoint
+                self.drop()
+            return checkpoint
+
+    def drop(self) -> None:
+        """Forget the least recently used until the budget holds; the newest always stays."""
+        while len(self.loaded) > 1 and sum(c.num_bytes for c in self.loaded.values()) > self.settings.memory_mb * 1e6:
+            self.loaded.popitem(last=False)
+
+    def trained(self) -> list[tuple[str, str]]:
+        """(title, name) of the checkpoints that runs have kept here, the newest first."""
+        whose = None if self.owner is None or self.owned is None else self.owned(self.owner)
+        return runs.trained(self.settings.data_dir / "runs", whose)
+
+    def called(self, name: str) -> str:
+        """What people call the checkpoint *name*: of a run, by the name that the run has now."""
+        return next((saved.label for saved in self.series(name) if saved.name == name), name)
+
+    def series(self, name: str) -> list[runs.Saved]:
+        """The checkpoints along the training that *name* is of, in its order; none where it is of no training."""
+        if name.startswith("run:") and not self.opens(name):
+            return []
+        return training_snapshots.series(name) or runs.series(self.settings.data_dir / "runs", name)
+
+    def find(self, name: str) -> Path | None:
+        """The folder of *name*: bundled, in the models folder, or downloaded before; None if it must be fetched.
+
+        Raises ExplorerError for a path outside the models folder and for what cannot be a name."""
+        name = name.strip()
+        if not name:
+            raise ExplorerError("No checkpoint is chosen. Pick one from the list, or type a hub name.")
+        if not name.isprintable() or len(name) > MAX_NAME:
+            told = "holds a character that cannot be seen" if len(name) <= MAX_NAME else f"has {len(name):,} characters"
+            raise ExplorerError(f"The checkpoint name {told}. Type a hub name, at most {MAX_NAME} characters long.")
+        if name.startswith("run:"):
+            return runs.find(self.settings.data_dir / "runs", name) if self.opens(name) else None
+        if bundled := training_snapshots.find(name):
+            return bundled
+        if any(entry.name == name for entry in CATALOGUE) and (BUNDLED / name / "config.json").is_file():
+            return BUNDLED / name
+        try:
+            folder = self.local(name)
+        except (OSError, RuntimeError) as error:  # a part too long, no right to look, no such user after ~
+            raise ExplorerError(f"The folder {name} cannot be opened: {error}. Choose another one.") from error
+        if folder is not None:
+            return folder
+        hub.check_name(name)
+        return hub.cached(name)
+
+    def local(self, name: str) -> Path | None:
+        """The folder *name* below the models folder, links resolved; None if there is none and it may be a hub name."""
+        root = self.settings.models_dir.resolve()
+        asked = Path(name).expanduser()
+        if self.anywhere and (asked / "config.json").is_file():  # as a shell counts: from where it stands
+            return asked.resolve()
+        folder = (asked if asked.is_absolute() else root / asked).resolve()
+        inside = folder != root and folder.is_relative_to(root)
+        if (inside or self.anywhere) and folder.is_dir():
+            return folder  # loading says what it lacks
+        if asked.is_absolute() or name.startswith((".", "~")) or not inside:
+            raise ExplorerError(
+                f"{name} is {'not a folder in' if inside else 'outside'} the models folder {root}. Put the checkpoint "
+                "there, or start the app with BERTEXPLORER_MODELS set to its parent folder."
+            )
+        return None
+
+    def fetch(self, name: str) -> Iterator[hub.Progress]:
+        """Download *name* from the hub unless it is on this disk, telling progress. Raises ExplorerError on failure."""
+        if self.find(name := name.strip()) is None:
+            yield from hub.download(name, timeout_s=self.settings.hub_timeout_s, offline_names=self.offline())
+
+    def offline(self) -> list[str]:
+        """Names that load without a network."""
+        bundled = [entry.name for entry in CATALOGUE if (BUNDLED / entry.name / "config.json").is_file()]
+        bundled += [one.name for one in training_snapshots.saved()[-1:]]
+        root = self.settings.models_dir
+        local = (
+            sorted(str(path.parent.relative_to(root)) for path in root.glob("*/**/config.json"))
+            if root.is_dir()
+            else []
+        )
+        return list(dict.fromkeys(bundled + local + hub.cached_names()))

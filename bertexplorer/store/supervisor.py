@@ -1,0 +1,192 @@
+"""The job supervisor: starts queued runs as processes of their own, one after the other, and notices how they end.
+
+A run's process outlives the server. RUN/process is locked from the moment it is started until it is gone, and names it;
+whatever it says on stdout and stderr goes to RUN/output.txt."""
+
+import logging
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from bertexplorer import locks
+from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import ROOT
+from bertexplorer.store import runs
+from bertexplorer.store.jobs import Jobs
+from bertexplorer.store.runs import Job, Run
+
+COMMAND = (sys.executable, "-m", "bertexplorer", "train")  # and the run's folder
+SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSW|CREDENTIAL|BERTEXPLORER_CODE", re.IGNORECASE)
+MEMORY = re.compile(r"MemoryError|out of memory|not enough memory|can.t allocate memory|bad_alloc", re.IGNORECASE)
+SMALLER = "Try a smaller batch or shorter texts."
+FULL = 20_000_000  # bytes free of a disk on which a run cannot even write down why it ends
+ATTEMPTS = 3  # how often a run is resumed without being asked
+
+log = logging.getLogger("bertexplorer.store.trainer")  # the name that readers of the log know
+
+
+class JobSupervisor:
+    """A thread of the server. Runs that live when it starts are taken over; interrupted ones wait to be resumed by a
+    person, unless *resume_interrupted*."""
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        command: Sequence[str] = COMMAND,
+        *,
+        slots: int = 1,
+        poll_s: float = 0.5,
+        patience_s: float = 20.0,
+        resume_interrupted: bool = False,
+    ) -> None:
+        """*slots*: runs at a time; *patience_s*: from RUN/stop to SIGTERM."""
+        self.jobs, self.command, self.slots = jobs, tuple(command), slots
+        self.poll_s, self.patience_s = poll_s, patience_s
+        jobs.slots = slots
+        self.children: dict[str, subprocess.Popen[bytes]] = {}
+        self.asked: dict[str, float] = {}  # when a run was first asked to stop; infinite once it was sent SIGTERM
+        self.causes: dict[str, str] = {}  # why runs ended, until that could be written down
+        self.closing = threading.Event()
+        for job in jobs.going() if resume_interrupted else ():
+            self.take_up(job)
+        self.thread = threading.Thread(target=self.work, name="trainer", daemon=True)
+        self.thread.start()
+
+    def close(self) -> None:
+        """End the thread. The runs go on, and the next supervisor takes them over."""
+        self.closing.set()
+        self.thread.join()
+
+    def stop(self, id: str, owner: str | None, *, kill: bool = False) -> Run:
+        """Ask a run to end after a commit; with *kill* end it now, and lose what came after its last commit."""
+        with self.jobs.lock:
+            run = self.jobs.stop(id, owner)
+            if kill and run.state in runs.ACTIVE:
+                send(run.folder, signal.SIGKILL)
+        return run
+
+    def work(self) -> None:
+        while not self.closing.is_set():
+            try:
+                self.tick()
+            except Exception:  # of a full disk, say: the runs go on, and it is tried again
+                log.exception("The queue of runs cannot be worked on; it is tried again.")
+            self.closing.wait(self.poll_s)
+
+    def tick(self) -> None:
+        """Notice who ended, ask those to stop who are to, start the next."""
+        with self.jobs.lock:
+            busy = sum([self.goes(job) for job in self.jobs.going()])
+            for job in self.jobs.queued():
+                if busy >= self.slots:
+                    break
+                busy += self.start(job)
+
+    def goes(self, job: Job) -> bool:
+        """Whether the run still has its process; its end is written down otherwise."""
+        folder, child = self.jobs.place(job), self.children.get(job.id)
+        code = child.poll() if child else None  # reaps it
+        if runs.alive(folder) or (child and code is None):
+            if job.wanted == "stop":
+                self.press(job.id, folder)
+            return True
+        told = runs.read(folder, job).state in runs.LAST  # or asked to stop
+        why = self.causes.setdefault(job.id, "" if told else cause(code, folder))
+        self.jobs.ended(job.id, why)  # raises while the disk is full
+        for kept in (self.children, self.asked, self.causes):
+            kept.pop(job.id, None)
+        return False
+
+    def press(self, id: str, folder: Path) -> None:
+        """RUN/stop, again where a run that was just starting removed it, then SIGTERM."""
+        (folder / "stop").touch()
+        if time.monotonic() - self.asked.setdefault(id, time.monotonic()) > self.patience_s:
+            self.asked[id] = float("inf")
+            send(folder, signal.SIGTERM)
+
+    def start(self, job: Job) -> bool:
+        """Give a queued run its process, unless it has one or it has ended: a server may have died between this and
+        writing it down."""
+        folder = self.jobs.place(job)
+        try:
+            if not runs.alive(folder) and runs.read(folder, replace(job, wanted="going")).state not in runs.LAST:
+                self.children[job.id] = spawn(self.command, folder)
+        except OSError as error:
+            self.jobs.begun(job.id)
+            self.jobs.ended(job.id, f"It could not be started ({error.strerror or error}).")
+            return False
+        self.jobs.begun(job.id)
+        return True
+
+    def take_up(self, job: Job) -> None:
+        """Queue a run again that was interrupted while no server was there."""
+        with self.jobs.lock:
+            if job.attempts < ATTEMPTS and runs.read(self.jobs.place(job), job).state == "interrupted":
+                with suppress(ExplorerError):  # a full disk: it stays interrupted
+                    self.jobs.resume(job.id, None)
+
+
+def spawn(command: Sequence[str], folder: Path) -> "subprocess.Popen[bytes]":
+    """The process of a run, which holds RUN/process from its first moment on. Raises OSError."""
+    (folder / "stop").unlink(missing_ok=True)
+    held = locks.hold(folder / "process")
+    if held is None:
+        raise BlockingIOError(0, "another process has it")
+    with held, (folder / "output.txt").open("ab") as output:
+        process = subprocess.Popen(
+            [*command, str(folder)],
+            cwd=ROOT,
+            env=environment(os.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=(held.fileno(),) if os.name == "posix" else (),
+        )
+        locks.name(held, process.pid)
+    if hasattr(os, "setpriority"):
+        with suppress(OSError):  # it is over already
+            os.setpriority(os.PRIO_PROCESS, process.pid, 19)
+    return process
+
+
+def environment(given: Mapping[str, str]) -> dict[str, str]:
+    """What a run's process gets to know: no secrets, and that it has one thread."""
+    kept = {name: value for name, value in given.items() if not SECRET.search(name)}
+    return kept | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+
+
+def send(folder: Path, number: int) -> None:
+    """A signal to the process of a run, if a server started it and it is still that one; SIGKILL goes to its own
+    children too."""
+    if pid := locks.holder(folder / "process"):
+        with suppress(ProcessLookupError):
+            (os.killpg if number == signal.SIGKILL else os.kill)(pid, number)
+
+
+def cause(code: int | None, folder: Path) -> str:
+    """Why a process ended without a last word of its run, as far as *code* (None: no one was there) and what it printed
+    tell."""
+    said = runs.last_words(folder)
+    if shutil.disk_usage(folder).free < FULL:
+        return "The disk was full. Make room, then resume it."
+    if MEMORY.search(said):
+        return f"Memory ran out. {SMALLER}"
+    if code is None:
+        told = "It ended while no server watched it"
+    elif code == -signal.SIGKILL:
+        return f"It was killed, perhaps because memory ran out. {SMALLER}"
+    elif code < 0:
+        told = f"It was ended by {signal.Signals(-code).name}"
+    else:
+        told = f"It ended with exit code {code}"
+    return f"{told}: {said}" if said else f"{told}."

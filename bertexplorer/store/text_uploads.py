@@ -1,0 +1,155 @@
+"""Text uploads: a CSV, TSV or TXT read into texts with labels, and kept under a hash of its owner and content."""
+
+import csv
+import io
+import json
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from bertexplorer.analysis.vectors import Line
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.data.decode import decode, shown
+from bertexplorer.training.data.delimited import DELIMITERS, is_header, separator
+
+MAX_LINES = 10_000
+KEPT = 32  # uploads of one owner; the oldest go
+SUFFIXES = (".csv", ".tsv", ".txt")
+TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # the first that is there
+LABEL_NAMES = ("label", "class", "category", "topic")
+KEY = re.compile(r"[0-9a-f]{24}")
+OWNER = re.compile(r"[0-9a-f]{32}|")
+
+
+@dataclass(frozen=True)
+class Lines:
+    """What a file held, and in a sentence how it was read."""
+
+    lines: tuple[Line, ...]
+    told: str
+
+
+class TextUploads:
+    """Uploads in a folder, the newest KEPT of each owner. Safe to call from many threads and processes.
+
+    Whoever has a key may read its lines, so that a link restores a view of them for whom it is given to. Nobody comes
+    by a key otherwise: the owner in the hash is 128 random bits that only one browser knows, so that not even who has
+    the same file can make it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def save(self, content: bytes, filename: str, owner: str = "") -> str:
+        """Keep a file of *owner* as read; returns its key. Raises ExplorerError as `parse` does, or for a full disk."""
+        found = parse(content, filename)
+        kind = Path(filename).suffix.lower()
+        key = sha256(f"{owner}{kind}\0".encode() + content).hexdigest()[:24]
+        folder = self.of(owner)
+        target = folder / f"{key}.json"
+        part = target.with_suffix(f".{os.getpid()}-{os.urandom(4).hex()}")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            part.write_text(json.dumps(asdict(found)), "utf-8")
+            part.replace(target)
+            for old in sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-KEPT]:
+                old.unlink(missing_ok=True)
+        except OSError as error:
+            with suppress(OSError):
+                part.unlink()
+            raise ExplorerError(f"The lines cannot be kept in {folder}: {error}. Make room there.") from error
+        return key
+
+    def of(self, owner: str) -> Path:
+        """The folder of one owner. Raises ExplorerError for what is none."""
+        if not OWNER.fullmatch(owner):
+            raise ExplorerError("The owner of an upload is not known. Reload the page.")
+        return self.folder / owner if owner else self.folder
+
+    def load(self, key: str) -> Lines:
+        """What was saved under *key*. Raises ExplorerError if it is not there (any more)."""
+        places = (f"{key}.json", f"*/{key}.json") if KEY.fullmatch(key) else ()
+        target = next((found for place in places for found in self.folder.glob(place)), None)
+        if target is None:
+            raise ExplorerError(f"There are no uploaded lines {key!r:.60} here (any more). Upload the file again.")
+        held = json.loads(target.read_text("utf-8"))
+        return Lines(tuple(Line(**line) for line in held["lines"]), held["told"])
+
+
+def parse(content: bytes, filename: str) -> Lines:
+    """The lines of a CSV or TSV (a row each, one column is the text) or TXT (a line each). Raises ExplorerError for a
+    file that is empty, too large, no text, of another kind, or of more than 10,000 lines."""
+    suffix = Path(filename).suffix.lower()
+    name = shown(filename)
+    if suffix not in SUFFIXES:
+        raise ExplorerError(f"{name} is no {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file. Save it as one of these.")
+    text, encoding = decode(content, name)
+    if suffix == ".txt":
+        lines, how = [Line(line.strip()) for line in re.split(r"\r\n|\n|\r", text)], "a line each"
+    else:
+        lines, how = table(text, suffix, name)
+    kept = tuple(line for line in lines if line.text)
+    if not kept:
+        raise ExplorerError(f"{name} holds no text. Give a file with a sentence on each line.")
+    if len(kept) > MAX_LINES:
+        raise ExplorerError(f"{name} holds {len(kept):,} lines; the limit is {MAX_LINES:,}. Give a part of it.")
+    dropped = len(lines) - len(kept) - (suffix == ".txt" and text.endswith(("\n", "\r")))
+    empty = f"; {dropped:,} empty {'lines' if dropped > 1 else 'line'} dropped" if dropped else ""
+    return Lines(kept, f"{len(kept):,} line{'s' * (len(kept) > 1)} from {name}: {encoding}, {how}{empty}.")
+
+
+def table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
+    """(a line for each row, how it was read)."""
+    delimiter = "\t" if suffix == ".tsv" else separator(text)
+    try:
+        found = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except csv.Error as error:
+        raise ExplorerError(f"{name} cannot be read as a table: {error}. Save it as CSV again.") from error
+    full = [row for row in found if any(cell.strip() for cell in row)]
+    first = full[0] if full else []
+    odd = [row for row in full if len(row) > len(first)]
+    uneven = len({len(row) for row in full}) > 1
+    if uneven and (len(first) == 1 or (delimiter == "," and not known(first))):
+        found, odd = [[line] for line in text.splitlines()], []  # commas of sentences: each line is one text
+    elif known(first):
+        found = [row for row in found if len(row) <= len(first)]
+    width = max(map(len, found), default=0)
+    cells = [[cell.strip() for cell in row] + [""] * (width - len(row)) for row in found]
+    filled = [row for row in cells if any(row)]
+    if not filled:
+        return [], ""
+    head = [cell.lower() for cell in filled[0]]
+    headed = is_header(filled)
+    body = filled[1:] if headed else filled
+    column = named(head, TEXT_NAMES) if headed else None
+    if column is None:
+        column = max(range(width), key=lambda i: sum(len(row[i]) for row in body))
+    label = named(head, LABEL_NAMES) if headed else None
+    if label == column:
+        label = None
+    lines = [Line(row[column], "" if label is None else row[label]) for row in body]
+    lines += [Line("")] * (len(cells) - len(filled))
+    title = f"“{head[column][:30]}”" if headed else f"column {column + 1} of {width}"
+    signs = DELIMITERS.get(delimiter, "no signs")
+    how = f"{signs}, text in {title}" if width > 1 else f"one column, text in {title}"
+    if label is not None:
+        how += f", labels in “{head[label][:30]}”"
+    ragged = (
+        f"; {len(odd):,} with more cells than the first row left out (“{' '.join(odd[0])[:40]}”)"
+        if odd and known(first)
+        else ""
+    )
+    return lines, how + (", with a header" if headed else ", no header") + ragged
+
+
+def known(row: Sequence[str]) -> bool:
+    """Whether a cell of the row is the name of a column of texts or labels."""
+    return any(cell.strip().lower() in (*TEXT_NAMES, *LABEL_NAMES) for cell in row)
+
+
+def named(head: Sequence[str], names: Sequence[str]) -> int | None:
+    """The column that bears the first of *names* that is there."""
+    return next((head.index(name) for name in names if name in head), None)

@@ -1,0 +1,54 @@
+"""A trial: a few real steps of a run, timed, before it begins."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bertexplorer.training.data_parallel import DataParallel
+from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning.batch_sampler import steps_of
+from bertexplorer.training.finetuning.diagnostics import memory_mb
+from bertexplorer.training.finetuning.run import Run
+from bertexplorer.training.finetuning.trainable import learning_of, scale_of
+from bertexplorer.training.loop import Budget, train
+from bertexplorer.training.optimiser import adamw
+
+TIMED = 3  # steps
+
+
+def dry_run(folder: Path, tell: Callable[[str], None] = lambda words: None) -> dict[str, float]:
+    """Three real steps of the run in *folder* after one to warm up, and some rows tried: how long the whole would take
+    ("seconds"), "steps", and the most memory it held ("memory_mb"). Nothing is written. *tell* hears what is going on.
+    """
+    tell("Loading the checkpoint…")
+    spec, train_rows, dev_rows = specs.read(folder)
+    run = Run(folder, spec, train_rows, dev_rows, lambda: False)
+    learner, items, dev = run.learner()
+    tuning = spec.tuning
+    run.learning = learning_of(tuning, learner.checkpoint.config)
+    optimiser = adamw(learner.modules, run.learning, scale_of(tuning, learner.checkpoint.config))
+    run.per_epoch, rows_of = steps_of([len(item.ids) for item in items], tuning.batch, tuning.accumulate, tuning.seed)
+    run.steps = max(1, round(tuning.epochs * run.per_epoch))
+    workers = DataParallel(learner, 1, run.device, bf16=run.bf16, placement=run.placement)
+    steps = train(
+        workers,
+        optimiser,
+        run.batches(learner, items, rows_of),
+        run.state,
+        learning=run.learning,
+        budget=Budget(steps=TIMED + 1),
+        seed=tuning.seed,
+    )
+    tell("Warming up…")
+    times = []
+    for number, step in enumerate(steps):
+        times.append(step.seconds)
+        tell(f"Timing step {number + 1} of {TIMED}…" if number < TIMED else "Timing an evaluation…")
+    times = times[1:]
+    few = dev[:64]
+    began = time.monotonic()
+    learner.evaluate(few)
+    evaluation = (time.monotonic() - began) * len(dev) / len(few)
+    evaluations = 1 + max(1, round(tuning.epochs * tuning.evaluations))
+    seconds = run.steps * sum(times) / len(times) + evaluations * evaluation
+    return {"seconds": seconds, "steps": run.steps, "memory_mb": memory_mb()}

@@ -1,0 +1,200 @@
+"""Experiment service: what happens when an experiment is started and watched. Knows no gradio."""
+
+import hashlib
+import secrets
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store import apart, runs
+from bertexplorer.store.runs import ACTIVE, Run
+from bertexplorer.training.pretraining import experiments, manuals, sentences
+from bertexplorer.training.pretraining.experiments import BY_NAME, Experiment
+from bertexplorer.ui.training.run_service import IMPATIENT_S, PRETRAINING, RunService
+
+MOST_MINUTES, MOST_MB = 60.0, 25  # what the page takes
+MOST_UNPACKED_MB, MOST_S, MOST_MEMORY_MB = 100, 60.0, 1500  # of reading a text
+FEWEST, HELD_OUT = 20, 0.1  # documents of a text, and the share of them that is held out at most
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One run of an experiment, as it stands."""
+
+    name: str
+    run: Run
+    events: list[dict[str, Any]]
+
+    def last(self, key: str) -> Any:
+        """What the last event that has *key* says of it; None if none has."""
+        return next((event[key] for event in reversed(self.events) if key in event), None)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An experiment that was started."""
+
+    group: str
+    experiment: Experiment
+    arms: tuple[Arm, ...]
+
+    @property
+    def live(self) -> bool:
+        return any(arm.run.state in (*ACTIVE, "queued") for arm in self.arms)
+
+    def reached(self) -> dict[str, float]:
+        """arm -> what it measured in the end, of those that have finished."""
+        ended = [arm for arm in self.arms if arm.run.state == "finished"]
+        found = {arm.name: experiments.reached(arm.events, self.experiment.measure) for arm in ended}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+class ExperimentService:
+    """Uses the jobs and the supervisor of the training page: all runs wait in one line."""
+
+    def __init__(self, training: RunService) -> None:
+        self.training, self.jobs, self.supervisor = training, training.jobs, training.supervisor
+        self.corpora = training.settings.data_dir / "corpora"
+        self.lock = threading.Lock()
+        self.starting: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # one for each owner
+        self.pressed: dict[str, tuple[float, tuple[str, float, str], str]] = {}  # what each owner started last
+
+    def text(self, file: str, owner: str) -> Path:
+        """The text to learn from: an uploaded *file*, kept for *owner*, or the manuals. Raises ExplorerError."""
+        if not file:
+            return manuals.collect(self.corpora)
+        path = Path(file)
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise ExplorerError(f"{path.name} cannot be read: {error.strerror}. Upload it again.") from error
+        if len(content) > MOST_MB * 1_000_000:
+            raise ExplorerError(
+                f"{path.name} has {len(content) / 1e6:,.0f} MB; the limit on this page is {MOST_MB} MB. For more, use "
+                "the command line: python -m bertexplorer pretrain."
+            )
+        ending = ".txt.xz" if path.name.endswith(".xz") else ".txt"
+        kept = self.corpora / owner / f"text-{hashlib.sha256(content).hexdigest()[:16]}{ending}"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        if not kept.is_file():
+            aside = kept.with_suffix(".partial")
+            aside.write_bytes(content)
+            aside.replace(kept)
+        return kept
+
+    def tidy(self, owner: str) -> None:
+        """Remove the texts of *owner* whose runs are gone."""
+        runs = [*self.jobs.runs(owner), *self.jobs.runs(owner, deleted=True)]
+        parts = [part for run in runs for part in (run.spec or {}).get("stretches", ())]
+        wanted = {Path(text).name for part in parts for text in part.get("text", ())}
+        for kept in (self.corpora / owner).glob("text-*") if owner else ():
+            if kept.name not in wanted:
+                kept.unlink(missing_ok=True)
+
+    def start(self, name: str, minutes: float, file: str, owner: str) -> str:
+        """Queue every arm of an experiment, *minutes* each. The group that they share. Pressed again at once it is the
+        same. Raises ExplorerError."""
+        if name not in BY_NAME:
+            raise ExplorerError("No experiment is chosen. Pick one.")
+        if not 0 < minutes <= MOST_MINUTES:
+            raise ExplorerError(f"{minutes} minutes an arm were asked for; wanted up to {MOST_MINUTES:.0f}.")
+        with self.lock:
+            own = self.starting[owner]
+        with own:  # nobody waits for another's file
+            pressed, wish, group = self.pressed.get(owner, (0.0, ("", 0.0, ""), ""))
+            if wish == (name, minutes, file) and time.monotonic() - pressed < IMPATIENT_S:
+                return group
+            self.tidy(owner)
+            self.training.quota.room(owner)
+            group = self.begin(BY_NAME[name], minutes, self.text(file, owner), owner)
+            self.pressed[owner] = time.monotonic(), (name, minutes, file), group
+        return group
+
+    def begin(self, experiment: Experiment, minutes: float, text: Path, owner: str) -> str:
+        from bertexplorer.training.pretraining import spec as specs  # with torch, for which the page does not wait
+
+        count = distinct(text)
+        group = secrets.token_hex(16)
+        for number, arm in enumerate(experiment.arms):
+            values = experiments.settings_of(experiment, arm, minutes)
+            values["heldout_documents"] = min(values["heldout_documents"], int(HELD_OUT * count))
+            spec = specs.make({"text": (str(text),), "cache": str(self.corpora)}, values)
+            plain = {
+                "format": specs.FORMAT,
+                "kind": PRETRAINING,
+                "task": PRETRAINING,
+                "experiment": experiment.name,
+                "arm": arm.name,
+                "stretches": [asdict(spec)],
+            }
+            title = f"{experiment.title}: {arm.name}"
+            seconds = 60 * minutes * arm.share
+            self.jobs.accept(owner, title, plain, key=f"{group}-{number}", group=group, seconds=seconds)
+        return group
+
+    def groups(self, owner: str) -> list[tuple[str, str]]:
+        """(title and time, group) of every experiment that was started, the newest first."""
+        found: dict[str, str] = {}
+        for run in self.jobs.runs(owner):
+            name = str((run.spec or {}).get("experiment", ""))
+            if run.group and name in BY_NAME:
+                when = time.strftime("%d %b %H:%M", time.localtime(run.created))
+                found.setdefault(run.group, f"{BY_NAME[name].title}, {when}")
+        return [(title, group) for group, title in found.items()]
+
+    def trial(self, group: str, owner: str) -> Trial | None:
+        """The experiment *group* as it stands; None if it is no longer there."""
+        own = [run for run in self.jobs.runs(owner) if run.group == group and group]
+        name = next((str(run.spec.get("experiment", "")) for run in own if run.spec), "")
+        if name not in BY_NAME:
+            return None
+        experiment = BY_NAME[name]
+        order = [arm.name for arm in experiment.arms]
+        found = [Arm(str((run.spec or {}).get("arm", "")), run, self.events(run)) for run in own]
+        arms = sorted((arm for arm in found if arm.name in order), key=lambda arm: order.index(arm.name))
+        return Trial(group, experiment, tuple(arms))
+
+    def events(self, run: Run) -> list[dict[str, Any]]:
+        return runs.joined([], runs.events(run.folder)[0])
+
+    def stop(self, arms: Sequence[Arm], owner: str) -> None:
+        for arm in arms:
+            if arm.run.state in (*ACTIVE, "queued"):
+                self.supervisor.stop(arm.run.id, owner)
+
+    def deleted(self, owner: str) -> list[Run]:
+        """Runs of experiments that can be had back."""
+        return [run for run in self.jobs.runs(owner, deleted=True) if "experiment" in (run.spec or {})]
+
+    def restore(self, id: str, owner: str) -> str:
+        """Have the whole experiment back that a deleted run is of. Its group."""
+        group = self.jobs.restore(id, owner).group
+        for run in self.deleted(owner):
+            if run.group == group:
+                self.jobs.restore(run.id, owner)
+        return group
+
+    def delete(self, arms: Sequence[Arm], owner: str) -> None:
+        for arm in arms:
+            self.jobs.delete(arm.run.id, owner)
+
+
+def distinct(text: Path) -> int:
+    """How many different documents there are, counted in a process of its own. Raises ExplorerError for too few, for
+    what is no text, and for what unpacks to too much."""
+    most = MOST_UNPACKED_MB * 1_000_000
+    try:
+        count = apart.call(sentences.distinct, str(text), most, seconds=MOST_S, megabytes=MOST_MEMORY_MB)
+    except apart.Broken as broken:
+        raise ExplorerError(f"{text.name} cannot be used: reading it {broken}. Bring a smaller text.") from broken
+    if count < FEWEST:
+        raise ExplorerError(
+            f"The text has {count:,} different documents; wanted {FEWEST} at least, so that some can be held out and a "
+            "wrong next sentence can be of another one. Put a blank line between documents, or bring more text."
+        )
+    return count

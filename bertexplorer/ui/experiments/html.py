@@ -1,0 +1,91 @@
+"""The HTML of the page of experiments; everything from outside is escaped here."""
+
+from html import escape
+from urllib.parse import urlencode
+
+from bertexplorer.figures.pretraining import WORDS
+from bertexplorer.figures.style import percent
+from bertexplorer.store.runs import ACTIVE
+from bertexplorer.training.pretraining.experiments import Experiment, verdict
+from bertexplorer.ui.experiments.experiment_service import Arm, Trial
+from bertexplorer.ui.training.html import state, table
+
+HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
+<p>How BERT is pretrained: see it, then repeat the papers' experiments in minutes.</p></header>"""
+PARK = "The park opens at eight. Dogs must be kept on a lead. There is a small lake behind the trees."
+
+
+def doors(first: str) -> str:
+    """Ways in before any run. *first*: the checkpoint at the start of the training that ships with the app, if any."""
+    ways = (
+        ("Masking", "Which words are hidden, and what stands in their place", {"view": "masking", "text": PARK}),
+        ("Pairs", "True and random next sentences, as they are drawn", {"view": "sentence-pairs", "text": PARK}),
+        (
+            "Watch it learn",
+            "A small BERT from random weights to its end, with a slider",
+            {"view": "fill-mask", "text": "They live in the United [MASK] of America.", "checkpoint": first},
+        ),
+    )
+    cards = "".join(
+        f'<li><a href="./?{escape(urlencode(query), quote=True)}"><b>{escape(title)}</b>'
+        f"<span>{escape(what)}</span></a></li>"
+        for title, what, query in ways
+        if query.get("checkpoint", "mini")
+    )
+    return f'<ul class="doors">{cards}</ul>'
+
+
+def about(experiment: Experiment) -> str:
+    """What is run and measured, and what the papers found."""
+    arms = ", ".join(arm.name for arm in experiment.arms)
+    told = f"{len(experiment.arms)} runs: {arms}. Measured: {WORDS[experiment.measure].lower()}. {experiment.note}"
+    published = [{k: f"{v:g}" if isinstance(v, float) else v for k, v in row.items()} for row in experiment.published]
+    return (
+        f'<p class="told">{escape(experiment.question)}</p><p class="note">{escape(told)}</p>'
+        f"<h3>Published, on other data and far larger models</h3>{table(published)}"
+        f'<p class="note">{escape(experiment.source)}.</p>'
+    )
+
+
+def told(trial: Trial) -> str:
+    """How the runs of an experiment stand, and whether what the papers found shows."""
+    rows = "".join(line(arm) for arm in trial.arms)
+    parts = [f'<ul class="runs arms">{rows}</ul>']
+    if sentences := verdict(trial.experiment, trial.reached()):
+        parts.append(f'<p class="told" role="status">{escape(" ".join(sentences))}</p>')
+    parts.append(table([numbers(arm) for arm in trial.arms if arm.last("pairs_accuracy") is not None]))
+    return "".join(parts)
+
+
+def line(arm: Arm) -> str:
+    run = arm.run
+    bar = f'<span class="bar" style="--done:{100 * run.progress:.0f}%"></span>' if run.state in ACTIVE else ""
+    opened = ""
+    if run.state == "finished":
+        query = urlencode(
+            {"view": "fill-mask", "text": "This function returns the [MASK].", "checkpoint": f"run:{run.id}"}
+        )
+        opened = f'<a class="open" href="./?{escape(query, quote=True)}">Open in Explore</a>'
+    return (
+        f'<li class="arm"><b>{escape(arm.name)}</b><span class="state {run.state}">{escape(state(run))}</span>'
+        f"{opened}{bar}</li>"
+    )
+
+
+def numbers(arm: Arm) -> dict[str, str]:
+    """What was measured last; empty where the run has no such head."""
+
+    def share(key: str) -> str:
+        value = arm.last(key)
+        return "" if value is None else percent(value)
+
+    return {
+        "run": arm.name,
+        "probe": share("probe"),
+        "word taken out": share("probe_words"),
+        "does B follow": share("probe_follows"),
+        "hidden words": share("pairs_accuracy"),
+        "next sentence": share("nsp_accuracy"),
+        "step": f"{arm.run.step:,}",
+        "tokens": f"{(arm.last('tokens') or 0) / 1e6:.1f} M",
+    }

@@ -1,0 +1,253 @@
+"""The HTML of the training page; everything from outside is escaped here."""
+
+import time
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.store.runs import ACTIVE, Run, duration
+from bertexplorer.training import interval
+from bertexplorer.training.features import PREFIX
+from bertexplorer.training.task import Column
+from bertexplorer.training.tasks import BY_NAME
+from bertexplorer.ui.training.run_service import RunDetail, RunPreview
+
+HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
+<p>Let a checkpoint learn from your rows. Watch it, try it, look inside it.</p></header>"""
+SHOWN = 5  # rows of the preview
+NAMED = 5  # rows that cannot be used, by line
+WORST = 50
+VECTORS = ("similarity", "retrieval")  # tasks whose vectors are what is learnt
+LONG = 30  # characters of a cell that is given room
+
+
+def looked(found: RunPreview) -> str:
+    """What a run would learn from: rows as understood, labels, what is wrong."""
+    preflight = found.found
+    rows = [{"line": row.line, **row.cells} for row in preflight.train[:SHOWN]]
+    parts = [f'<p class="told">{escape(preflight.told)}</p>', table(rows)]
+    counts = f"{len(preflight.train):,} rows to learn from, {len(preflight.dev):,} to try on"
+    if preflight.labels:
+        names = [(name, f"{count:,} row{'s' * (count != 1)}") for name, count in preflight.labels.items()]
+        counts += ". To learn from: " + ", ".join(f"“{name}”: {rows}" for name, rows in names[:12])
+        counts += f" and {len(names) - 12:,} more labels" if names[12:] else ""
+    parts.append(f"<p>{escape(counts)}.</p>")
+    labels = {column.name: column.label for column in found.spec.module.COLUMNS}
+    why = [f"{labels[name]}: “{preflight.mapping[name]}”, {reason}" for name, reason in preflight.reasons.items()]
+    parts.append(f'<p class="note">{escape("; ".join(why))}.</p>' if why else "")
+    if preflight.problems:
+        named = "".join(
+            f"<li>{escape(found.table.unit)} {p.line:,}: {escape(p.what)}</li>" for p in preflight.problems[:NAMED]
+        )
+        more = len(preflight.problems) - NAMED
+        named += f"<li>and {more:,} more</li>" if more > 0 else ""
+        count = f"{len(preflight.problems):,} row{'s' * (len(preflight.problems) > 1)}"
+        parts.append(f'<div class="problems"><p>{count} cannot be used:</p><ul>{named}</ul></div>')
+    for finding in preflight.findings:
+        kind = "error" if finding.stops else "busy"
+        parts.append(f'<p class="message {kind}">{escape(finding.what)}</p>')
+    if found.seconds:
+        took = f"{found.steps:,} steps take {duration(found.seconds)}"
+        took += f" and {found.memory_mb:,.0f} MB" if found.memory_mb else ""
+        told = f"Three steps were timed: {took}."
+        parts.append(f'<p class="estimate" role="status">{escape(told)}</p>')
+    return "".join(parts)
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as a table that scrolls by itself."""
+    if not rows:
+        return ""
+    head = "".join(f"<th>{escape(str(key).replace('_', ' '))}</th>" for key in rows[0])
+    body = "".join(
+        "<tr>" + "".join(cell(brief(value) or silence(key, row)) for key, value in row.items()) + "</tr>"
+        for row in rows
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def cell(text: str) -> str:
+    """A cell; one with a sentence in it keeps the room to be read."""
+    wide = ' class="long"' if len(text) > LONG else ""
+    return f'<td dir="auto"{wide}>{escape(text)}</td>'
+
+
+def silence(key: str, row: Mapping[str, Any]) -> str:
+    """What an empty cell means: that the passage does not say, where a question was asked."""
+    return "no answer" if "question" in row and key in ("gold", "predicted", "said") else ""
+
+
+def brief(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}".replace("-", "−")
+    text = value if isinstance(value, str) else str(value)
+    return text if len(text) <= 240 else text[:239] + "…"
+
+
+def listed(runs: Sequence[Run], chosen: str, deleted: Sequence[Run] = ()) -> str:
+    """Every run, the newest first, each to press; those that were deleted, to have back."""
+    if not runs:
+        return '<p class="note">No run yet. Press Start, and it appears here.</p>' + gone(deleted)
+    lines = []
+    for run in runs:
+        bar = f'<span class="bar" style="--done:{100 * run.progress:.0f}%"></span>' if run.state in ACTIVE else ""
+        when = time.strftime("%d %b %H:%M", time.localtime(run.created))
+        mark = " chosen" * (run.id == chosen)
+        lines.append(
+            f'<li><button type="button" class="run{mark}" data-run="{escape(run.id, quote=True)}">'
+            f'<b dir="auto">{escape(run.name)}</b><span class="state {run.state}">{escape(state(run))}</span>'
+            f"<time>{when}</time>{bar}</button></li>"
+        )
+    return f'<ul class="runs">{"".join(lines)}</ul>' + gone(deleted)
+
+
+def gone(deleted: Sequence[Run]) -> str:
+    """What was deleted and can be had back."""
+    if not deleted:
+        return ""
+    lines = "".join(
+        f'<li><span dir="auto">{escape(run.name)}</span> <button type="button" class="back" '
+        f'data-restore="{escape(run.id, quote=True)}">Bring back</button></li>'
+        for run in deleted
+    )
+    return (
+        f'<details class="gone"><summary>Deleted: {len(deleted):,}, kept for 7 days</summary><ul>{lines}</ul></details>'
+    )
+
+
+def state(run: Run) -> str:
+    """How a run stands, and what there is to say of it."""
+    left = f", {duration(run.seconds_left)} left" if run.state == "running" and run.seconds_left else ""
+    share = f" {100 * run.progress:.0f} %" if run.state == "running" else ""
+    return f"{run.state}{share}{left}" + (f": {run.message}" if run.message and run.message != run.state else "")
+
+
+def headline(detail: RunDetail) -> str:
+    """The name of the chosen run, how it stands, what was warned of."""
+    run = detail.run
+    warned = {e["text"]: f"Step {e['step']:,}: {e['text']}." for e in detail.events if e["event"] == "warning"}
+    notes = "".join(f'<p class="message busy">{escape(text)}</p>' for text in list(warned.values())[-3:])
+    opens = ""
+    if detail.best is not None:
+        link = f"./?text=The+film+was+a+joy.&amp;view=attention&amp;checkpoint=run:{run.id}"
+        before = f"{link}&amp;against=another+checkpoint&amp;versus=run:{run.id}@0"
+        opens = f'<p><a class="open" href="{link}">Open in Explore</a> · '
+        opens += f'<a class="open" href="{before}">After beside before</a>'
+        if run.task in VECTORS:
+            search = f"./?text=a+quiet+river&amp;view=search&amp;checkpoint=run:{run.id}"
+            opens += f' · <a class="open" href="{search}">Search your lines with it</a>'
+        opens += "</p>"
+    stands = f'<p class="state {run.state}" role="status">{escape(state(run))}</p>'
+    return f'<h2 dir="auto">{escape(run.name)}</h2>{stands}{pace(detail)}{notes}{opens}'
+
+
+def pace(detail: RunDetail) -> str:
+    """Rate, speed, memory, as of the last steps told; what it ran on."""
+    ready = next((e for e in reversed(detail.events) if e["event"] == "ready"), None)
+    steps = [e for e in detail.events if e["event"] == "steps"]
+    if not ready or not steps:
+        return ""
+    last = steps[-1]
+    parts = [f"step {last['step']:,} of {ready['steps']:,}", f"learning rate {last['rate']:.1e}".replace("-", "−")]
+    if len(steps) > 1 and (spent := last["time"] - steps[-2]["time"]) > 0:
+        examples = (last["epoch"] - steps[-2]["epoch"]) * ready["rows"] / spent
+        parts.append(f"{examples:,.0f} examples/s")
+    parts.append(f"{last['tokens_per_second']:,.0f} tokens/s")
+    if last.get("memory_mb"):
+        parts.append(f"{last['memory_mb']:,.0f} MB")
+    parts.append(f"{ready['precision']} on {ready['device']}")
+    return f'<p class="pace">{escape(" · ".join(parts))}</p>'
+
+
+def results(detail: RunDetail, words: Mapping[str, str]) -> str:
+    """The metrics of the best checkpoint and its tables."""
+    if detail.about is None:
+        return ""
+    metrics = [{"metric": words.get(key, key), "value": value} for key, value in detail.about["metrics"].items()]
+    parts = [f"<h3>Best, at step {detail.about['step']:,}</h3>", table(metrics)]
+    spec = detail.run.spec or {}
+    count = spec.get("data", {}).get("dev")
+    if isinstance(count, int) and BY_NAME[detail.run.task].METRIC == "accuracy":
+        said = interval.told(detail.about["metrics"]["accuracy"], count, words["accuracy"])
+        parts.append(f'<p class="told">{escape(said)}</p>')
+    for title, rows in detail.about["tables"].items():
+        parts.append(f"<details><summary>{escape(title)}</summary>{table(rows[:200])}</details>")
+    parts.append(f"<details><summary>The same as a command</summary><pre>{escape(command(spec))}</pre></details>")
+    return "".join(parts)
+
+
+def command(spec: Mapping[str, Any]) -> str:
+    """What starts such a run without the page."""
+    tuning = " ".join(f"--{key.replace('_', '-')} {value}" for key, value in spec.get("tuning", {}).items())
+    options = " ".join(f"{key}={value}" for key, value in spec.get("options", {}).items())
+    mapping = " ".join(f"{key}={value!r}" for key, value in spec.get("data", {}).get("mapping", {}).items())
+    return (
+        f"python -m bertexplorer train --task {spec.get('task')} --checkpoint {spec.get('checkpoint')} "
+        f"--data FILE --map {mapping} --set {options} {tuning}"
+    )
+
+
+def rows(predictions: Sequence[Mapping[str, Any]], title: str) -> str:
+    """Validation rows, those first that were most wrong."""
+    worst = sorted(predictions, key=lambda row: -(row.get("loss") or 0.0))[:WORST]
+    return f"<h3>{escape(title)}</h3>{table(worst)}" if worst else ""
+
+
+def wrong(predictions: Sequence[Mapping[str, Any]]) -> str:
+    """The validation rows that were answered wrongly; where no answer is right or wrong, all of them."""
+    found = [row for row in predictions if not row.get("right")]
+    if predictions and not found:
+        return '<p class="note">Every validation row was answered correctly.</p>'
+    return rows(
+        found,
+        f"Wrong answers: {len(found):,} of {len(predictions):,} rows, the worst first"
+        if any("right" in row for row in found)
+        else "The rows with the highest loss",
+    )
+
+
+def answered(answer: Mapping[str, Any]) -> str:
+    """What the playground says."""
+    lines = answer.get("labels")
+    if not isinstance(lines, list):
+        lists = {key: value for key, value in answer.items() if value and isinstance(value, list)}
+        parts = [f"<h3>{escape(key.replace('_', ' '))}</h3>{table(listed_rows(value))}" for key, value in lists.items()]
+        rest = {key: value for key, value in answer.items() if not isinstance(value, list)}
+        return (table([rest]) if rest else "") + "".join(parts)
+    bars = ""
+    for line in lines[:10]:
+        share = f"{100 * line['probability']:.1f}"
+        name = f'<b dir="auto">{escape(str(line["label"]))}</b>'
+        bars += f'<li><span class="share" style="--p:{share}%"></span>{name}<span>{share} %</span></li>'
+    return f'<ul class="shares">{bars}</ul>'
+
+
+def listed_rows(values: Sequence[Any]) -> list[dict[str, Any]]:
+    return [value if isinstance(value, dict) else {"answer": value} for value in values[:WORST]]
+
+
+def inputs(detail: RunDetail) -> list[Column]:
+    """What a person types in the playground: the texts of a row (one where it has none), and its further columns."""
+    texts = [column for column in BY_NAME[detail.run.task].COLUMNS if column.kind == "text"]
+    mapping = (detail.run.spec or {}).get("data", {}).get("mapping", {})
+    further = [Column(name, str(column), "feature") for name, column in mapping.items() if name.startswith(PREFIX)]
+    return (texts or [Column("text", "Text", "text")]) + further
+
+
+def starts(library: CheckpointRegistry) -> list[tuple[str, str]]:
+    """Where a run can start: checkpoints on this disk, and what runs have kept."""
+    return [(name, name) for name in library.offline()] + library.trained()
+
+
+def in_cell(row: Mapping[str, Any], gold: str, said: str) -> bool:
+    """Whether a row belongs to a cell of the confusion: by its label, or by any of its words."""
+    if "gold_tags" not in row:
+        return (row["gold"], row["predicted"]) == (gold, said)
+    pairs = zip(row["gold_tags"], row["predicted_tags"], strict=True)
+    return any((kind(right), kind(tag)) == (gold, said) for right, tag in pairs)
+
+
+def kind(tag: str) -> str:
+    """A tag without its B or I."""
+    return tag[2:] if tag[:2] in ("B-", "I-") else tag or "O"

@@ -1,0 +1,288 @@
+"""Run service: what happens when a person brings rows, looks at them, starts a run and watches it. Knows no gradio."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bertexplorer.errors import ExplorerError, need
+from bertexplorer.settings import ASSETS, Settings
+from bertexplorer.store import runs
+from bertexplorer.store.jobs import Jobs
+from bertexplorer.store.quota import Quota
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.store.runs import MAX_NAME, Run
+from bertexplorer.store.supervisor import JobSupervisor
+from bertexplorer.training.checkpointing import committed
+from bertexplorer.training.data import hub
+from bertexplorer.training.data.checks import Finding
+from bertexplorer.training.data.read import read
+from bertexplorer.training.data.rows import Table
+from bertexplorer.training.features import PREFIX
+from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning.preflight import Preflight, preflight
+from bertexplorer.training.finetuning.spec import Spec, task_of
+
+BUILT_IN = ASSETS / "data"
+MOST_SEEDS = 10
+PRETRAINING = "pretraining"  # the kind of runs that belong to the page of experiments
+REMEMBERED = 100  # estimates
+IMPATIENT_S = 10.0  # in which the same request again is the same run
+TRIAL_S = 180.0  # after which a trial is given up
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What a person has set up. *file* "": the built-in rows of the task, or those of *hub*."""
+
+    task: str
+    checkpoint: str
+    file: str = ""
+    dev: str = ""
+    hub: str = ""  # name of a data set
+    name: str = ""
+    mapping: Mapping[str, str] = field(default_factory=dict)  # empty: guessed
+    values: Mapping[str, Any] = field(default_factory=dict)  # settings of the task and of Tuning
+    skip: bool = True  # rows that cannot be used; else they stop the run
+    beside: tuple[str, ...] = ()  # further columns of the file that are learnt from
+    seeds: int = 1  # runs that differ in nothing else
+
+
+@dataclass(frozen=True)
+class RunPreview:
+    """What would be learnt, before Start."""
+
+    spec: Spec
+    table: Table
+    found: Preflight
+    seconds: float = 0.0  # that it would take; 0: not measured
+    memory_mb: float = 0.0
+    steps: int = 0
+
+
+@dataclass(frozen=True)
+class RunDetail:
+    """One run as it stands."""
+
+    run: Run
+    events: list[dict[str, Any]]
+    about: dict[str, Any] | None  # task.json of the best checkpoint
+    best: Path | None
+
+
+class RunService:
+    """Holds the jobs of this server. *owner*: whose runs they are."""
+
+    def __init__(self, library: CheckpointRegistry, settings: Settings) -> None:
+        self.settings = settings
+        self.jobs = Jobs(settings.data_dir / "runs", shared=settings.local)
+        library.owned = self.jobs.ids
+        self.library = library.of("")
+        self.quota = Quota(settings, self.jobs)
+        self.supervisor = JobSupervisor(self.jobs)
+        self.starting = threading.Lock()
+        self.timings: dict[str, float] = {}  # seconds that runs were estimated to take
+        self.data: tuple[str, Any] = ("", None)  # the data set of the hub that was fetched last
+        self.pressed: dict[str, tuple[float, RunRequest | None, str]] = {}  # what each owner started last, and when
+
+    def close(self) -> None:
+        self.supervisor.close()
+        self.jobs.close()
+
+    def look(self, request: RunRequest, owner: str = "") -> RunPreview:
+        """The rows as they are understood. Raises ExplorerError as reading them and checking the settings do."""
+        need("train", "Fine-tuning")
+        library = self.library.of(owner)
+        start = library.find(request.checkpoint)
+        if start is None:
+            raise ExplorerError(f"{request.checkpoint} is not on this disk. Open it on the page “Explore” first.")
+        spec = specs.make(request.task, request.checkpoint, str(start), request.values, name=request.name)
+        table = self.fetched(request.hub) if request.hub else self.rows(request.task, request.file)
+        dev = self.rows(request.task, request.dev) if request.dev else None
+        mapping = {name: column for name, column in request.mapping.items() if column} or None
+        if mapping and request.beside:
+            mapping |= {PREFIX + column: column for column in request.beside}
+        checkpoint = library.get(request.checkpoint)
+        found = preflight(
+            spec.module,
+            table,
+            dev,
+            mapping=mapping,
+            options=spec.task_options,
+            seed=spec.tuning.seed,
+            tokenizer=checkpoint.tokenizer,
+            max_tokens=spec.tuning.max_tokens,
+        )
+        if (check := getattr(spec.module, "check", None)) and not found.stops:
+            try:
+                check(checkpoint, spec.module.examples(found.train, spec.task_options)[0], spec.task_options)
+            except ExplorerError as error:
+                found.findings.insert(0, Finding(str(error), stops=True))
+        data: dict[str, Any] = {
+            "file": request.hub or Path(request.file).name or "built-in rows",
+            "told": found.told,
+            "mapping": found.mapping,
+        }
+        data |= {"skipped": len(found.problems), "train": len(found.train), "dev": len(found.dev)}
+        whole = specs.make(request.task, request.checkpoint, str(start), request.values, name=request.name, data=data)
+        return RunPreview(whole, table, found)
+
+    def fetched(self, name: str) -> Table:
+        """A data set of the hub; asked for once, however often it is looked at."""
+        if self.data[0] != name:
+            self.data = name, hub.fetch(name)
+        return self.data[1]
+
+    def rows(self, task: str, file: str) -> Table:
+        """The table of an uploaded *file*, or of the task's built-in rows."""
+        if file:
+            path = Path(file)
+        else:
+            held = sorted(BUILT_IN.glob(f"{getattr(task_of(task), 'ROWS', task)}.*"))
+            if not held:
+                raise ExplorerError("There are no built-in rows for this task. Upload a file.")
+            path = held[0]
+        try:
+            return read(path.read_bytes(), path.name)
+        except OSError as error:
+            raise ExplorerError(f"{path.name} cannot be read: {error.strerror}. Upload it again.") from error
+
+    def timed(self, preview: RunPreview) -> Iterator[str | RunPreview]:
+        """Three real steps in a process of their own: what is going on, in words, and in the end *preview* with what
+        they took."""
+        last = ""
+        with tempfile.TemporaryDirectory(dir=self.jobs.folder) as place:
+            folder = Path(place) / "trial"
+            specs.begin(folder, preview.spec, preview.found.train, preview.found.dev)
+            for last in spoken([sys.executable, "-m", "bertexplorer", "train", str(folder), "--trial"]):
+                if not last.startswith("{"):
+                    yield last
+        told = json.loads(last)
+        self.timings = {**dict(list(self.timings.items())[-REMEMBERED:]), likeness(preview.spec): told["seconds"]}
+        yield RunPreview(
+            preview.spec, preview.table, preview.found, told["seconds"], told["memory_mb"], int(told["steps"])
+        )
+
+    def start(self, request: RunRequest, owner: str, key: str = "", seconds: float = 0.0) -> Run:
+        """Queue the run, or one for each seed. The same *key* gives the same run, however often the button is pressed.
+        Returns the first."""
+        if not 1 <= request.seeds <= MOST_SEEDS:
+            raise ExplorerError(f"{request.seeds} seeds were asked for; wanted 1 to {MOST_SEEDS}.")
+        with self.starting:  # impatient presses are one
+            pressed, before, id = self.pressed.get(owner, (0.0, None, ""))
+            same = before and request in (before, replace(before, name=""))  # the page empties the name after a start
+            if same and time.monotonic() - pressed < IMPATIENT_S:
+                return self.jobs.run(id, owner)
+            run = self.begin(request, owner, key, seconds)
+            self.pressed[owner] = (time.monotonic(), request, run.id)
+        return run
+
+    def begin(self, request: RunRequest, owner: str, key: str, seconds: float) -> Run:
+        self.quota.room(owner)
+        preview = self.look(request, owner)
+        if preview.found.stops:
+            raise ExplorerError(" ".join(preview.found.stops))
+        if preview.found.problems and not request.skip:
+            raise ExplorerError(
+                f"Rows that cannot be used: {len(preview.found.problems):,}. Mend them, or choose to skip them."
+            )
+
+        def fill(folder: Path) -> None:
+            specs.begin(folder / "made", preview.spec, preview.found.train, preview.found.dev)
+            (folder / "made" / "data").rename(folder / "data")
+            (folder / "made" / "spec.json").unlink()
+            (folder / "made").rmdir()
+
+        seconds = seconds or self.timings.get(likeness(preview.spec), 0.0)
+        title = request.name or f"{preview.spec.module.TITLE}, {request.checkpoint}"
+        key = key or secrets.token_hex(16)
+        made = []
+        for number in range(request.seeds):
+            tuning = replace(preview.spec.tuning, seed=preview.spec.tuning.seed + number)
+            several = {"group": key, "key": f"{key}-{number}"} if request.seeds > 1 else {"key": key}
+            name = f"{title[: MAX_NAME - 12]}, seed {tuning.seed}" if request.seeds > 1 else title
+            spec = replace(preview.spec, tuning=tuning, name=name)
+            plain = {"format": specs.FORMAT, "kind": "finetuning", **asdict(spec)}
+            made.append(self.jobs.accept(owner, name, plain, fill=fill, seconds=seconds, **several))
+        return made[0]
+
+    def runs(self, owner: str, *, deleted: bool = False) -> list[Run]:
+        """The fine-tuning runs of *owner*, the newest first."""
+        return [run for run in self.jobs.runs(owner, deleted=deleted) if (run.spec or {}).get("kind") != PRETRAINING]
+
+    def detail(self, id: str, owner: str) -> RunDetail:
+        run = self.jobs.run(id, owner)
+        found, _ = runs.events(run.folder)
+        best, about = kept(run, "task.json")
+        return RunDetail(run, runs.joined([], found), json.loads(about) if best else None, best)
+
+    def predictions(self, detail: RunDetail) -> list[dict[str, Any]]:
+        """The rows tried on, as the best checkpoint answered them."""
+        _, lines = kept(detail.run, "predictions.jsonl")
+        return [json.loads(line) for line in lines.splitlines()]
+
+    def answer(self, detail: RunDetail, given: Mapping[str, str]) -> dict[str, Any]:
+        """The playground: what the best checkpoint says of a new row."""
+        from bertexplorer.training.finetuning.artifacts import opened
+
+        if detail.best is None:
+            raise ExplorerError("This run has kept no checkpoint yet. Wait until it was tried once.")
+        return opened(detail.best).predict([dict(given)])[0]
+
+
+def kept(run: Run, name: str) -> tuple[Path | None, str]:
+    """(the best checkpoint of a run, the text of its file *name*); None and nothing if there is none. While it is read
+    a better one may take its place, so it is looked for again."""
+    for _ in range(5):
+        found = committed(run.folder / "best")
+        if not found:
+            break
+        with suppress(FileNotFoundError):
+            return found[-1], (found[-1] / name).read_text("utf-8")
+    return None, ""
+
+
+def spoken(command: Sequence[str]) -> Iterator[str]:
+    """The lines that a trial writes, as they come. It is ended if nobody listens any more. Raises ExplorerError if it
+    fails, or takes too long."""
+    with tempfile.TemporaryFile("w+") as errors:
+        trial = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+        late = threading.Event()
+
+        def give_up() -> None:
+            late.set()
+            trial.kill()
+
+        timer = threading.Timer(TRIAL_S, give_up)
+        timer.start()
+        try:
+            assert trial.stdout is not None
+            yield from filter(None, map(str.strip, trial.stdout))
+            failed = trial.wait()
+        finally:
+            timer.cancel()
+            trial.kill()
+            trial.communicate()
+        errors.seek(0)
+        words = errors.read().strip().splitlines()[-1:] or ["it ended without a word"]
+    if late.is_set():
+        raise ExplorerError(
+            f"Three steps took longer than {TRIAL_S:.0f} s. Choose a smaller checkpoint or shorter texts."
+        )
+    if failed:
+        raise ExplorerError(f"The first steps failed: {words[0].removeprefix('bertexplorer: ')}")
+
+
+def likeness(spec: Spec) -> str:
+    """What makes two runs take the same time: all but their names."""
+    return json.dumps(asdict(replace(spec, name="")), sort_keys=True, default=str)

@@ -1,0 +1,128 @@
+"""Receipts: the CSV and JSON read back as they were, and the Python runs as it is."""
+
+import csv
+import io
+import json
+import math
+import subprocess
+import sys
+from types import ModuleType
+
+import numpy
+import pytest
+import torch
+
+from bertexplorer.analysis import contrast, decoding, export, fill_mask, template
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.text import Span, Text
+from tests.analysis.conftest import CLOSE
+from tests.conftest import ROOT
+from tests.filling import FILLING
+
+Rows = list[dict[str, object]]
+MASKED = "Paris is the [MASK] of France."
+CASES = {  # analysis -> a text and settings that differ from the defaults
+    "fill_mask": (
+        Text("Paris is the capital of France.", hidden=(Span(0, 13, 20),)),
+        {"top": 3, "words": "a, unbelievably"},
+    ),
+    "decoding": (Text("The [MASK] said:\n'[MASK] \"x\" \\ is busy.'", "Is it so?"), {"beam_width": 2}),
+    "pseudo_likelihood": (Text("The keys to the unbelievably small cabinet."), {"hide": "the rest of its word too"}),
+    "contrast": (Text(MASKED), {"other": 'Berlin isn\'t the [MASK] of "Germany".', "named": 2}),
+    "left_context": (Text(MASKED), {"top": 4}),
+    "template": (Text("The {doctor|nurse} said that [MASK] is busy."), {"words": "he, she"}),
+}
+
+
+def name_of(module: ModuleType) -> str:
+    return module.__name__.rpartition(".")[2]
+
+
+def answer(module: ModuleType, checkpoint: Checkpoint) -> tuple[Text, object, Rows]:
+    text, given = CASES[name_of(module)]
+    options = module.Options(**given)
+    return text, options, module.rows(module.run(checkpoint, text, options=options))
+
+
+@pytest.mark.parametrize("module", FILLING, ids=name_of)
+def test_csv_reads_back(module: ModuleType, mini: Checkpoint) -> None:
+    _, _, rows = answer(module, mini)
+    rows = rows[:300]
+    back = list(csv.DictReader(io.StringIO(export.as_csv(rows), newline="")))
+    assert len(back) == len(rows)
+    for row, told in zip(rows, back, strict=True):
+        for key, value in row.items():
+            if isinstance(value, str):
+                assert told[key].removeprefix("'") == value.removeprefix("'")
+            else:
+                assert float(told[key]) == pytest.approx(float(str(value)), rel=1e-12)  # float64, printed
+
+
+@pytest.mark.parametrize(
+    "cell", ["=1+1", "+1", "-2", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "＝1", "＠x", " \t=1"]
+)
+def test_a_formula_is_disarmed(cell: str) -> None:
+    ((told,),) = ([row["token"]] for row in csv.DictReader(io.StringIO(export.as_csv([{"token": cell}]), newline="")))
+    assert told == "'" + cell
+
+
+@pytest.mark.parametrize("cell", ["a,b", 'say "x"', "two\nlines", "é 日", "a=b", "1-2", "", "<script>"])
+def test_other_cells_stay_as_they_are(cell: str) -> None:
+    rows: Rows = [{"token": cell, "p": -0.5, "n": -3}]
+    assert list(csv.DictReader(io.StringIO(export.as_csv(rows), newline=""))) == [
+        {"token": cell, "p": "-0.5", "n": "-3"}
+    ]
+
+
+@pytest.mark.parametrize("module", FILLING, ids=name_of)
+def test_json_parses_strictly_and_holds_the_question(module: ModuleType, mini: Checkpoint) -> None:
+    text, options, rows = answer(module, mini)
+    told = export.as_json(module, mini, text, options, rows)
+    whole = json.loads(told, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert whole["analysis"] == name_of(module) and whole["text"]["first"] == text.first
+    assert whole["options"] == {**vars(options)} and len(whole["rows"]) == len(rows)
+    assert whole["rows"][0] == rows[0]
+
+
+def test_json_refuses_nan(mini: Checkpoint) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        export.as_json(fill_mask, mini, Text("a"), fill_mask.Options(), [{"p": math.nan}])
+
+
+def test_provenance(mini: Checkpoint) -> None:
+    facts = export.provenance(mini)
+    assert facts["checkpoint"] == "mini" and facts["precision"] == "fp32" and facts["family"] == "bert"
+    assert facts["revision"].startswith("sha256:") and len(facts["revision"]) == 19
+    assert facts["torch"] == torch.__version__ and facts["numpy"] == numpy.__version__
+    assert {"device", "python", "tokenizers", "safetensors"} <= set(facts)
+
+
+@pytest.mark.slow
+def test_python_runs_as_it_is_and_prints_the_same_rows(mini: Checkpoint) -> None:
+    """All six programs in one process, to start Python once; each is whole in itself."""
+    picked = [m for m in FILLING if m is not contrast]  # a row for every piece of the vocabulary: see the next test
+    programs, wanted = [], []
+    for module in picked:
+        text, options, rows = answer(module, mini)
+        programs.append(export.as_python(module, mini, text, options))
+        wanted += rows
+    code = "".join(f"exec({program!r}, {{}})\n" for program in programs)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    told = [eval(line) for line in done.stdout.splitlines()]
+    assert len(told) == len(wanted)
+    for row, other in zip(told, wanted, strict=True):
+        assert row == {
+            k: pytest.approx(v, rel=CLOSE, abs=CLOSE) if isinstance(v, float) else v for k, v in other.items()
+        }
+
+
+def test_python_says_only_what_differs(mini: Checkpoint) -> None:
+    text, options, _ = answer(contrast, mini)
+    program = export.as_python(contrast, mini, text, options)
+    compile(program, "receipt", "exec")
+    assert "named=2" in program and "# Made with checkpoint mini, revision sha256:" in program
+    assert "precision fp32, device cpu, python " in program
+    assert "bert.decoding('a [MASK]')\n" in export.as_python(decoding, mini, Text("a [MASK]"), decoding.Options())
+    hostile = Text("'); __import__('os').system('x') #\n\ud800")
+    compile(export.as_python(template, mini, hostile, template.Options(words="\"'\\\n")), "receipt", "exec")

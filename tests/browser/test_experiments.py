@@ -1,0 +1,64 @@
+"""Experiments in a browser: an experiment chosen, started on a text of one's own, watched to its end, opened."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.steps import expect_message, expect_said, wait_until_quiet
+from tests.tiny import WORDS
+
+SOON = 240_000
+
+
+def open_page(page: Page) -> None:
+    page.goto(page.url.partition("?")[0] + "pretrain")
+    expect(page.locator("#start")).to_be_visible()
+    wait_until_quiet(page)
+
+
+def text(folder: Path) -> Path:
+    """200 documents of a few short sentences each."""
+    lines = [
+        f"{' '.join(WORDS[(i * 7 + j * k + i // 9) % len(WORDS)] for k in range(4 + i % 7)).capitalize()} {i}."
+        for i in range(200)
+        for j in range(4)
+    ]
+    file = folder / "mine.txt"
+    file.write_text("\n\n".join(" ".join(lines[i : i + 4]) for i in range(0, len(lines), 4)), "utf-8")
+    return file
+
+
+def test_what_each_experiment_is_about_is_said(page: Page) -> None:
+    open_page(page)
+    expect(page.locator("#about")).to_contain_text("Devlin et al., 2019, table 5")
+    page.get_by_label("ELECTRA against MLM").click()
+    expect(page.locator("#about")).to_contain_text("Clark et al., 2020")
+    page.get_by_label("my text").click()
+    page.locator("#start").click()
+    expect_message(page, "No text is there yet")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_an_experiment_runs_from_the_page(page: Page, tmp_path: Path) -> None:
+    open_page(page)
+    page.get_by_label("No pretraining").click()
+    expect(page.locator("#about")).to_contain_text("learnt nothing")
+    page.get_by_label("my text").click()
+    page.locator("#text-file input[type=file]").set_input_files(text(tmp_path))
+    wait_until_quiet(page)
+    minutes = page.locator("#minutes input[type=number]")
+    minutes.fill("0.5")
+    minutes.press("Enter")
+    page.locator("#start").click()
+    page.locator("#start").click()
+    expect(page.locator(".arm")).to_have_count(2)
+    expect(page.locator(".arm .state", has_text="finished")).to_have_count(2, timeout=SOON)
+    expect(page.locator("#figure .main-svg").first).to_be_visible()
+    expect_said(page, "MLM + NSP:")
+    expect(page.locator("#told")).to_contain_text("random weights")
+    page.locator(".arm a.open").last.click()
+    expect(page.locator("#caption .said")).to_be_visible()
+    assert "checkpoint=run" in page.url
+    expect(page.locator("#message")).to_be_empty()

@@ -1,0 +1,154 @@
+"""Slots on the cores: never more at a time than there are, light before heavy, what waits is done together."""
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from bertexplorer.model.scheduler import ComputeScheduler
+
+
+def started(*jobs: Callable[[], object]) -> list[threading.Thread]:
+    threads = [threading.Thread(target=job, daemon=True) for job in jobs]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def test_no_more_turns_than_cores_and_one_core_is_left_to_light_work() -> None:
+    scheduler, running, most = ComputeScheduler(2), [0, 0], [0, 0]
+    lock = threading.Lock()
+
+    def work(heavy: bool) -> None:
+        with scheduler.slot(heavy=heavy):
+            with lock:
+                running[heavy] += 1
+                most[:] = max(most[0], sum(running)), max(most[1], running[1])
+            time.sleep(0.002)
+            with lock:
+                running[heavy] -= 1
+
+    for thread in started(*(lambda n=n: work(n % 2 == 0) for n in range(40))):
+        thread.join()
+    assert most == [2, 1] and scheduler.busy == scheduler.heavy == 0
+
+
+def test_light_goes_before_heavy() -> None:
+    scheduler, order, hold = ComputeScheduler(1), [], threading.Event()
+
+    def work(name: str, heavy: bool) -> None:
+        with scheduler.slot(heavy=heavy):
+            order.append(name)
+
+    def first() -> None:
+        with scheduler.slot():
+            hold.wait(10)
+
+    threads = started(first)
+    until(lambda: scheduler.busy == 1)
+    threads += started(lambda: work("heavy", True))
+    until(lambda: scheduler.heavy_waiting == 1)
+    threads += started(lambda: work("light", False))
+    until(lambda: scheduler.light_waiting == 1)
+    hold.set()
+    for thread in threads:
+        thread.join()
+    assert order == ["light", "heavy"]
+
+
+def test_heavy_work_has_its_turn_when_the_last_light_ones_were_done_by_others() -> None:
+    """Who was done together with another leaves without having had a core; heavy work must hear of that too."""
+    for _ in range(30):
+        scheduler, hold = ComputeScheduler(1), threading.Event()
+
+        def blocker(scheduler: ComputeScheduler = scheduler, hold: threading.Event = hold) -> None:
+            with scheduler.slot():
+                hold.wait(10)
+
+        def heavy(scheduler: ComputeScheduler = scheduler) -> None:
+            with scheduler.slot(heavy=True):
+                pass
+
+        def light(scheduler: ComputeScheduler = scheduler) -> None:
+            scheduler.run_batched("key", 1, 1, 100, lambda batch: batch)
+
+        threads = started(blocker)
+        until(lambda scheduler=scheduler: scheduler.busy == 1)
+        threads += started(heavy)
+        until(lambda scheduler=scheduler: scheduler.heavy_waiting == 1)
+        threads += started(*[light] * 6)
+        until(lambda scheduler=scheduler: scheduler.light_waiting == 6)
+        hold.set()
+        for thread in threads:
+            thread.join(5)
+        assert not any(thread.is_alive() for thread in threads)
+
+
+def crowd(scheduler: ComputeScheduler, given: list[int], make: Callable, budget: int) -> dict[int, object]:
+    """What each of *given* gets when all come while the only core is taken."""
+    hold, found = threading.Event(), {}
+
+    def blocker() -> None:
+        with scheduler.slot():
+            hold.wait(10)
+
+    def ask(number: int) -> None:
+        try:
+            found[number] = scheduler.run_batched("key", number, 4, budget, make)
+        except ZeroDivisionError as error:
+            found[number] = error
+
+    threads = started(blocker)
+    until(lambda: scheduler.busy == 1)
+    threads += started(*(lambda n=n: ask(n) for n in given))
+    until(lambda: scheduler.light_waiting == len(given))
+    hold.set()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def test_those_who_wait_are_done_together_within_the_budget() -> None:
+    scheduler, calls = ComputeScheduler(1), []
+
+    def make(batch: list[int]) -> list[int]:
+        calls.append(len(batch))
+        return [10 * number for number in batch]
+
+    assert crowd(scheduler, list(range(20)), make, budget=32) == {n: 10 * n for n in range(20)}
+    assert sorted(calls) == [4, 8, 8] and scheduler.batches == {8: 2, 4: 1}
+    assert scheduler.run_batched("key", 7, 4, 32, make) == 70 and calls[-1] == 1 and not scheduler.lines
+
+
+def test_an_error_concerns_its_own_request_only() -> None:
+    found = crowd(ComputeScheduler(1), [0, 1, 2, 5], lambda batch: [10 // number for number in batch], budget=100)
+    assert isinstance(found.pop(0), ZeroDivisionError) and found == {1: 10, 2: 5, 5: 2}
+
+
+@pytest.mark.parametrize("waiting", [True, False])
+def test_a_pass_has_all_threads_only_when_nobody_else_computes(waiting: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    scheduler, told, inside = ComputeScheduler(2, threads=True), [], threading.Event()
+    monkeypatch.setattr(torch, "set_num_threads", told.append)
+
+    def other() -> None:
+        with scheduler.slot():
+            inside.wait(10)
+
+    threads = started(other) if waiting else []
+    until(lambda: scheduler.busy == len(threads))
+    with scheduler.slot():
+        pass
+    inside.set()
+    for thread in threads:
+        thread.join()
+    assert told == ([2, 1] if waiting else [2])

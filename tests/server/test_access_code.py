@@ -1,0 +1,132 @@
+"""The class code: asked once, not to be guessed, and wanted wherever others can reach the page."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.server.access_code import TRIES, form, wanted
+from bertexplorer.server.connections import network
+from bertexplorer.server.launch import check, configured
+from bertexplorer.settings import Settings
+from tests.server.conftest import settle
+
+CODE = "robin-2026"
+
+
+def test_the_code_opens_the_page_once_and_for_all(alone: Callable[..., Any]) -> None:
+    async def go() -> None:
+        made = alone(code=CODE)
+        async with made.browser() as browser:
+            asked = await browser.get("/train?text=a")
+            assert asked.status_code == 401 and "Class code" in asked.text and 'value="/train?text=a"' in asked.text
+            for path in ("/config", "/assets/a.js", "/gradio_api/queue/data", "/gradio_api/file=/tmp/a"):
+                assert (await browser.get(path)).status_code == 401
+            assert (await browser.post("/gradio_api/queue/join", content=b"{}")).status_code == 401
+            assert (await browser.get("/healthz")).status_code == 200
+            wrong = await browser.post("/code", data={"code": "Robin-2026", "page": "/train"})
+            assert wrong.status_code == 401 and "not the code" in wrong.text
+            right = await browser.post("/code", data={"code": f" {CODE} ", "page": "/train?text=a"})
+            assert right.status_code == 303 and right.headers["location"] == "/train?text=a"
+            assert (await browser.get("/train")).status_code == 200
+            proof = {name: value for name, value in browser.cookies.items() if name.endswith("-code")}
+        async with made.browser(cookies=proof) as thief:
+            assert (await thief.get("/")).status_code == 401, "the proof is of one browser"
+
+    settle(go())
+
+
+def test_it_cannot_be_tried_out(alone: Callable[..., Any]) -> None:
+    async def go() -> None:
+        made = alone(code=CODE)
+        async with made.browser("10.0.0.7") as one, made.browser("10.0.0.8") as two:
+            for _ in range(TRIES):
+                assert (await one.post("/code", data={"code": "x"})).status_code == 401
+            late = await one.post("/code", data={"code": CODE})
+            assert late.status_code == 429 and "Try again in" in late.text and late.headers["retry-after"]
+            assert (await two.post("/code", data={"code": CODE})).status_code == 303
+            assert (await two.post("/code", data={"code": "x" * 9000})).status_code == 413
+
+    settle(go())
+
+
+async def guess(app: Any, client: str, code: str, said: str = "") -> int:
+    """The status of a code sent from the address *client*, which says in X-Forwarded-For that it comes from *said*."""
+    transport = httpx.ASGITransport(app, client=(client, 1))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost:7860") as browser:
+        heads = {"x-forwarded-for": said} if said else {}
+        return (await browser.post("/code", data={"code": code}, headers=heads)).status_code
+
+
+def test_wrong_codes_of_many_addresses_lock_out_those_addresses_and_nobody_else(alone: Callable[..., Any]) -> None:
+    async def go() -> None:
+        app = alone(code=CODE).app
+        for address in range(11):
+            found = [await guess(app, f"10.0.1.{address}", "x") for _ in range(TRIES)]
+            assert found == [401] * TRIES and await guess(app, f"10.0.1.{address}", CODE) == 429
+        assert await guess(app, "10.0.0.1", CODE) == 303
+
+    settle(go())
+
+
+@pytest.mark.parametrize(("client", "proxies"), [("127.0.0.1", ()), ("10.0.0.7", ("127.0.0.1",))])
+def test_the_address_that_a_stranger_claims_is_not_believed(
+    alone: Callable[..., Any], client: str, proxies: tuple[str, ...]
+) -> None:
+    made = alone(code=CODE, proxies=proxies)
+    served = configured(made.app, made.settings)
+    served.load()
+
+    async def go() -> None:
+        for number in range(TRIES):
+            assert await guess(served.loaded_app, client, "x", f"10.0.2.{number}") == 401
+        assert await guess(served.loaded_app, client, "x", "10.0.3.1") == 429
+
+    settle(go())
+
+
+def test_the_address_that_a_named_proxy_passes_on_is_believed(alone: Callable[..., Any]) -> None:
+    made = alone(code=CODE, proxies=("10.0.0.0/24",))
+    served = configured(made.app, made.settings)
+    served.load()
+
+    async def go() -> None:
+        for number in range(TRIES):  # the client writes what it likes; the proxy puts the address that it sees behind
+            assert await guess(served.loaded_app, "10.0.0.7", "x", f"10.9.9.{number}, 192.0.2.1") == 401
+        assert await guess(served.loaded_app, "10.0.0.7", CODE, "192.0.2.1") == 429
+        assert await guess(served.loaded_app, "10.0.0.7", CODE, "192.0.2.2") == 303
+
+    settle(go())
+
+
+def test_one_household_counts_as_one_address() -> None:
+    assert network("2001:db8:1:2:aaaa::1") == network("2001:db8:1:2:bbbb::9") != network("2001:db8:1:3::1")
+    assert network("10.0.0.7") != network("10.0.0.8") and network("") == ""
+
+
+@pytest.mark.parametrize("page", ["//evil.example", "http://evil.example", "/\\evil.example", "/x", "", "javascript:1"])
+def test_it_leads_nowhere_else(page: str) -> None:
+    assert wanted(page) == "/"
+
+
+def test_the_link_that_it_leads_to_is_only_text() -> None:
+    asked = wanted("/", b'text="><script>TOLD&view=x\r\nset-cookie: a')
+    assert "\r" not in asked and "<" not in asked and asked.startswith("/?text=")
+    assert "<script>" not in form(asked, "<b>told") and "&lt;b&gt;told" in form(asked, "<b>told")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.4", "bert.example"])
+def test_a_page_for_others_wants_a_code_or_to_be_public(host: str) -> None:
+    settings = Settings(host=host)
+    with pytest.raises(ExplorerError, match="BERTEXPLORER_CODE.*--public"):
+        check(settings)
+    check(replace(settings, public=True))
+    check(replace(settings, code=CODE))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
+def test_one_for_this_machine_wants_none(host: str) -> None:
+    check(Settings(host=host))

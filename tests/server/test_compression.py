@@ -1,0 +1,137 @@
+"""Scripts, styles and fonts: compressed once for all, whole, and nobody's cookie is kept with them."""
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import brotli
+import gradio
+import httpx
+import pytest
+
+from bertexplorer.server.compression import Assets
+from bertexplorer.server.theme import STATIC, scripts
+from tests.server.conftest import Running, settle
+
+FRONTEND = Path(gradio.__file__).parent / "templates" / "frontend"
+BROWSER = "gzip, deflate, br, zstd"
+HEADERS = [(b"ETag", b"1"), (b"Set-Cookie", b"who=ann"), (b"Cache-Control", b"no-store"), (b"Content-Length", b"9")]
+UNPACK = {"br": brotli.decompress, "gzip": gzip.decompress, "identity": bytes}
+
+
+class Origin:
+    """Answers each request with its path, how it may be packed and its number; what is named odd with a 404, what is
+    named cut with half an answer."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.asked += 1
+        packed = dict(scope["headers"]).get(b"accept-encoding", b"").decode()
+        status = 404 if "odd" in scope["path"] else 200
+        await send({"type": "http.response.start", "status": status, "headers": HEADERS})
+        await send({"type": "http.response.body", "body": f"{scope['path']} {packed} ".encode(), "more_body": True})
+        if "cut" not in scope["path"]:
+            await send({"type": "http.response.body", "body": str(self.asked).encode()})
+
+
+def get(assets: Assets, path: str, accepted: str = BROWSER, route: str = "asset", **more: str) -> httpx.Response:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await assets({**scope, "state": {"route": route}}, receive, send)
+
+    async def go() -> httpx.Response:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.request(more.pop("method", "GET"), path, headers={"accept-encoding": accepted, **more})
+
+    response: httpx.Response = settle(go())
+    return response
+
+
+def test_each_is_made_once_for_each_way_to_pack_it() -> None:
+    assets = Assets(Origin())
+    for _ in range(2):
+        assert get(assets, "/assets/a.js").text == "/assets/a.js br 1"
+        assert get(assets, "/assets/a.js", "br").text == "/assets/a.js br 1"
+        assert get(assets, "/assets/a.js", "deflate, gzip").text == "/assets/a.js gzip 2"
+        assert get(assets, "/assets/a.js", "zstd").text == "/assets/a.js identity 3"
+        assert get(assets, "/static/b").text == "/static/b br 4"
+        assert get(assets, "/scripts/1/a.js").text == "/scripts/1/a.js gzip 5", "ours are packed with gzip only"
+    kept = get(assets, "/static/b").headers
+    assert dict(kept) == {"etag": "1", "content-length": "14", "cache-control": "private, max-age=86400"}
+
+
+def test_a_script_is_changed_on_its_way() -> None:
+    assets = Assets(Origin(), changed={"/assets/a": (b"identity", b"changed, longer")})
+    changed = get(assets, "/assets/a.js")
+    assert changed.text == "/assets/a.js changed, longer 1" and changed.headers["content-length"] == "30"
+    assert get(assets, "/assets/b.js").text == "/assets/b.js br 2"
+
+
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [
+        ("/assets/odd.js", {}),
+        ("/assets/a.js", {"method": "HEAD"}),
+        ("/assets/a.js", {"if-none-match": "1"}),
+        ("/config", {"route": "config"}),
+    ],
+)
+def test_all_else_passes(path: str, more: dict[str, str]) -> None:
+    assets = Assets(origin := Origin())
+    for times in (1, 2):
+        response = get(assets, path, **more)
+        assert origin.asked == times and response.headers["cache-control"] == "no-store"
+    assert not assets.kept
+
+
+def test_half_an_answer_is_not_kept() -> None:
+    assets = Assets(Origin())
+    for _ in range(2):
+        with pytest.raises(AssertionError):  # of httpx: no answer has come
+            get(assets, "/assets/cut.js")
+    assert not assets.kept
+
+
+def test_beyond_the_room_nothing_is_kept() -> None:
+    assets = Assets(Origin(), room=30)
+    answers = [get(assets, path).text for path in ("/assets/1", "/assets/2", "/assets/3") * 2]
+    assert answers == [f"/assets/{i} br {n}" for i, n in zip((1, 2, 3) * 2, (1, 2, 3, 1, 2, 4), strict=True)]
+    assert sum(len(one.body) for one in assets.kept.values()) + assets.room == 30
+
+
+@pytest.mark.parametrize("packed", UNPACK)
+def test_they_are_those_of_the_disk(running: Running, packed: str) -> None:
+    """The largest script, the first style and a font, as two browsers get them."""
+    files = [max(FRONTEND.glob("assets/*.js"), key=lambda file: file.stat().st_size)]
+    files += [next(FRONTEND.glob("assets/*.css")), next(FRONTEND.glob("static/fonts/**/*.woff2"))]
+    for file in files:
+        path = file.relative_to(FRONTEND)
+        owners = set()
+        for _ in range(2):
+            with httpx.stream("GET", f"{running.url}/{path.as_posix()}", headers={"accept-encoding": packed}) as one:
+                body = b"".join(one.iter_raw())
+            assert one.status_code == 200 and len(body) == int(one.headers["content-length"])
+            applied = one.headers.get("content-encoding", "identity")
+            assert applied == ("identity" if file.suffix == ".woff2" else packed)
+            assert UNPACK[applied](body) == file.read_bytes()
+            assert one.headers["cache-control"].startswith("private, max-age=")
+            assert ("immutable" in one.headers["cache-control"]) == (path.parts[0] == "assets")
+            owners.add(one.headers["set-cookie"])
+        assert len(owners) == 2
+
+
+@pytest.mark.parametrize("packed", ["gzip", "identity"])
+def test_the_scripts_of_explore_are_those_of_the_disk_under_a_name_that_changes_with_them(
+    running: Running, packed: str
+) -> None:
+    folder = scripts()
+    assert f"./{folder}/explore.js" in httpx.get(running.url).text
+    for file in [*STATIC.glob("*.js"), *STATIC.glob("vendor/*")]:
+        path = file.relative_to(STATIC).as_posix()
+        got = httpx.get(f"{running.url}/{folder}/{path}", headers={"accept-encoding": packed})
+        assert got.status_code == 200 and got.content == file.read_bytes()
+        assert got.headers["cache-control"].endswith("immutable")
+        assert got.headers.get("content-encoding", "identity") == (packed if len(got.content) > 1000 else "identity")
+    assert httpx.get(f"{running.url}/{folder}/nothing.js").status_code == 404

@@ -1,0 +1,268 @@
+"""Who waits for an answer is told the place in line and how far long work has come; of gradio's events so many wait."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from bertexplorer.api import admission
+from bertexplorer.api.admission import Admission, Reply, Tell, as_json
+from bertexplorer.engine import progress
+from bertexplorer.engine.progress import Work
+from bertexplorer.engine.queues import RequestQueues
+from bertexplorer.errors import ExplorerError
+from tests.server.conftest import settle
+from tests.server.talk import LINES, told
+
+PLAIN = {"accept": "application/json"}
+
+
+class Service:
+    """Admission around work that a test leads by hand."""
+
+    def __init__(self) -> None:
+        self.queues, self.compute = RequestQueues(cores=1, quick_waiting=2), self.soon
+        self.admission = Admission(self.queues)
+        self.go = threading.Semaphore(0)
+
+        async def route(request: Request) -> Response:
+            return self.admission.answer(request, self.compute)
+
+        self.app = Starlette(routes=[Route("/", route, methods=["POST"])])
+
+    def soon(self, tell: Tell) -> Reply:
+        return as_json({"answer": 1})
+
+    def held(self, tell: Tell) -> Reply:
+        self.go.acquire(timeout=20)
+        return as_json({"answer": 2})
+
+    def browser(self) -> httpx.AsyncClient:
+        transport = httpx.ASGITransport(self.app)
+        return httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=30)
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    monkeypatch.setattr(admission, "FIRST_S", 0.01)
+    monkeypatch.setattr(admission, "NEXT_S", 0.01)
+    made = Service()
+    yield made
+    made.go.release(100)
+    made.admission.threads.shutdown()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    for _ in range(2000):
+        if holds():
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("it has not come to that")
+
+
+def test_the_place_of_who_asks_then_the_answer(service: Service) -> None:
+    """Each of three is told its own place and nobody else's; the fourth is refused at once, with a waiting time."""
+    service.compute, queue = service.held, service.queues.quick
+
+    async def go() -> None:
+        async with service.browser() as browser:
+            tasks = []
+            for number in range(3):
+                tasks.append(asyncio.create_task(browser.post("/", headers=LINES)))
+                await until(lambda number=number: len(queue.inside) + queue.waiting == number + 1)
+            refused = await browser.post("/", headers=PLAIN)
+            (in_line,) = told(await browser.post("/", headers=LINES))
+            await asyncio.sleep(0.1)
+            service.go.release(3)
+            first, second, third = await asyncio.gather(*tasks)
+        assert refused.status_code == 503 and refused.headers["content-type"] == "application/problem+json"
+        assert refused.json()["detail"].startswith("Busy: 2 others wait already. Your text is kept")
+        assert in_line["status"] == 503 and in_line["answer"]["retry_after"] >= 1
+        assert int(refused.headers["retry-after"]) == refused.json()["retry_after"] >= 1
+        assert first.headers["content-type"] == "application/json" and first.json() == {"answer": 2}, "nothing to tell"
+        for answer, place in ((second, 1), (third, 2)):
+            *lines, last = told(answer)
+            assert answer.headers["content-type"] == "application/x-ndjson"
+            assert last == {"status": 200, "answer": {"answer": 2}}
+            assert lines[0]["place"] == place and all(line["seconds"] >= 1 for line in lines)
+
+    settle(go())
+
+
+def test_how_far_long_work_has_come(service: Service) -> None:
+    """Told to who accepts lines; who does not gets the answer alone."""
+
+    def long(tell: Tell) -> Reply:
+        for done in (0, 40_000, 80_000, 100_000):
+            progress.report(done, 100_000)
+            service.go.acquire(timeout=20)
+        return as_json("done")
+
+    service.compute = long
+
+    async def ask(headers: dict[str, str]) -> httpx.Response:
+        async with service.browser() as browser:
+            asked = asyncio.create_task(browser.post("/", headers=headers))
+            for _ in range(4):
+                await asyncio.sleep(0.1)
+                service.go.release()
+            return await asked
+
+    *lines, last = told(settle(ask(LINES)))
+    shares = [line["done"] for line in lines]
+    assert {0.4, 0.8} <= set(shares) and shares == sorted(shares) and all(line["seconds"] >= 1 for line in lines)
+    assert last == {"status": 200, "answer": "done"}
+    assert settle(ask(PLAIN)).json() == "done"
+
+
+def test_what_the_work_itself_tells_comes_in_a_line(service: Service) -> None:
+    def telling(tell: Tell) -> Reply:
+        for n in range(3):
+            tell({"told": n})
+            service.go.acquire(timeout=0.1)
+        return as_json(3)
+
+    service.compute = telling
+
+    async def go() -> None:
+        async with service.browser() as browser:
+            *lines, last = told(await browser.post("/", headers=LINES))
+            assert lines[0] == {"told": 0} and lines[-1] == {"told": 2} and last["answer"] == 3
+
+    settle(go())
+
+
+def failing(error: Exception) -> Callable[[Tell], Reply]:
+    def compute(tell: Tell) -> Reply:
+        raise error
+
+    return compute
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "sentence"),
+    [
+        (ExplorerError("No mask.", missing="mask"), 422, "No mask."),
+        (progress.Stopped(), 499, "Stopped before it was done"),
+        (ZeroDivisionError("secret"), 500, "in the log"),
+    ],
+)
+def test_what_fails_is_a_sentence_and_gives_its_place_back(
+    service: Service, error: Exception, status: int, sentence: str
+) -> None:
+    async def go() -> None:
+        async with service.browser() as browser:
+            service.compute = failing(error)
+            answer = await browser.post("/", headers=PLAIN)
+            problem = answer.json()
+            assert answer.status_code == problem["status"] == status and sentence in problem["detail"]
+            (line,) = told(await browser.post("/", headers=LINES))  # a page hears of it without a fault on its console
+            assert line["status"] == status and sentence in line["answer"]["detail"]
+            assert "secret" not in answer.text and problem.get("missing") == getattr(error, "missing", None)
+            service.compute = service.soon
+            assert (await browser.post("/", headers=PLAIN)).json() == {"answer": 1}
+
+    settle(go())
+
+
+def test_a_refusal_after_lines_comes_in_the_last_line(service: Service) -> None:
+    def late(tell: Tell) -> Reply:
+        tell({"told": "first"})
+        service.go.acquire(timeout=0.2)
+        raise ExplorerError("Too much.")
+
+    service.compute = late
+
+    async def go() -> None:
+        async with service.browser() as browser:
+            *_, last = told(await browser.post("/", headers=LINES))
+            assert last["status"] == 422 and last["answer"]["detail"] == "Too much."
+
+    settle(go())
+
+
+def test_who_leaves_gives_up_the_work_and_the_place(service: Service) -> None:
+    """One computes and one waits; both clients close their connections."""
+    works: list[Work] = []
+    ended = []
+
+    def compute(tell: Tell) -> Reply:
+        works.append(progress.current.get() or Work())
+        progress.report(0, 10)
+        service.go.acquire(timeout=20)
+        try:
+            progress.report(5, 10)
+        except progress.Stopped:
+            ended.append("after its batch")
+            raise
+        return as_json(1)
+
+    service.compute, queue = compute, service.queues.quick
+
+    async def go() -> None:
+        leave = asyncio.Event()
+        given = [{"type": "http.request", "body": b"", "more_body": False}]
+
+        async def receive() -> Any:
+            if given:
+                return given.pop()
+            await leave.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            sent.append(message["type"])
+
+        sent: list[str] = []
+        scope = {"type": "http", "method": "POST", "path": "/", "headers": [], "query_string": b"", "root_path": ""}
+        tasks = []
+        for number in range(2):
+            tasks.append(asyncio.create_task(service.app(dict(scope), receive, send)))
+            await until(lambda number=number: len(queue.inside) + queue.waiting == number + 1)
+        await until(lambda: len(works) == 1)
+        leave.set()
+        await asyncio.wait_for(asyncio.gather(*tasks), 5)
+        assert queue.waiting == 0 and works[0].stopped and not sent
+        service.go.release()
+        await until(lambda: not queue.inside)
+
+    settle(go())
+    assert ended == ["after its batch"] and len(works) == 1, "the one in line never began"
+
+
+def test_of_gradios_events_so_many_wait(alone: Callable[..., Any]) -> None:
+    made = alone(waiting=3)
+
+    async def join(page: str) -> Any:
+        async with made.browser() as browser:
+            return await browser.post("/gradio_api/queue/join", json={"data": [], "session_hash": page})
+
+    made.going = 2
+    assert settle(join("a")).status_code == 200
+    made.going = 3
+    refused = settle(join("b"))
+    assert refused.status_code == 503 and int(refused.headers["retry-after"]) >= 1
+    assert refused.json()["detail"].startswith("Busy: 3 events wait already.")
+    made.going = 2
+    assert settle(join("b")).status_code == 200
+
+
+def test_a_stream_in_which_nothing_would_come_is_closed(alone: Callable[..., Any]) -> None:
+    made = alone()
+    made.read.add("a")
+
+    async def streams() -> list[Any]:
+        async with made.browser() as browser:
+            return [await browser.get("/gradio_api/queue/data", params={"session_hash": page}) for page in "ab"]
+
+    closed, passed = settle(streams())
+    assert closed.headers["content-type"] == "text/event-stream"
+    assert json.loads(closed.text.removeprefix("data: "))["msg"] == "close_stream" and closed.text.endswith("\n\n")
+    assert passed.json()["route"] == "stream"

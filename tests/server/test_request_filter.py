@@ -1,0 +1,148 @@
+"""What is not answered: foreign names, foreign pages, whatever the pages do not ask for, in any spelling."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bertexplorer.server.request_filter import plain, route_of
+from tests.server.conftest import settle
+
+JOIN = "/gradio_api/queue/join"
+PAGE = b'{"session_hash": "s"}'
+
+
+def ask(alone: Any, method: str, path: str, **more: Any) -> Any:
+    async def go() -> Any:
+        async with alone.browser() as browser:
+            return await browser.request(method, path, **more)
+
+    return settle(go())
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:7860", "127.0.0.1:1", "[::1]:7860", "LOCALHOST"])
+def test_names_of_this_machine_are_answered(alone: Callable[..., Any], host: str) -> None:
+    assert ask(alone(), "GET", "/", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:7860", "localhost.evil.example", "127.0.0.1.evil.example", "", "10.0.0.7"]
+)
+def test_another_name_is_refused_with_what_to_do(alone: Callable[..., Any], host: str) -> None:
+    answer = ask(alone(), "GET", "/", headers={"host": host})
+    assert answer.status_code == 400 and "BERTEXPLORER_HOSTS" in answer.text and "set-cookie" not in answer.headers
+
+
+def test_names_can_be_added_and_a_network_uses_addresses(alone: Callable[..., Any]) -> None:
+    far = alone(host="0.0.0.0", public=True, hosts=("bert.school.example",))
+    assert ask(far, "GET", "/", headers={"host": "bert.school.example"}).status_code == 200
+    assert ask(far, "GET", "/", headers={"host": "10.0.0.7:7860"}).status_code == 200, "an address cannot be rebound"
+    assert ask(far, "GET", "/", headers={"host": "evil.example"}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://localhost:1", "http://localhost:7860.evil.example"]
+)
+def test_another_sites_page_changes_nothing(alone: Callable[..., Any], origin: str) -> None:
+    for path in (JOIN, "/gradio_api/upload", "/gradio_api/cancel", "/code", "/api/v1/view"):
+        answer = ask(alone(), "POST", path, headers={"origin": origin}, content=b"{}")
+        assert answer.status_code == 403 and "another site" in answer.text
+
+
+def test_its_own_page_does(alone: Callable[..., Any]) -> None:
+    own = {"origin": "http://localhost:7860"}
+    assert ask(alone(), "POST", JOIN, headers=own, content=PAGE).status_code == 200
+    assert ask(alone(), "POST", JOIN, content=PAGE).status_code == 200, "a program says no origin"
+    assert ask(alone(), "POST", JOIN, headers={"sec-fetch-site": "cross-site"}, content=b"{}").status_code == 403
+    assert ask(alone(), "OPTIONS", JOIN, headers={"origin": "http://evil.example"}).status_code == 405
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/gradio_api/run/predict",
+        "/gradio_api/call/x",
+        "/gradio_api/api/x",
+        "/monitoring",
+        "/monitoring/summary",
+        "/openapi.json",
+        "/gradio_api/openapi.json",
+        "/gradio_api/proxy=https://x.hf.space/",
+        "/gradio_api/file=http://example.com/a",
+        "/gradio_api/file=HTTPS://example.com/a",
+        "/gradio_api/file=//example.com/a",
+        "/gradio_api/file=%68ttp://example.com/a",
+        "/gradio_api/file=%2568ttp://example.com/a",
+        "/gradio_api/file=/tmp/%252e%252e/etc/passwd",
+        "/gradio_api/file=/tmp/%2e%2e/etc/passwd",
+        "/gradio_api/file=data:text/html,x",
+        "/gradio_api/file/etc/passwd",
+        "//gradio_api/run/predict",
+        "/gradio_api//run/predict",
+        "/%67radio_api/run/predict",
+        "/gradio_api%2Frun%2Fpredict",
+        "/gradio_api/%70roxy=https://x.hf.space/",
+        "/gradio_api/vibe-code",
+        "/gradio_api/run-history/records",
+        "/gradio_api/component_server",
+        "/gradio_api/stream/1",
+        "/dev/reload",
+        "/line",
+        "/api",
+        "/api/v1",
+        "/api/v1/",
+        "/api/v2/view",
+        "/api/v1/view/",
+        "/api/v1/view//csv",
+        "/api/v1/../config",
+        "/api/v1/a%252fb",
+    ],
+)
+def test_what_no_page_asks_for_is_not_there(alone: Callable[..., Any], path: str) -> None:
+    for method in ("GET", "POST"):
+        assert ask(alone(), method, path).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "route"),
+    [
+        ("/", "page"),
+        ("/train", "page"),
+        ("/pretrain/", "page"),
+        ("/gradio_api/file=/tmp/a b/ü.zip", "file"),
+        ("/gradio_api/file=C:/a/b.zip", "file"),
+        ("/assets/a.js", "asset"),
+        ("/scripts/0123456789ab/explore.js", "asset"),
+        ("/api/v1/view", "api"),
+        ("/api/v1/view/csv", "api"),
+        ("/gradio_api/heartbeat/abc", "session"),
+    ],
+)
+def test_what_they_ask_for_is(path: str, route: str) -> None:
+    assert route_of(path)[0] == route
+
+
+@pytest.mark.parametrize("query", ["page=nowhere", "%70age=x", "deep_link=..", "a=1&page=x&page=y"])
+def test_what_a_link_asks_of_gradio_is_not_heard(query: str) -> None:
+    assert plain(query.encode()) in (b"", b"a=1")
+    assert plain(b"text=a+page&view=x&&pages=1") == b"text=a+page&view=x&&pages=1"
+
+
+CROOKED = ["/gradio_api/file=/tmp/../etc/passwd", "/assets/../config", "/assets/a\n", "/assets//a", "/..", "\\..\\a"]
+
+
+@pytest.mark.parametrize("path", CROOKED)
+def test_a_crooked_path_is_none(path: str) -> None:
+    assert route_of(path) == ("none", ())
+
+
+def test_headers_of_every_answer(alone: Callable[..., Any]) -> None:
+    for path in ("/", "/nowhere", "/healthz"):
+        got = ask(alone(), "GET", path, headers={"origin": "http://evil.example"}).headers
+        assert not [name for name in got if name.startswith("access-control-")], "echo sends one; it must not come out"
+        assert "frame-ancestors 'self'" in got["content-security-policy"] and got["x-content-type-options"] == "nosniff"
+        assert "unsafe-eval" not in got["content-security-policy"]
+    train = ask(alone(), "GET", "/train").headers["content-security-policy"]
+    assert "'unsafe-eval'" in train, "gradio compiles its templates there"
+    file = ask(alone(), "GET", "/gradio_api/file=/tmp/x.html").headers["content-security-policy"]
+    assert file == "default-src 'none'; sandbox"

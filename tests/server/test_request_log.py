@@ -1,0 +1,95 @@
+"""What is written down, what is counted, and who is told."""
+
+import io
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bertexplorer.server.application import layered
+from bertexplorer.server.health import Readiness
+from bertexplorer.settings import Settings
+from tests.server.conftest import SIGNER, Alone, lines, settle
+
+EVIL = "\n\x1b[31m{} %s \u2028\u202e"
+
+
+def get(made: Alone, path: str, address: str = "127.0.0.1", **more: Any) -> Any:
+    async def go() -> Any:
+        async with made.browser(address) as browser:
+            return await browser.get(path, **more)
+
+    return settle(go())
+
+
+def test_a_request_is_one_line_without_what_was_typed(alone: Callable[..., Any], written: io.StringIO) -> None:
+    get(alone(), "/train?text=secret", headers={"cookie": "secret=1", "user-agent": "secret"})
+    get(alone(), "/assets/a.js")
+    get(alone(), "/monitoring/secret")
+    get(alone(), "/", headers={"host": "secret.example"})
+    first, second, third = lines(written)
+    assert (first["route"], first["status"], first["method"]) == ("page", 200, "GET") and len(first["id"]) == 8
+    assert (second["route"], second["level"]) == ("none", "info") and third["level"] == "warning"
+    assert "secret" not in written.getvalue()
+
+
+def test_no_text_breaks_a_line(written: io.StringIO) -> None:
+    logging.getLogger("bertexplorer.x").warning("told %s", EVIL, extra={"id": EVIL, EVIL: EVIL})
+    (line,) = lines(written)
+    assert line["id"] == EVIL and line["told"] == f"told {EVIL}" and written.getvalue().isascii()
+    assert written.getvalue().count("\n") == 1 and "\x1b" not in written.getvalue()
+
+
+def test_what_fails_is_told_with_its_number_and_no_more(written: io.StringIO) -> None:
+    async def broken(*_: Any) -> None:
+        raise ZeroDivisionError("secret detail")
+
+    made = Alone(Settings())
+    made.app = layered(broken, Settings(), SIGNER, Readiness())
+    answer = get(made, "/")
+    first, second = lines(written)
+    assert answer.status_code == 500 and first["id"] in answer.text and "secret" not in answer.text
+    assert "secret detail" in first["trace"] and second["id"] == first["id"] and second["status"] == 500
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_only_this_machine_is_told_how_it_is(alone: Callable[..., Any], path: str) -> None:
+    assert get(alone(), path, "10.0.0.7").status_code == 403
+    assert get(alone(), path).status_code in (200, 503)
+    for name in ("x-forwarded-for", "forwarded"):  # a proxy on this machine asks for a stranger
+        assert get(alone(), path, headers={name: "for=10.0.0.7"}).status_code == 403
+    assert get(alone(metrics="public"), path, "10.0.0.7").status_code in (200, 503)
+
+
+def test_ready_means_that_it_can_answer(alone: Callable[..., Any]) -> None:
+    made = alone()
+    early = get(made, "/readyz")
+    assert early.status_code == 503 and "being loaded" in early.text and get(made, "/healthz").status_code == 200
+    made.ready.loaded.set()
+    assert get(made, "/readyz").status_code == 200
+    made.ready.error = "There is no such checkpoint."
+    assert get(made, "/readyz").status_code == 503
+    made.ready.error, made.ready.ending = "", True
+    assert get(made, "/readyz").status_code == 503
+
+
+def test_a_data_folder_that_is_gone_is_not_ready(alone: Callable[..., Any]) -> None:
+    made = alone()
+    made.ready.loaded.set()
+    gone = Alone(replace(made.settings, data_dir=made.settings.data_dir / "gone"))
+    gone.ready.loaded.set()
+    told = get(gone, "/readyz")
+    assert told.status_code == 503 and "cannot be written" in told.text
+
+
+def test_while_it_ends_no_work_is_taken(alone: Callable[..., Any]) -> None:
+    async def go() -> Any:
+        made = alone()
+        made.ready.ending = True
+        async with made.browser() as browser:
+            return await browser.post("/gradio_api/queue/join", content=b"{}")
+
+    answer = settle(go())
+    assert answer.status_code == 503 and answer.headers["retry-after"]

@@ -1,0 +1,185 @@
+"""The library: one load for all who ask, the least recently used dropped, and no way out of the models folder."""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub.constants
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model import load as loader
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.settings import Settings
+from bertexplorer.store.catalogue import BUNDLED, CATALOGUE
+from bertexplorer.store.registry import CheckpointRegistry
+
+NAMES = ("one", "two", "three")
+
+
+@pytest.fixture
+def models(tiny: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A models folder with three links-free copies of a tiny checkpoint, and an empty hub cache."""
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    root = tmp_path / "models"
+    for name in (*NAMES, "group/deep"):
+        (root / name).mkdir(parents=True)
+        for file in tiny("bert-mlm").iterdir():
+            (root / name / file.name).write_bytes(file.read_bytes())
+    return root
+
+
+@pytest.fixture
+def library(models: Path) -> CheckpointRegistry:
+    return CheckpointRegistry(Settings(models_dir=models))
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names in the order in which they were truly loaded."""
+    seen: list[str] = []
+    real = loader.load
+
+    def counted(folder: Path, **settings: Any) -> Any:
+        seen.append(settings["name"])
+        time.sleep(0.05)
+        return real(folder, **settings)
+
+    monkeypatch.setattr(loader, "load", counted)
+    return seen
+
+
+def test_loaded_once_for_eight_at_a_time(library: CheckpointRegistry, loads: list[str]) -> None:
+    got: list[Any] = []
+    names = [NAMES[i % 2] for i in range(8)]
+    threads = [threading.Thread(target=lambda n=n: got.append(library.get(n, "fp32"))) for n in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert sorted(loads) == ["one", "two"] and len({id(c) for c in got}) == 2 and len(got) == 8
+
+
+def test_a_failed_load_can_be_tried_again(library: CheckpointRegistry, models: Path) -> None:
+    weights = models / "one" / "model.safetensors"
+    kept = weights.read_bytes()
+    weights.write_bytes(kept[:100])
+    with pytest.raises(ExplorerError, match="model.safetensors"):
+        library.get("one")
+    weights.write_bytes(kept)
+    assert library.get("one").name == "one"
+
+
+def test_the_least_recently_used_is_dropped(loads: list[str], models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Checkpoint, "num_bytes", 1_000_000)
+    tight = CheckpointRegistry(Settings(models_dir=models, memory_mb=2))
+    for name in ("one", "two", "one", "three", "one", "two"):
+        tight.get(name, "fp32")
+    assert loads == ["one", "two", "three", "two"], "two was the oldest when three came"
+    assert len(tight.loaded) == 2
+
+
+def test_one_that_exceeds_the_budget_still_runs(models: Path) -> None:
+    library = CheckpointRegistry(Settings(models_dir=models, memory_mb=0))
+    for name in NAMES:
+        assert library.get(name).name == name
+        assert [checkpoint.name for checkpoint in library.loaded.values()] == [name]
+
+
+def test_precisions_are_kept_apart(library: CheckpointRegistry) -> None:
+    assert [library.get("one", p).precision for p in ("fp32", "bf16")] == ["fp32", "bf16"]
+    with pytest.raises(ExplorerError, match="'fp8'.*auto, fp32, bf16"):
+        library.get("one", "fp8")
+
+
+def test_the_bundled_one_is_found_and_comes_first(library: CheckpointRegistry, models: Path) -> None:
+    assert library.find("mini") == BUNDLED / "mini" and library.find(" mini ") == BUNDLED / "mini"
+    assert library.offline()[0] == "mini" == CATALOGUE[0].name
+
+
+def test_local_folders_are_found_and_listed(library: CheckpointRegistry, models: Path) -> None:
+    assert library.find("one") == models / "one" and library.find("group/deep") == models / "group" / "deep"
+    assert library.find(str(models / "one")) == models / "one"
+    assert set(library.offline()) == {"mini", "tiny", *NAMES, "group/deep"}
+    assert list(library.fetch("one")) == []
+
+
+def test_all_that_is_listed_can_be_had(library: CheckpointRegistry, models: Path) -> None:
+    (models / "config.json").write_text("{}")
+    for name in library.offline():
+        assert library.find(name) is not None, name
+
+
+def test_a_folder_that_lacks_something_says_so(library: CheckpointRegistry, models: Path) -> None:
+    (models / "bare").mkdir()
+    with pytest.raises(ExplorerError, match="No config.json"):
+        library.get("bare")
+
+
+HOSTILE = (
+    "../../etc",
+    "/etc",
+    "~",
+    "~root",
+    "~nobody-of-that-name/x",
+    "..",
+    ".",
+    "./one/../../x",
+    "a/b/c",
+    "",
+    "  ",
+    "a\0b",
+)
+HOSTILE += ("x" * 300, "x" * 100_000, "a/" * 200, "one\n", "\ud800", "a\u202eb", "-x", "C:\\x", "//etc", "mini/../mini")
+HOSTILE += ("http://127.0.0.1/x", "a--b/c", "models--a--b", "<img src=x>", "%2e%2e/x", "group/../../models2")
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "/etc/passwd", "escape", "escape/deep"])
+@pytest.mark.parametrize("anywhere", [False, True])
+def test_hostile_names_are_refused(name: str, anywhere: bool, models: Path, tiny: Callable[[str], Path]) -> None:
+    (models / "escape").symlink_to(tiny("bert-mlm"))
+    if name == "one\n":
+        pytest.skip("spaces around a name are dropped")
+    if anywhere and name in ("/etc", "//etc", "~", "~root", "escape", "..", "."):
+        pytest.skip("a person's own command line may look there")
+    library = CheckpointRegistry(Settings(models_dir=models), anywhere=anywhere)
+    with pytest.raises(ExplorerError) as caught:
+        library.get(name)
+    assert len(str(caught.value)) < 1500
+    assert not library.loaded and not library.loading, "nothing is left behind"
+
+
+def test_nothing_outside_is_even_looked_at(
+    library: CheckpointRegistry, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Path] = []
+    real = Path.is_file
+    monkeypatch.setattr(Path, "is_file", lambda path: bool(seen.append(path)) or real(path))
+    for name in ("/etc", "/root/secret", "../../etc"):
+        with pytest.raises(ExplorerError, match="outside the models folder"):
+            library.find(name)
+    assert not [path for path in seen if not path.is_relative_to(models) and not path.is_relative_to(BUNDLED)]
+
+
+def test_the_command_line_may_look_anywhere(
+    models: Path, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = CheckpointRegistry(Settings(models_dir=models), anywhere=True)
+    folder = tiny("bert-mlm")
+    assert library.get(str(folder)).family == "bert"
+    monkeypatch.chdir(folder.parent)
+    assert library.find(folder.name) == folder and library.find(f"./{folder.name}") == folder
+    with pytest.raises(ExplorerError, match="No config.json in /etc"):
+        library.get("/etc")
+
+
+def test_not_on_this_disk(library: CheckpointRegistry) -> None:
+    with pytest.raises(ExplorerError, match=r"google/none is not on this disk. Available offline: mini, "):
+        library.get("google/none")
+
+
+def test_without_a_models_folder(tmp_path: Path) -> None:
+    library = CheckpointRegistry(Settings(models_dir=tmp_path / "absent"))
+    assert "mini" in library.offline() and library.find("mini")

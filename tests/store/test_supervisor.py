@@ -1,0 +1,290 @@
+"""Real processes: runs are started in turn, outlive the server, end when asked, and how they died is told."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bertexplorer import locks
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store import runs
+from bertexplorer.store import supervisor as trainer_module
+from bertexplorer.store.jobs import Jobs
+from bertexplorer.store.runs import Run
+from bertexplorer.store.supervisor import JobSupervisor, cause, environment
+from bertexplorer.training.events import read as read_events
+from tests.conftest import ROOT
+from tests.store.running import COMMAND, clear, until
+
+pytestmark = pytest.mark.slow
+
+Make = Callable[..., JobSupervisor]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """A supervisor over the jobs of a folder; an earlier one is closed first, as if the server had started again."""
+    made: list[JobSupervisor] = []
+
+    def again(**options: object) -> JobSupervisor:
+        close()
+        given = {"command": COMMAND, "poll_s": 0.02} | options
+        made.append(JobSupervisor(Jobs(tmp_path, reserve=0), **given))
+        return made[-1]
+
+    def close() -> None:
+        for supervisor in made:
+            supervisor.close()
+            supervisor.jobs.close()
+        made.clear()
+
+    yield again
+    close()
+    clear(tmp_path)
+
+
+def accept(supervisor: JobSupervisor, name: str = "a", **spec: object) -> Run:
+    return supervisor.jobs.accept("ann", name, {"task": "fake", "steps": 5} | spec)
+
+
+def now(supervisor: JobSupervisor, run: Run) -> Run:
+    return supervisor.jobs.run(run.id, "ann")
+
+
+def reached(supervisor: JobSupervisor, run: Run, *states: str) -> Run:
+    until(lambda: now(supervisor, run).state in states)
+    until(lambda: states[0] in (*runs.ACTIVE, "queued") or run.id not in {job.id for job in supervisor.jobs.going()})
+    return now(supervisor, run)
+
+
+def steps(run: Run) -> list[int]:
+    """As they stand in the events, each of which must be there once."""
+    return [e["step"] for e in read_events(run.folder) if e["event"] == "steps"]
+
+
+def test_a_queued_run_is_trained_to_its_end(make: Make) -> None:
+    supervisor = make()
+    run = accept(supervisor)
+    done = reached(supervisor, run, "finished")
+    assert (done.progress, done.step, done.attempts, done.message) == (1.0, 5, 1, "")
+    assert steps(run) == [1, 2, 3, 4, 5]
+    until(lambda: not supervisor.children, 5)
+
+
+def test_one_after_the_other_and_the_next_at_once(make: Make) -> None:
+    supervisor = make()
+    made = [accept(supervisor, name, pause=0.05) for name in "abc"]
+    seen: set[tuple[str, ...]] = set()
+
+    def over() -> bool:
+        found = tuple(now(supervisor, run).state for run in made)
+        seen.add(found)
+        return found == ("finished",) * 3
+
+    until(over)
+    assert all(sum(state in runs.ACTIVE for state in found) <= 1 for found in seen)
+    ends = [read_events(run.folder)[-1]["time"] for run in made]
+    begins = [read_events(run.folder)[0]["time"] for run in made]
+    assert all(0 < begin - end < 5 for end, begin in zip(ends, begins[1:], strict=False))
+
+
+def test_two_slots_train_two(make: Make) -> None:
+    supervisor = make(slots=2)
+    made = [accept(supervisor, name, pause=0.2) for name in "abc"]
+    until(lambda: [now(supervisor, run).state for run in made] == ["running", "running", "queued"])
+    assert now(supervisor, made[2]).message == "1st in line"
+    supervisor.stop(made[0].id, "ann")
+    until(lambda: now(supervisor, made[2]).state == "running")
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
+def test_the_process_is_detached_quiet_and_knows_no_secrets(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "s3cret")
+    supervisor = make()
+    run = accept(supervisor, faults={"1": "sleep"})
+    until(lambda: (run.folder / "faulted").exists())
+    pid = locks.holder(run.folder / "process")
+    assert os.getsid(pid) == pid != os.getsid(0)
+    assert os.getpriority(os.PRIO_PROCESS, pid) == 19
+    told = Path(f"/proc/{pid}/environ").read_text().split("\0")
+    assert "OMP_NUM_THREADS=1" in told and not any("s3cret" in line for line in told)
+    assert os.readlink(f"/proc/{pid}/fd/0") == "/dev/null"
+    assert os.readlink(f"/proc/{pid}/fd/1") == os.readlink(f"/proc/{pid}/fd/2") == str(run.folder / "output.txt")
+    supervisor.stop(run.id, "ann", kill=True)
+    assert reached(supervisor, run, "stopped").message == ""
+
+
+def test_secrets_are_known_by_their_names() -> None:
+    given = {"PATH": "p", "HF_TOKEN": "x", "api_key": "x", "AWS_SECRET_ACCESS": "x", "DB_PASSWORD": "x", "HOME": "h"}
+    assert environment(given) == {"PATH": "p", "HOME": "h", "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+
+
+def test_stop_ends_after_a_commit_and_resume_goes_on(make: Make) -> None:
+    supervisor = make()
+    run = accept(supervisor, steps=400)
+    until(lambda: now(supervisor, run).step >= 3)
+    assert supervisor.stop(run.id, "ann").state == "stopping"
+    stopped = reached(supervisor, run, "stopped")
+    assert 3 <= stopped.step < 400 and (run.folder / "commits" / "counter").read_text() == str(stopped.step)
+    (run.folder / "spec.json").write_text(json.dumps({"steps": stopped.step + 3}))
+    assert supervisor.jobs.resume(run.id, "ann").state in ("queued", "starting", "running")
+    assert reached(supervisor, run, "finished").attempts == 2
+    assert steps(run) == list(range(1, stopped.step + 4))
+
+
+def test_who_does_not_heed_the_file_gets_a_signal_and_is_killed_only_if_asked(make: Make) -> None:
+    supervisor = make(patience_s=0.2, slots=2)
+    polite, deaf = accept(supervisor, steps=9999, by_signal=True), accept(supervisor, steps=9999, deaf=True)
+    until(lambda: now(supervisor, polite).step and now(supervisor, deaf).step)
+    for run in (polite, deaf):
+        supervisor.stop(run.id, "ann")
+    reached(supervisor, polite, "stopped")
+    assert read_events(polite.folder)[-1]["event"] == "stopped"
+    until(lambda: supervisor.asked.get(deaf.id) == float("inf"))
+    time.sleep(0.3)
+    assert now(supervisor, deaf).state == "stopping"
+    supervisor.stop(deaf.id, "ann", kill=True)
+    reached(supervisor, deaf, "stopped")
+
+
+def test_a_stop_while_it_is_starting_is_heard(make: Make) -> None:
+    supervisor = make()
+    run = accept(supervisor, steps=9999, warm_up=0.5)
+    until(lambda: now(supervisor, run).state == "starting")
+    supervisor.stop(run.id, "ann")
+    assert reached(supervisor, run, "stopped").step < 9999
+
+
+@pytest.mark.parametrize(
+    ("fault", "state", "told"),
+    [
+        ("kill", "interrupted", "It was killed, perhaps because memory ran out. Try a smaller batch"),
+        ("memory", "interrupted", "Memory ran out. Try a smaller batch"),
+        ("raise", "interrupted", "It ended with exit code 1: RuntimeError: the well is dry"),
+        ("tell", "failed", "Out of memory at batch 32. Try 16."),
+    ],
+)
+def test_how_it_died_is_told_and_resume_does_every_step_once(make: Make, fault: str, state: str, told: str) -> None:
+    supervisor = make()
+    run, after = accept(supervisor, faults={"3": fault}), accept(supervisor, "next")
+    died = reached(supervisor, run, state)
+    assert died.message.startswith(told) and not runs.alive(run.folder)
+    assert "/" not in died.message, "no path of the server"
+    assert died.state == "failed" or died.message.endswith("Resume goes on from its last commit.")
+    reached(supervisor, after, "finished")  # it holds nobody up
+    supervisor.jobs.resume(run.id, "ann")
+    assert reached(supervisor, run, "finished").message == ""
+    assert steps(run) == [1, 2, 3, 4, 5]
+
+
+def test_causes_in_words(tmp_path: Path) -> None:
+    assert cause(-11, tmp_path) == "It was ended by SIGSEGV."
+    assert cause(0, tmp_path) == "It ended with exit code 0."
+    assert cause(None, tmp_path) == "It ended while no server watched it."
+    (tmp_path / "output.txt").write_text("RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory\n")
+    assert cause(1, tmp_path).startswith("Memory ran out.")
+
+
+def test_a_command_that_is_not_there_is_told_and_holds_nobody_up(make: Make) -> None:
+    supervisor = make(command=("/no/such/program",))
+    first, second = accept(supervisor), accept(supervisor)
+    for run in (first, second):
+        assert "could not be started (No such file or directory)" in reached(supervisor, run, "interrupted").message
+
+
+def test_the_next_server_takes_over_who_lives(make: Make) -> None:
+    supervisor = make()
+    run, second = accept(supervisor, steps=60, pause=0.02), accept(supervisor, "b")
+    until(lambda: now(supervisor, run).step >= 2)
+    pid = locks.holder(run.folder / "process")
+    supervisor = make()
+    assert locks.holder(run.folder / "process") == pid and now(supervisor, run).state == "running"
+    time.sleep(0.2)
+    assert now(supervisor, second).state == "queued", "its slot is taken"
+    assert reached(supervisor, run, "finished").attempts == 1
+    assert reached(supervisor, second, "finished") and steps(run) == list(range(1, 61))
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_process_that_was_started_but_not_written_down_is_not_started_twice(make: Make, late: bool) -> None:
+    supervisor = make()
+    supervisor.close()
+    run = accept(supervisor, steps=30, pause=0.02)
+    child = trainer_module.spawn(COMMAND, run.folder)  # and here the server died
+    until(lambda: child.poll() is not None if late else runs.events(run.folder)[0])
+    supervisor = make()
+    assert reached(supervisor, run, "finished").attempts == 1
+    assert child.wait(5) == 0 and steps(run) == list(range(1, 31))
+    assert [e["event"] for e in read_events(run.folder)].count("finished") == 1
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_interrupted_ones_wait_for_a_person_unless_told(make: Make, resume: bool) -> None:
+    supervisor = make()
+    supervisor.close()
+    run, queued = accept(supervisor, faults={"3": "kill"}), accept(supervisor, "b")
+    supervisor.jobs.begun(run.id)
+    trainer_module.spawn(COMMAND, run.folder).wait(10)
+    supervisor = make(resume_interrupted=resume)
+    if resume:
+        assert reached(supervisor, run, "finished").attempts == 2
+    else:
+        assert "while no server watched" in reached(supervisor, run, "interrupted").message
+    assert reached(supervisor, queued, "finished")
+    assert now(supervisor, run).state == ("finished" if resume else "interrupted")
+    assert steps(run)[:3] == [1, 2, 3]
+
+
+def test_no_signal_goes_to_a_stranger(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    supervisor = make(command=("/no/such/program",))
+    run = accept(supervisor, steps=9999)
+    reached(supervisor, run, "interrupted")
+    sent: list[int] = []
+    monkeypatch.setattr(trainer_module.os, "killpg", lambda pid, number: sent.append(pid))
+    by_hand = subprocess.Popen([*COMMAND, str(run.folder)], cwd=ROOT)  # a person trains it beside the server
+    until(lambda: now(supervisor, run).state == "running")
+    (run.folder / "process").write_text(f"{os.getpid()} another time")
+    supervisor.stop(run.id, "ann", kill=True)
+    assert by_hand.wait(10) == 0 and sent == []
+
+
+def test_a_full_disk_does_not_end_the_queue(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    supervisor = make()
+    queued, broken = supervisor.jobs.queued, [True]
+
+    def fails() -> list[runs.Job]:
+        if broken.pop() if broken else False:
+            raise ExplorerError("no room")
+        return queued()
+
+    monkeypatch.setattr(supervisor.jobs, "queued", fails)
+    until(lambda: not broken)
+    assert reached(supervisor, accept(supervisor), "finished")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_server_killed_at_any_moment_loses_nothing_that_it_accepted(make: Make, tmp_path: Path, seed: int) -> None:
+    command = [sys.executable, "-m", "tests.store.fake_server", str(tmp_path), "4", "8"]
+    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert server.stdout and server.stdout.readline() == "ready\n"
+    time.sleep(random.Random(seed).uniform(0.0, 0.7))
+    server.send_signal(signal.SIGKILL)
+    accepted = server.stdout.read().split()
+    server.wait()
+    begun = time.monotonic()
+    supervisor = make()
+    there = {run.id: run for run in supervisor.jobs.runs("ann")}
+    assert time.monotonic() - begun < 10 and set(accepted) <= set(there)
+    for run in there.values():
+        lives = now(supervisor, run).state not in runs.ACTIVE or runs.alive(run.folder)
+        assert lives or now(supervisor, run).state not in runs.ACTIVE, "running without a process"
+        reached(supervisor, run, "finished")
+        assert steps(run) == list(range(1, 9))
+        assert [e["event"] for e in read_events(run.folder)].count("finished") == 1

@@ -1,0 +1,141 @@
+"""Uploaded files are read as they were meant, how is told, and what cannot be meant is refused."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.analysis.vectors import Line
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store.text_uploads import KEPT, TextUploads, parse
+
+EVIL = "</script><img src=x onerror=1>"
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "lines", "told"),
+    [
+        (
+            b"one\ntwo\n\n three \n",
+            "a.txt",
+            ["one", "two", "three"],
+            "3 lines from a.txt: UTF-8, a line each; 1 empty line",
+        ),
+        (b"one, two; three\tfour", "a.txt", ["one, two; three\tfour"], "1 line from a.txt"),
+        (b"one\r\ntwo\rthree", "A.TXT", ["one", "two", "three"], "3 lines"),
+        ("é日".encode("utf-8-sig"), "a.txt", ["é日"], "UTF-8"),
+        ("é日\nb".encode("utf-16"), "a.txt", ["é日", "b"], "UTF-16"),
+        ("naïve café".encode("latin-1"), "a.txt", ["naïve café"], "Latin-1"),
+        (b'id,text\n1,a cat\n2,"b, c"\n', "a.csv", ["a cat", "b, c"], "commas, text in “text”, with a header"),
+        (b"nr;review\n1;a cat, here\n2;a dog\n", "a.csv", ["a cat, here", "a dog"], "semicolons, text in “review”"),
+        (
+            b"1;a cat, here\n2;a dog; there\n",
+            "a.csv",
+            ["a cat, here", "a dog"],
+            "semicolons, text in column 2 of 3, no",
+        ),
+        (
+            b"a cat is here\tx\na dog\ty\n",
+            "a.tsv",
+            ["a cat is here", "a dog"],
+            "tabs, text in column 1 of 2, no header",
+        ),
+        (b"Sentence\na cat\n", "a.csv", ["a cat"], "one column, text in “sentence”, with a header"),
+        (b"a cat\na dog\n", "a.csv", ["a cat", "a dog"], "one column"),
+        (b'text\n"two\nlines"\n', "a.csv", ["two\nlines"], "1 line"),
+        (b"\n\nid,words\n7,a cat\n\n", "a.csv", ["a cat"], "text in “words”, with a header; 3 empty lines dropped"),
+        ("idée;texte long\n1;l’été\n".encode("cp1252"), "a.csv", ["l’été"], "Latin-1, semicolons"),
+        (EVIL.encode(), "x.txt", [EVIL], "1 line"),
+    ],
+)
+def test_what_is_read(content: bytes, name: str, lines: list[str], told: str) -> None:
+    found = parse(content, name)
+    assert [line.text for line in found.lines] == lines and told in found.told and found.told.endswith(".")
+
+
+def test_labels() -> None:
+    found = parse(b"Label,Text\nx,a cat\n,a dog\n", "a.csv")
+    assert found.lines == (Line("a cat", "x"), Line("a dog"))
+    assert "text in “text”, labels in “label”, with a header" in found.told
+    assert parse(b"label\na cat\n", "a.csv").lines == (Line("a cat"),)
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "said"),
+    [
+        (b"", "a.txt", "a.txt holds no text"),
+        (b" \n\t\n", "a.txt", "holds no text"),
+        (b"", "a.csv", "holds no text"),
+        (b",,,\n,,\n", "a.csv", "holds no text"),
+        (b"text,label\n", "a.csv", "holds no text"),
+        (b"a\0b", "a.txt", "is no text: it holds bytes"),
+        ("a cat".encode("utf-16-le"), "a.txt", "is no text"),
+        (bytes(range(256)) * 20, "a.csv", "is no text"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(1, 9)) * 50, "a.txt", "is no text"),
+        (b"a", "a.xlsx", r"a.xlsx is no .csv, .tsv or .txt file"),
+        (b"a", "", "The file is no .csv"),
+        (b"a\n" * 10_001, "a.txt", "10,001 lines; the limit is 10,000"),
+        (b"text\n" + b"a\n" * 10_001, "a.csv", "10,001 lines; the limit is 10,000"),
+        (b"a" * 25_000_001, "a.txt", r"25.0 MB; the limit is 25"),
+        (b'text\n"' + b"a" * 200_000 + b'"\n', "a.csv", "cannot be read as a table: field larger than"),
+    ],
+)
+def test_what_is_refused(content: bytes, name: str, said: str) -> None:
+    with pytest.raises(ExplorerError, match=said) as caught:
+        parse(content, name)
+    assert len(str(caught.value)) < 300 and str(caught.value).endswith(".")
+
+
+def test_ten_thousand_are_read() -> None:
+    assert len(parse(b"text\n" + b"a cat\n" * 10_000, "a.csv").lines) == 10_000
+
+
+def test_kept_under_their_content(tmp_path: Path) -> None:
+    store = TextUploads(tmp_path / "lines")
+    key = store.save("label,text\nx,é 日\n".encode(), "a.csv")
+    assert TextUploads(tmp_path / "lines").load(key) == parse("label,text\nx,é 日\n".encode(), "a.csv")
+    assert store.save("label,text\nx,é 日\n".encode(), "b.csv") == key
+    assert store.save("label,text\nx,é 日\n".encode(), "a.txt") != key
+    assert [file.suffix for file in (tmp_path / "lines").iterdir()] == [".json", ".json"]
+
+
+def test_only_the_newest_stay(tmp_path: Path) -> None:
+    store = TextUploads(tmp_path)
+    keys = []
+    for i in range(KEPT + 2):
+        keys.append(store.save(f"line {i}".encode(), "a.txt"))
+        os.utime(tmp_path / f"{keys[-1]}.json", (i + 1, i + 1))
+    store.save(b"last", "a.txt")
+    assert len(list(tmp_path.glob("*.json"))) == KEPT
+    assert store.load(keys[-1]).lines == (Line(f"line {KEPT + 1}"),)
+    with pytest.raises(ExplorerError, match="Upload the file again"):
+        store.load(keys[0])
+
+
+@pytest.mark.parametrize("key", ["", "../../etc/passwd", "f" * 24, "F" * 24, "a" * 10_000, "\0"])
+def test_keys_that_are_none(key: str, tmp_path: Path) -> None:
+    with pytest.raises(ExplorerError, match="no uploaded lines"):
+        TextUploads(tmp_path).load(key)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ExplorerError, match="cannot be kept in .*Make room there"):
+        TextUploads(tmp_path / "file" / "lines").save(b"a", "a.txt")
+
+
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        (b"text\nHello, world is big and round\nNo comma\n", ["Hello, world is big and round", "No comma"]),
+        (b"Hello, world is big\nNo comma here\n", ["Hello, world is big", "No comma here"]),
+    ],
+)
+def test_commas_of_sentences_are_not_those_of_columns(content: bytes, texts: list[str]) -> None:
+    assert [line.text for line in parse(content, "a.csv").lines] == texts
+
+
+def test_rows_with_more_cells_than_the_first_are_left_out_and_said() -> None:
+    found = parse(b"text,label\nA b,x\nB, c,y\nD,z\n", "a.csv")
+    assert [(line.text, line.label) for line in found.lines] == [("A b", "x"), ("D", "z")]
+    assert "1 with more cells than the first row left out (“B  c y”)" in found.told

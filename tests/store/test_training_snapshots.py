@@ -1,0 +1,64 @@
+"""A training that ships: its checkpoints by step, in order, and found by their names."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.store import training_snapshots
+from bertexplorer.store.registry import CheckpointRegistry
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name in ("step-000000300", "step-000000000", "step-000000030"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}", "utf-8")
+    (tmp_path / "step-000000400").mkdir()  # not whole
+    (tmp_path / "notes").mkdir()
+    return tmp_path
+
+
+def test_steps_are_in_order_and_the_last_has_the_plain_name(root: Path) -> None:
+    found = training_snapshots.saved(root)
+    assert [one.name for one in found] == ["tiny@0", "tiny@30", "tiny"]
+    assert found[-1].folder == root / "step-000000300" and "300" in found[-1].label
+    assert training_snapshots.saved(root / "notes") == []
+
+
+def test_names_lead_to_folders(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = training_snapshots.saved
+    monkeypatch.setattr(training_snapshots, "saved", lambda: saved(root))
+    assert training_snapshots.find("tiny@30") == root / "step-000000030" and training_snapshots.find("tiny@31") is None
+    assert training_snapshots.find("mini") is None and training_snapshots.series("mini") == []
+    library = CheckpointRegistry()
+    assert library.find("tiny") == root / "step-000000300" and "tiny" in library.offline()
+    assert [one.name for one in library.series("tiny@0")] == ["tiny@0", "tiny@30", "tiny"]
+
+
+def test_a_pretraining_run_can_be_opened(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
+    import shutil
+
+    from bertexplorer.store import runs
+    from bertexplorer.training.checkpointing import commit
+
+    folder = tmp_path / ("a" * 32)
+    folder.mkdir()
+    commit(folder / "commits", "step-000000005", lambda into: shutil.copytree(tiny("bert"), into / "model"), keep=1)
+    (name,) = [name for _, name in runs.trained(tmp_path)]
+    assert name == f"run:{'a' * 32}" and (runs.find(tmp_path, name) / "config.json").is_file()
+
+
+def test_the_training_that_ships_learns() -> None:
+    """Its checkpoints load, are small, and find a sentence less and less surprising."""
+    from bertexplorer.analysis import pseudo_likelihood
+
+    there = training_snapshots.saved()
+    assert 8 <= len(there) <= 10 and there[0].name == "tiny@0" and there[-1].name == "tiny"
+    files = [file for one in there for file in one.folder.iterdir()]
+    assert sum(file.stat().st_size for file in files) < 30e6
+    library = CheckpointRegistry()
+    chosen = [there[i].name for i in (0, 2, -2, -1)]
+    text = "The city is the capital of the country, and it was built in the 19th century."
+    found = [pseudo_likelihood.run(library.get(name, "fp32"), text).perplexity for name in chosen]
+    assert found == sorted(found, reverse=True) and found[-1] < found[0] / 20

@@ -1,0 +1,83 @@
+"""A commit is whole or not there; a torn or damaged one is never read."""
+
+from pathlib import Path
+
+import pytest
+from safetensors import SafetensorError
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.checkpointing import MANIFEST, commit, committed, fault, newest
+
+
+def write(text: str):
+    def into(folder: Path) -> None:
+        (folder / "model").mkdir()
+        (folder / "model" / "weights").write_text(text * 1000)
+        (folder / "state.json").write_text(text)
+
+    return into
+
+
+def test_a_commit_is_read_back_and_older_ones_go(tmp_path: Path) -> None:
+    for number in range(4):
+        commit(tmp_path, f"step-{number}", write(str(number)), keep=2)
+    assert [p.name for p in committed(tmp_path)] == ["step-2", "step-3"] == sorted(p.name for p in tmp_path.iterdir())
+    assert list(newest(tmp_path)) == [(tmp_path / "step-3", "")]
+    assert (tmp_path / "step-3" / "model" / "weights").read_text() == "3" * 1000
+
+
+def test_the_same_name_again_replaces(tmp_path: Path) -> None:
+    commit(tmp_path, "a", write("old"))
+    commit(tmp_path, "a", write("new"))
+    assert (tmp_path / "a" / "state.json").read_text() == "new" and fault(tmp_path / "a") == ""
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "said"),
+    [
+        ("state.json", lambda p: p.unlink(), "missing"),
+        ("model/weights", lambda p: p.write_text("1" * 999), "bytes"),
+        ("model/weights", lambda p: p.write_text("2" * 1000), "damaged"),
+        (MANIFEST, lambda p: p.write_text('{"a": '), "cannot be read"),
+        (MANIFEST, lambda p: p.write_text("[]"), "cannot be read"),
+    ],
+)
+def test_a_torn_commit_is_passed_over(tmp_path: Path, file: str, change, said: str) -> None:
+    for number in (0, 1):
+        commit(tmp_path, f"step-{number}", write(str(number)))
+    change(tmp_path / "step-1" / file)
+    found = list(newest(tmp_path))
+    assert [p.name for p, _ in found] == ["step-1", "step-0"] and said in found[0][1] and found[1][1] == ""
+
+
+def test_without_a_manifest_it_is_no_commit(tmp_path: Path) -> None:
+    commit(tmp_path, "step-0", write("0"))
+    commit(tmp_path, "step-1", write("1"))
+    (tmp_path / "step-1" / MANIFEST).unlink()
+    assert [p.name for p, _ in newest(tmp_path)] == ["step-0"]
+    assert list(newest(tmp_path / "nothing")) == []
+
+
+FULL = OSError(28, "No space left on device"), SafetensorError("I/O error: No space left on device (os error 28)")
+
+
+@pytest.mark.parametrize("error", FULL, ids=lambda error: type(error).__name__)
+def test_a_crash_or_a_full_disk_while_writing_leaves_the_last_one(tmp_path: Path, error: Exception) -> None:
+    commit(tmp_path, "step-0", write("0"))
+
+    def crash(folder: Path) -> None:
+        (folder / "half").write_text("half")
+        raise KeyboardInterrupt
+
+    def full(folder: Path) -> None:
+        (folder / "half").write_text("half")
+        raise error
+
+    with pytest.raises(KeyboardInterrupt):
+        commit(tmp_path, "step-1", crash)
+    with pytest.raises(ExplorerError, match="No space left.* Make room"):
+        commit(tmp_path, "step-1", full)
+    assert [(p.name, wrong) for p, wrong in newest(tmp_path)] == [("step-0", "")]
+    commit(tmp_path, "step-1", write("1"))
+    assert next(newest(tmp_path)) == (tmp_path / "step-1", "")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["step-0", "step-1"]

@@ -1,0 +1,22 @@
+"""What a run says last."""
+
+import errno
+
+import pytest
+
+from bertexplorer.training.run_process import told
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device. Make room and resume"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), "Disk quota exceeded. Make room and resume"),
+        (OSError(errno.EIO, "Input/output error"), "Input/output error"),
+        (MemoryError(), "Out of memory. Try a smaller batch"),
+        (KeyError(), "KeyError"),
+    ],
+)
+def test_the_last_word_says_what_to_do(error: Exception, words: str) -> None:
+    assert words in told(error)
+    assert ("Make room" in told(error)) == ("Make room" in words)

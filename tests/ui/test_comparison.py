@@ -1,0 +1,132 @@
+"""Seeds of one run and runs of one task, as the page shows them; what is taken along."""
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store import uploads
+from bertexplorer.store.runs import Run
+from bertexplorer.training.tasks import classification
+from bertexplorer.ui.training import comparison, export, html
+from bertexplorer.ui.training.run_service import RunDetail
+
+EVIL = "</script><img src=x onerror=1>"
+
+
+class Service:
+    """Runs that have ended, without a server."""
+
+    def __init__(self, details: list[RunDetail], rows: dict[str, list[dict[str, Any]]]) -> None:
+        self.details, self.rows = {detail.run.id: detail for detail in details}, rows
+        self.jobs = self
+
+    def runs(self, owner: str) -> list[Run]:
+        return [detail.run for detail in self.details.values()]
+
+    def detail(self, id: str, owner: str) -> RunDetail:
+        return self.details[id]
+
+    def predictions(self, detail: RunDetail) -> list[dict[str, Any]]:
+        return self.rows.get(detail.run.id, [])
+
+
+def ended(id: str, values: list[float], group: str = "g", seed: int = 0, **more: Any) -> RunDetail:
+    spec = {"task": "classification", "tuning": {"seed": seed, **more}, "options": {}, "data": {}}
+    events: list[dict[str, Any]] = [{"event": "ready", "floors": {"accuracy": {"name": "always “x”", "value": 0.5}}}]
+    events += [{"event": "evaluated", "epoch": i, "metrics": {"accuracy": v}} for i, v in enumerate(values)]
+    return RunDetail(Run(id, f"{EVIL} {id}", group=group, spec=spec, state="finished"), events, None, None)
+
+
+def test_seeds_have_a_mean_and_the_fallen_are_named() -> None:
+    details = [ended("a", [0.5, 0.9]), ended("b", [0.5, 0.5], seed=1), ended("c", [0.5, 0.8], "", seed=2)]
+    service = Service(details, {})
+    told = comparison.told(service, details[0], "")  # type: ignore[arg-type]
+    assert "2 seeds" in told and "70.0 % ± 28.3 %" in told and "<img" not in told
+    assert "Collapsed" in told and told.split("Collapsed")[1].split(". Small")[0].rstrip().endswith("b")
+    assert comparison.told(service, details[2], "") == ""  # type: ignore[arg-type]
+    assert comparison.seeds(service, details[0].run, "") == ["b"]  # type: ignore[arg-type]
+    assert [id for _, id in comparison.choices(service, details[0].run, "")] == ["b", "c"]  # type: ignore[arg-type]
+
+
+def test_two_runs_row_by_row() -> None:
+    def rows(right: list[int]) -> list[dict[str, Any]]:
+        return [{"line": i, "text": str(i), "gold": "x", "right": bool(value)} for i, value in enumerate(right)]
+
+    details = [ended("a", [0.5, 0.5], rate=1), ended("b", [0.5, 1.0], rate=2), ended("c", [0.5, 1.0])]
+    service = Service(details, {"a": rows([1, 0] * 50), "b": rows([1] * 100)})
+    told = comparison.compared(service, details[0], details[1:])  # type: ignore[arg-type]
+    assert "50.0 % and 100.0 %" in told and "better on 50 of 100 rows and worse on 0" in told
+    assert "p &lt; 0.001, more than chance" in told and "not tried on the same rows" in told
+    assert '<td dir="auto">rate</td>' in told and "<img" not in told
+    assert comparison.compared(service, details[0], []) == ""  # type: ignore[arg-type]
+
+
+def test_right_rows_are_not_among_the_most_wrong() -> None:
+    right, wrong = {"text": "fine", "right": True, "loss": 0.6}, {"text": "amiss", "right": False, "loss": 0.9}
+    told = html.wrong([right, wrong])
+    assert "amiss" in told and "fine" not in told and "1 of 2 rows" in told
+    assert "answered correctly" in html.wrong([right]) and not html.wrong([])
+    assert "fine" in html.wrong([{"text": "fine", "loss": 0.6}]), "where nothing is right or wrong"
+
+
+def test_a_finished_run_tells_the_interval_of_its_accuracy() -> None:
+    about = {"step": 4, "metrics": {"accuracy": 5 / 6}, "tables": {}}
+    spec = {"task": "classification", "data": {"dev": 6}}
+    told = html.results(RunDetail(Run("a", spec=spec), [], about, None), classification.METRICS)
+    assert "43.6 % to 97.0 %" in told
+    without = RunDetail(Run("a", spec={"task": "classification"}), [], about, None)  # of an earlier version
+    assert "Wilson" not in html.results(without, classification.METRICS)
+
+
+def test_what_is_taken_along(tmp_path: Path) -> None:
+    (tmp_path / "step-1").mkdir()
+    (tmp_path / "step-1" / "config.json").write_text("{}")
+    detail = RunDetail(Run("a", f"../{EVIL}", spec={}), [], None, tmp_path / "step-1")
+    file = export.zipped(detail, tmp_path / "tmp", "a" * 32)
+    assert file.parent.parent == tmp_path / "tmp" and "<" not in file.name and ".." not in file.name
+    assert uploads.has(file, tmp_path / "tmp", "a" * 32) and not uploads.has(file, tmp_path / "tmp", "b" * 32)
+    assert zipfile.ZipFile(file).namelist() == ["config.json"]
+    with pytest.raises(ExplorerError, match="kept no checkpoint"):
+        export.zipped(RunDetail(Run("a"), [], None, None), tmp_path, "")
+    with pytest.raises(ExplorerError, match="wanted OWNER/NAME"):
+        export.pushed(detail, EVIL.replace("/", ""), "hf_x")
+    with pytest.raises(ExplorerError, match="token of yours"):
+        export.pushed(detail, "anna/reviews", " ")
+    with pytest.raises(ExplorerError, match="could not be uploaded"):
+        export.pushed(detail, "anna/reviews", "hf_x")
+
+
+OLD_CARD = "# Films\n\n## Data\n\nfile: a.csv\n\nRows to try on:\n\n- text: my secret\n\n## On the rows to try on\n"
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_rows_are_taken_along_only_where_they_are_asked_for(rows: bool, tmp_path: Path) -> None:
+    """Of a folder that an earlier version kept, whose card repeats rows."""
+    best = tmp_path / "best" / "step-1"
+    best.mkdir(parents=True)
+    for name, text in {
+        "README.md": OLD_CARD,
+        "predictions.jsonl": '{"text": "my secret"}\n',
+        "config.json": "{}",
+    }.items():
+        (best / name).write_text(text)
+    detail = RunDetail(Run("a", "films", spec={}), [], None, best)
+    archive = zipfile.ZipFile(export.zipped(detail, tmp_path / "tmp", "a" * 32, rows=rows))
+    whole = "".join(archive.read(name).decode() for name in archive.namelist())
+    assert ("my secret" in whole) == rows and "## On the rows to try on" in whole
+    assert whole.count("- text: my secret") == rows and ("predictions.jsonl" in archive.namelist()) == rows
+
+
+def test_a_question_without_an_answer_says_so() -> None:
+    shown = html.table([{"question": "Who?", "gold": "", "predicted": "Ann"}])
+    assert '<td dir="auto">no answer</td>' in shown and shown.count("no answer") == 1
+    assert "no answer" not in html.table([{"text": "no names here", "gold": "", "predicted": ""}])
+
+
+def test_a_cell_of_words_leads_to_the_sentences_that_hold_one() -> None:
+    row = {"gold": "a (PER)", "predicted": "", "gold_tags": ["B-PER", "O"], "predicted_tags": ["O", "O"]}
+    assert html.in_cell(row, "PER", "O") and html.in_cell(row, "O", "O") and not html.in_cell(row, "O", "PER")
+    assert html.in_cell({"gold": "x", "predicted": "y"}, "x", "y")

@@ -1,0 +1,193 @@
+"""Experiments: one started, watched, stopped, deleted; what its page says at each point."""
+
+import json
+import lzma
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import Settings
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.training.pretraining.experiments import BY_NAME, EXPERIMENTS
+from bertexplorer.ui.experiments import html
+from bertexplorer.ui.experiments.experiment_service import MOST_UNPACKED_MB, Arm, ExperimentService
+from bertexplorer.ui.training.run_service import RunService
+
+FLOOR = BY_NAME["floor"]
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[ExperimentService]:
+    training = RunService(CheckpointRegistry(), Settings(data_dir=tmp_path))
+    training.supervisor.close()  # nothing is started: the runs stay in line
+    yield ExperimentService(training)
+    training.jobs.close()
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> str:
+    path = tmp_path / "mine.txt"
+    path.write_text("".join(f"Sentence {i}. Another sentence.\n\n" for i in range(50)), "utf-8")
+    return str(path)
+
+
+def evaluated(arm: Arm, *values: float) -> None:
+    """The run has told so much and finished."""
+    lines = [
+        {"event": "evaluated", "step": i, "time": time.time(), "hours": i / 60, "share": 1.0, "tokens": 10**6 * i}
+        | {"probe": value, "pairs_accuracy": value / 2}
+        for i, value in enumerate(values)
+    ]
+    lines.append({"event": "finished", "step": len(values), "time": time.time(), "share": 1.0})
+    (arm.run.folder / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+
+
+def test_starting_queues_every_arm_once(service: ExperimentService, text: str) -> None:
+    group = service.start("tasks", 2.0, text, "one")
+    assert service.start("tasks", 2.0, text, "one") == group  # an impatient second press
+    trial = service.trial(group, "one")
+    assert [arm.name for arm in trial.arms] == [arm.name for arm in BY_NAME["tasks"].arms]
+    assert trial.live and {arm.run.state for arm in trial.arms} == {"queued"}
+    spec = trial.arms[2].run.spec["stretches"][0]
+    assert spec["running"]["objective"] == "causal" and spec["running"]["minutes"] == 2.0
+    assert spec["running"]["heldout_documents"] == 5  # a tenth of them
+    kept = Path(spec["text"][0])
+    assert kept.read_bytes() == Path(text).read_bytes() and kept != Path(text)  # an upload goes away
+    assert [name for _, name in service.groups("one")] == [group] and service.groups("another") == []
+
+
+def test_a_text_counts_for_its_owner_and_stays_as_long_as_its_runs(
+    service: ExperimentService, text: str, tmp_path: Path
+) -> None:
+    group = service.start("floor", 1.0, text, "one")
+    trial = service.trial(group, "one")
+    (kept,) = (tmp_path / "corpora" / "one").iterdir()
+    assert service.training.quota.used("one") > kept.stat().st_size
+    for arm in trial.arms:
+        service.jobs.stop(arm.run.id, "one")
+        service.jobs.delete(arm.run.id, "one")
+    service.tidy("one")
+    assert kept.is_file(), "deleted runs can be brought back"
+    for arm in trial.arms:
+        service.jobs.erase(arm.run.id, "one")
+    service.tidy("another")
+    assert kept.is_file()
+    service.tidy("one")
+    assert not kept.exists()
+
+
+def test_a_text_that_unpacks_to_too_much_is_refused(service: ExperimentService, tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.txt.xz"
+    with lzma.open(bomb, "wb", preset=0) as opened:
+        for _ in range(MOST_UNPACKED_MB + 1):
+            opened.write(b"a" * 1_000_000)
+    assert bomb.stat().st_size < 100_000
+    with pytest.raises(ExplorerError, match=f"unpacks to more than {MOST_UNPACKED_MB} MB"):
+        service.start("floor", 2.0, str(bomb), "one")
+
+
+def test_nobody_waits_for_anothers_text(service: ExperimentService, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, go = threading.Event(), threading.Event()
+
+    def slow(path: Path) -> int:
+        if "one" in path.parts:
+            reading.set()
+            go.wait(20)
+        return 50
+
+    monkeypatch.setattr("bertexplorer.ui.experiments.experiment_service.distinct", slow)
+    groups: list[str] = []
+    threads = [threading.Thread(target=lambda: groups.append(service.start("floor", 2.0, text, "one")))]
+    threads[0].start()
+    assert reading.wait(10)
+    threads.append(
+        threading.Thread(target=lambda: groups.append(service.start("floor", 2.0, text, "two")), daemon=True)
+    )
+    threads[1].start()
+    threads[1].join(10)
+    try:
+        assert len(groups) == 1 and service.trial(groups[0], "two"), "while the text of one is still read"
+    finally:
+        go.set()
+        for thread in threads:
+            thread.join(20)
+    assert len(groups) == 2
+
+
+def test_another_persons_experiment_is_not_there(service: ExperimentService, text: str) -> None:
+    assert service.trial(service.start("floor", 1.0, text, "me"), "you") is None
+
+
+@pytest.mark.parametrize(("name", "minutes", "told"), [("nothing", 1.0, "Pick one"), ("floor", 0.0, "wanted up to")])
+def test_what_cannot_be_started_is_said(
+    service: ExperimentService, text: str, name: str, minutes: float, told: str
+) -> None:
+    with pytest.raises(ExplorerError, match=told):
+        service.start(name, minutes, text, "")
+    with pytest.raises(ExplorerError, match="Upload it again"):
+        service.start("floor", 1.0, text + ".gone", "")
+    assert service.groups("") == []
+
+
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [(b"", "0 different documents; wanted 20"), (b"A text.\n\n" * 30, "1 different documents"),
+     (b"\x00\x01" * 99, "binary"), (b"caf\xe9 noir " * 40, "UTF-8")],
+)  # fmt: skip
+def test_a_text_that_is_none_is_named_before_a_run_begins(
+    service: ExperimentService, tmp_path: Path, content: bytes, wanted: str
+) -> None:
+    (tmp_path / "odd.txt").write_bytes(content)
+    with pytest.raises(ExplorerError, match=wanted):
+        service.start("tasks", 1.0, str(tmp_path / "odd.txt"), "")
+    assert service.groups("") == []
+
+
+def test_its_end_is_compared_with_what_was_published(service: ExperimentService, text: str) -> None:
+    group = service.start("floor", 1.0, text, "")
+    nothing, learnt = service.trial(group, "").arms
+    evaluated(nothing, 0.4, 0.41)
+    evaluated(learnt, 0.4, 0.5, 0.6)
+    for arm in (nothing, learnt):
+        service.jobs.begun(arm.run.id)
+        service.jobs.ended(arm.run.id, "")
+    trial = service.trial(group, "")
+    assert not trial.live and trial.reached() == {nothing.name: 0.41, learnt.name: 0.6}
+    told = html.told(trial)
+    assert "is better than random weights, as published (60.0 % and 41.0 %)" in told
+    assert told.count("Open in Explore") == 2 and "30 %" in told and "2.0 M" in told
+
+
+def test_stop_and_delete_take_all_of_it(service: ExperimentService, text: str) -> None:
+    group = service.start("floor", 1.0, text, "")
+    service.stop(service.trial(group, "").arms, "")
+    stopped = service.trial(group, "")
+    assert {arm.run.state for arm in stopped.arms} == {"stopped"} and not stopped.live
+    service.delete(stopped.arms, "")
+    assert service.trial(group, "") is None and service.groups("") == []
+    assert service.restore(service.deleted("")[0].id, "") == group and service.deleted("") == []
+    assert len(service.trial(group, "").arms) == 2
+
+
+def test_the_training_page_leaves_them_to_the_experiments(service: ExperimentService, text: str) -> None:
+    group = service.start("floor", 1.0, text, "")
+    assert service.training.runs("") == [] and service.jobs.runs("")
+    service.stop(service.trial(group, "").arms, "")
+    service.delete(service.trial(group, "").arms, "")
+    assert service.training.runs("", deleted=True) == []
+
+
+def test_every_experiment_says_what_it_is_about() -> None:
+    for experiment in EXPERIMENTS:
+        told = html.about(experiment)
+        assert experiment.question in told and "far larger models" in told and "None" not in told
+        assert all(arm.name in told for arm in experiment.arms)
+    assert "84.4" in html.about(BY_NAME["tasks"]) and "84.400" not in html.about(BY_NAME["tasks"])
+
+
+def test_the_door_to_a_training_is_there_if_one_is() -> None:
+    assert "Watch it learn" not in html.doors("") and "tiny%400" in html.doors("tiny@0")

@@ -1,0 +1,44 @@
+"""Each event goes to the handler as its owner sees it, and whatever goes wrong there is told with its number."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from bertexplorer.ui.owner_binding import bind_owner
+
+ASKS = SimpleNamespace(state=SimpleNamespace(owner="ann"))
+
+
+@dataclass
+class Service:
+    owner: str = ""
+
+    def of(self, owner: str) -> "Service":
+        return replace(self, owner=owner)
+
+    def one(self, value: int) -> str:
+        return f"{self.owner} {1 / value}"
+
+    def several(self, request: gr.Request, value: int) -> Iterator[str]:
+        yield f"{self.owner} {value}"
+        yield f"{1 / value}"
+
+
+def test_the_handler_is_that_of_who_asks() -> None:
+    assert bind_owner(Service().one)(ASKS, 2) == "ann 0.5"
+    assert list(bind_owner(Service().several)(ASKS, 4)) == ["ann 4", "0.25"]
+
+
+@pytest.mark.parametrize(
+    "fails", [lambda: bind_owner(Service().one)(ASKS, 0), lambda: list(bind_owner(Service().several)(ASKS, 0))]
+)
+def test_an_error_that_nobody_expected_has_a_number(fails: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR), pytest.raises(gr.Error) as told:
+        fails()
+    (line,) = caplog.records
+    assert f"error {line.id} in the log" in str(told.value.message) and "ZeroDivisionError" in caplog.text

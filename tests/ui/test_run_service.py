@@ -1,0 +1,123 @@
+"""The service: rows are looked at, a run goes on without the page, its checkpoints are opened like any other."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import Settings
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.store.runs import Run
+from bertexplorer.training.checkpointing import commit, committed
+from bertexplorer.ui.training import html
+from bertexplorer.ui.training import run_service as desks
+from bertexplorer.ui.training.run_service import RunPreview, RunRequest, RunService
+from tests.tolerance import of_sum
+
+EVIL = "</script><img src=x onerror=1>"
+ROWS = [f"{'a great film' if i % 2 else 'a bad film'} {i};{'pos' if i % 2 else 'neg'}" for i in range(60)]
+
+
+@pytest.fixture
+def service(tiny: Callable[..., Path], tmp_path: Path) -> Iterator[RunService]:
+    shutil.copytree(tiny("bert"), tmp_path / "models" / "tiny")
+    settings = Settings(models_dir=tmp_path / "models", data_dir=tmp_path / "data")
+    (tmp_path / "data").mkdir()
+    made = RunService(CheckpointRegistry(settings), settings)
+    yield made
+    made.close()
+
+
+def file(folder: Path, *more: str) -> str:
+    path = folder / "rows.csv"
+    path.write_text("\n".join(["sentence;what", *ROWS, *more]) + "\n", "utf-8")
+    return str(path)
+
+
+@pytest.mark.slow
+def test_rows_are_looked_at_and_shown_as_they_are(service: RunService, tmp_path: Path) -> None:
+    preview = service.look(
+        RunRequest("classification", "tiny", file(tmp_path, "one;two;three", f"{EVIL};pos", "a great film 1;neg"))
+    )
+    assert (len(preview.found.train), len(preview.found.dev)) == (56, 6) and preview.found.mapping["text"] == "sentence"
+    shown = html.looked(preview)
+    assert "line 62" in shown and "another label" in shown and "<img" not in shown and "“neg”: 28 rows" in shown
+    *words, timed = service.timed(preview)
+    assert words[0] == "Loading the checkpoint…" and "Timing step 1 of 3…" in words and isinstance(timed, RunPreview)
+    wanted = RunRequest(
+        "classification", "tiny", file(tmp_path, "one;two;three", f"{EVIL};pos", "a great film 1;neg"), name="n"
+    )
+    assert service.start(wanted, "").seconds == timed.seconds, "the line knows how long it will take"
+    assert timed.steps == 6 and timed.seconds > 0 and timed.memory_mb > 50 and "were timed" in html.looked(timed)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        (RunRequest("classification", "nowhere"), "not on this disk"),
+        (RunRequest("nonsense", "tiny"), "no task"),
+        (RunRequest("classification", "tiny", values={"epochs": "x"}), "Epochs"),
+        (RunRequest("classification", "tiny", "/nowhere.csv"), "cannot be read"),
+    ],
+)
+def test_what_cannot_be_is_said(wanted: RunRequest, told: str, service: RunService) -> None:
+    with pytest.raises(ExplorerError, match=told):
+        service.start(wanted, "")
+
+
+def test_a_teacher_that_cannot_teach_is_refused_before_the_start(service: RunService) -> None:
+    wanted = RunRequest("distillation", "tiny")
+    preview = service.look(wanted)
+    assert any("A teacher is needed" in what for what in preview.found.stops) and preview.found.train
+    with pytest.raises(ExplorerError, match="A teacher is needed"):
+        service.start(wanted, "")
+    assert not service.runs("")
+
+
+def test_a_better_checkpoint_may_take_the_place_of_the_one_that_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for step in (1, 2):
+        commit(tmp_path / "best", f"step-{step}", lambda into: (into / "task.json").write_text("{}") and None, keep=2)
+    found = iter([[tmp_path / "best" / "gone"], committed(tmp_path / "best")])
+    monkeypatch.setattr(desks, "committed", lambda folder: next(found))
+    assert desks.kept(Run("a", folder=tmp_path), "task.json") == (tmp_path / "best" / "step-2", "{}")
+
+
+def test_a_second_press_finds_the_name_gone(service: RunService, tmp_path: Path) -> None:
+    wanted = RunRequest("classification", "tiny", file(tmp_path), name="films")
+    first = service.start(wanted, "")
+    assert (
+        service.start(replace(wanted, name=""), "").id
+        == first.id
+        != service.start(replace(wanted, name="other"), "").id
+    )
+
+
+@pytest.mark.slow
+def test_a_run_is_started_once_finishes_and_is_looked_into(service: RunService, tmp_path: Path) -> None:
+    values = {"epochs": 3, "rate": 3e-3, "batch": 8, "snapshots": 2, "max_tokens": 32}
+    wanted = RunRequest("classification", "tiny", file(tmp_path, "one;two;three"), name=EVIL, values=values)
+    with pytest.raises(ExplorerError, match="cannot be used: 1"):
+        service.start(RunRequest("classification", "tiny", wanted.file, skip=False), "")
+    runs = {service.start(wanted, "", key="same").id for _ in range(3)}
+    (id,) = runs
+    until = time.monotonic() + 90
+    while service.detail(id, "").run.state not in ("finished", "failed") and time.monotonic() < until:
+        time.sleep(0.2)
+    detail = service.detail(id, "")
+    assert detail.run.state == "finished" and detail.about and len(service.predictions(detail)) == 6
+    assert "<img" not in html.headline(detail) + html.listed([detail.run], id)
+    said = service.answer(detail, {"text": "a great film"})["labels"]
+    assert {line["label"] for line in said} == {"pos", "neg"}
+    assert sum(x["probability"] for x in said) == pytest.approx(1, abs=of_sum(2))
+    names = [saved.name for saved in service.library.series(f"run:{id}")]
+    assert names[0] == f"run:{id}@0" and names[-1] == f"run:{id}" and len(names) == 4
+    for name in names:
+        assert service.library.get(name).tokenizer.vocab_size > 0
+    command = html.command(detail.run.spec or {})
+    assert "--task classification" in command and "--batch 8" in command
