@@ -8,6 +8,7 @@ from pathlib import Path
 os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false"}
 os.environ |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
+import hypothesis
 import pytest
 import torch
 
@@ -18,6 +19,8 @@ BUNDLED = ROOT / "assets" / "checkpoints" / "mini"
 SHARED = ROOT.parent / "shared" / "checkpoints"
 
 torch.set_num_threads(1)  # two threads wait for each other when pytest-xdist fills the cores
+hypothesis.settings.register_profile("any machine", deadline=None)  # a busy one is slow, not wrong
+hypothesis.settings.load_profile("any machine")
 
 
 LONGEST = (

@@ -96,6 +96,20 @@ def test_imports_point_down(file: Path) -> None:
     assert not wrong, f"{file.relative_to(ROOT)} imports {'; '.join(wrong)}"
 
 
+def heads(name: str) -> set[str]:
+    """A dotted name and what it is a part of: a.b.c -> a, a.b, a.b.c."""
+    parts = name.split(".")
+    return {".".join(parts[: end + 1]) for end in range(len(parts))}
+
+
+def test_no_two_modules_import_each_other() -> None:
+    found = {}
+    for file in FILES:
+        names = [name for name, _ in imports(ast.parse(file.read_text("utf-8")))]
+        found[file.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")] = set().union(*map(heads, names))
+    assert [(a, b) for a in found for b in found[a] & found.keys() if a < b and a in found[b]] == []
+
+
 @pytest.mark.parametrize(
     ("part", "source"),
     [

@@ -3,17 +3,14 @@ a page or a command line that lists the tasks comes up quickly."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from bertexplorer.training.data.rows import Problem, Row
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.training.learner import Learner
+    pass
 
 Kind = Literal["text", "label", "labels", "number", "tokens", "tags", "answers", "feature"]
 
@@ -62,14 +59,6 @@ class Task(Protocol):
 
     def examples(self, rows: Sequence[Row], options: Any) -> tuple[list[Any], list[Problem]]:
         """What can be learnt from, and what is wrong with the other rows."""
-        ...
-
-    def learner(self, checkpoint: Checkpoint, train: Sequence[Any], options: Any, *, seed: int) -> Learner:
-        """Heads that are lacking are drawn by *seed*."""
-        ...
-
-    def again(self, checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
-        """A learner that was saved. *tensors*: of its extra parts."""
         ...
 
     def floors(self, train: Sequence[Any], dev: Sequence[Any], options: Any) -> dict[str, tuple[str, float]]:

@@ -11,6 +11,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
+from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.features import encoded, learnt
 from bertexplorer.training.tasks import classification, distillation
@@ -59,7 +60,7 @@ def test_a_column_that_decides_is_learnt(
     assert "task.safetensors" in (best / "README.md").read_text()
     with pytest.raises(ExplorerError, match="other columns"):
         examples, _ = distillation.examples(rows, distillation.Options())
-        distillation.learner(load(best, precision="fp32"), examples, distillation.Options(), seed=0)
+        learners.begin(distillation, load(best, precision="fp32"), examples, distillation.Options(), seed=0)
 
 
 def test_the_logits_are_those_of_one_linear_layer_over_both(tiny: Callable[..., Path]) -> None:
@@ -68,7 +69,9 @@ def test_the_logits_are_those_of_one_linear_layer_over_both(tiny: Callable[..., 
         for i in range(4)
     ]
     found, problems = classification.examples(rows, classification.Options())
-    learner = classification.learner(load(tiny("bert"), precision="fp32"), found, classification.Options(), seed=0)
+    learner = learners.begin(
+        classification, load(tiny("bert"), precision="fp32"), found, classification.Options(), seed=0
+    )
     torch.nn.init.normal_(learner.extra["features"].weight)
     learner.modules.eval()
     batch = learner.collate(learner.read(found))

@@ -25,10 +25,10 @@ from bertexplorer.training.extract import Rouge
 from bertexplorer.training.learners.classification import Classifier
 from bertexplorer.training.learners.reranking import compared as reranked
 from bertexplorer.training.learners.retrieval import ranked
-from bertexplorer.training.learners.sequence import compared as rewritten
 from bertexplorer.training.ranking import ties
 from bertexplorer.training.tasks import reranking
 from bertexplorer.training.tasks.classification import Example
+from bertexplorer.training.tasks.sequence import compared as rewritten
 from bertexplorer.training.tasks.similarity import correlations
 from bertexplorer.training.texts import Item
 from tests.tolerance import of_sum

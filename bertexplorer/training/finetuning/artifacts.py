@@ -11,6 +11,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
+from bertexplorer.training import learners
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.training.events import Event
 from bertexplorer.training.finetuning import lora
@@ -58,7 +59,7 @@ def opened(folder: Path) -> Learner:
         path = folder / "task.safetensors"
         tensors = load_file(path) if path.is_file() else {}
         checkpoint = load(folder, precision="fp32")
-        learner: Learner = task_of(about["task"]).again(checkpoint, about["described"], tensors)
+        learner = learners.again(task_of(about["task"]), checkpoint, about["described"], tensors)
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, ExplorerError):
             raise

@@ -20,7 +20,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model import precision as precisions
 from bertexplorer.model.load import load
 from bertexplorer.model.scheduler import available
-from bertexplorer.training import weights
+from bertexplorer.training import learners, weights
 from bertexplorer.training.checkpointing import commit, newest
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.data_parallel import DataParallel
@@ -139,7 +139,7 @@ class Run:
         if not train_examples or not dev:
             empty = "to learn from" if not train_examples else "to try on"
             raise ExplorerError(f"No row {empty} can be used. Check which columns hold what.")
-        learner: Learner = self.task.learner(checkpoint, train_examples, options, seed=tuning.seed)
+        learner = learners.begin(self.task, checkpoint, train_examples, options, seed=tuning.seed)
         learner.limit(tuning.max_tokens)
         learner.bf16 = self.bf16
         prepare(learner, tuning)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -25,7 +25,7 @@ SEED = 2018  # of the masks of an evaluation
 MEASURE = Options()  # what an evaluation hides, whatever is learnt with
 
 
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options) -> "Adapter":
+def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Adapter":
     """Raises ExplorerError if the checkpoint has no MLM head, or the shares of the chosen tokens are more than 1."""
     if options.masked + options.random > 1 + 1e-9:
         raise ExplorerError(
@@ -33,6 +33,11 @@ def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options) ->
             "more than 1. Lower one."
         )
     return Adapter(checkpoint, options, train)
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Adapter":
+    """An adapter that was saved."""
+    return Adapter(checkpoint, Options(**described["options"]), (), described["max_tokens"])
 
 
 class Adapter(MaskedLanguage):

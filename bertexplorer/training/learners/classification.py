@@ -37,6 +37,15 @@ def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *,
     return Classifier(made, options, weights, features=learnt([example.beside for example in train]))
 
 
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Classifier":
+    """A classifier that was saved."""
+    features = [Feature(**{**one, "values": tuple(one["values"])}) for one in described.get("features", [])]
+    options = Options(**described["options"])
+    made = Classifier(checkpoint, options, described["weights"], described["max_tokens"], features)
+    made.extra.load_state_dict(dict(tensors))
+    return made
+
+
 class Classifier:
     """The encoder with its classification head. Where a row has other columns, a linear layer over them adds to the
     logits: the last layer of the head, widened. It begins at 0."""

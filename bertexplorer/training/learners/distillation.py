@@ -1,7 +1,7 @@
 """A student beside its teacher: the teacher less some layers, which learns its answers."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, cast
 
@@ -45,10 +45,15 @@ def check(checkpoint: Checkpoint, train: Sequence[Example], options: Options) ->
     return chosen(checkpoint.config.num_layers, options.student_layers, options.taken)
 
 
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options) -> "Distiller":
+def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Distiller":
     """*checkpoint* is the teacher. Raises ExplorerError as `check` does."""
     layers = check(checkpoint, train, options)
     return Distiller(student_of(checkpoint, layers, ("sequence_classifier", "pooler")), checkpoint, options)
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Classifier:
+    """The student that was saved, which is a classifier like any other."""
+    return Classifier(checkpoint, classification.Options(), (), described["max_tokens"])
 
 
 class Distiller(Classifier):

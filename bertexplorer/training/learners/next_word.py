@@ -21,6 +21,16 @@ from bertexplorer.training.tasks.next_word import Options
 from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, pad, run
 
 
+def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Continuer":
+    """The MLM head, which is to read from left to right."""
+    return Continuer(checkpoint, options, train)
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Continuer":
+    """A learner that was saved."""
+    return Continuer(checkpoint, Options(**described["options"]), (), described["max_tokens"])
+
+
 class Continuer:
     """The encoder as a language model: token i + 1 from what stands at 0 to i."""
 

@@ -16,11 +16,11 @@ from bertexplorer.training.language import AT_ONCE, told
 from bertexplorer.training.learner import resting
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
-from bertexplorer.training.tasks.sequence import Example, Options
+from bertexplorer.training.tasks.sequence import Example, Options, compared
 from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, pad, run
 
 
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options) -> "Rewriter":
+def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Rewriter":
     """Raises ExplorerError if the checkpoint has no MLM head."""
     longest = options.longest
     if not longest:
@@ -28,6 +28,11 @@ def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options) ->
         targets = Reader(tokenizer, tokenizer.max_tokens).encode([(example.target,) for example in train])
         longest = max(len(target.ids) - 1 for target in targets)
     return Rewriter(checkpoint, options, longest)
+
+
+def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Rewriter":
+    """A learner that was saved."""
+    return Rewriter(checkpoint, Options(**described["options"]), described["longest"], described["max_tokens"])
 
 
 class Rewriter:
@@ -162,20 +167,3 @@ class Rewriter:
             }
             for item, beams in zip(items, self.write(items), strict=True)
         ]
-
-
-def compared(said: Sequence[str], gold: Sequence[str]) -> tuple[dict[str, float], list[float]]:
-    """(metrics, chrF of each), all 0 to 1: chrF2 by sacrebleu (Popović, 2015); ROUGE-L by rouge_score (Lin, 2004),
-    which reads Latin letters and digits alone."""
-    from rouge_score.rouge_scorer import RougeScorer
-    from sacrebleu.metrics.chrf import CHRF
-
-    chrf, rouge = CHRF(), RougeScorer(["rougeL"])
-    longest = [rouge.score(wanted, found)["rougeL"].fmeasure for found, wanted in zip(said, gold, strict=True)]
-    metrics = {
-        "chrf": chrf.corpus_score(list(said), [list(gold)]).score / 100,
-        "rouge_l": sum(longest) / len(longest),
-        "exact": sum(map(str.__eq__, said, gold)) / len(gold),
-    }
-    scores = [chrf.sentence_score(found, [wanted]).score / 100 for found, wanted in zip(said, gold, strict=True)]
-    return metrics, scores

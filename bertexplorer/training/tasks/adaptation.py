@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,7 @@ from bertexplorer.training.data.rows import Problem, Row, written
 from bertexplorer.training.task import Column
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.training.learner import Learner
+    pass
 
 TITLE = "Domain adaptation"
 ABOUT = "More of BERT's own training, on texts of one's own: words are hidden and guessed."
@@ -49,19 +46,6 @@ def examples(rows: Sequence[Row], options: Any) -> tuple[list[Example], list[Pro
         else:
             problems.append(Problem(row.line, "has no text"))
     return found, problems
-
-
-def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
-    """Raises ExplorerError if the checkpoint has no MLM head, or the shares of the chosen tokens are more than 1."""
-    from bertexplorer.training.learners import adaptation
-
-    return adaptation.begin(checkpoint, train, options)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
-    from bertexplorer.training.learners.adaptation import Adapter
-
-    return Adapter(checkpoint, Options(**described["options"]), (), described["max_tokens"])
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:

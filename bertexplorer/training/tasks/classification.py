@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row, written
-from bertexplorer.training.features import Feature, beside
+from bertexplorer.training.features import beside
 from bertexplorer.training.task import Column
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.training.learner import Learner
+    pass
 
 TITLE = "Sentence classification"
 ABOUT = "One label for a text, such as its sentiment, its topic, or whether it is good English; or several labels."
@@ -92,24 +89,6 @@ def names(train: Sequence[Example]) -> tuple[str, ...]:
     return tuple(
         sorted(found, key=lambda label: (not label.isdecimal(), int(label) if label.isdecimal() else 0, label))
     )
-
-
-def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
-    """A classifier over the labels of *train*; a head that is there for just these is gone on with."""
-    from bertexplorer.training.learners import classification
-
-    return classification.begin(checkpoint, train, options, seed=seed)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
-    from bertexplorer.training.learners import classification
-
-    features = [Feature(**{**one, "values": tuple(one["values"])}) for one in described.get("features", [])]
-    made = classification.Classifier(
-        checkpoint, Options(**described["options"]), described["weights"], described["max_tokens"], features
-    )
-    made.extra.load_state_dict(dict(tensors))
-    return made
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:

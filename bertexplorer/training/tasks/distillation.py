@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,10 +13,7 @@ from bertexplorer.training.tasks import classification
 from bertexplorer.training.tasks.classification import Example
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.training.learner import Learner
+    pass
 
 TITLE = "Distillation"
 ABOUT = "A smaller, quicker copy of a classifier: fewer of its layers learn to give the same answers."
@@ -59,25 +56,3 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     return classification.floors(train, dev, classification.Options())
-
-
-def check(checkpoint: Checkpoint, train: Sequence[Example], options: Options) -> None:
-    """Raises ExplorerError if *checkpoint* cannot teach these labels, as `learner` does."""
-    from bertexplorer.training.learners import distillation
-
-    distillation.check(checkpoint, train, options)
-
-
-def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
-    """*checkpoint* is the teacher. Raises ExplorerError if it is no classifier of the rows' labels, if it has no layer
-    to spare, and if nothing is to be learnt."""
-    from bertexplorer.training.learners import distillation
-
-    return distillation.begin(checkpoint, train, options)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
-    """The student, a classifier like any other: the teacher is not kept with it."""
-    from bertexplorer.training.learners.classification import Classifier
-
-    return Classifier(checkpoint, classification.Options(), (), described["max_tokens"])

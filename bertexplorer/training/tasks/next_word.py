@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +10,7 @@ from bertexplorer.training.task import Column
 from bertexplorer.training.tasks.adaptation import Example, examples, floors  # noqa: F401
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.training.learner import Learner
+    pass
 
 TITLE = "Next word"
 ABOUT = "A checkpoint that reads from left to right and guesses each next token: it can continue a text."
@@ -35,16 +31,3 @@ class Options:
     top_k: Annotated[int, Option("Top k", 0, 1000, "what is drawn is among so many of the likeliest; 0: all")] = 40
     length: Annotated[int, Option("Tokens", 1, 400, "of a continuation, at most")] = 40
     draw: Annotated[int, Option("Draw", 0, 2**31 - 1, "another number, another continuation")] = 0
-
-
-def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
-    """The MLM head tells the next token. Raises ExplorerError if the checkpoint has none."""
-    from bertexplorer.training.learners import next_word
-
-    return next_word.Continuer(checkpoint, options, train)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
-    from bertexplorer.training.learners.next_word import Continuer
-
-    return Continuer(checkpoint, Options(**described["options"]), (), described["max_tokens"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,10 +16,7 @@ from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.task import Column
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.training.learner import Learner
+    pass
 
 TITLE = "Question answering"
 ABOUT = "The answer to a question, as a span of a passage; or, if the rows have such questions, that it does not say."
@@ -57,19 +54,6 @@ class Options:
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Question], list[Problem]]:
     return questions(rows, options.realign)
-
-
-def learner(checkpoint: Checkpoint, train: Sequence[Question], options: Options, *, seed: int) -> Learner:
-    """A reader; it may say that there is no answer if some question of *train* has none."""
-    from bertexplorer.training.learners import question_answering
-
-    return question_answering.begin(checkpoint, train, options, seed=seed)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
-    from bertexplorer.training.learners import question_answering
-
-    return question_answering.again(checkpoint, described, tensors)
 
 
 def floors(train: Sequence[Question], dev: Sequence[Question], options: Options) -> dict[str, tuple[str, float]]:

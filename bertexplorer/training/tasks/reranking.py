@@ -16,10 +16,7 @@ from bertexplorer.training.ranking import BM25, best_first, quality
 from bertexplorer.training.task import Column
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.training.learner import Learner
+    pass
 
 TITLE = "Re-ranking"
 ABOUT = "Puts the passages that a search found in order, by reading each together with the query."
@@ -68,19 +65,6 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
         else:
             found.append(Example(row.line, (query, passage), grade))
     return found, problems
-
-
-def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
-    """A cross-encoder with one logit."""
-    from bertexplorer.training.learners import reranking
-
-    return reranking.begin(checkpoint, train, options, seed=seed)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
-    from bertexplorer.training.learners import reranking
-
-    return reranking.again(checkpoint, described, tensors)
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,10 +16,7 @@ from bertexplorer.training.ranking import BM25, TOP, quality
 from bertexplorer.training.task import Column
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.training.learner import Learner
+    pass
 
 TITLE = "Retrieval"
 ABOUT = "Finds the passages that answer a query, by vectors that lie near each other."
@@ -104,19 +101,6 @@ def collected(dev: Sequence[Example], others: Sequence[str], options: Options) -
     found = list(dict.fromkeys([*passages(dev), *others]))
     answers = len({example.passage for example in dev if example.relevance})
     return found[: max(answers, options.collection)] if options.collection else found
-
-
-def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
-    """One encoder for queries and passages."""
-    from bertexplorer.training.learners import retrieval
-
-    return retrieval.begin(checkpoint, train, options, seed=seed)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
-    from bertexplorer.training.learners import retrieval
-
-    return retrieval.again(checkpoint, described, tensors)
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:

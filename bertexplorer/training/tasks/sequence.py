@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,10 +12,7 @@ from bertexplorer.training.data.rows import Problem, Row, written
 from bertexplorer.training.task import Column
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.training.learner import Learner
+    pass
 
 TITLE = "Source to target"
 ABOUT = "A text written from another one: a translation, a summary in new words, a rewriting."
@@ -60,25 +57,27 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     return found, problems
 
 
-def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
-    """The MLM head tells the next token. Raises ExplorerError if the checkpoint has none."""
-    from bertexplorer.training.learners import sequence
-
-    return sequence.begin(checkpoint, train, options)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
-    from bertexplorer.training.learners.sequence import Rewriter
-
-    return Rewriter(checkpoint, Options(**described["options"]), described["longest"], described["max_tokens"])
-
-
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """The source copied as it is."""
-    from bertexplorer.training.learners.sequence import compared
-
     tried = dev[: options.shown]
     if not tried:
         return {}
     found = compared([example.source for example in tried], [example.target for example in tried])[0]
     return {key: ("the source, copied", value) for key, value in found.items()}
+
+
+def compared(said: Sequence[str], gold: Sequence[str]) -> tuple[dict[str, float], list[float]]:
+    """(metrics, chrF of each), all 0 to 1: chrF2 by sacrebleu (Popović, 2015); ROUGE-L by rouge_score (Lin, 2004),
+    which reads Latin letters and digits alone."""
+    from rouge_score.rouge_scorer import RougeScorer
+    from sacrebleu.metrics.chrf import CHRF
+
+    chrf, rouge = CHRF(), RougeScorer(["rougeL"])
+    longest = [rouge.score(wanted, found)["rougeL"].fmeasure for found, wanted in zip(said, gold, strict=True)]
+    metrics = {
+        "chrf": chrf.corpus_score(list(said), [list(gold)]).score / 100,
+        "rouge_l": sum(longest) / len(longest),
+        "exact": sum(map(str.__eq__, said, gold)) / len(gold),
+    }
+    scores = [chrf.sentence_score(found, [wanted]).score / 100 for found, wanted in zip(said, gold, strict=True)]
+    return metrics, scores

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,10 +16,7 @@ from bertexplorer.training.ranking import words
 from bertexplorer.training.task import Column
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.training.learner import Learner
+    pass
 
 TITLE = "Similarity"
 ABOUT = "How alike two texts are in meaning, from a score that people gave them."
@@ -62,19 +59,6 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
         else:
             found.append(Example(row.line, (first, second), score))
     return found, problems
-
-
-def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
-    """Learns by regression on the cosine, between the lowest and the highest score of *train*."""
-    from bertexplorer.training.learners import similarity
-
-    return similarity.begin(checkpoint, train, options, seed=seed)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
-    from bertexplorer.training.learners import similarity
-
-    return similarity.again(checkpoint, described, tensors)
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,10 +14,7 @@ from bertexplorer.training.extract import KINDS, Rouge, oracle, split
 from bertexplorer.training.task import Column
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.training.learner import Learner
+    pass
 
 TITLE = "Extractive summary"
 ABOUT = "Picks the sentences of a document that sum it up."
@@ -77,19 +74,6 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
 def told(cell: Any) -> list[str]:
     """The sentences of a cell."""
     return [part for text in (cell if isinstance(cell, list) else [cell]) for part in split(written(text))]
-
-
-def learner(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Learner:
-    """A logit for each sentence."""
-    from bertexplorer.training.learners import summary
-
-    return summary.begin(checkpoint, train, options, seed=seed)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
-    from bertexplorer.training.learners import summary
-
-    return summary.again(checkpoint, described, tensors)
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,10 +15,7 @@ from bertexplorer.training.entities.tags import OUTSIDE
 from bertexplorer.training.task import Column
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from bertexplorer.model.checkpoint import Checkpoint
-    from bertexplorer.training.learner import Learner
+    pass
 
 TITLE = "Named entities and tagging"
 ABOUT = "A tag for each word: the names of people, places and organisations, parts of speech, and the like."
@@ -50,19 +47,6 @@ class Options:
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Sentence], list[Problem]]:
     return sentences(rows)
-
-
-def learner(checkpoint: Checkpoint, train: Sequence[Sentence], options: Options, *, seed: int) -> Learner:
-    """A tagger over the tags of *train*; a head that is there for just these is gone on with."""
-    from bertexplorer.training.learners import tagging
-
-    return tagging.begin(checkpoint, train, options, seed=seed)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
-    from bertexplorer.training.learners import tagging
-
-    return tagging.again(checkpoint, described, tensors)
 
 
 def floors(train: Sequence[Sentence], dev: Sequence[Sentence], options: Options) -> dict[str, tuple[str, float]]:

@@ -23,6 +23,7 @@ from bertexplorer.store.quota import Quota
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import MAX_NAME, Run
 from bertexplorer.store.supervisor import JobSupervisor
+from bertexplorer.training import learners
 from bertexplorer.training.checkpointing import committed
 from bertexplorer.training.data import hub
 from bertexplorer.training.data.checks import Finding
@@ -123,9 +124,10 @@ class RunService:
             tokenizer=checkpoint.tokenizer,
             max_tokens=spec.tuning.max_tokens,
         )
-        if (check := getattr(spec.module, "check", None)) and not found.stops:
+        if not found.stops:
             try:
-                check(checkpoint, spec.module.examples(found.train, spec.task_options)[0], spec.task_options)
+                examples = spec.module.examples(found.train, spec.task_options)[0]
+                learners.check(spec.module, checkpoint, examples, spec.task_options)
             except ExplorerError as error:
                 found.findings.insert(0, Finding(str(error), stops=True))
         data: dict[str, Any] = {

@@ -10,6 +10,7 @@ import transformers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
+from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.run import finetune
@@ -33,7 +34,7 @@ def checkpoint(tiny) -> Checkpoint:
 def adapter(checkpoint: Checkpoint) -> Adapter:
     found, problems = adaptation.examples(ROWS, Options())
     assert not problems
-    return adaptation.learner(checkpoint, found, Options(), seed=0)
+    return learners.begin(adaptation, checkpoint, found, Options(), seed=0)
 
 
 def test_the_loss_is_transformers(adapter: Adapter, tiny) -> None:
@@ -73,7 +74,7 @@ def test_long_texts_are_read_in_pieces_and_nothing_is_lost(adapter: Adapter) -> 
 def test_an_evaluation_hides_the_same_whatever_is_learnt_with(checkpoint: Checkpoint) -> None:
     found, _ = adaptation.examples(ROWS, Options())
     every = [
-        adaptation.learner(checkpoint, found, options, seed=0).evaluate(found)
+        learners.begin(adaptation, checkpoint, found, options, seed=0).evaluate(found)
         for options in (Options(), Options(chosen=0.5, whole_words=True))
     ]
     torch.manual_seed(5)
@@ -116,9 +117,9 @@ def test_what_cannot_be_used_is_named(tiny) -> None:
     assert problems == [Problem(line, "has no text") for line in (2, 3, 4)] and [e.line for e in found] == [5]
     for name in ("electra-discriminator", "bert-classifier"):
         with pytest.raises(ExplorerError, match="no fill-mask head"):
-            adaptation.learner(load(tiny(name), precision="fp32"), found, Options(), seed=0)
+            learners.begin(adaptation, load(tiny(name), precision="fp32"), found, Options(), seed=0)
     with pytest.raises(ExplorerError, match="more than 1"):
-        adaptation.learner(load(tiny("bert"), precision="fp32"), found, Options(masked=0.9, random=0.2), seed=0)
+        learners.begin(adaptation, load(tiny("bert"), precision="fp32"), found, Options(masked=0.9, random=0.2), seed=0)
 
 
 @pytest.mark.slow

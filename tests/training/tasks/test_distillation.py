@@ -12,6 +12,7 @@ from torch import nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
+from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.learner import resting
 from bertexplorer.training.learners.classification import Classifier
@@ -39,7 +40,7 @@ LAYERS = {  # where transformers keeps them
 def distiller(tiny) -> Callable[..., Distiller]:
     def make(family: str = "bert", **options: object) -> Distiller:
         teacher = load(tiny(f"{family}-SequenceClassification"), precision="fp32", device="cpu")
-        return distillation.learner(teacher, EXAMPLES, Options(**options), seed=0)
+        return learners.begin(distillation, teacher, EXAMPLES, Options(**options), seed=0)
 
     return make
 
@@ -134,10 +135,10 @@ def test_what_is_no_teacher_is_told_so(tiny) -> None:
         ("bert-SequenceClassification", [*EXAMPLES, Example(9, ("x",), ("new",))]),
     ):
         with pytest.raises(ExplorerError, match="A teacher is needed"):
-            distillation.learner(load(tiny(name), precision="fp32"), examples, Options(), seed=0)
+            learners.begin(distillation, load(tiny(name), precision="fp32"), examples, Options(), seed=0)
     teacher = load(tiny("bert-SequenceClassification"), precision="fp32")
     with pytest.raises(ExplorerError, match="weights are 0"):
-        distillation.learner(teacher, EXAMPLES, Options(soft=0, task=0, cosine=0), seed=0)
+        learners.begin(distillation, teacher, EXAMPLES, Options(soft=0, task=0, cosine=0), seed=0)
 
 
 def test_rows_of_pairs_and_bad_rows() -> None:

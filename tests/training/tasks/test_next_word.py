@@ -11,6 +11,7 @@ import transformers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
+from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.learner import resting
 from bertexplorer.training.learners.next_word import Continuer
@@ -32,7 +33,7 @@ def checkpoint(tiny) -> Checkpoint:
 def continuer(checkpoint: Checkpoint) -> Continuer:
     found, problems = next_word.examples(ROWS, Options())
     assert not problems
-    return next_word.learner(checkpoint, found, Options(), seed=0)
+    return learners.begin(next_word, checkpoint, found, Options(), seed=0)
 
 
 def decoder(folder: Path) -> transformers.PreTrainedModel:
@@ -84,7 +85,9 @@ def test_only_the_end_of_a_text_is_an_end(continuer: Continuer) -> None:
 
 def test_a_continuation_is_greedy_unless_it_is_drawn(checkpoint: Checkpoint, tiny) -> None:
     theirs, tokenizer = decoder(tiny("bert-mlm")), checkpoint.tokenizer
-    [answer] = next_word.learner(checkpoint, (), Options(length=6), seed=0).predict([{"text": "the doctor said"}])
+    [answer] = learners.begin(next_word, checkpoint, (), Options(length=6), seed=0).predict(
+        [{"text": "the doctor said"}]
+    )
     ids = tokenizer.encode("the doctor said").ids[:-1]
     banned = sorted(tokenizer.special_ids - {3})
     for step in answer["tokens"]:
@@ -119,7 +122,7 @@ def test_bad_rows_and_checkpoints_without_the_head(tiny) -> None:
     _, problems = next_word.examples([Row(7, {"text": ""})], Options())
     assert [(p.line, p.what) for p in problems] == [(7, "has no text")]
     with pytest.raises(ExplorerError, match="no fill-mask head"):
-        next_word.learner(load(tiny("bert-base"), precision="fp32"), [], Options(), seed=0)
+        learners.begin(next_word, load(tiny("bert-base"), precision="fp32"), [], Options(), seed=0)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import transformers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
-from bertexplorer.training import events
+from bertexplorer.training import events, learners
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, mapped
 from bertexplorer.training.data.split import split
@@ -39,7 +39,7 @@ def made(folder: Path, rows: list[Row] = ROWS, most: int = 40, **options: Any) -
     chosen = qa.Options(**{"stride": 8, "longest": 6, "n_best": 5, **options})
     found, problems = qa.examples(rows, chosen)
     assert not problems
-    learner = qa.learner(load(folder, precision="fp32"), found, chosen, seed=0)
+    learner = learners.begin(qa, load(folder, precision="fp32"), found, chosen, seed=0)
     torch.manual_seed(0)
     torch.nn.init.normal_(learner.modules["span"].output.weight)
     learner.limit(most)
@@ -152,7 +152,7 @@ def test_the_playground_gives_spans_of_the_passage_with_probabilities(tiny: Call
 def test_what_is_saved_answers_the_same(tiny: Callable[..., Path], tmp_path: Path) -> None:
     learner, found = made(tiny("roberta"))
     save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
-    again = qa.again(load(tmp_path / "saved", precision="fp32"), learner.described(), {})
+    again = learners.again(qa, load(tmp_path / "saved", precision="fp32"), learner.described(), {})
     asked = [{"question": one.question, "context": one.context} for one in found]
     assert again.predict(asked) == learner.predict(asked) and again.silent
 

@@ -15,6 +15,7 @@ from ir_measures import RR, nDCG
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
+from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.data.split import split
 from bertexplorer.training.finetuning.artifacts import exported
@@ -41,7 +42,7 @@ def made(folder: Path, **options: object) -> tuple[Reranker, list[reranking.Exam
     chosen = reranking.Options(**options)
     found, problems = reranking.examples(ROWS, chosen)
     assert not problems
-    learner = reranking.learner(load(folder, precision="fp32"), found, chosen, seed=0)
+    learner = learners.begin(reranking, load(folder, precision="fp32"), found, chosen, seed=0)
     assert isinstance(learner, Reranker)
     return learner, found
 
@@ -137,7 +138,7 @@ def test_playground(tiny: Callable[..., Path]) -> None:
 def test_one_side_teaches_nothing(grade: float, said: str, tiny: Callable[..., Path]) -> None:
     same = [reranking.Example(i, ("q", f"p{i}"), grade) for i in range(3)]
     with pytest.raises(ExplorerError, match=said):
-        reranking.learner(load(tiny(), precision="fp32"), same, reranking.Options(), seed=0)
+        learners.begin(reranking, load(tiny(), precision="fp32"), same, reranking.Options(), seed=0)
 
 
 def test_no_query_with_an_answer(tiny: Callable[..., Path]) -> None:

@@ -12,6 +12,7 @@ from ir_measures import RR, R, nDCG
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
+from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.data.split import split
 from bertexplorer.training.learners.retrieval import Retrieval
@@ -36,7 +37,7 @@ def made(folder: Path, **options: object) -> tuple[Retrieval, list[retrieval.Exa
     chosen = retrieval.Options(**options)
     found, problems = retrieval.examples(ROWS, chosen)
     assert not problems
-    learner = retrieval.learner(load(folder, precision="fp32"), found, chosen, seed=0)
+    learner = learners.begin(retrieval, load(folder, precision="fp32"), found, chosen, seed=0)
     assert isinstance(learner, Retrieval)
     return learner, found
 
@@ -119,7 +120,7 @@ def test_what_is_kept_searches_the_same(tiny: Callable[..., Path]) -> None:
     learner.evaluate(found)
     described = json.loads(json.dumps(learner.described()))
     tensors = {name: tensor.clone() for name, tensor in learner.extra.state_dict().items()}
-    again = retrieval.again(load(tiny(), precision="fp32"), described, tensors)
+    again = learners.again(retrieval, load(tiny(), precision="fp32"), described, tensors)
     asked = [{"query": "who works"}, {"query": "which city", "passage": "Paris is a city\n\n  the bank \n"}]
     told = again.predict(asked)
     assert told == learner.predict(asked)
@@ -135,9 +136,9 @@ def test_nothing_to_search_or_to_learn(tiny: Callable[..., Path]) -> None:
     checkpoint = load(tiny(), precision="fp32")
     one = [retrieval.Example(1, "q", "p"), retrieval.Example(2, "r", "p")]
     with pytest.raises(ExplorerError, match="hold 1 passage that"):
-        retrieval.learner(checkpoint, one, retrieval.Options(), seed=0)
+        learners.begin(retrieval, checkpoint, one, retrieval.Options(), seed=0)
     with pytest.raises(ExplorerError, match="hold 0 passages that"):
-        retrieval.learner(checkpoint, [], retrieval.Options(), seed=0)
+        learners.begin(retrieval, checkpoint, [], retrieval.Options(), seed=0)
     learner = Retrieval(checkpoint, retrieval.Options(), [])
     with pytest.raises(ExplorerError, match="no passage to search"):
         learner.predict([{"query": "who"}])

@@ -12,11 +12,12 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Intervention
 from bertexplorer.model.load import load
+from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.learner import resting
-from bertexplorer.training.learners.sequence import Rewriter, compared
+from bertexplorer.training.learners.sequence import Rewriter
 from bertexplorer.training.tasks import sequence
-from bertexplorer.training.tasks.sequence import Example, Options
+from bertexplorer.training.tasks.sequence import Example, Options, compared
 from tests import tiny as recipes
 from tests.tolerance import assert_same, of_encoder
 from tests.training.finetuned import built_in, kept, trained
@@ -31,7 +32,7 @@ def checkpoint(request: pytest.FixtureRequest, tiny) -> Checkpoint:
 
 
 def rewriter(checkpoint: Checkpoint, **options: object) -> Rewriter:
-    return sequence.learner(checkpoint, EXAMPLES, Options(**options), seed=0)
+    return learners.begin(sequence, checkpoint, EXAMPLES, Options(**options), seed=0)
 
 
 def test_the_loss_is_token_by_token_from_the_source_and_its_own_past(checkpoint: Checkpoint) -> None:
@@ -112,7 +113,7 @@ def test_beams_are_ordered_and_come_back_from_what_was_saved(checkpoint: Checkpo
     scores = [beam["score"] for beam in answer["beams"]]
     assert len(scores) == 3 and scores == sorted(scores, reverse=True)
     assert all(0 < beam["probability"] < 1 for beam in answer["beams"])
-    again = sequence.again(checkpoint, learner.described(), {})
+    again = learners.again(sequence, checkpoint, learner.described(), {})
     assert again.predict([{"source": "the cat"}]) == [answer]
     with pytest.raises(ExplorerError, match="empty"):
         learner.predict([{"source": ""}])
@@ -133,7 +134,7 @@ def test_bad_rows_and_checkpoints_without_the_head(tiny) -> None:
         Problem(4, "has no source"),
     ]
     with pytest.raises(ExplorerError, match="no fill-mask head"):
-        sequence.learner(load(tiny("bert-base"), precision="fp32"), EXAMPLES, Options(), seed=0)
+        learners.begin(sequence, load(tiny("bert-base"), precision="fp32"), EXAMPLES, Options(), seed=0)
 
 
 def test_the_floor_is_the_source_copied() -> None:

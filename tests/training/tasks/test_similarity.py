@@ -12,6 +12,7 @@ import transformers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
+from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.data.split import split
 from bertexplorer.training.learners.similarity import Similarity
@@ -32,7 +33,7 @@ def made(folder: Path, pooling: str = "mean") -> tuple[Similarity, list[similari
     options = similarity.Options(pooling=pooling)
     found, problems = similarity.examples(ROWS, options)
     assert not problems
-    learner = similarity.learner(load(folder, precision="fp32"), found, options, seed=0)
+    learner = learners.begin(similarity, load(folder, precision="fp32"), found, options, seed=0)
     assert isinstance(learner, Similarity)
     return learner, found
 
@@ -117,7 +118,7 @@ def test_problems_name_their_line() -> None:
 def test_one_score_teaches_nothing(tiny: Callable[..., Path]) -> None:
     same = [similarity.Example(1, ("a", "b"), 4.0)] * 3
     with pytest.raises(ExplorerError, match="has the score 4; wanted different ones"):
-        similarity.learner(load(tiny(), precision="fp32"), same, similarity.Options(), seed=0)
+        learners.begin(similarity, load(tiny(), precision="fp32"), same, similarity.Options(), seed=0)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])

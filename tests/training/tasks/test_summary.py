@@ -13,6 +13,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
+from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.data.split import split
 from bertexplorer.training.finetuning.artifacts import exported
@@ -35,7 +36,7 @@ def made(folder: Path, **options: object) -> tuple[Summariser, list[summary.Exam
     chosen = summary.Options(**{"sentences": 1, **options})
     found, problems = summary.examples(ROWS, chosen)
     assert not problems
-    learner = summary.learner(load(folder, precision="fp32"), found, chosen, seed=0)
+    learner = learners.begin(summary, load(folder, precision="fp32"), found, chosen, seed=0)
     assert isinstance(learner, Summariser)
     return learner, found
 

@@ -12,7 +12,7 @@ import transformers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
-from bertexplorer.training import events
+from bertexplorer.training import events, learners
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, mapped
 from bertexplorer.training.data.split import split
@@ -38,7 +38,7 @@ def made(folder: Path, head: str = "softmax", rows: list[Row] = ROWS, **more: An
     options = tagging.Options(head=head)
     sentences, problems = tagging.examples(rows, options)
     assert not problems
-    learner = tagging.learner(load(folder, precision="fp32"), sentences, options, seed=0)
+    learner = learners.begin(tagging, load(folder, precision="fp32"), sentences, options, seed=0)
     if "crf" in learner.extra:
         torch.manual_seed(0)
         for parameter in learner.extra["crf"].parameters():
@@ -151,7 +151,7 @@ def test_what_is_saved_answers_the_same(tiny: Callable[..., Path], tmp_path: Pat
         save(exported(learner.checkpoint, torch.float32), folder)
         tensors = learner.extra.state_dict()
         assert bool(tensors) == (head == "crf")
-        again = tagging.again(load(folder, precision="fp32"), learner.described(), tensors)
+        again = learners.again(tagging, load(folder, precision="fp32"), learner.described(), tensors)
         assert again.predict(asked) == learner.predict(asked)
 
 
