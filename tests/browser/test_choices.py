@@ -1,5 +1,6 @@
 """The menus of the training page: none holds on to what is no longer offered."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ def upload(page: Page, file: Path) -> None:
 
 
 def look(page: Page, words: str) -> None:
+    expect(page.locator("#looked")).to_have_text(re.compile(r"^\s*$"))  # what new rows set off is over
     page.locator("#check").click()
     expect(page.locator("#looked")).to_contain_text(words, timeout=SOON)
     expect(page.locator("#looked")).to_contain_text("steps were timed", timeout=SOON)

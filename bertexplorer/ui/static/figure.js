@@ -17,7 +17,6 @@ export function plotly(figure) {
   return loaded[bundle];
 }
 
-const TWICE_MS = 350;  // within which a tap on the same point is told again
 const PROJECTOR = matchMedia("(min-width: 1800px)"), PROJECTED = 1.25;  // how much larger figures are that are read from afar
 const PIXELS = new Set(["height", "xshift", "yshift", "ax", "ay", "standoff"]);  // of a layout, beside sizes of type and margins
 const plain = (text) => text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
@@ -100,12 +99,11 @@ class Figure extends HTMLElement {
     const { plot } = this, Plotly = this.#plotly;
     this.#sized = new ResizeObserver(() => { if (plot.offsetParent) Plotly.Plots.resize(plot); });
     this.#sized.observe(this);
-    let last = { time: -Infinity };
-    plot.on("plotly_click", (event) => {  // by the clock of the press itself: it may be told late
-      const press = { time: event.event.timeStamp, at: String([event.points[0].curveNumber, event.points[0].pointNumber]) };
-      const again = press.at === last.at && press.time - last.time < TWICE_MS;
-      last = press;
-      if (again) return;
+    let presses = 0, told = 0;  // plotly tells of some presses twice
+    plot.addEventListener("pointerdown", () => { presses += 1; }, true);
+    plot.on("plotly_click", (event) => {
+      if (told === presses) return;
+      told = presses;
       if (this.stale) [this.#held] = event.points;
       else this.#jump(event.points);
     });
