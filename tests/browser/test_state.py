@@ -1,5 +1,6 @@
 """The newest state wins: late, lost and doubled answers, a server that restarts, and whatever a person does."""
 
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from tests.browser.conftest import App, opened
 from tests.browser.steps import TEXT, chip, choose_view, expect_said, wait_until, write
 
 VIEW = "**/api/v1/view"
-SEQUENCES, STEPS = 200, 6
+SEQUENCES, STEPS = int(os.environ.get("SEQUENCES", "60")), 6
 TEXTS = ("A robin is a [MASK].", "A piano is a [MASK].", "The keys to the cabinet [MASK] on the table.")
 VIEWS = ("fill-mask", "tokenization", "attention", "layers", "pseudo-likelihood")
 # What the address names, what is on the screen, and what the server says of that address.
