@@ -62,7 +62,7 @@ def test_a_word_is_picked_and_lines_are_read_from_a_file(run: Run, tmp_path: Pat
     code, out, _ = run("nearest-pieces", "A cat sat on a mat.", "--pick", "Cat", "--count", "2")
     assert code == 0 and len(out.splitlines()) == 3 and all(line.startswith("cat ") for line in out.splitlines()[1:])
     code, _, err = run("nearest-pieces", "A cat sat.", "--pick", "dog")
-    assert code == 2 and "'dog' does not stand in the text" in err
+    assert code == 2 and "'dog' does not occur in the text" in err
     file = tmp_path / "lines.csv"
     file.write_text("text;label\nA dog barked.;animal\nBread and cheese.;food\n", "latin-1")
     code, out, err = run("search", "The puppy was loud.", "--lines", str(file), "--json")

@@ -21,7 +21,7 @@ KEYS, MEASURE = ("part", "dimension"), "value"
 
 @dataclass(frozen=True)
 class Options:
-    clip: Annotated[int, Option("Darkest at", 90, 100, info="per cent of the numbers lie within the colours")] = 99
+    clip: Annotated[int, Option("Colour range", 90, 100, info="percentile of values mapped to the darkest colour")] = 99
 
 
 @dataclass(frozen=True)

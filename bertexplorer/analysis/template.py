@@ -56,7 +56,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     parts = SLOT.split(source)  # text, slot, text, slot, …, text
     slots = [[choice.strip() for choice in slot.split("|")] for slot in parts[1::2]]
     if not isinstance(text, str) and SLOT.search(text.second):
-        raise ExplorerError("The alternatives stand in the second sentence. Write them in the first one.")
+        raise ExplorerError("The alternatives are in the second sentence. Write them in the first one.")
     if not slots:
         raise ExplorerError(
             "The text has no alternatives. Write some in braces, such as: The {doctor|nurse} said that [MASK] is busy."

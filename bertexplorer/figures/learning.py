@@ -153,5 +153,5 @@ def say(curves: Sequence[Curve], *, higher: bool = True) -> str:
             floor = curve.floor[1]
             better = best > floor if higher else best < floor
             told[-1] += f"; without learning ({curve.floor[0]}) it is {shown(curve.metric, floor)}"
-            told[-1] += "" if better else ", so nothing was learnt that counts"
+            told[-1] += "" if better else ", no better than the baseline"
     return ". ".join(told) + "." if told else ""

@@ -64,7 +64,7 @@ class AccessCode:
             await reply(send, 303, "", [("location", back), cookie(scope, self.name, proof, TERM)])
         else:
             self.note(address)
-            await reply(send, 401, form(back, "That is not the code. Capital letters count."), kind=HTML)
+            await reply(send, 401, form(back, "Wrong code (it is case-sensitive)."), kind=HTML)
 
     async def borne(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A program says the code with every request."""
@@ -79,9 +79,7 @@ class AccessCode:
             await self.app(scope, receive, send)
         else:
             self.note(address)
-            await reply(
-                send, 401, "That is not the class code. Capital letters count.", [("www-authenticate", "Bearer")]
-            )
+            await reply(send, 401, "Wrong class code (it is case-sensitive).", [("www-authenticate", "Bearer")])
 
     def wait(self, address: str) -> float:
         """Seconds until *address* may try again, 0 for now."""

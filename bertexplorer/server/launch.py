@@ -163,9 +163,9 @@ def bind(host: str, port: int) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             told = f"Port {port} is in use. Set BERTEXPLORER_PORT={port + 1}, or stop the other program."
         elif error.errno == errno.EACCES:
-            told = f"Port {port} is not for programs without rights. Set BERTEXPLORER_PORT=7860."
+            told = f"Port {port} requires elevated privileges. Set BERTEXPLORER_PORT=7860."
         else:
-            told = f"{host} is no address of this machine ({error.strerror}). Set BERTEXPLORER_HOST."
+            told = f"{host} is not an address of this machine ({error.strerror}). Set BERTEXPLORER_HOST."
         raise ExplorerError(told) from error
     bound.set_inheritable(False)
     return bound

@@ -124,7 +124,9 @@ def upload(folder: Path, repo: str, token: str) -> str:
         raise ExplorerError(f"{repo!r:.80} is no place on the hub; wanted OWNER/NAME, such as anna/reviews.")
     check_name(repo)
     if not token.strip():
-        raise ExplorerError("The hub wants a token of yours that may write. Make one in your settings there.")
+        raise ExplorerError(
+            "A Hugging Face token with write access is required. Create one at huggingface.co/settings/tokens."
+        )
     try:
         api = HfApi(token=token.strip())
         address = api.create_repo(repo, private=True, exist_ok=True)

@@ -166,7 +166,7 @@ def number(value: Any) -> bool:
 
 def message(job: Job, state: str, found: Sequence[Event]) -> str:
     if state == "failed":
-        return scrub(str(found[-1].get("error", "")), 500) or "It ended with an error that it did not name."
+        return scrub(str(found[-1].get("error", "")), 500) or "The run failed without an error message."
     if state == "interrupted":
         return (job.cause or "Its process is gone without a last word.") + " Resume goes on from its last commit."
     return job.cause if state in ("stopped", "queued") else ""

@@ -8,18 +8,17 @@ from bertexplorer.ui.experiments.experiment_service import MOST_MINUTES
 PROMISES = (
     "What you type or upload is shown as text, never run.",
     "A run that was accepted goes on when you close the page, and is kept when the server stops or is killed. Resumed, "
-    "it repeats a minute at most and ends with the very weights it would have had.",
+    "it repeats a minute at most and ends with exactly the weights it would have had.",
     "Quick answers never wait behind long ones or a run, and a page that waits shows its place in line.",
     "No checkpoint and no file can run code: only safetensors are opened, and nothing is fetched from an address.",
     "It works without a network. Nothing leaves this server unless you name a checkpoint or a data set of the hub.",
     "Where a text is cut, a word is unknown or the precision is reduced, the page says so.",
-    "Only your browser sees your runs and uploads. A link to a view of uploaded lines shows them to whom you give it.",
+    "Only your browser sees your runs and uploads. A link to a view of uploaded lines shows them to anyone who has it.",
 )
 OPEN = (
-    "Your browser is known by a cookie alone: delete it and your runs are no longer shown to you. Take along what you "
+    "Your browser is known by a cookie alone: delete it and your runs are no longer shown to you. Export what you "
     "want to keep.",
-    "Strangers who mean harm are kept out by the class code, not by these limits; without a code there is no such "
-    "promise.",
+    "These limits do not protect against attackers. Set a class code on a public network.",
     "A hosted demo may forget everything when it restarts.",
     "Computing time is shared: when many press at once, everyone waits.",
 )
@@ -48,10 +47,9 @@ def limits(settings: Settings) -> tuple[str, ...]:
         f"Files: {settings.upload_mb} MB at once, {settings.upload_files} at most; kept for a day, or with the run "
         "that learns from them.",
         *answer,
-        f"Answers of quick views that are waited for: {settings.waiting}, of slow ones {SLOW_WAITING}. Who comes then "
-        "is told so at once, and asked for again.",
-        f"Uploaded lines to look into: {MAX_LINES:,} a file, your last {KEPT} files.",
-        f"Runs: one works at a time, the others wait in line. A run of pretraining takes {MOST_MINUTES:.0f} minutes at "
-        "most. A deleted run can be had back for a week, or until you need its room.",
+        f"Queue limits: {settings.waiting} fast and {SLOW_WAITING} slow requests. Further requests are retried.",
+        f"Text uploads: up to {MAX_LINES:,} lines per file; your latest {KEPT} files are kept.",
+        f"Runs: one at a time; the others wait in line. A run of pretraining takes {MOST_MINUTES:.0f} minutes at "
+        "most. A deleted run can be restored for a week, or until you need its space.",
         *own,
     )

@@ -58,7 +58,7 @@ def spots(text: str, pair: str, word: str) -> tuple[Span, ...]:
         for match in (re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", whole, re.IGNORECASE) if word else ())
     ]
     if word and not found:
-        raise ExplorerError(f"{word!r:.60} does not stand in the text. Pick a word of it.")
+        raise ExplorerError(f"{word!r:.60} does not occur in the text. Pick a word that does.")
     return tuple(found)
 
 

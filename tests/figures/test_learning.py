@@ -31,7 +31,7 @@ def test_it_begins_before_the_first_step_and_losses_are_means() -> None:
 def test_what_is_said() -> None:
     said = learning.say([curve(0.4, 0.7, 0.6)])
     assert said == f"Accuracy began at 40.0 % and is 70.0 % at its best; without learning ({EVIL}) it is 50.0 %."
-    assert "so nothing was learnt that counts" in learning.say([curve(0.4, 0.45)])
+    assert "no better than the baseline" in learning.say([curve(0.4, 0.45)])
     assert learning.say([curve(0.9, 0.5, floor=None)], higher=False).endswith("50.0 % at its best.")
     assert "has not been tried yet" in learning.say([curve()]) and learning.say([]) == ""
 

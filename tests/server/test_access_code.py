@@ -28,7 +28,7 @@ def test_the_code_opens_the_page_once_and_for_all(alone: Callable[..., Any]) -> 
             assert (await browser.post("/gradio_api/queue/join", content=b"{}")).status_code == 401
             assert (await browser.get("/healthz")).status_code == 200
             wrong = await browser.post("/code", data={"code": "Robin-2026", "page": "/train"})
-            assert wrong.status_code == 401 and "not the code" in wrong.text
+            assert wrong.status_code == 401 and "Wrong code" in wrong.text
             right = await browser.post("/code", data={"code": f" {CODE} ", "page": "/train?text=a"})
             assert right.status_code == 303 and right.headers["location"] == "/train?text=a"
             assert (await browser.get("/train")).status_code == 200

@@ -94,7 +94,7 @@ def located(context: str, text: str, start: int | None, realign: bool) -> Answer
         best = min(places, key=lambda place: abs(place.start() - (start or 0)))
         return Answer(best[0], best.start())
     if start is None:
-        raise Unfit(f"has the answer “{text[:60]}”, which does not stand in the passage")
+        raise Unfit(f"has the answer “{text[:60]}”, which does not occur in the passage")
     stands = context[max(0, start) : max(0, start) + len(text)][:60]
     raise Unfit(
         f"has the answer “{text[:60]}” at character {start}, where the passage has “{stands}”"

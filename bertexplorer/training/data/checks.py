@@ -70,7 +70,7 @@ def similar(labels: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def contradictions(rows: Sequence[Row], keys: Sequence[str], label: str) -> list[tuple[int, int]]:
-    """(line, line of the first that says the same and bears another label)."""
+    """(line, line of the first row with the same text and another label)."""
     labels = {row.line: written(row.cells.get(label, "")) for row in rows}
     return [(line, before) for line, before in duplicates(rows, keys) if labels[line] != labels[before]]
 
@@ -82,22 +82,28 @@ def preflight(train: Sequence[Row], dev: Sequence[Row], keys: Sequence[str], lab
     pairs = contradictions(train, keys, label) if label is not None else []
     told = set(pairs)
     if pairs:
-        found.append(counted(pairs, "repeat an earlier text under another label"))
+        found.append(
+            counted(pairs, "repeats an earlier text with another label", "repeat an earlier text with another label")
+        )
     if again := [pair for pair in duplicates(train, keys) if pair not in told]:
-        found.append(counted(again, "say the same as an earlier row"))
+        found.append(counted(again, "duplicates an earlier row", "duplicate an earlier row"))
     if both := overlap(train, dev, keys):
-        found.append(counted(both, f"of the {len(dev):,} to try on stand among those to learn from too"))
+        found.append(
+            counted(
+                both, *(f"of the {len(dev):,} validation rows {be} training rows too" for be in ("is among the", "are"))
+            )
+        )
     if bare := empty([*train, *dev], [*keys, label] if label is not None else keys):
-        found.append(counted([(p.line, 0) for p in bare], "lack a text or a label"))
+        found.append(counted([(p.line, 0) for p in bare], "lacks a text or a label", "lack a text or a label"))
     return sorted(found, key=lambda finding: not finding.stops)
 
 
-def counted(pairs: Sequence[tuple[int, int]], what: str) -> Finding:
-    """“3 rows …: line 7 (as line 2), …”; the first three are named."""
+def counted(pairs: Sequence[tuple[int, int]], one: str, many: str) -> Finding:
+    """“3 rows …: line 7 (as line 2), …”; the first three are named. *one*, *many*: what they do."""
     first = ", ".join(f"line {line}" + (f" (as line {before})" if before else "") for line, before in pairs[:3])
     more = ", …" if len(pairs) > 3 else ""
-    rows = "1 row: it is one of those that" if len(pairs) == 1 else f"{len(pairs):,} rows"
-    return Finding(f"{rows} {what}: {first}{more}.", tuple(line for line, _ in pairs))
+    what = f"1 row {one}" if len(pairs) == 1 else f"{len(pairs):,} rows {many}"
+    return Finding(f"{what}: {first}{more}.", tuple(line for line, _ in pairs))
 
 
 def labels(train: Sequence[Row], dev: Sequence[Row], label: str) -> list[Finding]:
@@ -105,8 +111,8 @@ def labels(train: Sequence[Row], dev: Sequence[Row], label: str) -> list[Finding
     counts, tried = label_counts(train, label), label_counts(dev, label)
     found = []
     if len(counts) < 2:
-        only = f"Every row bears the label “{next(iter(counts))[:40]}”" if counts else "No row bears a label"
-        found.append(Finding(f"{only}; wanted two different ones at least. Choose another column.", stops=True))
+        only = f"Every row has the label “{next(iter(counts))[:40]}”" if counts else "No row has a label"
+        found.append(Finding(f"{only}; at least two different ones are needed. Choose another column.", stops=True))
     if len(counts) > MAX_CLASSES:
         what = f"{len(counts):,} different labels; the limit is {MAX_CLASSES:,}. Is this column the label?"
         found.append(Finding(what, stops=True))
@@ -116,7 +122,7 @@ def labels(train: Sequence[Row], dev: Sequence[Row], label: str) -> list[Finding
         found.append(Finding(f"{listed(once)} {'have' if len(once) > 1 else 'has'} one example only.", lines))
     if unseen := {name: count for name, count in tried.items() if name not in counts}:
         lines = tuple(row.line for row in dev if written(row.cells.get(label, "")) in unseen)
-        found.append(Finding(f"{listed(list(unseen))}: to be tried, but nowhere to be learnt.", lines))
+        found.append(Finding(f"{listed(list(unseen))}: only in the validation data.", lines))
     if untried := [name for name, count in counts.items() if tried and name not in tried and count > 1]:
         which = f"{len(untried):,} of {len(counts):,} labels have" if len(untried) > 1 else f"{listed(untried)} has"
         found.append(Finding(f"{which} no validation row, so the metrics say nothing of {listed(untried)}."))

@@ -35,7 +35,7 @@ def listed(parent: Any, name: str) -> list[Any]:
 def one(title: Any, context: Any, question: Any) -> Cells | str:
     """The cells of a question, or the reason why there are none."""
     if not isinstance(question, dict):
-        return "stands in an article or a passage that is not laid out as in SQuAD"
+        return "is in an article or a passage that is not laid out as in SQuAD"
     number = str(question.get("id", ""))
     asked = question.get("question")
     if not isinstance(context, str) or not isinstance(asked, str):

@@ -43,7 +43,7 @@ class Tuning:
     frozen_layers: Annotated[int, Option("Frozen layers", 0, 48, "embeddings and so many first layers stay")] = 0
     layer_decay: Annotated[float, Option("Layer decay", 0.1, 1.0, "the rate of a layer as a share of the next")] = 1.0
     rank: Annotated[int, Option("LoRA rank", 1, 256, "columns of the small matrices")] = 8
-    evaluations: Annotated[int, Option("Evaluations", 1, 1000, "an epoch, on the rows to try on")] = 1
+    evaluations: Annotated[int, Option("Evaluations", 1, 1000, "per epoch, on the validation rows")] = 1
     patience: Annotated[
         int, Option("Patience", 0, 1000, "evaluations without a better one before it ends; 0: none")
     ] = 0

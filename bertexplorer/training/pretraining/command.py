@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser("python -m bertexplorer.training.pretraining.command", description=__doc__)
-    made.add_argument("run", help="the run's folder; made if it is not there, gone on with if it is")
+    made.add_argument("run", help="the run's folder; created if it does not exist, resumed if it does")
     made.add_argument("--text", nargs="+", help="text files (.txt, .txt.xz) or folders of them")
     made.add_argument("--stretch", action="store_true", help="append a stretch, with the settings given here changed")
     for name, note in PLAIN.items():

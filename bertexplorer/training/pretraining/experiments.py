@@ -135,7 +135,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         "mix",
-        "What stands in a chosen token's place",
+        "What replaces a chosen token",
         "Why not always [MASK]?",
         tuple(Arm(name, {"masked": m, "random": r, "objective": "mlm"}) for name, (m, r, *_) in MIXES.items()),
         tuple(

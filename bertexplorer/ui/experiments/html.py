@@ -18,7 +18,7 @@ PARK = "The park opens at eight. Dogs must be kept on a lead. There is a small l
 def doors(first: str) -> str:
     """Ways in before any run. *first*: the checkpoint at the start of the training that ships with the app, if any."""
     ways = (
-        ("Masking", "Which words are hidden, and what stands in their place", {"view": "masking", "text": PARK}),
+        ("Masking", "Which words are hidden, and what replaces them", {"view": "masking", "text": PARK}),
         ("Pairs", "True and random next sentences, as they are drawn", {"view": "sentence-pairs", "text": PARK}),
         (
             "Watch it learn",

@@ -11,7 +11,7 @@ next_sentence.py      view: does B follow A?
 sentence_matrix.py    view: which sentence of a paragraph follows which?
 tokenization.py       view: what goes in?
 input_vectors.py      view: what is added up for a token?
-nearest_pieces.py     view: which pieces does BERT hold to be alike?
+nearest_pieces.py     view: which tokens have similar embeddings?
 attention.py          view: who looks at whom?
 attention_flow.py     view: where does a token come from?
 head_roles.py         view: what does each head do?

@@ -6,7 +6,7 @@ from bertexplorer.ui.example import Example
 
 GROUP = "Input"
 TITLE = "Nearest pieces"
-QUESTION = "Which pieces does BERT hold to be alike?"
+QUESTION = "Which tokens have similar embeddings?"
 CHIPS = "pick"
 NOTE = (
     "The table has one vector for each piece, whatever the sentence: river banks and money banks share one. Near often "

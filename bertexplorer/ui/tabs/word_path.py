@@ -9,8 +9,8 @@ GROUP = "Embeddings"
 CHIPS = "pick"
 QUESTION = "Where does a word go on its way through the layers?"
 NOTE = (
-    "A plane shows two directions of hundreds; two paths that meet on it may still be far apart in the others. How "
-    "much of the variance the plane holds stands in the sentence above."
+    "A plane shows two directions of hundreds; two paths that meet on it may still be far apart in the others. The "
+    "sentence above says how much of the variance the plane holds."
 )
 EXAMPLES = (
     Example(

@@ -178,7 +178,7 @@ def watching() -> dict[str, Any]:
 
 def taking() -> dict[str, Any]:
     """What the run made, to be taken along."""
-    with gr.Accordion("Take it along", open=False, visible=False, elem_id="along") as along:
+    with gr.Accordion("Export", open=False, visible=False, elem_id="along") as along:
         gr.HTML(f'<p class="note">{ALONG}</p>', apply_default_css=False)
         with gr.Row(elem_id="kinds"):
             kinds = {kind: gr.Button(kind, size="sm") for kind in ("ZIP", "ONNX")}
@@ -187,7 +187,7 @@ def taking() -> dict[str, Any]:
         taken = gr.File(visible=False, label="Ready", interactive=False, elem_id="taken", height=80)
         with gr.Row(elem_classes="options"):
             place = gr.Textbox("", label="Or to the hub", placeholder="OWNER/NAME", max_lines=1)
-            token = gr.Textbox("", label="Your token there", type="password", max_lines=1)
+            token = gr.Textbox("", label="Hugging Face access token", type="password", max_lines=1)
             push = gr.Button("Upload", size="sm", min_width=80)
     return {
         "along": along,

@@ -60,10 +60,10 @@ def test_preflight() -> None:
     dev = rows(("b", "x"), ("q", "z"))
     found = checks.preflight(train, dev, ["text"], "label")
     told = " ".join(finding.what for finding in found)
-    assert "“X” has one example only." in told and "“z”: to be tried, but nowhere to be learnt." in told
+    assert "“X” has one example only." in told and "“z”: only in the validation data." in told
     assert "“x”, “X” differ by case or spaces only" in told
-    assert "under another label: line 3 (as line 2)." in told and "an earlier row: line 5 (as line 4)." in told
-    assert "of the 2 to try on stand among those to learn from too: line 2 (as line 4)." in told
+    assert "with another label: line 3 (as line 2)." in told and "an earlier row: line 5 (as line 4)." in told
+    assert "of the 2 validation rows is among the training rows too: line 2 (as line 4)." in told
     assert "lack a text or a label: line 7, line 8." in told and not any(finding.stops for finding in found)
     assert checks.preflight(rows(("a", "x"), ("b", "y"), ("c", "x"), ("d", "y")), [], ["text"], "label") == []
 
@@ -71,8 +71,8 @@ def test_preflight() -> None:
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        (["x"] * 4, "Every row bears the label “x”; wanted two"),
-        ([""] * 4, "No row bears a label"),
+        (["x"] * 4, "Every row has the label “x”; at least two"),
+        ([""] * 4, "No row has a label"),
         ([str(i) for i in range(10_000)], "10,000 different labels; the limit is 1,000"),
     ],
 )

@@ -36,4 +36,4 @@ def test_few_validation_rows_are_warned_of() -> None:
 def test_a_classification_of_one_class_still_stops() -> None:
     table = read(b"text,label\n" + b"".join(f"text {i},a\n".encode() for i in range(30)), "x.csv")
     found = preflight(classification, table, None, options=classification.Options(), seed=0)
-    assert any("Every row bears the label" in what for what in found.stops)
+    assert any("Every row has the label" in what for what in found.stops)
