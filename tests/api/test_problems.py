@@ -138,7 +138,7 @@ def test_the_class_code_is_a_bearer_or_a_cookie(closed: Served) -> None:
         assert answer.headers["www-authenticate"] == "Bearer"
         for wrong in ("Bearer class of 27", "Bearer", "Bearer é"):
             sent = browser.post("/fill-mask", json=TEXT, headers=[(b"authorization", wrong.encode())])
-            problem(sent, 401, "That is not the class code.")
+            problem(sent, 401, "Wrong class code")
         problem(browser.get("/runs", headers={"authorization": f"Basic {CODE}"}), 401, "The class code is needed.")
         good = browser.post("/fill-mask", json=TEXT, headers={"authorization": f"Bearer {CODE}"})
         assert good.status_code == 200

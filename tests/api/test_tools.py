@@ -64,7 +64,7 @@ def test_a_word_is_picked_by_its_name(served: Served) -> None:
     picked = called(f"{served.url}/mcp", "attention", text="The cat sat.", pick="cat", most_rows=1)
     assert "cat" in picked.structured_content["said"]
     absent = called(f"{served.url}/mcp", "attention", text="The cat sat.", pick="dog")
-    assert absent.is_error and "'dog' does not stand in the text" in absent.content[0].text
+    assert absent.is_error and "'dog' does not occur in the text" in absent.content[0].text
 
 
 @pytest.mark.parametrize(
