@@ -1,4 +1,4 @@
-"""The server: the page behind layers that each keep one thing out, or let one thing be seen.
+"""The server: the page inside layers, each of which enforces or reports one thing.
 
 launch.py          the application on its port, until a signal ends it
 connections.py     how long and how many connections may wait for the head of a request

@@ -1,4 +1,4 @@
-"""The access code, asked for once in each browser, where others than this machine's users can reach the page."""
+"""The access code: each browser enters it once, where the page can be reached from other machines."""
 
 import hmac
 import time
@@ -24,7 +24,7 @@ AGAIN = "Too many wrong codes came from your network. Try again in {:.0f} second
 
 
 class AccessCode:
-    """Lets a browser through that has said the code. Below the owners: the proof is of one browser only."""
+    """Lets a browser through once it has entered the code. Inside the owners' layer, so a proof is one browser's."""
 
     def __init__(self, app: ASGIApp, signer: CookieSigner, code: str) -> None:
         self.app, self.signer, self.code = app, signer, code
@@ -49,7 +49,7 @@ class AccessCode:
         return any(self.signer.verify(value, "code", self.code, owner) for value in cookies(scope, self.name))
 
     async def told(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A code was sent."""
+        """Handle the form with a code."""
         try:
             fields = parse_qs((await whole(scope, receive, LONGEST, PATIENCE_S)).decode("utf-8", "replace"))
         except Refused as refused:
@@ -67,7 +67,7 @@ class AccessCode:
             await reply(send, 401, form(back, "Wrong code (it is case-sensitive)."), kind=HTML)
 
     async def borne(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A program says the code with every request."""
+        """A program sends the code with every request."""
         scheme, _, code = header(scope, "authorization").partition(" ")
         address = network((scope.get("client") or ("", 0))[0])
         if scheme.lower() != "bearer":
@@ -88,7 +88,7 @@ class AccessCode:
         return max(1.0, PERIOD_S - (now - own[0])) if len(own) >= TRIES else 0.0
 
     def note(self, address: str) -> None:
-        """A wrong code came from *address*."""
+        """Count a wrong code from *address*."""
         self.wrong[address] = [*self.wrong.get(address, []), time.monotonic()][-TRIES:]
         self.wrong.move_to_end(address)
         while len(self.wrong) > REMEMBERED:
@@ -96,7 +96,7 @@ class AccessCode:
 
 
 def wanted(path: str, query: bytes = b"") -> str:
-    """The page of this server to go on to, its link kept; "/" for anything else."""
+    """The page of this server to continue to, with its query; "/" for anything else."""
     path, _, asked = f"{path}?{query.decode('latin-1')}".partition("?")
     asked = asked.removesuffix("?")
     if path not in ("/", "/train", "/pretrain"):
@@ -105,7 +105,7 @@ def wanted(path: str, query: bytes = b"") -> str:
 
 
 def form(page: str, told: str = "") -> str:
-    """The page that asks."""
+    """The page that asks for the code."""
     source = (ASSETS / "code.html").read_text("utf-8")
     said = f'<p role="alert">{escape(told)}</p>' if told else ""
     return source.replace("TOLD", said).replace("PAGE", escape(page, quote=True))  # a link may hold either word

@@ -1,4 +1,4 @@
-"""Application: the page, and around it the layers that a request passes, from the outside in."""
+"""The application: the page inside the layers that a request passes, outermost first."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def layered(
     metrics: Metrics | None = None,
     events: Events | None = None,
 ) -> ASGIApp:
-    """*app* behind all layers; *events*: what gradio has taken."""
+    """*app* inside all layers; *events*: the events in gradio's queue."""
     metrics, sessions = metrics or Metrics(), Sessions(4 * settings.sessions)
     metrics.gauge("pages", "Pages that were opened lately and are remembered", lambda: len(sessions.owners))
     inside: ASGIApp = Files(Assets(Compressed(app), changed=SCRIPTS), settings.uploads_dir)
@@ -90,8 +90,8 @@ def api(explore: Explore, queues: RequestQueues, opening: State, service: RunSer
 def mounted(
     page: gr.Blocks, settings: Settings, explore: Explore, queues: RequestQueues, service: RunService | None = None
 ) -> FastAPI:
-    """The pages and the API on an app of our own, with nothing of gradio that they do not need. *queues*: in which
-    answers of the API wait; *service*: the runs that the API starts, None for an API without."""
+    """The pages and the API on our own app, with only those routes of gradio that they need. *queues*: where answers of
+    the API wait; *service*: starts the runs of the API, None for an API without runs."""
     page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
     before_mounting(page, settings.sessions)
     app = api(explore, queues, page_opening(settings), service)

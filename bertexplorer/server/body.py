@@ -1,4 +1,4 @@
-"""Body: how much may come in with one request and how long it may take, and JSON made fit to be answered."""
+"""Request bodies: their size, the time they may take, and JSON without lone surrogates."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^";,\s]{1,70}))', re.IGNORE
 
 
 class Refused(MultiPartException):
-    """A request that is not read to its end. Of that kind, so that gradio deletes what it had written of an upload."""
+    """A request that is not read to its end. Derives from an error that makes gradio delete a partial upload."""
 
     def __init__(self, status: int, told: str) -> None:
         super().__init__(told)
@@ -38,10 +38,10 @@ class Refused(MultiPartException):
 
 
 class Body:
-    """The limits of Settings, and one browser's pages kept from another's."""
+    """Enforces the limits of Settings, and keeps one browser's pages from another's."""
 
     def __init__(self, app: ASGIApp, settings: Settings, sessions: Sessions, fault: Callable[[Any], str]) -> None:
-        """*fault*: what is wrong with the JSON that asks for an event, "" for nothing."""
+        """*fault*: says what is wrong with the JSON of an event, "" if nothing is."""
         self.app, self.settings, self.sessions, self.fault = app, settings, sessions, fault
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -105,7 +105,7 @@ class Body:
             raise counted.refused
 
     def room(self, counted: "Counted", owner: str) -> None:
-        """Stop what there is no room for, on the disk or in what its owner may take of it."""
+        """Reject an upload that does not fit on the disk or into its owner's quota."""
         held = shutil.disk_usage(existing(self.settings.data_dir)).free
         if held < RESERVE:
             free = f"{held / 1e9:.2f} GB are free on the server's disk"
@@ -117,12 +117,12 @@ class Body:
 
 
 def largest(settings: Settings) -> int:
-    """Bytes of an upload, the form around its files too."""
+    """Bytes of an upload, including the form around its files."""
     return settings.upload_mb * 2**20 + FRAME
 
 
 class Counted:
-    """An upload on its way: its bytes and its parts."""
+    """An upload in progress: its bytes and its parts."""
 
     def __init__(self, given: Receive, limit: int, settings: Settings, boundary: bytes) -> None:
         self.given, self.limit, self.settings = given, limit, settings
@@ -163,7 +163,7 @@ class Counted:
         return message
 
     async def drain(self) -> None:
-        """Take what is still coming, while there is time, and keep nothing of it."""
+        """Read and discard the rest, within the time limit."""
         with suppress(Refused):
             while not self.over and self.size < DRAINED * self.limit:
                 message = await self.given()
@@ -174,8 +174,8 @@ class Counted:
 
 
 def timely(receive: Receive, seconds: float) -> Receive:
-    """The same until the body is there. Raises Refused for one that takes longer than *seconds* in all: who sends it
-    byte by byte would else hold a connection, and a file, for as long as they like."""
+    """*receive* with a deadline for the body. Raises Refused if it takes longer than *seconds* in total: a client that
+    sends byte by byte could otherwise hold a connection, and a file, indefinitely."""
     ends, over = time.monotonic() + seconds, False
 
     async def waiting() -> Message:
@@ -194,13 +194,13 @@ def timely(receive: Receive, seconds: float) -> Receive:
 
 
 async def refuse(send: Send, refused: Refused) -> None:
-    """Say so. The connection of who is too slow is closed, for the rest would go on coming."""
+    """Send the refusal. The connection of a client that is too slow is closed, as the rest would keep coming."""
     more = [("connection", "close")] if refused.status == 408 else []
     await reply(send, refused.status, refused.told, more)
 
 
 async def whole(scope: Scope, receive: Receive, limit: int, seconds: float) -> bytes:
-    """All of a request that is no upload. Raises Refused beyond *limit* bytes or *seconds*."""
+    """The whole body of a request that is not an upload. Raises Refused beyond *limit* bytes or *seconds*."""
     receive = timely(receive, seconds)
     told = f"A request may have {limit / 1000:,.0f} kB. Shorten the text."
     length = header(scope, "content-length")
@@ -221,8 +221,8 @@ async def whole(scope: Scope, receive: Receive, limit: int, seconds: float) -> b
 
 
 def clean(body: bytes) -> bytes:
-    """JSON without lone surrogates: half a character, which JavaScript and JSON can hold and UTF-8 cannot. In an answer
-    it would end the stream of all that its page still waits for. Raises Refused for what is no JSON in UTF-8."""
+    """JSON without lone surrogates, half characters that JavaScript and JSON can hold but UTF-8 cannot. One in an
+    answer would end the stream that its page is waiting on. Raises Refused for anything but JSON in UTF-8."""
     text = body.decode("utf-8", "replace")
     if "\0" in text:  # UTF-16, which Python's json would take too
         raise Refused(400, "The request is not JSON in UTF-8. Reload the page.")
@@ -236,7 +236,7 @@ def clean(body: bytes) -> bytes:
 
 
 def whole_characters(value: Any) -> Any:
-    """The same with U+FFFD for half a character, in keys too."""
+    """*value* with U+FFFD for each lone surrogate, in keys too."""
     if isinstance(value, str):
         return LONE.sub("\ufffd", value)
     if isinstance(value, list):
@@ -247,7 +247,7 @@ def whole_characters(value: Any) -> Any:
 
 
 def session_of(scope: Scope, body: bytes) -> str:
-    """The hash of the page that a request is about, "" if it is about none."""
+    """The session hash of the page that a request concerns, "" if it concerns none."""
     route, path = scope["state"]["route"], str(scope["path"])
     if route == "stream":
         found = QueryParams(scope["query_string"]).getlist("session_hash")  # read as gradio reads it
@@ -267,5 +267,5 @@ def session_of(scope: Scope, body: bytes) -> str:
 
 
 def existing(folder: Path) -> Path:
-    """The folder, or the nearest above that is there."""
+    """*folder*, or its nearest parent that exists."""
     return next((path for path in (folder, *folder.parents) if path.is_dir()), Path("."))

@@ -1,4 +1,4 @@
-"""Compression: what a browser loads is compressed, and what is the same for all is compressed once and kept."""
+"""Compression: pages are compressed, and files that are the same for everyone are compressed once and kept."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ ROOM = 64_000_000  # bytes of assets that are kept; a page needs 2 million
 
 
 class Compressed:
-    """The page and its configuration compressed; gradio does so with its scripts, and a stream must not wait for more
-    to be worth it."""
+    """Compresses the page and its configuration. Gradio compresses its scripts itself, and a stream must not be held
+    back until there is enough to compress."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app, self.packing = app, GZipMiddleware(app, minimum_size=1000, compresslevel=5)
@@ -28,7 +28,7 @@ class Compressed:
 
 @dataclass(frozen=True)
 class Asset:
-    """An answer of 200, whole, as it goes over the wire."""
+    """A whole answer with status 200, as it goes over the wire."""
 
     headers: list[tuple[bytes, bytes]]
     body: bytes
@@ -39,14 +39,14 @@ class Asset:
 
 
 class Assets:
-    """A page needs some 70 scripts, styles and fonts, one of them 5 MB. gradio compresses each anew for each browser,
-    0.3 s in which nobody is answered; here that is done once, and the browser is told to keep them. One file may go by
-    many names (/assets/./index.js), so there is a bound: beyond *room* bytes no more is kept."""
+    """A page needs some 70 scripts, styles and fonts, one of 5 MB. Gradio compresses each again for every browser,
+    which blocks the server for 0.3 s. Here that is done once, and browsers are told to cache them. One file may have
+    many names (/assets/./index.js), so the cache is bounded by *room* bytes."""
 
     def __init__(
         self, app: ASGIApp, room: int = ROOM, changed: Mapping[str, tuple[bytes, bytes]] | None = None
     ) -> None:
-        """*changed*: the beginning of a path -> (bytes in that file, bytes in their place)."""
+        """*changed*: the beginning of a path -> (bytes in that file, their replacement)."""
         self.app, self.room, self.changed = app, room, changed or {}
         self.kept: dict[tuple[str, str], Asset] = {}  # by path and encoding
 
@@ -60,7 +60,7 @@ class Assets:
             await asset.send(send)
 
     async def ask(self, scope: Scope, key: tuple[str, str], receive: Receive, send: Send) -> Asset | None:
-        """What gradio answers, kept while there is room. None where that is not 200; it is sent as it comes."""
+        """Gradio's answer, kept while there is room. None if its status is not 200; it is then sent as it comes."""
         change = next((change for path, change in self.changed.items() if key[0].startswith(path)), None)
         encoding = "identity" if change else key[1]
         others = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
@@ -82,13 +82,13 @@ def replaced(asset: Asset, old: bytes, new: bytes) -> Asset:
 
 
 def best(accepted: str, path: str = "") -> str:
-    """Of the encodings that a browser takes the one to answer with, as gradio chooses it; ours are packed with gzip."""
+    """The encoding to answer with, of those that the browser accepts, chosen as gradio does; ours use gzip."""
     offered = ("gzip",) if path.startswith("/scripts/") else ("br", "gzip")
     return next((one for one in offered if one in accepted), "identity")
 
 
 async def whole(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> Asset | None:
-    """What *app* answers, if that is 200 and has come to its end; anything else is sent as it comes."""
+    """*app*'s answer if its status is 200 and it is complete; anything else is sent as it comes."""
     heads: list[tuple[bytes, bytes]] = []
     parts: list[bytes] = []
     status, more = 0, True

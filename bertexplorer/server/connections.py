@@ -1,4 +1,4 @@
-"""Connections: how long and how many of them may wait for the head of a request; uvicorn limits neither."""
+"""Connections: how many may wait for the head of a request, and for how long; uvicorn limits neither."""
 
 import asyncio
 import ipaddress
@@ -15,15 +15,15 @@ HOME = 64  # leading bits of an IPv6 address that one household or one attacker 
 
 
 class Connection(H11Protocol):
-    """uvicorn's own, closed when the head of a request does not come, or when its address has opened too many others
-    since. A class behind one address is not locked out: browsers open a closed connection again."""
+    """Uvicorn's connection, closed if the head of a request does not arrive, or if its address has since opened too
+    many others. A class behind one address is not locked out: browsers reopen a closed connection."""
 
     timer: asyncio.TimerHandle | None = None
     since = 0.0
 
     @property
     def waiting(self) -> bool:
-        """Whether no request is under way."""
+        """Whether no request is in progress."""
         return self.conn.their_state is h11.IDLE
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -57,7 +57,7 @@ class Connection(H11Protocol):
 
 
 def network(address: str) -> str:
-    """What is counted as one address."""
+    """The network that is counted as one address."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -66,7 +66,7 @@ def network(address: str) -> str:
 
 
 def allow_many() -> None:
-    """Ask the system for room for many connections; often a process gets 1,024 files unless it asks."""
+    """Raise the limit of open files; the default is often 1,024, too few for many connections."""
     with suppress(ImportError, OSError, ValueError):  # there is no such limit on Windows
         import resource
 

@@ -1,4 +1,4 @@
-"""Signed cookies: words that come back from a browser as this server gave them, or are known not to."""
+"""Signed cookies: values from a browser are known to be, or not to be, those that this server issued."""
 
 import hashlib
 import hmac
@@ -12,7 +12,7 @@ SIZE = 32  # bytes of the secret
 
 
 class CookieSigner:
-    """Signs with a secret of the data folder, so that a restart changes nothing."""
+    """Signs with a secret in the data folder, so that cookies survive a restart."""
 
     def __init__(self, secret: bytes) -> None:
         self.secret = secret
@@ -20,11 +20,11 @@ class CookieSigner:
         self.name = f"bertexplorer-{self.sign('name')[:8]}"
 
     def sign(self, purpose: str, *words: str) -> str:
-        """What proves *words* for *purpose*; 64 hexadecimal digits."""
+        """The signature of *words* for *purpose*: 64 hexadecimal digits."""
         return hmac.new(self.secret, "\0".join((purpose, *words)).encode(), hashlib.sha256).hexdigest()
 
     def verify(self, mark: str, purpose: str, *words: str) -> bool:
-        """Whether *mark* is that, found out in the same time for every wrong one."""
+        """Whether *mark* is that signature, compared in constant time."""
         return hmac.compare_digest(mark.encode("utf-8", "replace"), self.sign(purpose, *words).encode())
 
 

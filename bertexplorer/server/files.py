@@ -1,4 +1,4 @@
-"""Files: each browser has those that it uploaded and those that were made for it, and no others."""
+"""Files: each browser can read the files that it uploaded and those made for it, and no others."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ ELSE = "This file is not yours, or it is gone: files are kept for a day. Upload 
 
 
 class Files:
-    """gradio copies whatever a request names as a file to where it serves files from, and gives it to whoever knows its
+    """Gradio copies whatever file a request names to the folder that it serves, and gives it to anyone who knows its
     path. Here a file has owners (store/uploads.py)."""
 
     def __init__(self, app: ASGIApp, folder: Path) -> None:
@@ -39,7 +39,7 @@ class Files:
             await reply(send, 403, ELSE)
 
     def giving(self, send: Send, owner: str) -> Send:
-        """The same, but before the browser hears where its files lie they are given to it."""
+        """Pass the answer on, and first make the browser the owner of the files that the answer names."""
         held: list[Message] = []
 
         async def after(message: Message) -> None:
@@ -56,7 +56,7 @@ class Files:
 
 
 def paths(body: bytes) -> Iterator[str]:
-    """Every path of a file in a JSON *body*, however deep."""
+    """Every file path in a JSON *body*, at any depth."""
     if b'"path"' in body or b"\\" in body:  # a key may be spelt with escapes
         yield from named(json.loads(body))
 

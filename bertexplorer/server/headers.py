@@ -1,4 +1,4 @@
-"""Headers: what a browser is told of every answer: what it may load, show and pass on."""
+"""Headers: what a browser may load, show and pass on, set on every answer."""
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -28,7 +28,7 @@ FILE = b"default-src 'none'; sandbox"  # an uploaded file, should a browser ever
 
 
 class Headers:
-    """Adds those, and takes away what would let other sites read an answer (CORS) or name the software."""
+    """Adds those headers, and removes any that let other sites read an answer (CORS) or name the software."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -1,4 +1,4 @@
-"""Health: /healthz, /readyz and /metrics, for who looks after the server."""
+"""Health: /healthz, /readyz and /metrics, for operators."""
 
 import asyncio
 import ipaddress
@@ -14,7 +14,7 @@ from bertexplorer.settings import Settings
 
 
 class Readiness:
-    """Whether the opening checkpoint has answered once, and what it said if it cannot."""
+    """Whether the opening checkpoint has answered once, and its error if it cannot."""
 
     def __init__(self) -> None:
         self.loaded = threading.Event()
@@ -37,7 +37,7 @@ class Readiness:
 
 
 class Health:
-    """Answers these three, to this machine alone unless Settings.metrics is public."""
+    """Answers these three, only to this machine unless Settings.metrics is public."""
 
     def __init__(self, app: ASGIApp, settings: Settings, ready: Readiness, metrics: Metrics) -> None:
         self.app, self.settings, self.ready, self.metrics = app, settings, ready, metrics
@@ -61,7 +61,7 @@ class Health:
 
 
 def local(scope: Scope) -> bool:
-    """Whether the request comes from this machine itself, and was not passed on by a proxy on it."""
+    """Whether the request comes from this machine itself, not through a proxy on it."""
     client = scope.get("client")
     if header(scope, "x-forwarded-for") or header(scope, "forwarded"):
         return False

@@ -1,4 +1,4 @@
-"""Launch: the application on its port, until a signal ends it."""
+"""Launch: serve the application on its port until a signal ends it."""
 
 import errno
 import os
@@ -35,7 +35,7 @@ DAY_S = 86_400.0
 
 
 class Server(uvicorn.Server):
-    """Says when it is there, and ends with 0 on a signal."""
+    """Calls back once it is listening, and exits with 0 on a signal."""
 
     def __init__(self, config: uvicorn.Config, opened: Callable[[], None], ready: Readiness) -> None:
         super().__init__(config)
@@ -48,7 +48,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """uvicorn's own would raise the signal again at the end, and so end with its number."""
+        """Uvicorn's own would raise the signal again at the end, and so exit with its number."""
         numbers = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, self.handle_exit) for number in numbers}
         try:
@@ -66,8 +66,8 @@ class Server(uvicorn.Server):
 
 
 def launch(library: CheckpointRegistry, settings: Settings, browse: Callable[[str], object] | None = None) -> int:
-    """Serve until interrupted. *browse* gets the address as soon as the page is there. Returns 0, or 2 after saying on
-    stderr why it cannot be."""
+    """Serve until interrupted. *browse* gets the address as soon as the page is up. Returns 0, or 2 after saying on
+    stderr why it cannot serve."""
     logs.install(settings.log)
     allow_many()
     try:
@@ -96,7 +96,7 @@ def serve(
     bound: socket.socket,
     browse: Callable[[str], object] | None = None,
 ) -> None:
-    """The page on an open socket, until a signal comes."""
+    """Serve the page on an open socket until a signal comes."""
     ready = Readiness()
     queues, metrics = RequestQueues(quick_waiting=settings.waiting, limit=settings.tokens), Metrics()
     metrics.watch(library.scheduler, queues)
@@ -119,7 +119,7 @@ def serve(
 
 
 def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:
-    """How *app* is served. Who a request comes from is read from X-Forwarded-For only where a named proxy sent it."""
+    """How *app* is served. A request's address is read from X-Forwarded-For only if a named proxy sent it."""
     return uvicorn.Config(
         app,
         http=Connection,
@@ -136,13 +136,13 @@ def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 
 
 def warm(library: CheckpointRegistry, settings: Settings, ready: Readiness) -> None:
-    """The first answer computed before anyone asks; torch is imported only now that the page is there."""
+    """Compute the first answer before anyone asks; torch is imported only now that the page is up."""
     ready.error = Explore(library).answer(page_opening(settings)).error
     ready.loaded.set()
 
 
 def check(settings: Settings) -> None:
-    """Raises ExplorerError for a page that anyone could reach without having been meant to."""
+    """Raises ExplorerError if the page would be open to everyone without that having been asked for."""
     if not (settings.local or settings.code or settings.public):
         raise ExplorerError(
             f"Others can reach {settings.host}. Set BERTEXPLORER_CODE to a class code that they type once, or start "
@@ -151,7 +151,7 @@ def check(settings: Settings) -> None:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens there. Raises ExplorerError with what to do if it cannot be."""
+    """A socket that listens there. Raises ExplorerError, saying what to do, if that is not possible."""
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, protocol)
@@ -172,13 +172,13 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def address(settings: Settings) -> str:
-    """What to open on this machine."""
+    """The address to open on this machine."""
     host = "localhost" if settings.host in ("0.0.0.0", "::", "[::]") else settings.host
     return f"http://[{host}]:{settings.port}/" if ":" in host.strip("[]") else f"http://{host}:{settings.port}/"
 
 
 def make_room(settings: Settings) -> None:
-    """The folder of uploads, which nobody else can look into, without those of days ago. Raises ExplorerError."""
+    """Create the private folder of uploads and delete those older than a day. Raises ExplorerError."""
     folder = settings.uploads_dir
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Logs: one line of JSON for each thing worth noting; what people typed is at most a value in it, never its form."""
+"""Logs: one JSON object per line; what people typed can only be a value in it."""
 
 import json
 import logging
@@ -10,7 +10,7 @@ PLAIN = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
 
 
 class Lines(logging.Formatter):
-    """A record as JSON: newlines and escape signs in it stay inside their string."""
+    """Formats a record as JSON; newlines and escape characters stay inside their string."""
 
     def format(self, record: logging.LogRecord) -> str:
         when = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
@@ -23,7 +23,7 @@ class Lines(logging.Formatter):
 
 
 def install(level: str, stream: TextIO | None = None) -> None:
-    """All logs of this process on stderr: ours from *level* on, those of libraries from warnings on."""
+    """Send all logs of this process to stderr: ours from *level* up, those of libraries from warnings up."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(Lines())
     root = logging.getLogger()

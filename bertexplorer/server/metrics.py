@@ -1,4 +1,4 @@
-"""Metrics: the numbers of this server as Prometheus reads them."""
+"""Metrics of this server for Prometheus."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,7 +12,7 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Metrics:
-    """Made once for each server. Whoever has a number of its own registers it here with `gauge`."""
+    """Created once per server. Other parts register their own numbers with `gauge`."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -30,7 +30,7 @@ class Metrics:
         ProcessCollector(registry=self.registry)  # memory, processor seconds, open files
 
     def gauge(self, name: str, about: str, value: Callable[[], float]) -> None:
-        """A number that is asked for whenever the metrics are: of the engine, say its batch size or its queue."""
+        """Register a number that is read whenever the metrics are, such as the length of a queue."""
         Gauge(f"bertexplorer_{name}", about, registry=self.registry).set_function(value)
 
     def watch(self, scheduler: ComputeScheduler, queues: RequestQueues) -> None:

@@ -1,4 +1,4 @@
-"""Queue limit: only so many events of gradio's pages wait; a stream of answers that nobody waits for ends at once."""
+"""Queue limit: a bound on waiting gradio events; a stream that nobody waits for ends at once."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ AGAIN_S = 2  # after which an event that was one too many is sent again, see ass
 
 @dataclass(frozen=True)
 class Events:
-    """What gradio has taken and not answered yet.
+    """The events that gradio has accepted and not answered yet.
 
     *going*: how many; *awaited*: whether a page has any of them, or answers that it has not read; *inputs*: how many
     values the event of a number takes, None where there is no such event."""
@@ -26,8 +26,8 @@ class Events:
     inputs: Callable[[int], int | None] = lambda number: None
 
     def fault(self, asked: Any) -> str:
-        """What is wrong with the JSON that asks for an event, in a sentence; "" for nothing. Gradio would fail
-        at it, and write what people typed to stderr."""
+        """What is wrong with the JSON of an event, in a sentence; "" if nothing is. Gradio would fail on it and write
+        what people typed to stderr."""
         if not isinstance(asked, dict):
             return "The request is no event. Reload the page."
         number, values = asked.get("fn_index"), asked.get("data")
@@ -41,8 +41,8 @@ class Events:
 
 
 class QueueLimit:
-    """*most*: how many events may be going. A stream that a page opens after it has read all its answers ends at once:
-    gradio would keep it open, and a browser has six connections for all its tabs."""
+    """*most*: how many events may be pending. A stream that a page opens after it has read all its answers ends at
+    once: gradio would keep it open, and a browser has six connections for all its tabs."""
 
     def __init__(self, app: ASGIApp, events: Events, most: int) -> None:
         self.app, self.events, self.most = app, events, most

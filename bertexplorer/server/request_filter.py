@@ -1,4 +1,4 @@
-"""Request filter: which requests are answered: under a name of this server, from its own pages, on a known route."""
+"""Request filter: only requests to a name of this server, from its own pages, on a known route are answered."""
 
 import ipaddress
 import re
@@ -64,8 +64,8 @@ class RequestFilter:
         await self.app(scope, receive, send)
 
     def host(self, scope: Scope) -> tuple[int, str] | None:
-        """A web page of elsewhere can give its own name this machine's address, and be in the browser's eyes the same
-        site. So the name must be one of ours; an address cannot be given away like that."""
+        """DNS rebinding: another site can point its own name at this machine's address, and is then the same site to
+        the browser. So the name must be one of ours; an IP address cannot be rebound like that."""
         asked = header(scope, "host").lower()
         name = re.sub(r":\d*$", "", asked)
         if name in self.names or (not self.local and is_address(name)):
@@ -77,7 +77,7 @@ class RequestFilter:
 
 
 def named(host: str) -> str:
-    """A host as it stands in a request."""
+    """A host as a request writes it."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host.lower()
 
 
@@ -90,7 +90,7 @@ def is_address(name: str) -> bool:
 
 
 def route_of(path: str) -> tuple[str, tuple[str, ...]]:
-    """(name, methods) of the route, ("none", ()) for what is none, in whatever way it is spelt."""
+    """(name, methods) of the route, however its path is spelled; ("none", ()) if there is no such route."""
     plain = path
     for _ in range(5):
         plain, before = unquote(plain), plain
@@ -105,7 +105,7 @@ def route_of(path: str) -> tuple[str, tuple[str, ...]]:
 
 
 def plain(query: bytes) -> bytes:
-    """Of the query of a page what is ours."""
+    """The parts of a page's query that are ours."""
     parts = query.split(b"&")
     return b"&".join(p for p in parts if unquote_plus(p.partition(b"=")[0].decode("latin-1")) not in UNASKED)
 
@@ -119,7 +119,7 @@ def wrong_route(scope: Scope, route: tuple[str, tuple[str, ...]]) -> tuple[int, 
 
 
 def wrong_origin(scope: Scope) -> tuple[int, str] | None:
-    """Whatever changes something must come from a page of this server; browsers say where it comes from."""
+    """Requests that change something must come from a page of this server; browsers send their Origin."""
     if scope["method"] in READ:
         return None
     origins, host = headers(scope, "origin"), header(scope, "host").lower()

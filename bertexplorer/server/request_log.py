@@ -1,4 +1,4 @@
-"""The request log: each request with an id, counted, timed and written down; one that fails is answered with its id."""
+"""The request log: each request gets an id and is counted, timed and logged; a failure is answered with its id."""
 
 import hashlib
 import logging
@@ -48,7 +48,7 @@ class RequestLog:
             self.note(scope, id, status, time.perf_counter() - begun)
 
     def note(self, scope: Scope, id: str, status: int, seconds: float) -> None:
-        """Count a request that is over, and write it down: no address, no text, nobody's cookie."""
+        """Count and log a finished request: no address, no text, no cookie."""
         route = scope["state"].get("route", "none")
         self.metrics.requests.labels(route, str(status or "left")).inc()
         if route not in ("stream", "events"):

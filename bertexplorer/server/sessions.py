@@ -1,4 +1,4 @@
-"""Sessions: each browser is someone, known again by a signed cookie; who asks is put into the scope's state."""
+"""Sessions: each browser is an owner, recognized by a signed cookie; the owner is put into the scope's state."""
 
 import re
 import secrets
@@ -14,7 +14,7 @@ VALUE = re.compile(r"([0-9a-f]{32})\.([0-9a-f]{64})")
 
 
 class OwnerCookies:
-    """state.owner: 128 random bits as hexadecimal digits; state.known: whether the browser brought them along."""
+    """state.owner: 128 random bits as hexadecimal digits; state.known: whether the browser sent them."""
 
     def __init__(self, app: ASGIApp, signer: CookieSigner) -> None:
         self.app, self.signer = app, signer
@@ -41,7 +41,7 @@ class OwnerCookies:
         await self.app(scope, receive, giving)
 
     def read(self, scope: Scope) -> str:
-        """Who the browser says it is, "" if it says nothing or cannot prove it."""
+        """The owner that the browser's cookie proves, "" if it proves none."""
         for value in cookies(scope, self.signer.name):
             if (found := VALUE.fullmatch(value)) and self.signer.verify(found[2], "owner", found[1]):
                 return found[1]
@@ -49,8 +49,8 @@ class OwnerCookies:
 
 
 class Sessions:
-    """Which browser opened which page: gradio tells pages apart by a hash that the browser draws, and whoever knows it
-    could read their answers or stop them."""
+    """Which browser opened which page: gradio identifies pages by a hash that the browser draws, and anyone who knows
+    it could read their answers or stop them."""
 
     def __init__(self, most: int) -> None:
         self.most = most
