@@ -1,4 +1,4 @@
-"""Apart: a function called in a process of its own, with limits on time and memory, as what it opens may break it."""
+"""Apart: call a function in a process of its own, with limits on time and memory, as its input may crash it."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from bertexplorer.settings import ROOT
 
 
 class Broken(Exception):
-    """The process did not come to an end of its own; the text says why, to follow "it"."""
+    """The process did not end by itself; the text says why, as a continuation of "it"."""
 
 
 def call(function: Callable[..., Any], *given: Any, seconds: float, megabytes: int) -> Any:
@@ -48,7 +48,7 @@ def call(function: Callable[..., Any], *given: Any, seconds: float, megabytes: i
 
 
 def limit(megabytes: int) -> None:
-    """Let this process have so much memory and no more, and give way to others."""
+    """Limit the memory of this process, and lower its priority."""
     with suppress(ImportError, ValueError, OSError):  # not on Windows, or less is allowed already
         import resource
 
@@ -60,7 +60,7 @@ def limit(megabytes: int) -> None:
 
 
 def main(named: str, megabytes: str) -> None:
-    """The other process: arguments on stdin, the last line of stdout is what came of it."""
+    """The other process: arguments on stdin; the last line of stdout is the result."""
     module, _, name = named.partition(":")
     given = json.load(sys.stdin)
     function = getattr(import_module(module), name)

@@ -1,4 +1,4 @@
-"""Examine: a checkpoint from outside is first opened in a process of its own; what hangs or crashes it is refused."""
+"""Examine: a checkpoint from outside is first opened in a process of its own, and refused if that hangs or crashes."""
 
 import hashlib
 import struct
@@ -23,8 +23,8 @@ examined: set[str] = set()  # what was sound, in this process
 
 
 def examine(name: str, folder: Path, memory: Path) -> None:
-    """Raises ExplorerError if the checkpoint in *folder* cannot be opened safely. What was sound is remembered in the
-    folder *memory*, by its content."""
+    """Raises ExplorerError if the checkpoint in *folder* cannot be opened safely. Sound checkpoints are
+    remembered in the folder *memory*, by their content."""
     weights = sorted(folder.glob("*.safetensors"))
     others = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
     for file in others:
@@ -69,8 +69,8 @@ def header(file: Path, name: str) -> bytes:
 
 
 def opens(folder: str) -> None:
-    """Open everything that is not ours to check, and read texts; what goes wrong in plain Python is left for loading to
-    say."""
+    """Open everything that other libraries parse, and tokenize texts; errors in plain Python are left for loading to
+    report."""
     for file in Path(folder).glob("*.safetensors"):
         with suppress(Exception), safe_open(file, framework="np") as opened:
             for name in opened.keys():  # noqa: SIM118 - not a dict

@@ -1,4 +1,4 @@
-"""The hub: a checkpoint fetched by name, with its progress told, and a quick and plain answer when that cannot be."""
+"""The hub: fetch a checkpoint by name, report progress, and fail quickly with a plain answer."""
 
 import json
 import re
@@ -39,7 +39,7 @@ class Progress:
 
 
 def check_name(repo: str) -> None:
-    """Raise ExplorerError if *repo* cannot be a hub name, before anything is asked of the network."""
+    """Raise ExplorerError if *repo* cannot be a hub name, before any request is made."""
     if not REPO.fullmatch(repo) or ".." in repo or "--" in repo:
         raise ExplorerError(
             f"{repo!r} is not a checkpoint name. Type a hub name such as google-bert/bert-base-uncased, or the name of "
@@ -48,8 +48,8 @@ def check_name(repo: str) -> None:
 
 
 def cached(repo: str) -> Path | None:
-    """The folder of *repo* on this disk, None if it is not there in full. Asks nothing of the network. A download by
-    commit leaves no ref behind, so the newest snapshot counts."""
+    """The folder of *repo* on this disk, None if it is not complete. Makes no request. A download by commit
+    leaves no ref behind, so the newest snapshot counts."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
     snapshots = (Path(HF_HUB_CACHE) / f"models--{repo.replace('/', '--')}" / "snapshots").glob("*")
@@ -57,7 +57,7 @@ def cached(repo: str) -> Path | None:
 
 
 def whole(folder: Path) -> bool:
-    """Whether the config, every shard of the weights and a tokenizer are there; a download may have broken off."""
+    """Whether the config, every shard of the weights and a tokenizer exist; a download may have been interrupted."""
     here = {file.name for file in folder.iterdir() if file.is_file()} if folder.is_dir() else set()
     weights = ["model.safetensors"]
     index = folder / "model.safetensors.index.json"
@@ -79,7 +79,7 @@ def cached_names() -> list[str]:
 
 
 def download(repo: str, *, timeout_s: float, offline_names: list[str]) -> Iterator[Progress]:
-    """Fetch *repo* at its newest commit, telling progress twice a second; afterwards `cached` finds it.
+    """Fetch *repo* at its newest commit, reporting progress twice a second; afterwards `cached` finds it.
 
     Raises ExplorerError within *timeout_s* if the hub does not answer, and for an unknown, gated or unsuitable
     repository, a full disk or a broken transfer."""
@@ -116,7 +116,7 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str]) -> Iterat
 
 
 def upload(folder: Path, repo: str, token: str) -> str:
-    """Put *folder* into the repository OWNER/NAME, made private if it is not there, with the person's own *token*,
+    """Put *folder* into the repository OWNER/NAME, made private if it is new, with the person's own *token*,
     which is not kept. Returns its address. Raises ExplorerError."""
     from huggingface_hub import HfApi
 

@@ -1,4 +1,4 @@
-"""The index: vectors in a Qdrant database, in a folder of this machine or on a server, by the same calls."""
+"""The index: vectors in a Qdrant database, in a local folder or on a server, with the same calls."""
 
 import atexit
 import threading
@@ -22,7 +22,7 @@ class Index:
     is opened (qdrant_client imported, too) at the first call."""
 
     def __init__(self, folder: Path | None = None, url: str = "", api_key: str = "") -> None:
-        """*url* of a server goes before *folder*; with neither the index lies in memory and is gone with the app."""
+        """*url* of a server takes precedence over *folder*; with neither, the index is in memory only."""
         self.folder = folder
         self.url = url
         self.api_key = api_key
@@ -63,7 +63,7 @@ class Index:
         return [(float(point.score), point.payload) for point in found.points]
 
     def close(self) -> None:
-        """Let go of the folder, so that another process may open it."""
+        """Release the folder, so that another process may open it."""
         with self.lock:
             if self.client is not None:
                 self.client.close()

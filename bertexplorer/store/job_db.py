@@ -65,14 +65,14 @@ class JobDatabase:
         return db
 
     def close(self) -> None:
-        """Let another server have the folder."""
+        """Release the folder for another server."""
         with self.lock:
             self.db.close()
             self.server.close()
 
     @contextmanager
     def told(self) -> Iterator[None]:
-        """What the disk and the table have to complain about, in a sentence."""
+        """Turn errors of the disk and the database into a sentence."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -82,16 +82,16 @@ class JobDatabase:
             ) from error
 
     def ask(self, sql: str, *values: Any) -> list[Any]:
-        """One statement, on the disk when this returns; its rows."""
+        """Run one statement, which is on the disk when this returns; its rows."""
         with self.lock, self.told(), closing(self.db.execute(sql, values)) as cursor:
             return cursor.fetchall()
 
     def jobs(self, rest: str, *values: Any) -> list[Job]:
-        """The rows that *rest*, the end of an SQL question, asks for."""
+        """The rows that *rest*, the end of an SQL query, selects."""
         return [Job(*row) for row in self.ask(f"SELECT {COLUMNS} FROM jobs {rest}", *values)]
 
     def now(self) -> float:
-        """Unix seconds that never go back, whatever is done to the clock."""
+        """Unix seconds that never go backwards, whatever happens to the clock."""
         with self.lock:
             self.ask("UPDATE clock SET seen = max(seen, ?)", time.time())
             return float(self.ask("SELECT seen FROM clock")[0][0])

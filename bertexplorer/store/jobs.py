@@ -1,4 +1,4 @@
-"""Jobs: which runs were asked for, by whom and in which order. What is accepted is on the disk for good.
+"""Jobs: which runs were requested, by whom and in which order. An accepted job is durable.
 
 FOLDER/jobs.sqlite   a row for each run, written by the one server that holds
 FOLDER/server.lock   (not for network file systems)
@@ -34,9 +34,9 @@ def nothing(folder: Path) -> None:
 class Jobs:
     """All jobs of one data folder. Safe to call from many threads.
 
-    *owner*: who asks; None is the operator, who may see and do all. Another's run is not there, as far as one is told.
-    Runs of owner "", from before there were owners, are everyone's with *shared*, else the operator's.
-    Every method raises ExplorerError for a run that is not there, and for a disk that is full or cannot be read."""
+    *owner*: who asks; None is the operator, who may see and do everything. Other owners' runs are reported as missing.
+    Runs of owner "", from before there were owners, belong to everyone with *shared*, else to the operator.
+    Every method raises ExplorerError for a missing run, and for a disk that is full or unreadable."""
 
     def __init__(self, folder: Path, *, reserve: int = RESERVE, shared: bool = True) -> None:
         """Raises ExplorerError if another server uses *folder*, or it cannot be written."""
@@ -55,7 +55,7 @@ class Jobs:
             raise
 
     def close(self) -> None:
-        """Let another server have the folder. Runs go on."""
+        """Release the folder for another server. Runs continue."""
         self.table.close()
 
     # What a person does
@@ -110,7 +110,7 @@ class Jobs:
             raise
 
     def retry(self, id: str, owner: str | None, *, key: str = "") -> Run:
-        """The same again from the start, as a new run."""
+        """Run it again from the start, as a new run."""
         run = self.run(id, owner)
         if run.spec is None:
             raise ExplorerError(f"The settings of {run.name} cannot be read. Set up a new run.")
@@ -125,8 +125,8 @@ class Jobs:
         )
 
     def resume(self, id: str, owner: str | None) -> Run:
-        """Queue a stopped, failed or interrupted run, to go on from its last commit; one that waits or works already
-        goes on doing so."""
+        """Queue a stopped, failed or interrupted run, to resume from its last commit; one that is queued or running is
+        left alone."""
         with self.lock:
             run = self.run(id, owner)
             if run.state in ("finished", "deleted"):
@@ -144,7 +144,7 @@ class Jobs:
             return self.run(id, owner)
 
     def stop(self, id: str, owner: str | None) -> Run:
-        """Ask a run to end after a commit; a queued one leaves the line. One that has ended stays as it is."""
+        """Ask a run to end after a commit; a queued one leaves the queue. A finished one stays as it is."""
         with self.lock:
             run = self.run(id, owner)
             if run.state == "queued":
@@ -156,7 +156,7 @@ class Jobs:
             return self.run(id, owner)
 
     def rename(self, id: str, owner: str | None, name: str, version: int) -> Run:
-        """Give a run another name. *version*: of the name that was seen; ExplorerError if it was changed since."""
+        """Give a run another name. *version*: of the name that was seen; ExplorerError if it has changed since."""
         with self.lock:
             job = self.job(id, owner)
             if not (title := runs.scrub(name)):
@@ -169,7 +169,7 @@ class Jobs:
             return self.run(id, owner)
 
     def delete(self, id: str, owner: str | None) -> None:
-        """Move a run aside; `restore` has it back for a week. Raises ExplorerError while a process works on it."""
+        """Move a run to the trash; `restore` brings it back for a week. Raises ExplorerError while it is running."""
         with self.lock:
             run = self.run(id, owner)
             if run.state in runs.ACTIVE:
@@ -180,7 +180,7 @@ class Jobs:
             self.trash.tidy()
 
     def restore(self, id: str, owner: str | None) -> Run:
-        """Have a deleted run back, stopped or as it ended."""
+        """Restore a deleted run, stopped or as it ended."""
         with self.lock:
             run = self.run(id, owner)
             if run.state == "deleted":
@@ -189,7 +189,7 @@ class Jobs:
             return self.run(id, owner)
 
     def erase(self, id: str, owner: str | None) -> None:
-        """Remove a deleted run now and for good, to make room. Raises ExplorerError if it is not deleted."""
+        """Remove a deleted run for good, to make room. Raises ExplorerError if it is not deleted."""
         with self.lock:
             run = self.run(id, owner)
             if run.state != "deleted":
@@ -206,7 +206,7 @@ class Jobs:
         return found[0]
 
     def run(self, id: str, owner: str | None) -> Run:
-        """One run as it stands now."""
+        """One run in its current state."""
         return self.seen([self.job(id, owner)])[0]
 
     def runs(self, owner: str | None = None, *, deleted: bool = False) -> list[Run]:
@@ -216,7 +216,7 @@ class Jobs:
         return self.seen(self.table.jobs(rest, *self.who(owner)))
 
     def ids(self, owner: str) -> set[str]:
-        """The ids of the runs of one owner that are not deleted; no folder is looked at."""
+        """The ids of the runs of one owner that are not deleted; reads no folder."""
         rest = f"WHERE {OWN} AND wanted <> 'deleted'"
         return {job.id for job in self.table.jobs(rest, *self.who(owner))}
 
@@ -235,7 +235,7 @@ class Jobs:
         return (self.trash.folder if job.wanted == "deleted" else self.folder) / job.id
 
     def line(self) -> dict[str, str]:
-        """What to tell those who wait: id -> "2nd in line, about 4 min"."""
+        """What queued runs are told: id -> "2nd in line, about 4 min"."""
         going = [runs.read(self.place(job), job) for job in self.going()]
         ahead = [runs.left(run) for run in going if run.state in runs.ACTIVE]
         told = {}
@@ -249,20 +249,20 @@ class Jobs:
     # For the supervisor
 
     def queued(self) -> list[Job]:
-        """Those who wait, the next first."""
+        """Queued jobs, the next first."""
         return self.table.jobs("WHERE wanted = 'queued' ORDER BY place")
 
     def going(self) -> list[Job]:
-        """Those that were started and whose end was not noticed yet."""
+        """Jobs that were started and whose end has not been noticed yet."""
         return self.table.jobs("WHERE wanted IN ('going', 'stop') ORDER BY place")
 
     def begun(self, id: str) -> None:
-        """A queued run has its process."""
+        """Record that a queued run has its process."""
         sql = "UPDATE jobs SET wanted = 'going', attempts = attempts + 1 WHERE id = ? AND wanted = 'queued'"
         self.table.ask(sql, id)
 
     def ended(self, id: str, cause: str) -> None:
-        """The process of a run is gone; *cause* for a person, "" if there is nothing to say."""
+        """Record that the process of a run is gone; *cause* for people, "" if there is nothing to say."""
         wanted = "CASE wanted WHEN 'stop' THEN 'stopped' ELSE 'ended' END"
         sql = f"UPDATE jobs SET wanted = {wanted}, cause = ? WHERE id = ? AND wanted IN ('going', 'stop')"
         self.table.ask(sql, cause, id)

@@ -1,4 +1,4 @@
-"""Memory: whether a checkpoint fits before it is read, so that it is refused and not the server ended."""
+"""Memory: whether a checkpoint fits, checked before it is read, so that it is refused rather than the server killed."""
 
 from math import prod
 from pathlib import Path
@@ -14,7 +14,7 @@ MEMINFO = Path("/proc/meminfo")
 
 
 def free_bytes() -> int | None:
-    """What can still be taken on this machine, or in the container that this runs in; None where that is not told."""
+    """Free memory of this machine, or of the container; None if that is unknown."""
     found = []
     if MEMINFO.is_file():
         found += [1024 * int(line.split()[1]) for line in MEMINFO.read_text().splitlines() if "MemAvailable" in line]
@@ -29,8 +29,8 @@ def free_bytes() -> int | None:
 
 
 def wanted_bytes(folder: Path, precision: str) -> int:
-    """Memory for the weights in *folder* at *precision* (fp32 or bf16), as their headers give the shapes; 0 where there
-    are none that can be read, which loading will say better."""
+    """Memory for the weights in *folder* at *precision* (fp32 or bf16), as their headers give the shapes; 0 if none
+    can be read, which loading reports better."""
     numbers = 0
     for file in folder.glob("*.safetensors"):
         try:

@@ -17,7 +17,7 @@ class Quota:
         self.uploads = settings.uploads_dir
 
     def room(self, owner: str, more: int = 0) -> None:
-        """Raise ExplorerError if *owner* has used it up, or would with *more* bytes. Deleted runs make room first."""
+        """Raise ExplorerError if *owner* has used up the quota, or would with *more* bytes. Deleted runs go first."""
         if not self.most or self.used(owner) + more <= self.most:
             return
         for run in reversed(self.jobs.runs(owner, deleted=True)) if self.jobs else ():
@@ -31,7 +31,7 @@ class Quota:
         )
 
     def used(self, owner: str) -> int:
-        """Bytes that lie on the disk for *owner*."""
+        """Bytes on the disk that belong to *owner*."""
         own = [folder / owner for folder in self.kept] if owner else []
         own += uploads.folders(self.uploads, owner)
         if self.jobs:
@@ -41,7 +41,7 @@ class Quota:
 
 
 def size(folder: Path) -> int:
-    """Bytes of all files below *folder*, as far as they are still there."""
+    """Bytes of all files below *folder* that still exist."""
     total = 0
     for path in folder.rglob("*"):
         try:

@@ -1,4 +1,4 @@
-"""The registry: a checkpoint by name, found on this disk, loaded once, shared, the least recently used dropped."""
+"""The registry: finds a checkpoint by name, loads it once, shares it, and drops the least recently used."""
 
 import threading
 from collections import OrderedDict, defaultdict
@@ -39,13 +39,13 @@ class CheckpointRegistry:
         self.loading: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
 
     def of(self, owner: str) -> "CheckpointRegistry":
-        """The same checkpoints for *owner*: of the runs, only those that are theirs."""
+        """The same checkpoints for *owner*: of the runs, only their own."""
         made = copy(self)
         made.owner = owner
         return made
 
     def opens(self, name: str) -> bool:
-        """Whether the run that run:ID… names may be opened; another's is not there, as far as one is told."""
+        """Whether the run that run:ID… names may be opened; runs of other owners are reported as missing."""
         id = name.removeprefix("run:").partition("@")[0]
         return self.owner is None or self.owned is None or id in self.owned(self.owner)
 
@@ -78,8 +78,8 @@ class CheckpointRegistry:
         return load(folder, name=name, precision=precision, frozen=True)  # type: ignore[arg-type]
 
     def control(self, name: str, precision: str = "auto") -> "Checkpoint":
-        """A checkpoint of the shape, tokenizer and heads of *name* that has learnt nothing: the same random weights
-        every time, in fp32. What it shows too comes from the architecture, not from training."""
+        """A checkpoint of the shape, tokenizer and heads of *name* with random weights, the same every
+        time, in fp32. What it shows as well comes from the architecture, not from training."""
         real = self.get(name, precision)
 
         from bertexplorer.model.initialise import untrained
@@ -104,7 +104,7 @@ class CheckpointRegistry:
             return checkpoint
 
     def drop(self) -> None:
-        """Forget the least recently used until the budget holds; the newest always stays."""
+        """Drop the least recently used until the budget holds; the newest always stays."""
         while len(self.loaded) > 1 and sum(c.num_bytes for c in self.loaded.values()) > self.settings.memory_mb * 1e6:
             self.loaded.popitem(last=False)
 

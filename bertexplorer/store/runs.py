@@ -1,4 +1,4 @@
-"""Runs as their folders show them: what was asked, how far it is, whether a process is at it. Nothing is written."""
+"""Runs as their folders show them: settings, progress, and whether a process works on it. Nothing is written."""
 
 import json
 import re
@@ -22,7 +22,7 @@ SAVED = re.compile(r"run:([0-9a-f]{32})(?:@(\d{1,12}))?")
 
 @dataclass(frozen=True)
 class Job:
-    """What a person wants of a run: a row of the table of jobs."""
+    """The wanted state of a run: a row of the job database."""
 
     id: str
     name: str = ""
@@ -39,7 +39,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Run(Job):
-    """A job, and how its folder stands. *state*: queued, starting, running, stopping, stopped, finished, failed,
+    """A job and the state of its folder. *state*: queued, starting, running, stopping, stopped, finished, failed,
     interrupted (its process is gone without a last word) or deleted."""
 
     folder: Path = Path()
@@ -104,7 +104,7 @@ def parsed(line: bytes) -> Event | None:
 
 
 def read(folder: Path, job: Job | None = None) -> Run:
-    """How the run in *folder* stands now."""
+    """The current state of the run in *folder*."""
     job = job or Job(folder.name)
     live = alive(folder)  # asked first: a process says its last word before it lets go of its lock
     found = recent(folder, 0)
@@ -180,7 +180,7 @@ def spec(folder: Path) -> dict[str, Any] | None:
 
 
 def last_words(folder: Path) -> str:
-    """The end of what the process said on stdout and stderr: three lines at most, those of a traceback left out."""
+    """The end of the process's output: at most three lines, without those of a traceback."""
     try:
         with (folder / "output.txt").open("rb") as opened:
             size = opened.seek(0, 2)
@@ -193,12 +193,12 @@ def last_words(folder: Path) -> str:
 
 
 def scrub(text: str, most: int = MAX_NAME) -> str:
-    """One line of at most *most* characters, all of which can be seen."""
+    """One line of at most *most* characters, all printable."""
     return " ".join("".join(c if c.isprintable() else " " for c in text[: 10 * most]).split())[:most]
 
 
 def left(run: Run) -> float:
-    """Seconds that a run will take yet, 0 if no one knows."""
+    """Remaining seconds of a run, 0 if unknown."""
     return run.seconds_left if run.seconds_left is not None else run.seconds * (1 - run.progress)
 
 

@@ -62,12 +62,12 @@ class JobSupervisor:
         self.thread.start()
 
     def close(self) -> None:
-        """End the thread. The runs go on, and the next supervisor takes them over."""
+        """End the thread. The runs continue, and the next supervisor adopts them."""
         self.closing.set()
         self.thread.join()
 
     def stop(self, id: str, owner: str | None, *, kill: bool = False) -> Run:
-        """Ask a run to end after a commit; with *kill* end it now, and lose what came after its last commit."""
+        """Ask a run to end after a commit; *kill* ends it now and loses what came after its last commit."""
         with self.jobs.lock:
             run = self.jobs.stop(id, owner)
             if kill and run.state in runs.ACTIVE:
@@ -83,7 +83,7 @@ class JobSupervisor:
             self.closing.wait(self.poll_s)
 
     def tick(self) -> None:
-        """Notice who ended, ask those to stop who are to, start the next."""
+        """Notice ended runs, stop those that should stop, start the next."""
         with self.jobs.lock:
             busy = sum([self.goes(job) for job in self.jobs.going()])
             for job in self.jobs.queued():
@@ -128,7 +128,7 @@ class JobSupervisor:
         return True
 
     def take_up(self, job: Job) -> None:
-        """Queue a run again that was interrupted while no server was there."""
+        """Queue a run that was interrupted while no server was running."""
         with self.jobs.lock:
             if job.attempts < ATTEMPTS and runs.read(self.jobs.place(job), job).state == "interrupted":
                 with suppress(ExplorerError):  # a full disk: it stays interrupted
@@ -160,7 +160,7 @@ def spawn(command: Sequence[str], folder: Path) -> "subprocess.Popen[bytes]":
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """What a run's process gets to know: no secrets, and that it has one thread."""
+    """The environment of a run's process: no secrets, one thread."""
     kept = {name: value for name, value in given.items() if not SECRET.search(name)}
     return kept | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 
@@ -174,8 +174,7 @@ def send(folder: Path, number: int) -> None:
 
 
 def cause(code: int | None, folder: Path) -> str:
-    """Why a process ended without a last word of its run, as far as *code* (None: no one was there) and what it printed
-    tell."""
+    """Why a process ended without a final event, from its exit *code* (None: nobody was watching) and its output."""
     said = runs.last_words(folder)
     if shutil.disk_usage(folder).free < FULL:
         return "The disk was full. Make room, then resume it."

@@ -27,7 +27,7 @@ OWNER = re.compile(r"[0-9a-f]{32}|")
 
 @dataclass(frozen=True)
 class Lines:
-    """What a file held, and in a sentence how it was read."""
+    """The lines of a file, and a sentence on how it was read."""
 
     lines: tuple[Line, ...]
     told: str
@@ -36,9 +36,8 @@ class Lines:
 class TextUploads:
     """Uploads in a folder, the newest KEPT of each owner. Safe to call from many threads and processes.
 
-    Whoever has a key may read its lines, so that a link restores a view of them for whom it is given to. Nobody comes
-    by a key otherwise: the owner in the hash is 128 random bits that only one browser knows, so that not even who has
-    the same file can make it."""
+    Anyone with a key may read its lines, so that a link restores a view of them. Keys cannot be guessed: the owner in
+    the hash is 128 random bits that only one browser knows, so that even someone with the same file cannot compute it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -70,7 +69,7 @@ class TextUploads:
         return self.folder / owner if owner else self.folder
 
     def load(self, key: str) -> Lines:
-        """What was saved under *key*. Raises ExplorerError if it is not there (any more)."""
+        """The upload saved under *key*. Raises ExplorerError if it does not exist (any more)."""
         places = (f"{key}.json", f"*/{key}.json") if KEY.fullmatch(key) else ()
         target = next((found for place in places for found in self.folder.glob(place)), None)
         if target is None:
@@ -151,5 +150,5 @@ def known(row: Sequence[str]) -> bool:
 
 
 def named(head: Sequence[str], names: Sequence[str]) -> int | None:
-    """The column that bears the first of *names* that is there."""
+    """The column with the first of *names* that exists."""
     return next((head.index(name) for name in names if name in head), None)

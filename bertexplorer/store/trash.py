@@ -1,4 +1,4 @@
-"""Trash: deleted runs are moved aside and kept for a week, whatever the clock is set to."""
+"""Trash: deleted runs are kept for a week, whatever happens to the clock."""
 
 import os
 import re
@@ -46,7 +46,7 @@ class Trash:
         self.table.ask("DELETE FROM jobs WHERE id = ? AND wanted = 'deleted'", folder.name)
 
     def move(self, source: Path, target: Path) -> None:
-        """Into the trash or out of it; the folder counts as changed now."""
+        """Move into the trash or out of it; the folder counts as changed now."""
         with self.table.told():
             target.parent.mkdir(exist_ok=True)
             source.replace(target)

@@ -1,20 +1,20 @@
-"""Uploads: files that a page sent, or that were made for it to be taken along. They lie for a day and have owners.
+"""Uploads: files that a page sent, and exports made for it. They are kept for a day and have owners.
 
-gradio puts a file into a folder of the hash of its content. An empty file beside it says who sent it; whoever sends the
-same has it too."""
+gradio puts a file into a folder of the hash of its content. An empty file beside it names its owner; anyone who
+sends the same file owns it too."""
 
 import tempfile
 from pathlib import Path
 
 
 def give(file: Path, owner: str) -> None:
-    """Let *owner* have *file*, and what else lies in its folder."""
+    """Make *owner* an owner of *file* and of what else is in its folder."""
     file.parent.mkdir(parents=True, exist_ok=True)
     mark(file, owner).touch()
 
 
 def has(file: str | Path, folder: Path, owner: str) -> bool:
-    """Whether *file* lies in the folder of uploads and is *owner*'s."""
+    """Whether *file* is in the folder of uploads and belongs to *owner*."""
     try:
         path = Path(file).resolve()
         return path.is_relative_to(folder.resolve()) and mark(path, owner).is_file()
@@ -23,7 +23,7 @@ def has(file: str | Path, folder: Path, owner: str) -> bool:
 
 
 def make(folder: Path, name: str, owner: str) -> Path:
-    """Where a new file called *name* may be written for *owner*; nobody guesses it."""
+    """An unguessable path where a new file called *name* may be written for *owner*."""
     folder.mkdir(parents=True, exist_ok=True)
     file = Path(tempfile.mkdtemp(dir=folder)) / name
     give(file, owner)
