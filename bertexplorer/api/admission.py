@@ -1,4 +1,4 @@
-"""Admission: the work of one request, done in a thread, with a place in line, and dropped once its client has left."""
+"""Admission: runs the work of one request in a thread, with a place in the queue; drops it once the client has left."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Reply:
-    """What is sent: a body of a media type, with a status and further headers."""
+    """A response: a body with its media type, status and further headers."""
 
     body: bytes
     media: str = JSON
@@ -48,19 +48,19 @@ def problem(status: int, title: str, detail: str, **more: Any) -> Reply:
 
 
 def refusal(error: ExplorerError) -> Reply:
-    """What is sent for an error that a person is meant to read."""
+    """The response for an error that people are meant to read."""
     if isinstance(error, Busy):
         return problem(503, "Busy", str(error), retry_after=error.seconds)
     return problem(422, "Not possible", str(error), **({"missing": error.missing} if error.missing else {}))
 
 
 def sent(reply: Reply) -> Response:
-    """*reply* of a request that needs no place in line."""
+    """*reply* as the response to a request that needs no place in the queue."""
     return Response(reply.body, reply.status, {"cache-control": "no-store", **reply.headers}, reply.media)
 
 
 class Admission:
-    """The threads in which requests are computed, and the lines in which they wait."""
+    """The threads that compute requests, and the queues in which they wait."""
 
     def __init__(self, queues: RequestQueues) -> None:
         self.queues = queues
@@ -70,7 +70,7 @@ class Admission:
         self, request: Request, compute: Callable[[Tell], Reply], *, slow: bool = False, place: bool = True
     ) -> "Answer":
         """A response that *compute* makes. It is given a function that sends a line ahead of the answer to a client
-        that accepts lines of JSON. *slow*: it waits with the slow; *place*: whether it needs a place in line at all."""
+        that accepts lines of JSON. *slow*: waits in the slow queue; *place*: whether it needs a place at all."""
         work = self.queues.new_work()
         lines = LINES in request.headers.get("accept", "")
         return Answer(self, work, lambda tell: self.compute(work, compute, tell, slow, place), lines)
@@ -90,7 +90,7 @@ class Admission:
 
 
 class Answer(Response):
-    """Sends what was computed. Work whose client leaves is stopped before its next batch, or taken out of the line."""
+    """Sends the result. Work whose client leaves is stopped before its next batch, or taken out of the queue."""
 
     def __init__(self, admission: Admission, work: Work, compute: Callable[[Tell], Reply], lines: bool) -> None:
         self.admission, self.work, self.compute, self.lines = admission, work, compute, lines

@@ -1,4 +1,4 @@
-"""Analyses: a route for each, as the page, the command line and the MCP tools ask them too."""
+"""Analyses: a route for each, with the names and options of the page, the command line and the MCP tools."""
 
 from dataclasses import asdict
 from types import ModuleType
@@ -25,7 +25,7 @@ OWN = ("text", "pair", *SPANS, "checkpoint", "precision")  # fields of a questio
 
 
 def routes(explore: Explore, admission: Admission, checkpoint: str) -> APIRouter:
-    """POST /api/v1/NAME for every view. *checkpoint*: in use where none is named."""
+    """POST /api/v1/NAME for every view. *checkpoint*: the default."""
     router = APIRouter(prefix="/api/v1", route_class=Route, tags=["Analyses"])
     for name, tab in VIEWS.items():
         add(router, name, tab, explore, admission, question(name, tab, checkpoint))
@@ -64,7 +64,7 @@ def add(
 
 
 def state_of(view: str, asked: Any) -> State:
-    """What the page would hold. *asked*: an instance of the view's model."""
+    """The state that the page would have. *asked*: an instance of the view's model."""
     given = asked.model_dump()
     spans = {kind: tuple(Span(**span) for span in given[kind]) for kind in SPANS}
     options = {name: value for name, value in given.items() if name not in OWN}

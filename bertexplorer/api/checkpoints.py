@@ -1,4 +1,4 @@
-"""Checkpoints: which may be chosen, and one of them fetched."""
+"""Checkpoints: list them, and fetch one."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def routes(explore: Explore, admission: Admission) -> APIRouter:
 
     @router.post("", operation_id="fetch-checkpoint", summary="Fetch a checkpoint", openapi_extra=NAMED)
     async def fetch(request: Request) -> Response:
-        """Bring a checkpoint to this disk from the hub; lines on the way say how far it is."""
+        """Download a checkpoint from the hub; lines ahead of the answer report progress."""
         own, wanted = mine(request), loads(await request.body())
 
         def fetched(tell: Tell) -> Reply:

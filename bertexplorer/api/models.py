@@ -1,4 +1,4 @@
-"""Models: what the API is asked and what it answers, as pydantic models made from the Options of the analyses."""
+"""Models: requests and answers of the API as pydantic models, made from the Options of the analyses."""
 
 from types import ModuleType
 from typing import Annotated, Any, Literal
@@ -16,7 +16,7 @@ MOST_SPANS = 600
 
 
 class Asked(BaseModel):
-    """What every request holds to: no unknown field, no text for a number."""
+    """The base of all requests: no unknown fields, no text for a number."""
 
     model_config = STRICT
 
@@ -68,8 +68,8 @@ class CheckpointOf(BaseModel):
 
 
 def fields(options: type, defaults: dict[str, Any] | None = None) -> dict[str, Any]:
-    """name -> (type, default) of each setting of an Options, as create_model takes them. *defaults* go before its
-    own."""
+    """name -> (type, default) of each setting of an Options, as create_model takes them. *defaults* override
+    its own."""
     given = defaults or {}
     return {
         setting.name: (kind(setting), given.get(setting.name, setting.default)) for setting in option_specs(options)
@@ -77,7 +77,7 @@ def fields(options: type, defaults: dict[str, Any] | None = None) -> dict[str, A
 
 
 def kind(setting: OptionSpec) -> Any:
-    """The type of a setting with its bounds, its choices and its words."""
+    """The type of a setting with its bounds, choices and texts."""
     option = setting.option
     held = one_of(setting.choices) if setting.choices else setting.kind
     return Annotated[held, Field(title=option.label, description=option.info or None, ge=option.low, le=option.high)]
@@ -89,7 +89,7 @@ def one_of(words: tuple[str, ...]) -> Any:
 
 
 def question(name: str, tab: ModuleType, checkpoint: str) -> type[BaseModel]:
-    """The model of what the view *name* is asked. *checkpoint*: in use where none is named."""
+    """The model of a request to the view *name*. *checkpoint*: the default."""
     text = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A sentence; [MASK] stands for a hidden word.")]
     pair = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A second sentence, read as segment B.")]
     hidden = Annotated[Spans, Field(description="Words to hide, besides the masks in the text.")]
@@ -119,7 +119,7 @@ def example(tab: ModuleType) -> dict[str, Any]:
 
 
 def body(required: tuple[str, ...], example: dict[str, Any], **properties: Any) -> dict[str, Any]:
-    """How a request that is read field by field stands in the OpenAPI document."""
+    """The OpenAPI entry of a request that is read field by field."""
     schema = {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
     schema["examples"] = [example]
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}

@@ -1,4 +1,4 @@
-"""Problems: every error under /api/ as application/problem+json (RFC 9457), its detail one sentence for a person."""
+"""Problems: every error under /api/ as application/problem+json (RFC 9457), with a detail for people."""
 
 import json
 import logging
@@ -110,7 +110,7 @@ class Route(APIRoute):
 
 
 class Problems:
-    """The outermost layer: what the layers below say of a request under /api/ in plain words becomes a problem."""
+    """The outermost layer: turns plain errors of the inner layers under /api/ into problems."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -138,13 +138,13 @@ class Problems:
 
 
 def plain(start: Message) -> bool:
-    """Whether an answer that starts so is an error, and no problem yet."""
+    """Whether a response that starts like this is an error that is not a problem yet."""
     kind = dict(start.get("headers", [])).get(b"content-type", b"")
     return start["status"] >= 400 and kind.decode("latin-1") != PROBLEM
 
 
 def as_problem(start: Message, body: bytes) -> tuple[Message, Message]:
-    """The same error as a problem; headers but those of the body stay."""
+    """The same error as a problem; headers other than those of the body stay."""
     status = start["status"]
     kept = [(key, value) for key, value in start.get("headers", []) if not key.lower().startswith(b"content-")]
     wait = dict(kept).get(b"retry-after", b"").decode("latin-1")

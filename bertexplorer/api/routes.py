@@ -1,4 +1,4 @@
-"""Routes: all of the API on one router, and what is said where there is none."""
+"""Routes: the whole API on one router, and the answer to unknown addresses."""
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -17,7 +17,7 @@ METHODS = ["GET", "HEAD", "POST", "DELETE"]
 
 
 def routes(explore: Explore, queues: RequestQueues, opening: State, service: RunService | None = None) -> APIRouter:
-    """*queues*: in which answers wait; *opening*: what the page opens with; *service*: the runs, None for none."""
+    """*queues*: where answers wait; *opening*: the state that the page opens with; *service*: the runs, if any."""
     admission, checkpoint = Admission(queues), opening.checkpoint
     parts = [
         analyses.routes(explore, admission, checkpoint),
@@ -37,7 +37,7 @@ def routes(explore: Explore, queues: RequestQueues, opening: State, service: Run
 
     @whole.api_route("/api/{rest:path}", methods=METHODS, include_in_schema=False)
     async def nothing(request: Request) -> Response:
-        """Wrong addresses and wrong methods, which gradio's own page would answer."""
+        """Unknown addresses and methods, which gradio would answer with its page."""
         fitting = [route for route in known if route.matches(request.scope)[0] == Match.PARTIAL]
         allowed = ", ".join(sorted(method for route in fitting for method in getattr(route, "methods", ())))
         if allowed:

@@ -1,4 +1,4 @@
-"""Runs: fine-tuning started, listed, followed and stopped, each by its owner alone."""
+"""Runs: start, list, follow and stop fine-tuning; each run belongs to its owner."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ Id = Annotated[str, Path(description="The id of a run", pattern=r"^[\w.-]{1,100}
 
 
 class RunOf(BaseModel):
-    """A run as it stands."""
+    """The current state of a run."""
 
     id: str
     name: str
@@ -55,7 +55,7 @@ class RunOf(BaseModel):
 
 
 class Wished(Asked):
-    """What a new run is told, whatever its task."""
+    """The fields of a new run that all tasks share."""
 
     name: Annotated[str, Field(max_length=MAX_NAME)] = ""
     dev: Annotated[Rows, Field(description="Rows for validation. Null: a part of the others.")] = None
@@ -66,7 +66,7 @@ class Wished(Asked):
 
 
 def told(run: Run) -> dict[str, Any]:
-    """A run as RunOf has it. Where it lies on the disk is nobody's business."""
+    """A run as RunOf describes it, without its path on the disk."""
     spec = {name: value for name, value in (run.spec or {}).items() if name in SPEC}
     best = [saved.name for saved in runs.checkpoints(run) if saved.name == f"run:{run.id}"]
     held = {name: getattr(run, name) for name in RunOf.model_fields if name not in ("kind", "best", "spec")}
@@ -74,7 +74,7 @@ def told(run: Run) -> dict[str, Any]:
 
 
 def wishes(checkpoint: str) -> Any:
-    """The model of a new run: one for each task, told apart by their task. *checkpoint*: in use where none is named."""
+    """The model of a new run: one for each task, discriminated by the task. *checkpoint*: the default."""
     made: Any = None
     for name, task in BY_NAME.items():
         title = "".join(part.title() for part in name.split("-"))
@@ -152,7 +152,7 @@ def found(service: RunService, id: str, owner: str, answer: Any) -> Reply:
 
 
 def begun(service: RunService, asked: Any, owner: str) -> Run:
-    """A run as it is asked for, queued. Raises ExplorerError as RunService.start does."""
+    """Queue the requested run. Raises ExplorerError as RunService.start does."""
     if asked.mapping and asked.rows is None:
         raise ExplorerError("mapping: got columns; wanted rows to go with them. Leave it out for the built-in rows.")
     with tempfile.TemporaryDirectory(dir=service.jobs.folder) as place:
@@ -176,7 +176,7 @@ def begun(service: RunService, asked: Any, owner: str) -> Run:
 
 
 class Streams:
-    """The logs of runs as they are followed; *count*: how many now."""
+    """The logs of runs that are being followed; *count*: how many."""
 
     def __init__(self, service: RunService) -> None:
         self.service, self.count = service, 0

@@ -67,12 +67,12 @@ class Listed(BaseModel):
 
 
 def installed() -> bool:
-    """Whether the MCP SDK is there."""
+    """Whether the MCP SDK is installed."""
     return not not_installed("mcp")
 
 
 def server(explore: Explore, queues: RequestQueues, checkpoint: str) -> Any:
-    """An MCPServer with the tools. *checkpoint*: in use where none is named."""
+    """An MCPServer with the tools. *checkpoint*: the default."""
     from mcp.server.mcpserver import Context, MCPServer
     from mcp_types import ToolAnnotations
 
@@ -166,7 +166,7 @@ def signed(function: Callable[..., Any], takes: list[inspect.Parameter], returns
 
 
 def owner(context: Any) -> str:
-    """Who asks: the browser or program behind an HTTP request; "" on stdio, where there is one person only."""
+    """The owner: the browser or program behind an HTTP request; "" on stdio, which has only one user."""
     request = context.request_context.request
     return str(request.scope["state"]["owner"]) if request is not None else ""
 

@@ -1,4 +1,4 @@
-"""View: the route of the Explore page. A request carries all that the page holds, the answer all that it shows."""
+"""View: the route of the Explore page. A request carries the whole state of the page, the answer all that it shows."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
 
     @router.post("/lines", operation_id="keep-lines", summary="Keep lines")
     def lines(request: Request, file: UploadFile) -> Response:
-        """Keep the lines of a file for views that look into them; their key is a setting of those."""
+        """Store the lines of a file for views that search them; their key is a setting of those views."""
         own, content, name = mine(request), file.file.read(), file.filename or "lines.txt"
 
         def kept(tell: Tell) -> Reply:
@@ -115,14 +115,14 @@ def exported(explore: Explore, state: State, kind: str) -> Reply:
 
 
 def view_of(body: Any) -> str:
-    """The view that the JSON of a request is about, "" where it does not say."""
+    """The view that the JSON of a request names, "" if it names none."""
     state = body.get("state") if isinstance(body, dict) else None
     view = state.get("view") if isinstance(state, dict) else None
     return view if isinstance(view, str) else ""
 
 
 def read(explore: Explore, body: Any, opening: State) -> tuple[State, str]:
-    """The state that *body*, the JSON of a request, asks for, and what to say of it. Raises ExplorerError.
+    """The state that *body*, the JSON of a request, asks for, and a message about it. Raises ExplorerError.
 
     body: {"link": "?view=…"} or {"state": {…}, "counted_in": {"text": …, "pair": …}, "fill": "0:4-10"}, where
     *counted_in* holds the texts in which the hidden and picked spans count, if they were edited since, and *fill* a
@@ -171,7 +171,7 @@ def read_state(given: Any, opening: State) -> State:
 
 
 def spans(given: dict[str, Any], name: str) -> tuple[Span, ...]:
-    """Raises ExplorerError for what is written as no spans."""
+    """Raises ExplorerError for anything but spans."""
     value = given.get(name, "")
     if not isinstance(value, str) or not SPANS.fullmatch(value):
         raise ExplorerError(f"{name}: got {value!r:.60}; wanted spans such as 0:4-11,1:0-3.")
@@ -184,7 +184,7 @@ def written(state: State) -> dict[str, Any]:
 
 
 def shown(answer: Answer, told: str) -> Reply:
-    """All that the page shows for a state. *told*: what a link asked for and cannot have."""
+    """All that the page shows for a state. *told*: what of a link could not be followed."""
     state, checkpoint = answer.state, answer.checkpoint
     out: dict[str, Any] = {"state": written(state), "strip": answer.strip, "told": told}
     if checkpoint is not None:

@@ -37,7 +37,7 @@ class TextUploads:
     """Uploads in a folder, the newest KEPT of each owner. Safe to call from many threads and processes.
 
     Anyone with a key may read its lines, so that a link restores a view of them. Keys cannot be guessed: the owner in
-    the hash is 128 random bits that only one browser knows, so that even someone with the same file cannot compute it."""
+    the hash is 128 random bits that only one browser knows, so that someone with the same file cannot compute it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""The small pieces of HTML on the pages Train and Pretrain; everything that comes from outside is escaped here."""
+"""HTML snippets of the pages Train and Pretrain; everything from outside is escaped here."""
 
 from html import escape
 

@@ -1,4 +1,4 @@
-"""Link: what the address bar asks of a page that opens, and in a sentence what of it cannot be had."""
+"""Links: the state that an address asks for, and a sentence on what of it cannot be followed."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -14,8 +14,8 @@ def no_view(name: object) -> str:
 
 
 def followed(explore: Explore, query: Mapping[str, str], opening: State) -> tuple[State, str]:
-    """The state, and what to say; "" where there is nothing. A link without a text, as one writes by hand, is the link
-    of the opening or of the view's first example, with what it names besides."""
+    """The state, and what to say; "" where there is nothing. A link without a text, as written by hand, stands
+    for the opening or the view's first example, with whatever else it names."""
     view, told = query.get("view", opening.view), ""
     if view not in VIEWS:
         view, told = opening.view, no_view(view)

@@ -1,4 +1,4 @@
-"""Personal: whose event it is, and the handler that sees what that person may see."""
+"""Owner binding: whose event it is, and a handler that sees only what that owner may see."""
 
 import inspect
 import logging
@@ -16,13 +16,13 @@ log = logging.getLogger("bertexplorer.ui.personal")  # the name that readers of 
 
 
 def owner_of(request: gr.Request) -> str:
-    """Who asks, as the server found out from the browser's cookie; "" where no server has, as in tests."""
+    """The owner, as the server read it from the browser's cookie; "" without a server, as in tests."""
     return str(getattr(getattr(request, "state", None), "owner", ""))
 
 
 @contextmanager
 def explained(name: str) -> Iterator[None]:
-    """An error that nobody expected is told in a sentence, where gradio would say no more than "Error"."""
+    """Report an unexpected error in a sentence, where gradio would only say "Error"."""
     try:
         yield
     except gr.Error:

@@ -22,7 +22,7 @@ THREADS = 48  # for the events of the pages on which checkpoints learn
 
 
 def build(library: CheckpointRegistry, settings: Settings, service: RunService | None = None) -> gr.Blocks:
-    """All pages, ready to be served; those on which checkpoints learn only with a *service*."""
+    """All pages, ready to be served; Train and Pretrain only with a *service*."""
     with Blocks(title="BERT Explorer", analytics_enabled=False, delete_cache=(3600, 86_400)) as blocks:
         blocks.max_threads = THREADS
         if service:
@@ -39,5 +39,5 @@ def build(library: CheckpointRegistry, settings: Settings, service: RunService |
 
 
 def page_opening(settings: Settings) -> State:
-    """What the page shows to a person who comes without a link."""
+    """The state that the page opens with if there is no link."""
     return replace(OPENING, checkpoint=settings.checkpoint, precision=settings.precision)

@@ -1,4 +1,4 @@
-"""State: all that a person has set on the page, to and from the address bar's link."""
+"""State: everything that a person has set on the page, to and from a link."""
 
 import re
 from collections.abc import Mapping
@@ -40,18 +40,18 @@ class State:
 
 
 def scrub(text: str | None) -> str:
-    """With a visible mark for each lone surrogate, which would break the stream of answers to a browser."""
+    """*text* with a replacement character for each lone surrogate, which UTF-8 cannot hold."""
     return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text or "")
 
 
 def spans_of(written: str) -> tuple[Span, ...]:
-    """ "0:4-11,1:0-3" -> spans; whatever else stands there is passed over."""
+    """ "0:4-11,1:0-3" -> spans; anything else is ignored."""
     found = (SPAN.fullmatch(part.strip()) for part in (written or "").split(",")[:600])
     return tuple(Span(int(m[1]), int(m[2]), int(m[3])) for m in found if m and int(m[2]) < int(m[3]))
 
 
 def spots(text: str, pair: str, word: str) -> tuple[Span, ...]:
-    """Where *word* stands, as often as it does. Raises ExplorerError if it does not."""
+    """Every occurrence of *word*. Raises ExplorerError if there is none."""
     found = [
         Span(side, match.start(), match.end())
         for side, whole in enumerate((text, pair))

@@ -1,4 +1,4 @@
-"""What a run made, to be taken along: a folder as ZIP, ONNX, a place on the hub. Knows no gradio."""
+"""Export of a run: a ZIP of the folder, ONNX, or an upload to the hub. Independent of gradio."""
 
 import json
 import re

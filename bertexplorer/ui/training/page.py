@@ -152,7 +152,7 @@ def wish(library: CheckpointRegistry) -> dict[str, Any]:
 
 
 def watching() -> dict[str, Any]:
-    """One run: how it stands, its curves, what it got wrong, and a place to try it."""
+    """One run: its state, its curves, its errors, and a playground."""
     headline = gr.HTML("", elem_id="headline", apply_default_css=False)
     with gr.Row(elem_id="run-actions"):
         buttons = {word: gr.Button(word, size="sm", visible=False) for word in ("Stop", "Resume", "Again", "Delete")}
@@ -177,7 +177,7 @@ def watching() -> dict[str, Any]:
 
 
 def taking() -> dict[str, Any]:
-    """What the run made, to be taken along."""
+    """Export of the checkpoint."""
     with gr.Accordion("Export", open=False, visible=False, elem_id="along") as along:
         gr.HTML(f'<p class="note">{ALONG}</p>', apply_default_css=False)
         with gr.Row(elem_id="kinds"):

@@ -1,4 +1,4 @@
-"""Handlers of the training page once there are runs: one of them watched, tried, compared, taken along."""
+"""Handlers of the training page once there are runs: watch, try, compare and export one of them."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -58,7 +58,7 @@ class RunHandlers:
         return out | self.shown(id, over)
 
     def tick(self, chosen: str, over: list[str] | None, offered: str) -> Updates:
-        """The runs as they stand now; one that has kept a checkpoint meanwhile can be started from."""
+        """The current state of the runs; one that has kept a checkpoint meanwhile can be started from."""
         library = self.service.library.of(self.owner)
         more: Updates = {}
         if (now := json.dumps(library.trained())) != offered:
@@ -99,7 +99,7 @@ class RunHandlers:
         return {self.components.message: "", **self.chosen(run.id)}
 
     def shown(self, chosen: str, over: Sequence[str] = (), *, whole: bool = True) -> Updates:
-        """The list of runs and the chosen one as they stand now."""
+        """The current list of runs and the chosen one."""
         components = self.components
         runs = self.service.runs(self.owner)
         out: Updates = {components.runs: html.listed(runs, chosen, self.service.runs(self.owner, deleted=True))}
@@ -141,7 +141,7 @@ class RunHandlers:
         return out | {components.rows: html.wrong(self.service.predictions(detail))}
 
     def possible(self, detail: RunDetail) -> Updates:
-        """What makes sense for a run as it stands."""
+        """The buttons that make sense for the state of a run."""
         run: Run = detail.run
         live = run.state in ("queued", "starting", "running")
         ended = run.state in ("stopped", "failed", "interrupted")

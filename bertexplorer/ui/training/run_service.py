@@ -1,4 +1,4 @@
-"""Run service: what happens when a person brings rows, looks at them, starts a run and watches it. Knows no gradio."""
+"""Run service: read rows, check them, start a run and watch it. Independent of gradio."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TRIAL_S = 180.0  # after which a trial is given up
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What a person has set up. *file* "": the built-in rows of the task, or those of *hub*."""
+    """The settings of a new run. *file* "": the built-in rows of the task, or those of *hub*."""
 
     task: str
     checkpoint: str
@@ -61,7 +61,7 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class RunPreview:
-    """What would be learnt, before Start."""
+    """What a run would learn from, before it starts."""
 
     spec: Spec
     table: Table
@@ -73,7 +73,7 @@ class RunPreview:
 
 @dataclass(frozen=True)
 class RunDetail:
-    """One run as it stands."""
+    """One run with its events and its best checkpoint."""
 
     run: Run
     events: list[dict[str, Any]]
