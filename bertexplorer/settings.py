@@ -22,7 +22,7 @@ def user_data(platform: str, env: Mapping[str, str], home: Path) -> Path:
     if platform == "win32":
         return Path(env.get("LOCALAPPDATA") or home / "AppData" / "Local") / "bertexplorer"
     if platform == "darwin":
-        return home / "CheckpointRegistry" / "Application Support" / "bertexplorer"
+        return home / "Library" / "Application Support" / "bertexplorer"
     given = Path(env.get("XDG_DATA_HOME", ""))
     return (given if given.is_absolute() else home / ".local" / "share") / "bertexplorer"
 

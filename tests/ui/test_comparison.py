@@ -93,7 +93,7 @@ def test_what_is_taken_along(tmp_path: Path) -> None:
         export.zipped(RunDetail(Run("a"), [], None, None), tmp_path, "")
     with pytest.raises(ExplorerError, match="wanted OWNER/NAME"):
         export.pushed(detail, EVIL.replace("/", ""), "hf_x")
-    with pytest.raises(ExplorerError, match="token of yours"):
+    with pytest.raises(ExplorerError, match="token with write access"):
         export.pushed(detail, "anna/reviews", " ")
     with pytest.raises(ExplorerError, match="could not be uploaded"):
         export.pushed(detail, "anna/reviews", "hf_x")
