@@ -105,7 +105,7 @@ class Bert(Methods):
         return self.checkpoint.tokenizer.encode(Text(text, pair))
 
     def control(self) -> Bert:
-        """The same architecture and tokenizer with random weights (seed 0): what it shows too, training did not add."""
+        """The same architecture and tokenizer with random weights (seed 0): what it shows as well was not learned."""
         from bertexplorer.model.initialise import untrained
 
         return Bert(untrained(self.checkpoint))

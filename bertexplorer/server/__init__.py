@@ -17,5 +17,5 @@ cookie_signing.py  what signs cookies, with a secret of the data folder
 asgi.py            headers and cookies read, a sentence sent
 metrics.py         the numbers of the server, for Prometheus
 logs.py            one line of JSON for each thing worth noting
-theme.py           the theme of the page, what stands in its head
+theme.py           the theme of the page and the contents of its head
 """

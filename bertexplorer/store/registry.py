@@ -34,7 +34,7 @@ class CheckpointRegistry:
         self.loaded: OrderedDict[tuple[str, str], Checkpoint] = OrderedDict()
         self.lock = threading.Lock()
         self.scheduler = ComputeScheduler(threads=shared)
-        self.owner: str | None = None  # who asks; None: the operator, who may open every run
+        self.owner: str | None = None  # None: the operator, who may open every run
         self.owned: Callable[[str], set[str]] | None = None  # owner -> ids of the runs that they may open
         self.loading: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
 
