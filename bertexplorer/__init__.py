@@ -35,6 +35,7 @@ ui/                     the page: one text on a workbench, many views of it belo
 ui/tabs/                the views: each an analysis, its figure, a question and examples
 ui/training/            the page on which a checkpoint learns
 ui/experiments/         the page that repeats the papers' pretraining experiments
+learn/                  lessons: questions about live views, their answers computed from the checkpoint in use
 result.py               what an analysis found: rows, a sentence, a figure
 bert.py                 a checkpoint in Python, with every analysis as a method
 runs.py                 fine-tuning and pretraining in Python

@@ -38,6 +38,7 @@ class Settings:
     port: int = 7860
     models_dir: Path = DATA / "models"  # where a typed folder name is looked up
     data_dir: Path = DATA  # uploaded lines and the search index
+    lessons_dir: Path | None = None  # lessons of your own, besides the bundled ones
     qdrant_url: str = ""  # a server to keep the search index on; empty: a folder below data_dir
     qdrant_key: str = ""
     checkpoint: str = "mini"  # that the page opens with
@@ -86,6 +87,7 @@ class Settings:
             port=number("BERTEXPLORER_PORT", default.port, 65_535),
             models_dir=Path(env.get("BERTEXPLORER_MODELS", default.models_dir)).expanduser().absolute(),
             data_dir=Path(env.get("BERTEXPLORER_DATA", default.data_dir)).expanduser().absolute(),
+            lessons_dir=Path(folder).expanduser().absolute() if (folder := env.get("BERTEXPLORER_LESSONS")) else None,
             qdrant_url=env.get("BERTEXPLORER_QDRANT_URL", default.qdrant_url),
             qdrant_key=env.get("BERTEXPLORER_QDRANT_KEY", default.qdrant_key),
             checkpoint=env.get("BERTEXPLORER_CHECKPOINT", default.checkpoint),

@@ -16,6 +16,7 @@ from mkdocs.structure.files import File, Files
 
 import bertexplorer as bx
 from bertexplorer.analysis import NAMES
+from bertexplorer.analysis.facts import Facts, offered
 from bertexplorer.bert import described, document, example, signature
 from bertexplorer.cli import main as run
 from bertexplorer.options import option_specs
@@ -24,6 +25,31 @@ from bertexplorer.ui.tabs import TABS, slug
 PUBLIC = ("load", "Bert", "Result", "compare", "Comparison", "from_transformers", "train", "pretrain", "TrainingRun")
 PUBLIC += ("checkpoints", "serve")
 COMMANDS = ("serve", "checkpoints", "fill-mask", "train", "pretrain")
+
+
+def on_page_markdown(markdown: str, page: Any, **more: Any) -> str:
+    """The page on lessons ends with the facts of every view."""
+    return markdown + facts() if page.file.src_uri == "lessons.md" else markdown
+
+
+def facts() -> str:
+    """What a lesson can ask of each view."""
+    parts = ["", "Every view offers these:", "", *table(Facts), ""]
+    for tab in TABS:
+        kind = tab.analysis.Facts
+        parts += [f"### {tab.TITLE} (`{slug(tab)}`)", "", inspect.cleandoc(vars(kind).get("__doc__") or ""), ""]
+        parts += [*table(kind, without=offered(Facts)), ""]
+    return "\n".join(parts)
+
+
+def table(kind: Any, without: Any = ()) -> list[str]:
+    """The facts of a class, a row each."""
+    rows = []
+    for name, method in offered(kind).items():
+        if name not in without:
+            called = plain(inspect.signature(method)).replace(return_annotation=inspect.Signature.empty)
+            rows.append(f"| `{name}{called}` | {cell(prose(inspect.getdoc(method) or ''))} |")
+    return ["| fact | |", "|---|---|", *rows]
 
 
 def on_files(files: Files, config: Any) -> Files:

@@ -33,6 +33,7 @@ masking.py            what pretraining would hide of the text, roll by roll
 sentence_pairs.py     true and random next sentences drawn, and told apart or not
 layers.py             when the answer forms: every layer through the MLM head
 words.py              words that a person names, scored in a blank
+facts.py              what a lesson can ask of a result, by name
 export.py             a result as CSV, JSON and the Python that repeats it, and what exactly made it
 """
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.heads import Head, one_or_all, parse_heads
 from bertexplorer.analysis.word_merging import Unit, merged, units
 from bertexplorer.errors import ExplorerError
@@ -183,3 +184,44 @@ def rows(result: Attention) -> list[dict[str, object]]:
         for i, a in enumerate(result.rows)
         for j, b in enumerate(result.columns)
     ]
+
+
+class Facts(facts.Facts[Attention]):
+    """Tokens are named as the figure labels them; *nth* is the occurrence, from 1."""
+
+    def attention(self, source: str, target: str) -> float:
+        """What the token *source* gives to *target*, in the heads of the view combined, 0 to 1."""
+        return float(self._result.matrix[self._row(source), self._column(target)])
+
+    def head_attention(self, layer: int, head: int, source: str, target: str) -> float:
+        """The same in one head."""
+        return float(self._head(layer, head)[self._row(source), self._column(target)])
+
+    def share(self, target: str) -> float:
+        """What the tokens that the view is about give to *target*, 0 to 1."""
+        return float(self._result.gives[self._column(target)])
+
+    def head_share(self, layer: int, head: int, target: str) -> float:
+        """The same in one head."""
+        return float(self._result.by_head[layer - 1, head - 1, self._column(target)])
+
+    def mean_share(self, target: str) -> float:
+        """What all tokens give to *target*, averaged over them and all heads, 0 to 1."""
+        return float(self._result.every[..., self._column(target)].mean())
+
+    def strongest(self, source: str) -> str:
+        """The token that *source* gives most to, itself and special tokens left out."""
+        row = self._result.matrix[self._row(source)].copy()
+        for i, unit in enumerate(self._result.columns):
+            if unit.special or unit.label.casefold() == source.casefold():
+                row[i] = -1
+        return self._result.columns[int(row.argmax())].label
+
+    def _head(self, layer: int, head: int) -> Float[np.ndarray, "r c"]:
+        return facts.item(facts.item(list(self._result.every), layer, "layer"), head, "head")
+
+    def _row(self, name: str) -> int:
+        return facts.at([unit.label for unit in self._result.rows], name)
+
+    def _column(self, name: str) -> int:
+        return facts.at([unit.label for unit in self._result.columns], name)

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.attention import refuse_long
 from bertexplorer.analysis.heads import check
 from bertexplorer.errors import ExplorerError
@@ -137,3 +138,19 @@ def rows(result: AttentionFlow) -> list[dict[str, object]]:
         for layer in range(len(result.shares))
         for position, token in enumerate(result.tokens)
     ]
+
+
+class Facts(facts.Facts[AttentionFlow]):
+    """At the layer of the view."""
+
+    def share(self, token: str, nth: int = 1) -> float:
+        """What of the tokens that the view is about comes from this input token, by the method."""
+        return float(self._result.shares[self._result.layer, facts.at(self._result.tokens, token, nth)])
+
+    def raw(self, token: str, nth: int = 1) -> float:
+        """Attention of the layer itself to this token, averaged over heads, 0 to 1."""
+        return float(self._result.raw[self._result.layer, facts.at(self._result.tokens, token, nth)])
+
+    def top(self) -> str:
+        """The input token with the largest share."""
+        return self._result.tokens[int(self._result.shares[self._result.layer].argmax())]

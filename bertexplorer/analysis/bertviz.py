@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.heads import parse_layers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
@@ -89,3 +90,11 @@ def rows(result: BertViz) -> list[dict[str, object]]:
         }
         for (m, head, i, j), value in np.ndenumerate(result.attention)
     ]
+
+
+class Facts(facts.Facts[BertViz]):
+    def attention(self, layer: int, head: int, source: str, target: str) -> float:
+        """What the token *source* gives to *target* in one head of the layers that are drawn, 0 to 1."""
+        row = facts.chosen([str(one + 1) for one in self._result.layers], str(layer), "layer")
+        tokens = self._result.tokens
+        return float(self._result.attention[row, head - 1, facts.at(tokens, source), facts.at(tokens, target)])

@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
-from bertexplorer.analysis.fill_mask import encode_masked
+from bertexplorer.analysis import facts
+from bertexplorer.analysis.fill_mask import encode_masked, piece_id
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
@@ -111,3 +112,34 @@ def rows(result: Contrast) -> list[dict[str, object]]:
         }
         for token, a, b in zip(result.vocabulary, result.first, result.second, strict=True)
     ]
+
+
+class Facts(facts.Facts[Contrast]):
+    """*sentence* is 1 or 2."""
+
+    def divergence(self) -> float:
+        """Jensen-Shannon divergence of the two sets of answers, in bits: 0 the same, 1 nothing in common."""
+        return self._result.divergence
+
+    def p(self, word: str, sentence: int) -> float:
+        """Probability of a piece in the blank of that sentence, 0 to 1."""
+        return math.exp(float(self._row(sentence)[self._id(word)]))
+
+    def rank(self, word: str, sentence: int) -> float:
+        """Rank of a piece in that blank; 1 is the most probable."""
+        side = self._row(sentence)
+        return 1 + int((side > side[self._id(word)]).sum())
+
+    def ratio(self, word: str) -> float:
+        """log2 of how many times more probable a piece is in the second sentence, in bits."""
+        return float(self._result.second[self._id(word)] - self._result.first[self._id(word)]) / math.log(2)
+
+    def top(self, sentence: int) -> str:
+        """The first answer in that sentence."""
+        return self._result.vocabulary[int(self._row(sentence).argmax())]
+
+    def _row(self, sentence: int) -> Float[np.ndarray, " v"]:
+        return facts.item((self._result.first, self._result.second), sentence, "sentence")
+
+    def _id(self, word: str) -> int:
+        return piece_id(self._checkpoint.tokenizer, word)

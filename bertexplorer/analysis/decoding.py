@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.fill_mask import encode_masked
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
@@ -149,3 +150,23 @@ def rows(result: Decoding) -> list[dict[str, object]]:
         for f in result.fillings
         for order, step in enumerate(f.steps, 1)
     ]
+
+
+class Facts(facts.Facts[Decoding]):
+    """*method* is one of "independent", "left to right", "most certain first" and "beam"."""
+
+    def filled(self, method: str) -> str:
+        """The pieces that the method puts in, in text order, with a space between."""
+        return " ".join(self._filling(method).tokens)
+
+    def claimed(self, method: str) -> float:
+        """Joint log-probability as the method itself sees it, in nats."""
+        return self._filling(method).claimed
+
+    def chained(self, method: str) -> float:
+        """Joint log-probability of the same pieces scored left to right, in nats: fit to compare methods."""
+        return self._filling(method).chained
+
+    def _filling(self, method: str) -> Filling:
+        names = [filling.method for filling in self._result.fillings]
+        return self._result.fillings[facts.chosen(names, method, "method")]

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.sentence_matrix import sentences
 from bertexplorer.analysis.vectors import (
     BUILT_IN,
@@ -258,3 +259,29 @@ def rows(result: EmbeddingMap) -> list[dict[str, object]]:
         }
         for i, (point, place) in enumerate(zip(result.points, result.places, strict=True))
     ]
+
+
+class Facts(facts.Facts[EmbeddingMap]):
+    def points(self) -> float:
+        """Tokens or sentences on the map."""
+        return len(self._result.points)
+
+    def neighbour(self, rank: int) -> str:
+        """The neighbour of the chosen point with this rank."""
+        return self._result.points[facts.item(self._result.neighbours, rank, "neighbour").point].text
+
+    def cosine(self, rank: int) -> float:
+        """Cosine of the chosen point with the neighbour of this rank."""
+        return facts.item(self._result.neighbours, rank, "neighbour").cosine
+
+    def mean_cosine(self) -> float:
+        """Mean cosine of two points."""
+        return self._result.anisotropy
+
+    def random(self) -> float:
+        """Mean cosine of two random words at this layer."""
+        return self._result.baseline
+
+    def explained(self) -> float:
+        """Share of the variance that a PCA keeps, 0 to 1; 0 for other methods."""
+        return sum(self._result.explained)

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.words import WordScore, named, score_words, tokens_of
 from bertexplorer.engine.progress import expect
 from bertexplorer.errors import ExplorerError
@@ -143,3 +144,57 @@ def rows(result: FillMask) -> list[dict[str, object]]:
             entry = {"rank": w.rank or "", "token": w.word, "probability": w.probability}
             table.append({**place, "kind": "word", **entry, "log_probability": w.log_probability})
     return table
+
+
+class Facts(facts.Facts[FillMask]):
+    """*blank* is the number of the mask, from 1."""
+
+    def top(self, rank: int = 1, blank: int = 1) -> str:
+        """The answer with this rank, among those that are listed."""
+        return facts.item(self._blank(blank).candidates, rank, "answer").token
+
+    def p(self, word: str, blank: int = 1) -> float:
+        """Probability of a piece of the vocabulary, 0 to 1."""
+        return float(self._probabilities(blank)[self._id(word)])
+
+    def rank(self, word: str, blank: int = 1) -> float:
+        """Rank of a piece in the vocabulary; 1 is the most probable."""
+        shares = self._probabilities(blank)
+        return 1 + int((shares > shares[self._id(word)]).sum())
+
+    def hidden(self, blank: int = 1) -> str:
+        """The piece that was hidden; empty where a mask was typed."""
+        original = self._blank(blank).original
+        return original.token if original else ""
+
+    def p_hidden(self, blank: int = 1) -> float:
+        """Probability of the piece that was hidden, 0 to 1; 0 where a mask was typed."""
+        original = self._blank(blank).original
+        return original.probability if original else 0.0
+
+    def entropy(self, blank: int = 1) -> float:
+        """Entropy of the answers, in bits: 0 is certain."""
+        return self._blank(blank).entropy
+
+    def blanks(self) -> float:
+        """Masks in the text."""
+        return len(self._result.blanks)
+
+    def _blank(self, number: int) -> Blank:
+        return facts.item(self._result.blanks, number, "mask")
+
+    def _probabilities(self, number: int) -> Float[np.ndarray, " v"]:
+        shares = self._blank(number).probabilities
+        assert shares is not None  # dropped only by what stores results
+        return shares
+
+    def _id(self, word: str) -> int:
+        return piece_id(self._checkpoint.tokenizer, word)
+
+
+def piece_id(tokenizer: Tokenizer, word: str) -> int:
+    """The id of *word*. Raises ExplorerError unless it is a single piece."""
+    found = ids_by_label(tokenizer).get(word, ids_by_label(tokenizer).get(word.casefold()))
+    if found is None:
+        raise ExplorerError(f"{word!r:.60} is not one piece of the vocabulary. Name a word that is.")
+    return found

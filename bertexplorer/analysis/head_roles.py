@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.attention import refuse_long
 from bertexplorer.analysis.head_similarity import distances, entropy, plane
 from bertexplorer.model.text import Encoding, Text
@@ -169,3 +170,25 @@ def names(measure: str) -> str:
     """The column of a measure, with its unit where it has one."""
     units = {"distance": "distance_tokens", "entropy": "entropy_bits"}
     return units.get(measure, measure.strip("[]").lower())
+
+
+class Facts(facts.Facts[HeadRoles]):
+    """A role is one of "previous", "next", "same", "[SEP]", "[CLS]", "punctuation", or "broad"."""
+
+    def role(self, layer: int, head: int) -> str:
+        """The main role of a head."""
+        return facts.item(facts.item(self._result.roles, layer, "layer"), head, "head")
+
+    def heads_with(self, role: str) -> float:
+        """How many heads have this main role."""
+        facts.chosen((*ROLES, "broad"), role, "role")
+        return sum(line.count(role) for line in self._result.roles)
+
+    def mean_share(self, role: str) -> float:
+        """Share of the attention that fits this role, averaged over all heads, 0 to 1."""
+        facts.chosen(ROLES, role, "role")
+        return float(self._result.measures[role].mean())
+
+    def all_heads(self) -> float:
+        """Heads of all layers together."""
+        return sum(map(len, self._result.roles))

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.nearest_pieces import longest
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
@@ -63,3 +64,22 @@ def rows(result: InputVectors) -> list[dict[str, object]]:
         for part, vector in zip(result.parts, result.vectors, strict=True)
         for i, value in enumerate(vector)
     ]
+
+
+class Facts(facts.Facts[InputVectors]):
+    """A vector is called as in the figure: "word", "position", "segment", "sum", …"""
+
+    def length(self, part: str) -> float:
+        """Euclidean length of a vector."""
+        return float(np.linalg.norm(self._result.vectors[self._at(part)]))
+
+    def cosine(self, part: str, other: str) -> float:
+        """Cosine of two of the vectors, -1 to 1."""
+        return float(self._result.cosines[self._at(part), self._at(other)])
+
+    def about(self) -> str:
+        """The token that the view is about."""
+        return self._result.token
+
+    def _at(self, part: str) -> int:
+        return facts.chosen(self._result.parts, part, "vector")

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.fill_mask import Candidate, candidate, encode_masked
 from bertexplorer.analysis.words import named, single_piece
 from bertexplorer.errors import ExplorerError
@@ -124,3 +125,31 @@ def rows(result: Layers) -> list[dict[str, object]]:
             entry = {"kind": kind, "rank": rank, "token": token, "probability": share}
             table.append({"layer": answer.layer, "position": result.position, **entry, **bits})
     return table
+
+
+class Facts(facts.Facts[Layers]):
+    """*layer* 0 is what enters the first layer."""
+
+    def settled(self) -> float:
+        """The layer from which on the first choice is the final one."""
+        return self._result.settled
+
+    def top(self, layer: int = -1) -> str:
+        """The first choice at a layer; without one, at the last."""
+        return self._layer(layer).candidates[0].token
+
+    def entropy(self, layer: int) -> float:
+        """Entropy of a layer's answers, in bits."""
+        return self._layer(layer).entropy
+
+    def divergence(self, layer: int) -> float:
+        """How far a layer's answers are from the final ones: Kullback-Leibler divergence, in bits."""
+        return self._layer(layer).divergence
+
+    def rank(self, word: str, layer: int = -1) -> float:
+        """Rank of one of the words that the figure follows, at a layer."""
+        at = facts.chosen([one.token for one in self._result.followed], word, "followed word")
+        return int(self._result.followed[at].ranks[self._layer(layer).layer])
+
+    def _layer(self, layer: int) -> LayerAnswer:
+        return self._result.layers[-1] if layer == -1 else facts.item(self._result.layers, layer + 1, "layer")

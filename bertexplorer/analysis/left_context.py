@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Bool
 
 from bertexplorer import engine
-from bertexplorer.analysis.fill_mask import Blank, blank, encode_masked, probability_of
+from bertexplorer.analysis import facts
+from bertexplorer.analysis.fill_mask import Blank, blank, encode_masked, piece_id, probability_of
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
 
@@ -64,3 +65,33 @@ def rows(result: LeftContext) -> list[dict[str, object]]:
         for name, found in (("both sides", result.both), ("left only", result.left))
         for c in found.candidates
     ]
+
+
+class Facts(facts.Facts[LeftContext]):
+    def entropy_both(self) -> float:
+        """Entropy of the answers that read both sides, in bits."""
+        return self._result.both.entropy
+
+    def entropy_left(self) -> float:
+        """Entropy of the answers that read the left side only, in bits."""
+        return self._result.left.entropy
+
+    def top_both(self, rank: int = 1) -> str:
+        """The answer with this rank that reads both sides."""
+        return facts.item(self._result.both.candidates, rank, "answer").token
+
+    def top_left(self, rank: int = 1) -> str:
+        """The answer with this rank that reads the left side only."""
+        return facts.item(self._result.left.candidates, rank, "answer").token
+
+    def p_both(self, word: str) -> float:
+        """Probability of a piece given both sides, 0 to 1."""
+        return self._p(self._result.both, word)
+
+    def p_left(self, word: str) -> float:
+        """Probability of a piece given the left side only, 0 to 1."""
+        return self._p(self._result.left, word)
+
+    def _p(self, blank: Blank, word: str) -> float:
+        assert blank.probabilities is not None  # dropped only by what stores results
+        return float(blank.probabilities[piece_id(self._checkpoint.tokenizer, word)])

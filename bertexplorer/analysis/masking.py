@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from jaxtyping import Int
 
+from bertexplorer.analysis import facts
 from bertexplorer.engine import masking
 from bertexplorer.engine.masking import MASKED, RANDOM, SAME
 from bertexplorer.errors import ExplorerError
@@ -106,3 +107,24 @@ def rows(result: Masked) -> list[dict[str, object]]:
         for roll in range(len(result.kinds))
         for place, token in enumerate(result.tokens)
     ]
+
+
+class Facts(facts.Facts[Masked]):
+    def chosen(self) -> float:
+        """Share of the tokens that are chosen, over 1,000 rolls, 0 to 1."""
+        return self._result.chosen
+
+    def share(self, kind: str) -> float:
+        """Share of the chosen tokens that become "mask", "random", or stay the "same", 0 to 1."""
+        facts.chosen(tuple(self._result.shares), kind, "kind")
+        return self._result.shares[kind]
+
+    def masked(self) -> float:
+        """Share of all tokens that become [MASK], 0 to 1."""
+        return self._result.chosen * self._result.shares[KINDS[MASKED]]
+
+    def overlap(self) -> float:
+        """Of the tokens chosen in two rolls, the share that both chose, averaged over the rolls shown, 0 to 1."""
+        rolls = [set(np.flatnonzero(roll != NOT_CHOSEN)) for roll in self._result.kinds]
+        shares = [len(a & b) / len(a | b) for i, a in enumerate(rolls) for b in rolls[:i]]
+        return float(np.mean(shares))

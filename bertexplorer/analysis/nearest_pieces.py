@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
@@ -106,3 +107,22 @@ def rows(result: NearestPieces) -> list[dict[str, object]]:
         for near in result.found
         for rank, n in enumerate(near.neighbours, 1)
     ]
+
+
+class Facts(facts.Facts[NearestPieces]):
+    """*of* is the number of the token, from 1, where several are picked."""
+
+    def neighbour(self, rank: int, of: int = 1) -> str:
+        """The neighbour with this rank."""
+        return facts.item(self._of(of).neighbours, rank, "neighbour").token
+
+    def cosine(self, rank: int, of: int = 1) -> float:
+        """Cosine with the neighbour of this rank, -1 to 1."""
+        return facts.item(self._of(of).neighbours, rank, "neighbour").cosine
+
+    def typical(self, of: int = 1) -> float:
+        """Median cosine with all other pieces."""
+        return self._of(of).typical
+
+    def _of(self, number: int) -> Neighbourhood:
+        return facts.item(self._result.found, number, "token")

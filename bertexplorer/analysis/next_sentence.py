@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import MAX_CHARACTERS, Encoding, Text
 from bertexplorer.options import Option
@@ -152,3 +153,30 @@ def rows(result: NextSentence) -> list[dict[str, object]]:
         }
         for way, rank, score in [*ways, *ranked]
     ]
+
+
+class Facts(facts.Facts[NextSentence]):
+    def is_next(self) -> float:
+        """P(is next) of the pair, 0 to 1."""
+        return self._result.forward.is_next
+
+    def is_next_swapped(self) -> float:
+        """P(is next) with the two sentences in the other order, 0 to 1."""
+        return self._result.backward.is_next
+
+    def gap(self) -> float:
+        """Logit of is next minus logit of is not next."""
+        return self._result.forward.gap
+
+    def best_candidate(self, rank: int = 1) -> str:
+        """The likeliest second sentence among B and the candidates, or the one with this rank."""
+        return facts.item(self._result.candidates, rank, "candidate").second
+
+    def is_next_of(self, candidate: str) -> float:
+        """P(is next) of A and this candidate, 0 to 1."""
+        texts = [score.second for score in self._result.candidates]
+        return self._result.candidates[facts.chosen(texts, candidate, "candidate")].is_next
+
+    def candidates(self) -> float:
+        """Second sentences that were compared."""
+        return len(self._result.candidates)

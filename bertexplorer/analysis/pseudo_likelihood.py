@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
@@ -91,3 +92,27 @@ def rows(result: PseudoLikelihood) -> list[dict[str, object]]:
         )
         if rank
     ]
+
+
+class Facts(facts.Facts[PseudoLikelihood]):
+    def total(self) -> float:
+        """Pseudo-log-likelihood of the text, in nats."""
+        return self._result.total
+
+    def perplexity(self) -> float:
+        """Pseudo-perplexity: 1 is certain."""
+        return self._result.perplexity
+
+    def p(self, token: str, nth: int = 1) -> float:
+        """Probability of a token of the text given all the others, 0 to 1."""
+        return math.exp(float(self._result.log_probabilities[facts.at(self._result.tokens, token, nth)]))
+
+    def rank(self, token: str, nth: int = 1) -> float:
+        """Rank of that token in the vocabulary; 1 if the checkpoint would have written the same."""
+        return int(self._result.ranks[facts.at(self._result.tokens, token, nth)])
+
+    def surprise(self, rank: int = 1) -> str:
+        """The least probable token of the text, or with 2 the next."""
+        scored = [i for i, rank in enumerate(self._result.ranks) if rank]
+        order = sorted(scored, key=lambda i: float(self._result.log_probabilities[i]))
+        return self._result.tokens[facts.item(order, rank, "token")]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from jaxtyping import Float, Int
 
-from bertexplorer.analysis import saliency
+from bertexplorer.analysis import facts, saliency
 from bertexplorer.analysis.attribution import METHODS, Method, Question, announce, attribute
 from bertexplorer.analysis.saliency import Explained
 from bertexplorer.errors import ExplorerError
@@ -146,3 +146,30 @@ def rows(result: Referee) -> list[dict[str, object]]:
         for order, curve, line, mean in lines
         for hidden, p in zip(result.hidden, line, strict=True)
     ]
+
+
+class Facts(facts.Facts[Referee]):
+    """*method* is one of "integrated gradients", "gradient x input", "occlusion", "LIME", "attention", "rollout"."""
+
+    def holds(self, method: str) -> bool:
+        """Whether the method's order is better than every random order, deleting and inserting."""
+        return self._result.holds(self._trial(method))
+
+    def holding(self) -> float:
+        """How many of the methods hold."""
+        return sum(self._result.holds(trial) for trial in self._result.trials)
+
+    def deletion(self, method: str) -> float:
+        """Mean probability of the answer while the method's words are deleted, most important first, 0 to 1."""
+        return self._trial(method).deletion_area
+
+    def insertion(self, method: str) -> float:
+        """Mean probability of the answer while they are inserted, 0 to 1."""
+        return self._trial(method).insertion_area
+
+    def random_deletion(self) -> float:
+        """The same as deletion for random orders, averaged."""
+        return float(self._result.random_areas.mean())
+
+    def _trial(self, method: str) -> Trial:
+        return self._result.trials[facts.chosen([one.method for one in self._result.trials], method, "method")]

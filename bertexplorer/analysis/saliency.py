@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.attribution import METHODS, Attribution, Baseline, Question, announce, attribute
 from bertexplorer.analysis.fill_mask import encode_masked
 from bertexplorer.analysis.next_sentence import encode_pair
@@ -175,3 +176,29 @@ def shares(attribution: Attribution) -> Float[np.ndarray, " n"]:
     """The scores divided by the sum of their sizes, so that methods compare; zeros where there is nothing to divide."""
     total = np.abs(attribution.scores).sum()
     return np.asarray(attribution.scores / total if total else attribution.scores)
+
+
+class Facts(facts.Facts[Saliency]):
+    """By the method of the view; where it shows all, by integrated gradients. Special tokens are left out."""
+
+    def answer(self) -> str:
+        """What is explained: the answer, or "is next"."""
+        return self._result.answer
+
+    def p(self) -> float:
+        """Probability of the answer, 0 to 1."""
+        return self._result.probability
+
+    def score(self, word: str, nth: int = 1) -> float:
+        """What a word counts, in the unit of the method."""
+        return float(self._scores()[facts.at([unit.label for unit in self._result.units], word, nth)])
+
+    def order(self, rank: int = 1) -> str:
+        """The word that counts most, whichever way, or the one with this rank."""
+        scores = self._scores()
+        ranked = sorted(range(len(scores)), key=lambda i: -abs(float(scores[i])))
+        plain = [i for i in ranked if not self._result.units[i].special]
+        return self._result.units[facts.item(plain, rank, "word")].label
+
+    def _scores(self) -> Float[np.ndarray, " u"]:
+        return self._result.attributions[0].scores

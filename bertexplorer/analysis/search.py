@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.vectors import BUILT_IN, Line, Pooling, VectorIndex, layer_of, mean_cosine, read, unit
 from bertexplorer.engine.progress import working
 from bertexplorer.errors import ExplorerError
@@ -176,3 +177,25 @@ def rows(result: Search) -> list[dict[str, object]]:
         }
         for hit in result.hits
     ]
+
+
+class Facts(facts.Facts[Search]):
+    def hit(self, rank: int = 1) -> str:
+        """The line with this rank."""
+        return facts.item(self._result.hits, rank, "line").text
+
+    def topic(self, rank: int = 1) -> str:
+        """The label of the line with this rank."""
+        return facts.item(self._result.hits, rank, "line").label
+
+    def cosine(self, rank: int = 1) -> float:
+        """Cosine of the text with the line of this rank."""
+        return facts.item(self._result.hits, rank, "line").cosine
+
+    def chance(self) -> float:
+        """Mean cosine of two of the built-in sentences."""
+        return self._result.chance
+
+    def lines(self) -> float:
+        """Lines that were searched."""
+        return self._result.count

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.next_sentence import encode_pair, shown
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Span, Text
@@ -136,3 +137,25 @@ def rows(result: SentenceMatrix) -> list[dict[str, object]]:
         for j in range(count)
         if i != j
     ]
+
+
+class Facts(facts.Facts[SentenceMatrix]):
+    def is_next(self, first: int, second: int) -> float:
+        """P(is next) of two sentences by their numbers, 0 to 1."""
+        return float(self._result.matrix[first - 1, second - 1])
+
+    def mean_neighbours(self) -> float:
+        """Mean P(is next) of the sentences that follow one another, 0 to 1."""
+        return float(self._result.matrix[self._result.neighbours].mean())
+
+    def mean_others(self) -> float:
+        """Mean P(is next) of all other pairs, 0 to 1."""
+        return float(self._result.matrix[self._result.others].mean())
+
+    def above(self) -> float:
+        """How many neighbours score above the mean of the other pairs."""
+        return self._result.above
+
+    def sentences(self) -> float:
+        """Sentences of the paragraph."""
+        return len(self._result.sentences)

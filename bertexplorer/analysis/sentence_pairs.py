@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.next_sentence import encode_pair
 from bertexplorer.analysis.samples import TOPICS
 from bertexplorer.analysis.sentence_matrix import sentences
@@ -116,3 +117,30 @@ def rows(result: SentencePairs) -> list[dict[str, object]]:
         {"pair": i, "first": p.first, "second": p.second, "drawn": p.kind, "is_next": answer}
         for i, (p, answer) in enumerate(zip(result.pairs, answers, strict=True), 1)
     ]
+
+
+class Facts(facts.Facts[SentencePairs]):
+    """*kind* is "next", "other document" or "same document"."""
+
+    def pairs(self) -> float:
+        """Pairs that were drawn."""
+        return len(self._result.pairs)
+
+    def right(self) -> float:
+        """How many of them the head gets right."""
+        return self._result.right
+
+    def accuracy(self) -> float:
+        """The same as a share, 0 to 1."""
+        return self._result.right / len(self._result.pairs)
+
+    def mean(self, kind: str) -> float:
+        """Mean P(is next) of the pairs of one kind, 0 to 1."""
+        shares = [
+            float(p) for pair, p in zip(self._result.pairs, self._result.is_next, strict=True) if pair.kind == kind
+        ]
+        if not shares:
+            raise ExplorerError(
+                f"There is no pair of the kind {kind!r:.60}; there are next, other document, same document."
+            )
+        return sum(shares) / len(shares)

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.fill_mask import Candidate, candidate
 from bertexplorer.analysis.heads import Head, parse_heads
 from bertexplorer.analysis.samples import TOPICS
@@ -201,3 +202,37 @@ def rows(result: Switchboard) -> list[dict[str, object]]:
         for layer, line in enumerate(result.change)
         for head, bits in enumerate(line)
     ]
+
+
+class Facts(facts.Facts[Switchboard]):
+    def before(self) -> float:
+        """Probability of the answer with all heads on, 0 to 1."""
+        return self._result.before.probability
+
+    def after(self) -> float:
+        """Probability of the answer with the chosen heads off, 0 to 1."""
+        return self._result.after.probability
+
+    def answer(self) -> str:
+        """What is measured: the answer, or "is next"."""
+        return self._result.target
+
+    def top_after(self) -> str:
+        """The first answer with the chosen heads off."""
+        return facts.item(self._result.after.candidates, 1, "answer").token
+
+    def change(self, layer: int, head: int) -> float:
+        """What one head off does to the answer's probability, in bits."""
+        return float(facts.item(list(facts.item(list(self._result.change), layer, "layer")), head, "head"))
+
+    def share_below(self, bits: float) -> float:
+        """Share of the heads that alone change the answer by less than so many bits, 0 to 1."""
+        return float((np.abs(self._result.change) < bits).mean())
+
+    def largest_change(self) -> float:
+        """The largest change that one head makes, in bits, whichever way."""
+        return float(np.abs(self._result.change).max())
+
+    def heads_off(self) -> float:
+        """Heads that are off."""
+        return int(self._result.states.sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.fill_mask import encode_masked
 from bertexplorer.analysis.words import named, score_words, tokens_of
 from bertexplorer.engine.progress import expect
@@ -108,3 +110,26 @@ def rows(result: Template) -> list[dict[str, object]]:
         for filling, text, line in zip(result.fillings, result.texts, result.probabilities, strict=True)
         for word, p in zip(result.words, line, strict=True)
     ]
+
+
+class Facts(facts.Facts[Template]):
+    """*filling* is the alternative that was chosen, such as "nurse"; with several slots, "nurse / calm"."""
+
+    def p(self, filling: str, word: str) -> float:
+        """Probability of one of the words in the blank of that sentence, 0 to 1."""
+        return float(self._result.probabilities[self._row(filling), facts.chosen(self._result.words, word, "word")])
+
+    def ratio(self, filling: str, word: str, other: str) -> float:
+        """log2 of how many times more probable *word* is than *other* in that sentence, in bits."""
+        return math.log2(self.p(filling, word) / self.p(filling, other))
+
+    def top(self, filling: str) -> str:
+        """The first answer in that sentence."""
+        return self._result.answers[self._row(filling)]
+
+    def sentences(self) -> float:
+        """Sentences that the alternatives give."""
+        return len(self._result.texts)
+
+    def _row(self, filling: str) -> int:
+        return facts.chosen([" / ".join(one) for one in self._result.fillings], filling, "filling")

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.model.text import Encoding, Text, Tokenizer
 
 if TYPE_CHECKING:
@@ -155,3 +156,41 @@ def rows(result: Tokenization) -> list[dict[str, object]]:
         }
         for i, token in enumerate(result.tokens)
     ]
+
+
+class Facts(facts.Facts[Tokenization]):
+    def tokens(self) -> float:
+        """Tokens that go in, [CLS] and [SEP] among them."""
+        return len(self._result.tokens)
+
+    def token(self, place: int) -> str:
+        """The token at this place, from 1; -1 is the last."""
+        return self._result.tokens[-1] if place == -1 else facts.item(self._result.tokens, place, "token")
+
+    def pieces(self, word: str) -> float:
+        """Pieces that a word of the text is cut into."""
+        return len(self._word(word).steps)
+
+    def piece(self, word: str, number: int) -> str:
+        """A piece of a word of the text, from 1."""
+        return facts.item(self._word(word).steps, number, "piece").piece
+
+    def longest(self) -> float:
+        """Pieces of the word that is cut into the most."""
+        return max((len(word.steps) for word in self._result.words), default=0)
+
+    def unknown(self) -> float:
+        """Tokens that the vocabulary does not have."""
+        special = self._checkpoint.tokenizer.special
+        return self._result.tokens.count(special["unk"]) if "unk" in special else 0
+
+    def length(self, part: str, place: int) -> float:
+        """Euclidean length of a vector ("word", "position", "segment", "sum", …) of the token at this place."""
+        return float(self._result.norms[facts.chosen(self._result.parts, part, "vector"), place - 1])
+
+    def mean_length(self, part: str) -> float:
+        """Mean length of that vector over all tokens."""
+        return float(self._result.norms[facts.chosen(self._result.parts, part, "vector")].mean())
+
+    def _word(self, word: str) -> Word:
+        return self._result.words[facts.at([one.text for one in self._result.words], word)]

@@ -14,8 +14,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.occurrences import Occurrence, find
 from bertexplorer.analysis.vectors import baseline, cosines, layer_of
+from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
 
@@ -141,3 +143,43 @@ def rows(result: WordInContext) -> list[dict[str, object]]:
             cosine = {"cosine": float(matrix[i, j]), "random_words": float(base)}
             table.append({"layer": layer, **who, **cosine, "above_random": float(matrix[i, j] - base)})
     return table
+
+
+class Facts(facts.Facts[WordInContext]):
+    """*layer* 0 is what enters the first layer. Occurrences count from 1, in the order of the figure."""
+
+    def cosine(self, first: int, second: int, layer: int) -> float:
+        """Cosine of two occurrences at a layer, -1 to 1."""
+        return float(self._layer(layer)[first - 1, second - 1])
+
+    def static(self) -> float:
+        """Mean cosine of the word's rows in the embedding table: 1 for one and the same piece."""
+        return float(self._result.static[pairs(len(self._result.occurrences))].mean())
+
+    def within(self, layer: int) -> float:
+        """Mean cosine of occurrences with the same sense label at a layer."""
+        return self._senses(self._result.within, layer)
+
+    def between(self, layer: int) -> float:
+        """Mean cosine of occurrences with different sense labels at a layer."""
+        return self._senses(self._result.between, layer)
+
+    def mean(self, layer: int) -> float:
+        """Mean cosine of all occurrences at a layer."""
+        return float(facts.item(list(self._result.mean), layer + 1, "layer"))
+
+    def random(self, layer: int) -> float:
+        """Mean cosine of two random words at a layer."""
+        return float(facts.item(list(self._result.baseline), layer + 1, "layer"))
+
+    def occurrences(self) -> float:
+        """Occurrences that are compared."""
+        return len(self._result.occurrences)
+
+    def _layer(self, layer: int) -> Float[np.ndarray, "n n"]:
+        return facts.item(list(self._result.cosines), layer + 1, "layer")
+
+    def _senses(self, means: Float[np.ndarray, " layers"] | None, layer: int) -> float:
+        if means is None:
+            raise ExplorerError("The sentences have no two senses. Begin each with its sense, such as “river: …”.")
+        return float(facts.item(list(means), layer + 1, "layer"))

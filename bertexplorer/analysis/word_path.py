@@ -14,8 +14,10 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.occurrences import Found, Occurrence, find
 from bertexplorer.analysis.vectors import cosines, layer_of, principal, unit
+from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
 
@@ -107,3 +109,17 @@ def rows(result: WordPath) -> list[dict[str, object]]:
         for number, o in enumerate(result.occurrences, 1)
         for layer, (x, y) in enumerate(result.paths[number - 1])
     ]
+
+
+class Facts(facts.Facts[WordPath]):
+    """*layer* 0 is what enters the first layer; *path* is the occurrence, from 1."""
+
+    def to_input(self, layer: int, path: int = 1) -> float:
+        """Cosine of a word's vector at a layer with its own vector at layer 0."""
+        return float(facts.item(list(facts.item(list(self._result.to_input), path, "path")), layer + 1, "layer"))
+
+    def apart(self, layer: int) -> float:
+        """Mean cosine of two of the paths at a layer."""
+        if self._result.apart is None:
+            raise ExplorerError("There is one path only. Add a sentence with the same word.")
+        return float(facts.item(list(self._result.apart), layer + 1, "layer"))

@@ -1,7 +1,8 @@
 """The command line: python -m bertexplorer.
 
-main.py   every analysis as a command, its Options as flags; checkpoints; runs that learn
-serve.py  the page, served until a signal ends it
+main.py    every analysis as a command, its Options as flags; checkpoints; runs that learn
+serve.py   the page, served until a signal ends it
+lesson.py  the lessons, listed and checked
 """
 
 from bertexplorer.cli.main import main, make_parser

@@ -36,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return train(library, arguments[1:])
         if arguments[:1] == ["pretrain"]:
             return import_module("bertexplorer.training.pretraining.command").main(arguments[1:])
+        if arguments[:1] == ["lesson"]:
+            return int(import_module("bertexplorer.cli.lesson").command(library, arguments[1:]))
         if arguments == ["mcp"]:
             return int(import_module("bertexplorer.api.tools").main(library, library.settings))
         given = make_parser().parse_args(arguments)
@@ -59,6 +61,9 @@ def make_parser() -> argparse.ArgumentParser:
     commands.add_parser("serve", help="open the page: serve [--public] [--host H] [--port P] [--open]")
     commands.add_parser("train", help="fine-tune a checkpoint: train --task … --data …, or train RUN to go on with it")
     commands.add_parser("pretrain", help="pretrain an encoder on plain text: pretrain RUN --text …")
+    commands.add_parser(
+        "lesson", help="lesson list, or lesson check [FILE …]: the lessons, and whether their claims hold"
+    )
     commands.add_parser("mcp", help="serve the analyses to MCP clients over stdio; takes no arguments")
     commands.add_parser("checkpoints", help="list the checkpoints: size, heads, licence, on this disk or not")
     for module in import_module("bertexplorer.analysis").ANALYSES:

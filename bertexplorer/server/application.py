@@ -27,9 +27,8 @@ from bertexplorer.server.request_log import RequestLog
 from bertexplorer.server.sessions import OwnerCookies, Sessions
 from bertexplorer.server.theme import STATIC, head, scripts, theme
 from bertexplorer.settings import ASSETS, Settings
-from bertexplorer.ui.explore import Explore
+from bertexplorer.ui.explore import Explore, opening
 from bertexplorer.ui.gradio_patches import SCRIPTS, after_mounting, before_mounting
-from bertexplorer.ui.page import page_opening
 from bertexplorer.ui.state import State
 from bertexplorer.ui.training.run_service import RunService
 
@@ -94,7 +93,7 @@ def mounted(
     the API wait; *service*: starts the runs of the API, None for an API without runs."""
     page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
     before_mounting(page, settings.sessions)
-    app = api(explore, queues, page_opening(settings), service)
+    app = api(explore, queues, opening(settings), service)
     app.mount(f"/{scripts()}", GZipMiddleware(StaticFiles(directory=STATIC), minimum_size=1000))
     mounted: FastAPI = gr.mount_gradio_app(
         app,

@@ -25,8 +25,8 @@ from bertexplorer.server.health import Readiness
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.page import build, page_opening
+from bertexplorer.ui.explore import Explore, opening
+from bertexplorer.ui.page import build
 from bertexplorer.ui.training.run_service import RunService
 
 GRACE_S = 8  # for answers that are under way when a signal comes
@@ -137,7 +137,7 @@ def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 
 def warm(library: CheckpointRegistry, settings: Settings, ready: Readiness) -> None:
     """Compute the first answer before anyone asks; torch is imported only now that the page is up."""
-    ready.error = Explore(library).answer(page_opening(settings)).error
+    ready.error = Explore(library).answer(opening(settings)).error
     ready.loaded.set()
 
 

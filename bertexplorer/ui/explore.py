@@ -19,6 +19,7 @@ from bertexplorer.errors import ExplorerError, unforeseen
 from bertexplorer.figures import Figure, difference
 from bertexplorer.model.text import TOKENS, Encoding, Span
 from bertexplorer.options import build, option_specs
+from bertexplorer.settings import Settings
 from bertexplorer.store.index import Index
 from bertexplorer.store.quota import Quota
 from bertexplorer.store.registry import CheckpointRegistry
@@ -38,6 +39,12 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 SLOW = {name for name, tab in VIEWS.items() if getattr(tab.analysis, "SLOW", False)}  # take a second or more
 log = logging.getLogger(__name__)
+
+
+def opening(settings: Settings) -> State:
+    """The state that the page opens with if there is no link."""
+    first = VIEWS["fill-mask"].EXAMPLES[0]
+    return State(first.text, checkpoint=settings.checkpoint, precision=settings.precision)
 
 
 def shown_in(example: Example, state: State) -> State:

@@ -1,7 +1,5 @@
 """The pages: Explore, which is drawn by the scripts in static/, and those on which checkpoints learn."""
 
-from dataclasses import replace
-
 import gradio as gr
 
 from bertexplorer.settings import Settings
@@ -10,14 +8,11 @@ from bertexplorer.ui.about import about
 from bertexplorer.ui.experiments import page as experiments
 from bertexplorer.ui.experiments import wiring as experiments_wiring
 from bertexplorer.ui.experiments.experiment_service import ExperimentService
-from bertexplorer.ui.explore import VIEWS
 from bertexplorer.ui.gradio_patches import Blocks
-from bertexplorer.ui.state import State
 from bertexplorer.ui.training import page as training
 from bertexplorer.ui.training import wiring
 from bertexplorer.ui.training.run_service import RunService
 
-OPENING = State(VIEWS["fill-mask"].EXAMPLES[0].text)
 THREADS = 48  # for the events of the pages on which checkpoints learn
 
 
@@ -36,8 +31,3 @@ def build(library: CheckpointRegistry, settings: Settings, service: RunService |
             experiments_wiring.wire(ExperimentService(service), experiments.build(), blocks)
             gr.HTML(about(settings), apply_default_css=False)
     return blocks
-
-
-def page_opening(settings: Settings) -> State:
-    """The state that the page opens with if there is no link."""
-    return replace(OPENING, checkpoint=settings.checkpoint, precision=settings.precision)

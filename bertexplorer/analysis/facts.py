@@ -1,0 +1,99 @@
+"""Facts: what an expression in a lesson can ask of a result; each analysis has a class `Facts` with methods for it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Text
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+R = TypeVar("R")
+Fact = float | str | bool
+
+
+class Facts(Generic[R]):
+    """The facts that every view offers: those of the checkpoint and of the text. The names of the public methods and
+    of their arguments are what lessons are written in, so they stay as they are. Layers, heads and ranks count from 1;
+    layer 0 is what enters the first layer."""
+
+    def __init__(self, checkpoint: Checkpoint, text: Text, result: R) -> None:
+        self._checkpoint, self._text, self._result = checkpoint, text, result
+
+    def parameters(self) -> float:
+        """Parameters of the checkpoint, in millions."""
+        return self._checkpoint.num_parameters / 1e6
+
+    def table_share(self) -> float:
+        """Share of the parameters that are in the table of word vectors, 0 to 1."""
+        config = self._checkpoint.config
+        return config.vocab_size * config.word_size / self._checkpoint.num_parameters
+
+    def vocabulary(self) -> float:
+        """Pieces in the vocabulary."""
+        return self._checkpoint.config.vocab_size
+
+    def layers(self) -> float:
+        """Layers of the encoder."""
+        return self._checkpoint.config.num_layers
+
+    def heads(self) -> float:
+        """Heads of each layer."""
+        return self._checkpoint.config.num_heads
+
+    def width(self) -> float:
+        """Numbers in a token's vector: the hidden size."""
+        return self._checkpoint.config.hidden_size
+
+    def words(self, side: int = 1) -> float:
+        """Words of the first text, or with 2 of the second."""
+        return len(words_of(self._side(side)))
+
+    def shared_words(self) -> float:
+        """Different words that are in both texts; capitals do not count."""
+        return len(set(words_of(self._text.first)) & set(words_of(self._text.second)))
+
+    def mentions(self, word: str) -> bool:
+        """Whether the first text has this word; capitals do not count."""
+        return word.casefold() in words_of(self._text.first)
+
+    def _side(self, side: int) -> str:
+        return self._text.second if side == 2 else self._text.first
+
+
+def words_of(text: str) -> list[str]:
+    """The words of *text* in small letters, without punctuation."""
+    return re.findall(r"\w+(?:['’]\w+)*", text.casefold())
+
+
+def offered(kind: type[Facts[R]]) -> dict[str, Callable[..., Fact]]:
+    """The facts of the class *kind* by their names."""
+    return {name: method for name, method in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
+
+
+def at(labels: Sequence[str], name: str, nth: int = 1) -> int:
+    """Where the *nth* (from 1) of *labels* that reads *name* is. Raises ExplorerError if there are not so many."""
+    places = [i for i, label in enumerate(labels) if label.casefold() == name.casefold()]
+    if not 1 <= nth <= len(places):
+        which = f"{name!r:.60}" if nth == 1 else f"{name!r:.60} number {nth}"
+        raise ExplorerError(f"There is no {which} among {', '.join(labels)[:200]}.")
+    return places[nth - 1]
+
+
+def item(items: Sequence[R], number: int, what: str) -> R:
+    """The item with this *number*, from 1. Raises ExplorerError if there is none."""
+    if not (isinstance(number, int) and 1 <= number <= len(items)):
+        raise ExplorerError(f"There is no {what} {number}; there are {len(items)}.")
+    return items[number - 1]
+
+
+def chosen(names: Sequence[str], name: str, what: str) -> int:
+    """Where *name* is among *names*. Raises ExplorerError listing them."""
+    if name not in names:
+        raise ExplorerError(f"There is no {what} {name!r:.60}; there are {', '.join(names)}.")
+    return list(names).index(name)

@@ -1,0 +1,57 @@
+"""bertexplorer lesson: the lessons of the page Learn, listed, and checked by those who write them."""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from bertexplorer.learn import check
+from bertexplorer.learn.lesson import Lesson
+from bertexplorer.learn.shelf import Shelf, read_file
+from bertexplorer.result import as_table
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.ui.explore import Explore, opening
+
+
+def command(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
+    """Run `bertexplorer lesson`. Returns 0, or 1 if something in a lesson does not hold. Raises ExplorerError for a
+    lesson that is not there."""
+    given = parser().parse_args(arguments)
+    shelf = Shelf.of(library.settings)
+    if given.what == "list":
+        print(as_table([described(slug, lesson) for slug, lesson in shelf.lessons.items()]))
+        return 0
+    return check_all(library, shelf, given.lessons or list(shelf.files), given.checkpoint)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of `bertexplorer lesson`."""
+    made = argparse.ArgumentParser("bertexplorer lesson", description="List lessons, or check those that you write.")
+    made.add_argument("what", choices=("list", "check"))
+    made.add_argument("lessons", nargs="*", help="Markdown files, or names from the list; all if left out")
+    made.add_argument("--checkpoint", default="", help="evaluate on this checkpoint instead of the page's")
+    return made
+
+
+def described(slug: str, lesson: Lesson) -> dict[str, object]:
+    about = lesson.about
+    row = {"lesson": slug, "title": lesson.title, "topic": about.get("topic", ""), "minutes": about.get("minutes", "")}
+    return {**row, "questions": len(lesson.questions)}
+
+
+def check_all(library: CheckpointRegistry, shelf: Shelf, names: Sequence[str], checkpoint: str) -> int:
+    """Print a line for everything that is evaluated, with its number; what is wrong goes to stderr too."""
+    explore, faults = Explore(library), 0
+    for name in names:
+        path = Path(name)
+        lesson = read_file(path) if path.suffix == ".md" else shelf.lesson(name)
+        started = time.perf_counter()
+        for line in check.check(explore, lesson, opening(library.settings), checkpoint):
+            faults += line.wrong
+            where = f"{name}:{line.line}: {line.block}".rstrip(": ")
+            print(f"{where}: {'WRONG: ' * line.wrong}{line.text}")
+        print(f"{name}: {len(lesson.questions)} questions, {time.perf_counter() - started:.1f} s")
+    if faults:
+        print(f"bertexplorer: {faults} thing{'s' * (faults > 1)} to mend.", file=sys.stderr)
+    return 1 if faults else 0

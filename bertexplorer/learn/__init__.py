@@ -1,0 +1,9 @@
+"""Lessons: questions about live views, whose answers are computed from the checkpoint in use.
+
+expressions.py  the closed language in which lessons ask for facts
+lesson.py       a Markdown file with questions in it, read into parts
+prose.py        Markdown as a tree of the few elements that a lesson may use
+grading.py      an answer judged by what the checkpoint does
+shelf.py        the lessons that there are
+check.py        whether a lesson can be taught: links, keys, claims
+"""

@@ -1,0 +1,189 @@
+"""Expressions: the closed language in which lessons ask for facts: numbers, words, comparisons, and nothing else.
+
+An expression is read by Python's parser and evaluated here, node by node. It can name facts and call them, compare,
+calculate, and join conditions with and, or, not. It has no attributes, subscripts, assignments, loops or imports, so a
+lesson from a stranger can do nothing but ask.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+
+MAX_LENGTH, MAX_NODES, MAX_DEPTH = 1000, 200, 30
+Value = float | str | bool
+ARITHMETIC: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+COMPARED: dict[type[ast.AST], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+FUNCTIONS: dict[str, Callable[..., Any]] = {"abs": abs, "min": min, "max": max, "len": len, "log2": math.log2}
+KNOWN = (
+    *(ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Compare),
+    *(ast.Call, ast.Name, ast.Load, ast.Constant, *ARITHMETIC, *COMPARED),
+)
+SLOT = re.compile(r"\{([^{}]+?)(?::(%|\.\d%|\.\d|,))?\}")  # {is_next():%} in a sentence
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression that was read and found to name only what is offered."""
+
+    source: str
+    tree: ast.expr
+
+    @classmethod
+    def read(cls, source: str, names: Mapping[str, Any]) -> Expression:
+        """Parse *source*, which may call FUNCTIONS and *names*. Raises ExplorerError for anything else.
+
+        Example:
+            >>> Expression.read("is_next() > 0.5", {"is_next"}).value({"is_next": lambda: 0.8})
+            True
+        """
+        source = source.strip()
+        if not source or len(source) > MAX_LENGTH:
+            raise ExplorerError(f"An expression has {len(source):,} characters; wanted 1 to {MAX_LENGTH:,}.")
+        try:
+            tree = ast.parse(source, mode="eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise ExplorerError(
+                f"{source!r:.80} is not an expression; wanted something like is_next() > 0.5."
+            ) from error
+        nodes = list(ast.walk(tree))
+        if len(nodes) > MAX_NODES or depth(tree) > MAX_DEPTH:
+            raise ExplorerError(f"{source!r:.80} is too long for an expression; split it.")
+        for node in nodes:
+            check(node, source, names)
+        return cls(source, tree.body)
+
+    def value(self, facts: Mapping[str, Callable[..., Value]]) -> Value:
+        """The value, with *facts* to call. Raises ExplorerError if a fact cannot be had or an operation makes no sense,
+        such as a word divided by a number."""
+        try:
+            value = evaluate(self.tree, {**FUNCTIONS, **facts})
+        except (TypeError, ValueError, IndexError, KeyError, ZeroDivisionError, OverflowError) as error:
+            if isinstance(error, ExplorerError):
+                raise
+            raise ExplorerError(f"{self.source!r:.80} cannot be evaluated: {error}.") from error
+        if isinstance(value, float) and math.isnan(value):
+            raise ExplorerError(f"{self.source!r:.80} has no value here (not a number).")
+        return value if isinstance(value, str | bool) else float(value)
+
+    def number(self, facts: Mapping[str, Callable[..., Value]]) -> float:
+        """The value, which must be a number. Raises ExplorerError."""
+        value = self.value(facts)
+        if isinstance(value, str):
+            raise ExplorerError(f"{self.source!r:.80} is the word {value!r:.40}; wanted a number.")
+        return float(value)
+
+    def holds(self, facts: Mapping[str, Callable[..., Value]]) -> bool:
+        """The value, which must be true or false. Raises ExplorerError."""
+        value = self.value(facts)
+        if not isinstance(value, bool):
+            raise ExplorerError(f"{self.source!r:.80} is {value!r:.40}; wanted a condition, such as is_next() > 0.5.")
+        return value
+
+
+def check(node: ast.AST, source: str, names: Mapping[str, Any]) -> None:
+    """Raises ExplorerError for a *node* that is not part of the language, or names what is not offered."""
+    if not isinstance(node, KNOWN):
+        raise ExplorerError(f"{source!r:.80} has {type(node).__name__}, which lessons cannot use.")
+    if isinstance(node, ast.Constant) and not isinstance(node.value, int | float | str):
+        raise ExplorerError(f"{source!r:.80} has {node.value!r:.40}; wanted numbers and words.")
+    if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and not node.keywords):
+        raise ExplorerError(f"{source!r:.80} calls something that is no fact.")
+    if isinstance(node, ast.Name) and node.id not in FUNCTIONS and node.id not in names:
+        offered = ", ".join(sorted(names)) or "no facts"
+        raise ExplorerError(f"{source!r:.80} names {node.id!r:.40}, which this view does not offer; it has {offered}.")
+
+
+def depth(tree: ast.AST) -> int:
+    """How deep the nodes are nested."""
+    deepest, level = 0, [tree]
+    while level:
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        deepest += 1
+    return deepest
+
+
+def evaluate(node: ast.expr, names: Mapping[str, Callable[..., Any]]) -> Any:
+    """The value of a *node* that was checked. Raises TypeError, ValueError and the like where it has none."""
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.Call(func=ast.Name() as called):
+            return names[called.id](*(evaluate(argument, names) for argument in node.args))
+        case ast.BoolOp():
+            join = all if isinstance(node.op, ast.And) else any
+            return join(truth(evaluate(one, names)) for one in node.values)
+        case ast.UnaryOp(op=ast.Not()):
+            return not truth(evaluate(node.operand, names))
+        case ast.UnaryOp():
+            return -number(evaluate(node.operand, names))
+        case ast.BinOp():
+            left, right = number(evaluate(node.left, names)), number(evaluate(node.right, names))
+            return ARITHMETIC[type(node.op)](left, right)
+        case ast.Compare():
+            values = [evaluate(one, names) for one in (node.left, *node.comparators)]
+            return all(compare(op, a, b) for op, a, b in zip(node.ops, values, values[1:], strict=False))
+    raise TypeError(f"{ast.unparse(node)} is named but not called; write {ast.unparse(node)}()")
+
+
+def compare(op: ast.cmpop, left: Any, right: Any) -> bool:
+    if isinstance(op, ORDERED):
+        left, right = number(left), number(right)
+    return bool(COMPARED[type(op)](left, right))
+
+
+def number(value: Any) -> float:
+    """Raises TypeError for anything but a number."""
+    if isinstance(value, bool | str) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r:.40} is no number")
+    return value
+
+
+def truth(value: Any) -> bool:
+    """Raises TypeError for anything but true and false."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{value!r:.40} is no condition")
+    return value
+
+
+def written(value: Value, form: str = "") -> str:
+    """*value* in a sentence: *form* is "%" for per cent, ".2" for digits, "," for thousands."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if form.endswith("%"):
+        return f"{100 * value:{form[:-1] or '.0'}f} %"
+    if form == ",":
+        return f"{value:,.0f}"
+    return f"{value:{form}f}" if form else f"{value:.3g}"
+
+
+def slots(sentence: str) -> list[str]:
+    """The expressions in the braces of *sentence*."""
+    return [match[1] for match in SLOT.finditer(sentence)]
+
+
+def filled(sentence: str, facts: Mapping[str, Callable[..., Value]]) -> str:
+    """*sentence* with its expressions evaluated. Raises ExplorerError."""
+    return SLOT.sub(lambda m: written(Expression.read(m[1], facts).value(facts), m[2] or ""), sentence)

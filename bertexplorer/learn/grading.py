@@ -1,0 +1,245 @@
+"""Grading: an answer to a question of a lesson, judged by what the checkpoint in use does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from bertexplorer.analysis.facts import offered
+from bertexplorer.errors import ExplorerError
+from bertexplorer.learn.expressions import Expression, Value, filled
+from bertexplorer.learn.lesson import RANGE, Block, Item
+from bertexplorer.learn.prose import plain
+from bertexplorer.ui.explore import VIEWS, Explore
+from bertexplorer.ui.link import followed
+from bertexplorer.ui.state import State
+
+ATTEMPTS = 2  # before the answer is shown
+NUMBER = re.compile(r"\s*([-+]?\d*[.,]?\d+)\s*(%?)\s*")
+Facts = Mapping[str, Callable[..., Value]]
+EXTRA = {"versus": "versus", "clicked": "clicked"}  # facts that depend on the block instead of the view
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """What is said of an answer. *right*: None where there is nothing to be right or wrong about."""
+
+    right: bool | None
+    text: str = ""  # Markdown
+    done: bool = True  # whether the answer is out: given, or no attempt is left
+    answer: str = ""  # the right answer in words, once it is out
+    after: str = ""  # Markdown: what to take from it
+    key: int | None = None  # of the choices, from 0
+    shares: tuple[float, ...] = ()  # that the checkpoint gives to each choice, 0 to 1
+    criteria: tuple[str, ...] = field(default=())  # Markdown
+
+
+def state_of(explore: Explore, link: str, opening: State, checkpoint: str = "") -> State:
+    """The state that *link* names, of *checkpoint* if one is given. Raises ExplorerError if it does not restore."""
+    query = dict(parse_qsl(urlsplit(link).query, keep_blank_values=True))
+    if "view" not in query:
+        raise ExplorerError(f"{link!r:.80} is no link of a view; wanted one such as /?view=fill-mask&text=…")
+    if checkpoint:
+        query["checkpoint"] = checkpoint
+    state, message = followed(explore, query, opening)
+    unknown = set(query) - {"view", "text", "pair", "hidden", "picked", "against", "versus", "checkpoint", "precision"}
+    if lost := unknown - set(state.options):
+        message = f"{message} {state.view} has no setting {min(lost)!r:.40}.".strip()
+    if message:
+        raise ExplorerError(message)
+    return state
+
+
+def names_of(block: Block, state: State) -> dict[str, Any]:
+    """What the expressions of *block* may call."""
+    names: dict[str, Any] = dict(offered(VIEWS[state.view].analysis.Facts))
+    if state.compared:
+        names["versus"] = ...
+    if block.kind == "click":
+        names["clicked"] = ...
+    return names
+
+
+def facts_of(explore: Explore, state: State) -> dict[str, Callable[..., Value]]:
+    """The facts of the view *state*, ready to be called; with something to compare with, `versus("total")` calls those
+    of the other side. Raises ExplorerError as the view does."""
+    kind = VIEWS[state.view].analysis.Facts
+    names = offered(kind)
+    checkpoint = explore.library.get(state.checkpoint, state.precision)
+    ours = kind(checkpoint, state.as_text, explore.analyse(checkpoint, state))
+    found: dict[str, Callable[..., Value]] = {name: getattr(ours, name) for name in names}
+    if state.compared:
+        theirs, other, _ = explore.opposite(state)
+        beside = kind(theirs, other.as_text, explore.analyse(theirs, other))
+
+        def versus(name: str, *given: Any) -> Any:
+            if name not in names:
+                raise ExplorerError(f"versus names {name!r:.40}; wanted one of {', '.join(names)}.")
+            return getattr(beside, name)(*given)
+
+        found["versus"] = versus
+    return found
+
+
+def grade(block: Block, answer: Any, facts: Facts, attempt: int = 1) -> Feedback:
+    """Judge *answer*: the number of a choice from 0, a number as typed, shares in points, the token that was pressed,
+    or, for a find, nothing: the facts are those of the view as the person left it. Raises ExplorerError for an answer
+    of another kind."""
+    last = attempt >= ATTEMPTS
+    found = GRADERS[block.kind](block, answer, facts, last)
+    after = filled(block.fields.get("after", ""), facts) if found.done else ""
+    return replace(found, text=filled(found.text, facts), after=after)
+
+
+def predict(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
+    chosen, key = picked(block, answer), key_of(block, facts)
+    return Feedback(chosen == key, block.items[chosen].feedback, True, block.items[key].text, key=key)
+
+
+def choice(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
+    chosen = picked(block, answer)
+    key = next(i for i, item in enumerate(block.items) if item.ticked)
+    done = chosen == key or last
+    return Feedback(
+        chosen == key,
+        block.items[chosen].feedback,
+        done,
+        block.items[key].text if done else "",
+        key=key if done else None,
+    )
+
+
+def number(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
+    given, key = read_number(answer), Expression.read(block.fields["key"], facts).number(facts)
+    right = abs(given - key) <= tolerance(block, key) + 1e-12
+    text = "" if right else next((item.feedback for item in block.items if within(item, given)), "")
+    done = right or last
+    near = "" if right or text else ("Too low." if given < key else "Too high.")
+    return Feedback(right, text or near, done, shown(key, block) if done else "")
+
+
+def find(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
+    if Expression.read(block.fields["accept"], facts).holds(facts):
+        return Feedback(True, done=True)
+    hint = next((text for wanted, text in block.near if Expression.read(wanted, facts).holds(facts)), "")
+    if not hint and last:
+        hint = block.fields.get("hint", "")
+    example = block.fields.get("example", "") if last else ""
+    return Feedback(False, hint or "Not yet.", False, example)
+
+
+def click(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
+    if not isinstance(answer, str) or not answer or len(answer) > 100:
+        raise ExplorerError("Nothing is pressed. Press a token above.")
+    tried = {**facts, "clicked": lambda: answer}
+    right = Expression.read(block.fields["accept"], tried).holds(tried)
+    return Feedback(
+        right, "" if right or last else block.fields.get("hint", ""), right or last, answer if right else ""
+    )
+
+
+def say(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
+    if not isinstance(answer, str) or not answer.strip():
+        raise ExplorerError("Nothing is written yet. A sentence is enough.")
+    return Feedback(None, answer=block.fields["model"], criteria=tuple(item.text for item in block.items))
+
+
+def share(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
+    count = len(block.items)
+    if not isinstance(answer, list) or len(answer) != count or not all(type(x) in (int, float) for x in answer):
+        raise ExplorerError(f"Got {answer!r:.60}; wanted {count} numbers of points, one for each line.")
+    if min(answer) < 0 or abs(sum(answer) - 100) > 0.5:
+        raise ExplorerError(f"The points add up to {sum(answer):g}; share out exactly 100.")
+    shares = shares_of(block, facts)
+    overlap = sum(min(given / 100, share) for given, share in zip(answer, shares, strict=True))
+    return Feedback(None, f"{100 * overlap:.0f} of your 100 points are where BERT puts them.", shares=shares)
+
+
+GRADERS: dict[str, Callable[[Block, Any, Facts, bool], Feedback]] = {
+    "predict": predict,
+    "choice": choice,
+    "number": number,
+    "find": find,
+    "click": click,
+    "say": say,
+    "share": share,
+}
+
+
+def picked(block: Block, answer: Any) -> int:
+    """The number of a choice. Raises ExplorerError for anything else."""
+    if type(answer) is not int or not 0 <= answer < len(block.items):
+        raise ExplorerError(f"Got {answer!r:.40}; wanted the number of a choice, 0 to {len(block.items) - 1}.")
+    return answer
+
+
+def key_of(block: Block, facts: Facts) -> int:
+    """Which choice the checkpoint makes, from 0. Raises ExplorerError if it is none of them, or several."""
+    if key := block.fields.get("key"):
+        value = Expression.read(key, facts).value(facts)
+        fitting = [i for i, item in enumerate(block.items) if plain(item.text).casefold() == str(value).casefold()]
+        said = f"the view says {value!r:.60}"
+    else:
+        fitting = [i for i, item in enumerate(block.items) if Expression.read(item.when, facts).holds(facts)]
+        said = f"{len(fitting)} of them hold"
+    if len(fitting) != 1:
+        raise ExplorerError(f"None of the choices is what this checkpoint does, or several are: {said}.")
+    return fitting[0]
+
+
+def shares_of(block: Block, facts: Facts) -> tuple[float, ...]:
+    """What the checkpoint gives to each choice; the one without a value has the rest."""
+    values = [Expression.read(item.value, facts).number(facts) if item.value else None for item in block.items]
+    rest = max(0.0, 1 - sum(value for value in values if value is not None))
+    return tuple(rest if value is None else value for value in values)
+
+
+def read_number(answer: Any) -> float:
+    """0.13, .13, 0,13 or 13 %. Raises ExplorerError for anything else."""
+    found = NUMBER.fullmatch(str(answer)) if isinstance(answer, str | int | float) else None
+    if not found:
+        raise ExplorerError(f"{answer!r:.40} is no number; wanted one such as 0.13 or 13 %.")
+    return float(found[1].replace(",", ".")) / (100 if found[2] else 1)
+
+
+def tolerance(block: Block, key: float) -> float:
+    """How far from *key* an answer may be: "0.05", or "10 %" of it; a tenth of it if the block does not say."""
+    given = block.fields.get("tolerance", "10 %")
+    return read_number(given) * (abs(key) if given.strip().endswith("%") else 1)
+
+
+def within(item: Item, given: float) -> bool:
+    """Whether *given* is in the range that *item* names."""
+    found = RANGE.match(item.text)
+    assert found is not None  # the reader of the lesson refuses others
+    below, above, low, high = (read_number(x) if x else None for x in found.groups())
+    if below is not None:
+        return given < below
+    if above is not None:
+        return given > above
+    return low is not None and high is not None and low <= given <= high
+
+
+def shown(key: float, block: Block) -> str:
+    """A number as an answer: a share as per cent where ranges or tolerance are written so."""
+    if "%" in block.fields.get("prompt", block.prompt):
+        return f"{100 * key:.1f} %"
+    return f"{key:,.0f}" if key == int(key) else f"{key:.3g}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Whether a claim of a lesson holds, and the sentence to read: its own, or what is so instead."""
+
+    holds: bool
+    text: str  # Markdown
+
+
+def claim(block: Block, facts: Facts) -> Claim:
+    """Evaluate the claim *block*. Raises ExplorerError if it cannot be evaluated on this checkpoint."""
+    holds = Expression.read(block.fields["holds"], facts).holds(facts)
+    text = block.fields["text"] if holds else block.fields.get("otherwise", block.fields["text"])
+    return Claim(holds, filled(text, facts))

@@ -1,0 +1,241 @@
+"""Lesson: a Markdown file with questions in it, read into parts. docs/lessons.md describes the format for its writers.
+
+A file is front matter in YAML, prose, and fenced blocks with a kind and an id, such as `predict first-guess`. A block
+begins with its question. Then come fields (`view: /?view=…`) and items (`- [ ] a choice`), each with what belongs to it
+indented below. Nothing here runs a checkpoint; `grading.py` does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import yaml
+
+from bertexplorer.errors import ExplorerError
+
+FENCE = re.compile(r"(`{3,}|~{3,})\s*([\w-]+)\s+([\w-]+)\s*$")
+OPENING = re.compile(r"(`{3,}|~{3,})")
+FIELD = re.compile(r"([a-z]+):(?:\s+(.*))?$")
+ITEM = re.compile(r"- (?:\[( |x)\] )?(.+)$")
+UNDER = re.compile(r"\s+(?:> ?(.*)|(when|value):\s+(.+))$")
+NEAR = re.compile(r"(.+?)\s*->\s*\"(.*)\"$")
+RANGE = re.compile(r"(?:below (\S+)|above (\S+)|(\S+) to (\S+))$")
+SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+MAX_CHARACTERS = 100_000
+KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # kind -> fields that it needs, fields that it may have
+    "predict": (frozenset({"view"}), frozenset({"key", "after"})),
+    "choice": (frozenset(), frozenset({"view", "after"})),
+    "number": (frozenset({"view", "key"}), frozenset({"tolerance", "after"})),
+    "find": (frozenset({"start", "accept"}), frozenset({"near", "example", "after", "hint"})),
+    "click": (frozenset({"view", "accept"}), frozenset({"after", "hint"})),
+    "say": (frozenset({"model"}), frozenset({"view"})),
+    "share": (frozenset({"view"}), frozenset({"after"})),
+    "claim": (frozenset({"text", "view", "holds"}), frozenset({"otherwise"})),
+    "figure": (frozenset({"view"}), frozenset({"text"})),
+}
+QUESTIONS = ("predict", "choice", "number", "find", "click", "say", "share")
+CHOOSING = ("predict", "choice", "share")
+NEEDED = ("title", "question", "topic", "minutes", "can", "guards", "sources")
+ALLOWED = (*NEEDED, "holds_on", "of")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a lesson. *line* counts from 1."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Item:
+    """A choice with its feedback; a range of numbers with its feedback; or a criterion."""
+
+    text: str
+    line: int
+    ticked: bool = False  # [x]: the right choice, where no view decides
+    feedback: str = ""
+    when: str = ""  # an expression: this choice is the right one if it holds
+    value: str = ""  # an expression: the share that the checkpoint gives to this choice
+
+
+@dataclass(frozen=True)
+class Block:
+    """A question, a claim or a figure."""
+
+    kind: str  # of KINDS
+    id: str
+    line: int
+    prompt: str = ""  # Markdown
+    fields: dict[str, str] = field(default_factory=dict)
+    near: tuple[tuple[str, str], ...] = ()  # (condition, hint): what to say of an answer that is nearly right
+    items: tuple[Item, ...] = ()
+
+    @property
+    def link(self) -> str:
+        """The view that the block is about, as a link; "" for none."""
+        return self.fields.get("view") or self.fields.get("start", "")
+
+    @property
+    def is_question(self) -> bool:
+        return self.kind in QUESTIONS
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson as it was read; *problems* says what of it could not be used."""
+
+    slug: str
+    about: dict[str, Any]
+    parts: tuple[str | Block, ...] = ()  # Markdown and blocks, in order
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Block))
+
+    @property
+    def title(self) -> str:
+        return str(self.about.get("title", self.slug))
+
+    @property
+    def questions(self) -> tuple[Block, ...]:
+        return tuple(block for block in self.blocks if block.is_question)
+
+    def block(self, id: str) -> Block:
+        """The block with this *id*. Raises ExplorerError if there is none."""
+        for block in self.blocks:
+            if block.id == id:
+                return block
+        raise ExplorerError(f"The lesson {self.slug} has no part {id!r:.60}; reload the page.")
+
+
+def read(source: str, slug: str) -> Lesson:
+    """The lesson that is written in *source*. What cannot be used becomes a problem and is left out; the rest stays.
+
+    Example:
+        >>> read("---\\ntitle: Masks\\n---\\nHello.", "masks").title
+        'Masks'
+    """
+    if len(source) > MAX_CHARACTERS:
+        wrong = f"The file has {len(source):,} characters; a lesson has {MAX_CHARACTERS:,} at most. Split it."
+        return Lesson(slug, {}, problems=(Problem(1, wrong),))
+    lines = source.replace("\r\n", "\n").split("\n")
+    about, start, problems = front_matter(lines)
+    parts: list[str | Block] = []
+    seen: set[str] = set()
+    for part, number in fenced(lines, start, problems):
+        if isinstance(part, str):
+            parts.append(part)
+        elif part.id in seen:
+            problems.append(Problem(number, f"The id {part.id!r:.60} is there twice; ids are unique in a lesson."))
+        elif wrong := lacking(part):
+            problems.append(Problem(number, wrong))
+        else:
+            seen.add(part.id)
+            parts.append(part)
+    return Lesson(slug, about, tuple(parts), tuple(problems))
+
+
+def front_matter(lines: list[str]) -> tuple[dict[str, Any], int, list[Problem]]:
+    """(fields, the index of the first line behind them, problems)."""
+    if lines[0].strip() != "---" or "---" not in [line.strip() for line in lines[1:]]:
+        return {}, 0, [Problem(1, "The file does not begin with front matter between two lines of ---.")]
+    end = 1 + [line.strip() for line in lines[1:]].index("---")
+    try:
+        about = yaml.safe_load("\n".join(lines[1:end]))
+    except yaml.YAMLError as error:
+        return {}, end + 1, [Problem(1, f"The front matter is not YAML: {str(error).splitlines()[0]}.")]
+    if not isinstance(about, dict):
+        return {}, end + 1, [Problem(1, "The front matter is not a list of fields such as title: Masks.")]
+    problems = [
+        Problem(1, f"The front matter has {name!r:.40}; wanted {', '.join(ALLOWED)}.")
+        for name in about
+        if name not in ALLOWED
+    ]
+    if missing := [name for name in NEEDED if name not in about and "of" not in about]:
+        problems.append(Problem(1, f"The front matter has no {', '.join(missing)}."))
+    return about, end + 1, problems
+
+
+def fenced(lines: list[str], start: int, problems: list[Problem]) -> Iterator[tuple[str | Block, int]]:
+    """Prose and blocks, each with its line."""
+    prose: list[str] = []
+    index = start
+    while index < len(lines):
+        line, number = lines[index], index + 1
+        if not (opening := OPENING.match(line)):
+            prose.append(line)
+            index += 1
+            continue
+        end = next((i for i in range(index + 1, len(lines)) if lines[i].strip() == opening[1]), len(lines))
+        if end == len(lines):
+            problems.append(Problem(number, f"The block that begins here has no end; wanted a line of {opening[1]}."))
+        head = FENCE.match(line)
+        if head and head[2] in KINDS and SLUG.fullmatch(head[3]):
+            if any(one.strip() for one in prose):
+                yield "\n".join(prose).strip(), number
+            prose = []
+            yield parsed(Block(head[2], head[3], number), lines[index + 1 : end], number + 1, problems), number
+        else:
+            given = line[len(opening[1]) :].strip()
+            wanted = f"wanted a kind ({', '.join(KINDS)}) and an id in small letters, such as predict first-guess"
+            problems.append(Problem(number, f"{given!r:.60} is no block; {wanted}."))
+        index = end + 1
+    if any(one.strip() for one in prose):
+        yield "\n".join(prose).strip(), len(lines)
+
+
+def parsed(block: Block, lines: list[str], first: int, problems: list[Problem]) -> Block:
+    """*block* with its question, fields and items; *first* is the number of its first line."""
+    prompt: list[str] = []
+    fields: dict[str, str] = {}
+    near: list[tuple[str, str]] = []
+    items: list[Item] = []
+    for number, line in enumerate(lines, first):
+        if items and (under := UNDER.match(line)):
+            name, value = (under[2], under[3]) if under[2] else ("feedback", under[1])
+            before = getattr(items[-1], name)
+            change: dict[str, Any] = {name: f"{before} {value}".strip()}
+            items[-1] = replace(items[-1], **change)
+        elif found := ITEM.match(line):
+            items.append(Item(found[2].strip(), number, found[1] == "x"))
+        elif (found := FIELD.match(line)) and any(found[1] in names for names in KINDS[block.kind]):
+            name, value = found[1], (found[2] or "").strip().strip('"') if found[1] == "example" else (found[2] or "")
+            if name != "near":
+                fields[name] = value.strip()
+            elif hint := NEAR.match(value):
+                near.append((hint[1], hint[2]))
+            else:
+                problems.append(Problem(number, 'near: is not of the form: condition -> "hint".'))
+        elif found and found[1] in {name for needs, may in KINDS.values() for name in needs | may}:
+            problems.append(Problem(number, f"A {block.kind} has no {found[1]}:."))
+        elif line.strip() and (items or fields):
+            problems.append(Problem(number, f"{line.strip()!r:.60} belongs to nothing; wanted a field or an item."))
+        else:
+            prompt.append(line)
+    return replace(block, prompt="\n".join(prompt).strip(), fields=fields, near=tuple(near), items=tuple(items))
+
+
+def lacking(block: Block) -> str:
+    """What *block* lacks to be used, as a sentence; "" for nothing."""
+    missing = sorted(KINDS[block.kind][0] - set(block.fields))
+    if missing:
+        return f"The {block.kind} {block.id} has no {' and no '.join(f'{name}:' for name in missing)}."
+    if block.is_question and not block.prompt:
+        return f"The {block.kind} {block.id} asks nothing; begin it with its question."
+    if block.kind in CHOOSING and len(block.items) < 2:
+        return f"The {block.kind} {block.id} has {len(block.items)} choices; wanted two or more."
+    ticked = sum(item.ticked for item in block.items)
+    if block.kind == "choice" and ticked != 1:
+        return f"The choice {block.id} has {ticked} right answers; mark one with [x]."
+    if block.kind == "predict" and not block.fields.get("key") and not all(item.when for item in block.items):
+        return f"The predict {block.id} has no key:, and not every choice has a when: below it."
+    if block.kind == "share" and sum(not item.value for item in block.items) > 1:
+        return f"In the share {block.id} every choice but one needs a value: below it."
+    if block.kind == "number" and (wrong := [item.text for item in block.items if not RANGE.match(item.text)]):
+        return f"{wrong[0]!r:.40} is no range; wanted below 0.3, above 0.8, or 0.3 to 0.8."
+    return ""

@@ -1,0 +1,73 @@
+"""Prose: Markdown as a tree of the few elements that a lesson may use. HTML in a lesson stays text."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from markdown_it import MarkdownIt
+
+from bertexplorer.ui.state import scrub
+
+Tree = list[Any]  # of strings and of [name, attributes, children]
+ELEMENTS = {"p", "em", "strong", "code", "pre", "ul", "ol", "li", "a", "blockquote", "h2", "h3", "h4", "br"}
+READER = MarkdownIt("commonmark", {"html": False}).disable(["image", "html_block", "html_inline"])
+
+
+def tree(source: str) -> Tree:
+    """*source* as nested elements.
+
+    Example:
+        >>> tree("A *word*.")
+        [['p', {}, ['A ', ['em', {}, ['word']], '.']]]
+    """
+    root: Tree = []
+    stack = [root]
+    for token in [part for one in READER.parse(scrub(source)) for part in (one.children or [one])]:
+        if token.nesting == 1:
+            children: Tree = []
+            stack[-1].append([token.tag if token.tag in ELEMENTS else "p", attributes(token.attrs), children])
+            stack.append(children)
+        elif token.nesting == -1:
+            stack.pop()
+        elif token.type in ("softbreak", "hardbreak"):
+            stack[-1].append(" " if token.type == "softbreak" else ["br", {}, []])
+        elif token.type == "code_inline":
+            stack[-1].append(["code", {"translate": "no"}, [token.content]])
+        elif token.type in ("fence", "code_block"):
+            stack[-1].append(["pre", {"translate": "no"}, [token.content]])
+        elif token.content:
+            stack[-1].append(token.content)
+    return root
+
+
+def inline(source: str) -> Tree:
+    """The same for a single paragraph, without the paragraph around it."""
+    found = tree(source)
+    return found[0][2] if len(found) == 1 and found[0][0] == "p" else found
+
+
+def attributes(given: Any) -> dict[str, str]:
+    """Of a link, where it leads: to a page of ours or to the web."""
+    href = str(given.get("href", ""))
+    return {"href": href} if href.startswith(("https://", "http://", "/", "#", "?")) else {}
+
+
+def html(parts: Tree) -> str:
+    """A tree as HTML."""
+    return "".join(escape(part) if isinstance(part, str) else element(*part) for part in parts)
+
+
+def element(name: str, given: dict[str, str], children: Tree) -> str:
+    """An element as HTML."""
+    written = "".join(f' {key}="{escape(value)}"' for key, value in given.items())
+    return "<br>" if name == "br" else f"<{name}{written}>{html(children)}</{name}>"
+
+
+def plain(source: str) -> str:
+    """The words of *source*, without marks."""
+
+    def words(parts: Tree) -> str:
+        return "".join(part if isinstance(part, str) else words(part[2]) for part in parts)
+
+    return " ".join(words(tree(source)).split())

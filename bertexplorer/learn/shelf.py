@@ -1,0 +1,62 @@
+"""Shelf: the lessons that there are, those of the package and those of a teacher's folder."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.learn.lesson import Lesson, Problem, read
+from bertexplorer.settings import ASSETS, Settings
+
+NAME = re.compile(r"(\d{1,3})-([a-z0-9-]+)(?:\.([a-z]{2}))?\.md")
+BUNDLED = ASSETS / "lessons"
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The lessons in *folders*, by the numbers that their files begin with. A lesson in a later folder takes the place
+    of an earlier one with the same name."""
+
+    folders: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, settings: Settings) -> Shelf:
+        """The lessons of the package and of BERTEXPLORER_LESSONS."""
+        return cls((BUNDLED, settings.lessons_dir) if settings.lessons_dir else (BUNDLED,))
+
+    @cached_property
+    def files(self) -> dict[str, Path]:
+        """Slug -> file, in the order of their numbers. Translations are not among them."""
+        found = [
+            (int(match[1]), match[2], path)
+            for folder in self.folders
+            for path in sorted(folder.glob("*.md"))
+            if (match := NAME.fullmatch(path.name)) and not match[3]
+        ]
+        return {slug: path for _, slug, path in sorted(found, key=lambda one: one[0])}
+
+    @cached_property
+    def lessons(self) -> dict[str, Lesson]:
+        """All lessons by their slugs, read once."""
+        return {slug: read_file(path, slug) for slug, path in self.files.items()}
+
+    def lesson(self, slug: str) -> Lesson:
+        """Raises ExplorerError if there is none of that name."""
+        if slug not in self.files:
+            raise ExplorerError(f"There is no lesson {slug!r:.60}; there are {', '.join(self.files)}.")
+        return self.lessons[slug]
+
+
+def read_file(path: Path, slug: str = "") -> Lesson:
+    """The lesson in the file *path*. Raises ExplorerError if it cannot be opened."""
+    match = NAME.fullmatch(path.name)
+    slug = slug or (match[2] if match else path.stem)
+    try:
+        return read(path.read_text(encoding="utf-8"), slug)
+    except UnicodeDecodeError:
+        return Lesson(slug, {}, problems=(Problem(1, "The file is not UTF-8 text. Save it as UTF-8."),))
+    except OSError as error:
+        raise ExplorerError(f"{path} cannot be read: {error.strerror}. Give a Markdown file.") from error

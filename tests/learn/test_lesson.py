@@ -1,0 +1,105 @@
+"""A lesson's file: what is read, and what of it is refused by its line while the rest stays."""
+
+import pytest
+
+from bertexplorer.learn.lesson import KINDS, read
+from bertexplorer.learn.prose import html, inline, plain, tree
+
+HEAD = """---
+title: Masks
+question: Which?
+topic: Fill-mask
+minutes: 3
+can: say
+guards: nothing
+sources: [a]
+---
+"""
+GUESS = """```predict first
+Which *word*?
+- [ ] Paris
+  > No,
+  > not Paris.
+- [ ] Rome
+  > Yes.
+  when: top() == "rome"
+view: /?view=fill-mask&text=a
+key: top()
+```"""
+
+
+def test_prose_and_blocks_in_order():
+    lesson = read(f"{HEAD}Hello *you*.\n\n{GUESS}\n\nBye.", "masks")
+    assert not lesson.problems
+    before, block, after = lesson.parts
+    assert (before, after) == ("Hello *you*.", "Bye.")
+    assert (block.kind, block.id, block.prompt, block.line) == ("predict", "first", "Which *word*?", 12)
+    assert block.fields == {"view": "/?view=fill-mask&text=a", "key": "top()"}
+    assert [(item.text, item.feedback, item.when) for item in block.items] == [
+        ("Paris", "No, not Paris.", ""),
+        ("Rome", "Yes.", 'top() == "rome"'),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "said"),
+    [
+        ("```quiz one\nWhat?\n```", 10, "'quiz one' is no block"),
+        ("```predict One\nWhat?\n```", 10, "small letters"),
+        ("```predict\nWhat?\n```", 10, "is no block"),
+        ("```say a\nWhat?\n```", 10, "The say a has no model:"),
+        ("```say a\nmodel: x\n```", 10, "asks nothing"),
+        ("```say a\nWhat?\nmodel: x\n```\n```say a\nWhat?\nmodel: x\n```", 14, "'a' is there twice"),
+        ("```say a\nWhat?\nkey: 1\nmodel: x\n```", 12, "A say has no key:"),
+        ("```say a\nWhat?\nmodel: x\nmore\n```", 13, "belongs to nothing"),
+        ("```say a\nWhat?\nmodel: x", 10, "has no end"),
+        ("```choice a\nWhat?\n- [ ] x\n- [ ] y\n```", 10, "0 right answers"),
+        ("```choice a\nWhat?\n- [x] x\n```", 10, "1 choices"),
+        ("```predict a\nWhat?\n- [ ] x\n- [ ] y\n  when: 1 > 0\nview: v\n```", 10, "not every choice has a when:"),
+        ("```share a\nWhat?\n- x\n- y\nview: v\n```", 10, "needs a value:"),
+        ("```number a\nWhat?\n- around 3\nview: v\nkey: 1\n```", 10, "'around 3' is no range"),
+        ("```find a\nWhat?\nstart: v\naccept: 1 > 0\nnear: 1 > 0\n```", 14, "near:"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line_and_the_rest_stays(body, line, said):
+    lesson = read(f"{HEAD}{body}\n\n{GUESS}" if "no end" not in said else f"{HEAD}{GUESS}\n{body}", "masks")
+    found = [problem for problem in lesson.problems if said in problem.text]
+    assert found, lesson.problems
+    assert found[0].line == (line if "no end" not in said else 21)
+    assert any(block.id == "first" for block in lesson.blocks)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("Hello.", "does not begin with front matter"),
+        ("---\ntitle: [a\n---\nx", "not YAML"),
+        ("---\n- a\n---\nx", "not a list of fields"),
+        ("---\ntitle: a\nauthor: b\n---\nx", "'author'"),
+        ("---\ntitle: a\n---\nx", "has no question, topic, minutes, can, guards, sources"),
+        ("---\n!!python/object/apply:os.system [ls]\n---\nx", "not YAML"),
+        ("x" * 100_001, "100,001 characters"),
+        ("", "does not begin with front matter"),
+    ],
+)
+def test_front_matter_that_cannot_be_used(source, said):
+    assert said in " ".join(problem.text for problem in read(source, "x").problems)
+
+
+def test_every_kind_is_documented(pytestconfig):
+    guide = (pytestconfig.rootpath / "docs" / "lessons.md").read_text()
+    for kind, (needs, may) in KINDS.items():
+        row = next(line for line in guide.splitlines() if line.startswith(f"| `{kind}`"))
+        assert all(f"`{name}`" in row for name in needs | may), (kind, needs | may)
+
+
+def test_markup_in_a_lesson_stays_text():
+    found = html(tree("<script>alert(1)</script> **b** [a](javascript:alert(1)) [c](https://x.org) ![i](/p.png) `x<y`"))
+    assert "<script" not in found and 'javascript:alert(1)"' not in found and "<img" not in found
+    assert "<strong>b</strong>" in found and '<a href="https://x.org">c</a>' in found
+    assert '<code translate="no">x&lt;y</code>' in found
+
+
+def test_the_words_of_prose():
+    assert plain("A *word*, `code` and [a link](https://x.org).") == "A word, code and a link."
+    assert inline("A *word*.") == ["A ", ["em", {}, ["word"]], "."]
