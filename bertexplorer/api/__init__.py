@@ -5,6 +5,7 @@ admission.py    the work of one request: a place in line, and dropped once its c
 problems.py     every error as application/problem+json, in a sentence
 models.py       what is asked and answered, as pydantic models made from the Options of the analyses
 view.py         the Explore page's route: a state of the page in, its answer out
+lessons.py      lessons read without their answers, and answers judged
 analyses.py     a route for each analysis
 checkpoints.py  which may be chosen, and one of them fetched
 runs.py         fine-tuning started, listed, followed and stopped

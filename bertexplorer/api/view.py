@@ -17,6 +17,7 @@ from bertexplorer.api.models import TEXT, body
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import Figure
+from bertexplorer.learn.shelf import Shelf
 from bertexplorer.model.text import Span
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.ui import facts
@@ -59,7 +60,7 @@ ASKED = body(
 )
 
 
-def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
+def routes(explore: Explore, admission: Admission, opening: State, shelf: Shelf) -> APIRouter:
     """What the page asks for."""
     router = APIRouter(prefix="/api/v1", route_class=Route, tags=["Page"])
 
@@ -69,8 +70,8 @@ def routes(explore: Explore, admission: Admission, opening: State) -> APIRouter:
     @router.get("/page", operation_id="page", summary="The page")
     def page(request: Request) -> Response:
         """The views with their settings and examples, and the state that the page opens with."""
-        body = orjson.dumps({**page_schema(explore.library.settings), "opening": written(opening)})
-        return Response(body, media_type="application/json")
+        page = {**page_schema(explore.library.settings), "opening": written(opening), "lessons": shelf.by_view}
+        return Response(orjson.dumps(page), media_type="application/json")
 
     @router.post("/view", operation_id="show-view", summary="Show a view", openapi_extra=ASKED)
     async def view(request: Request) -> Response:

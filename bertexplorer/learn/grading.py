@@ -114,6 +114,8 @@ def choice(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
 
 def number(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
     given, key = read_number(answer), Expression.read(block.fields["key"], facts).number(facts)
+    if "%" in block.prompt and "%" not in str(answer) and abs(given) > 1:
+        given /= 100  # asked for in per cent, and answered without the sign
     right = abs(given - key) <= tolerance(block, key) + 1e-12
     text = "" if right else next((item.feedback for item in block.items if within(item, given)), "")
     done = right or last
@@ -180,7 +182,7 @@ def key_of(block: Block, facts: Facts) -> int:
     """Which choice the checkpoint makes, from 0. Raises ExplorerError if it is none of them, or several."""
     if key := block.fields.get("key"):
         value = Expression.read(key, facts).value(facts)
-        fitting = [i for i, item in enumerate(block.items) if plain(item.text).casefold() == str(value).casefold()]
+        fitting = [i for i, item in enumerate(block.items) if bare(plain(item.text)) == bare(str(value))]
         said = f"the view says {value!r:.60}"
     else:
         fitting = [i for i, item in enumerate(block.items) if Expression.read(item.when, facts).holds(facts)]
@@ -188,6 +190,11 @@ def key_of(block: Block, facts: Facts) -> int:
     if len(fitting) != 1:
         raise ExplorerError(f"None of the choices is what this checkpoint does, or several are: {said}.")
     return fitting[0]
+
+
+def bare(text: str) -> str:
+    """*text* as it is compared: without capitals and what ends a sentence."""
+    return text.casefold().strip(" .!?")
 
 
 def shares_of(block: Block, facts: Facts) -> tuple[float, ...]:
@@ -225,7 +232,7 @@ def within(item: Item, given: float) -> bool:
 
 def shown(key: float, block: Block) -> str:
     """A number as an answer: a share as per cent where ranges or tolerance are written so."""
-    if "%" in block.fields.get("prompt", block.prompt):
+    if "%" in block.prompt:
         return f"{100 * key:.1f} %"
     return f"{key:,.0f}" if key == int(key) else f"{key:.3g}"
 

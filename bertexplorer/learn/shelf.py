@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.lesson import Lesson, Problem, read
+from bertexplorer.learn.lesson import Block, Lesson, Problem, read
 from bertexplorer.settings import ASSETS, Settings
 
 NAME = re.compile(r"(\d{1,3})-([a-z0-9-]+)(?:\.([a-z]{2}))?\.md")
@@ -43,11 +44,25 @@ class Shelf:
         """All lessons by their slugs, read once."""
         return {slug: read_file(path, slug) for slug, path in self.files.items()}
 
+    @cached_property
+    def by_view(self) -> dict[str, list[dict[str, str]]]:
+        """View -> the lessons that show it."""
+        found: dict[str, list[dict[str, str]]] = {}
+        for slug, lesson in self.lessons.items():
+            for view in sorted({view for block in lesson.blocks for view in views_of(block)}):
+                found.setdefault(view, []).append({"slug": slug, "title": lesson.title})
+        return found
+
     def lesson(self, slug: str) -> Lesson:
         """Raises ExplorerError if there is none of that name."""
         if slug not in self.files:
             raise ExplorerError(f"There is no lesson {slug!r:.60}; there are {', '.join(self.files)}.")
         return self.lessons[slug]
+
+
+def views_of(block: Block) -> set[str]:
+    """The view that *block* shows, if any."""
+    return {view for name, view in parse_qsl(urlsplit(block.link).query) if name == "view"}
 
 
 def read_file(path: Path, slug: str = "") -> Lesson:

@@ -12,7 +12,7 @@ from bertexplorer.settings import Settings
 
 READ, WRITE = ("GET", "HEAD"), ("POST",)
 ROUTES = (  # (name, methods, path): all that the pages ask for; whatever else gradio offers is not there
-    ("page", READ, r"/(train|pretrain)?/?"),
+    ("page", READ, r"/(train|pretrain|learn)?/?"),
     ("health", READ, r"/(healthz|readyz|metrics)"),
     ("code", WRITE, r"/code"),
     ("events", READ, r"/api/v1/runs/[\w.-]+/events"),

@@ -34,11 +34,11 @@ def scripts() -> str:
 
 
 def head() -> str:
-    """Explore is drawn by its own scripts; the other pages ask through gradio (assets/answers.js)."""
+    """Explore and Learn are drawn by their own scripts; the other pages ask through gradio (assets/answers.js)."""
     asking = (ASSETS / "answers.js").read_text("utf-8")
-    explore = f"""
-        document.head.insertAdjacentHTML("beforeend", '<link rel="stylesheet" href="./{scripts()}/explore.css">');
-        import("./{scripts()}/explore.js");"""
-    return (
-        rf"<script>if (/\/(train|pretrain)\/?$/.test(location.pathname)) {{ {asking} }} else {{ {explore} }}</script>"
-    )
+    own = f"""
+        const page = /\\/learn\\/?$/.test(location.pathname) ? "learn" : "explore";
+        const from = "./{scripts()}", add = (html) => document.head.insertAdjacentHTML("beforeend", html);
+        for (const style of new Set(["explore", page])) add(`<link rel="stylesheet" href="${{from}}/${{style}}.css">`);
+        import(`${{from}}/${{page}}.js`);"""
+    return rf"<script>if (/\/(train|pretrain)\/?$/.test(location.pathname)) {{ {asking} }} else {{ {own} }}</script>"

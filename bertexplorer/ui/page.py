@@ -20,9 +20,11 @@ def build(library: CheckpointRegistry, settings: Settings, service: RunService |
     """All pages, ready to be served; Train and Pretrain only with a *service*."""
     with Blocks(title="BERT Explorer", analytics_enabled=False, delete_cache=(3600, 86_400)) as blocks:
         blocks.max_threads = THREADS
-        if service:
-            gr.Navbar(main_page_name="Explore")
+        gr.Navbar(main_page_name="Explore")
         gr.Column(elem_id="explore")  # filled by static/explore.js
+    with blocks.route("Learn", "learn"):
+        gr.Navbar(main_page_name="Explore")
+        gr.Column(elem_id="learn")  # filled by static/learn.js
     if service:
         with blocks.route("Train", "train"):
             wiring.wire(service, training.build(library.of("")), blocks)

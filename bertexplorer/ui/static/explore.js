@@ -88,7 +88,7 @@ class Explore extends HTMLElement {
 
   #main() {
     this.stage = h("bx-stage", {
-      onjump: ({ detail }) => this.#jump(detail), onstop: () => this.state.stop(),
+      "data-ids": true, onjump: ({ detail }) => this.#jump(detail), onstop: () => this.state.stop(),
       onadd: ({ detail }) => (detail === "mask" ? this.#insert() : this.#second()),
     });
     this.receipt = h("p", { class: "receipt" });
@@ -282,7 +282,7 @@ function about(parts) {
 }
 
 // The shell may make its column anew: the page moves into it as it is.
-const page = h("bx-explore"), schema = fetch("api/v1/page").then((reply) => reply.json());
+const page = h("bx-explore", { class: "bx" }), schema = fetch("api/v1/page").then((reply) => reply.json());
 let opened = false;
 const mount = () => {
   const column = document.getElementById("explore");

@@ -33,7 +33,7 @@ class Form extends HTMLElement {
   }
 
   #field(setting) {
-    const id = `set-${this.dataset.view}-${setting.name}`;
+    const id = `${this.dataset.prefix ?? ""}set-${this.dataset.view}-${setting.name}`;
     const help = setting.help ? h("small", { id: `${id}-help` }, setting.help) : null;
     const about = { id, "data-setting": setting.name, "aria-describedby": help ? `${id}-help` : null };
     const tell = (value, soon = false) => this.dispatchEvent(new CustomEvent("set", { detail: { name: setting.name, value, soon } }));

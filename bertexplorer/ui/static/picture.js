@@ -33,6 +33,12 @@ function wrapper(width) {
   };
 }
 
+/** The figure alone as the URL of an SVG. */
+export async function drawing(figure, width) {
+  const svg = await drawn(figure, Math.max(width, NARROWEST), figure.layout.height);
+  return `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(svg))}`;
+}
+
 /** The figure alone, drawn anew by plotly. */
 async function drawn(figure, width, height) {
   const Plotly = await plotly(figure);

@@ -14,25 +14,26 @@ class Stage extends HTMLElement {
 
   connectedCallback() {
     if (this.firstChild) return;
+    const part = (name, id = name) => ({ class: name, id: this.dataset.ids === undefined ? null : id });  // ids where a page has one stage
     this.question = h("h2", { tabindex: -1 });
-    this.message = h("div", { id: "message" });
+    this.message = h("div", part("notices", "message"));
     const jump = { onjump: ({ detail }) => this.#fire("jump", detail) };
-    this.figure = h("bx-figure", { id: "figure", ...jump });
+    this.figure = h("bx-figure", { ...part("figure"), ...jump });
     this.theirs = h("bx-figure", jump);
-    this.difference = h("bx-figure", { id: "difference", ...jump });
-    this.ours = h("h3", { class: "beside" });
-    this.named = h("h3", { class: "beside" });
+    this.difference = h("bx-figure", { ...part("difference"), ...jump });
+    this.ours = h("h3", { class: "side" });
+    this.named = h("h3", { class: "side" });
     this.bar = h("progress", { max: 1, "aria-label": "Progress" });
     this.rest = h("span");
     const stop = h("button", { type: "button", onclick: () => this.#fire("stop") }, "Stop");
-    this.way = h("div", { id: "under-way", role: "status", hidden: true }, this.bar, this.rest, stop);
+    this.way = h("div", { ...part("under-way"), role: "status", hidden: true }, this.bar, this.rest, stop);
     this.said = h("p", { class: "said", role: "status", dir: "auto" });
     this.note = h("p");
-    const caption = h("div", { id: "caption" }, this.said, h("details", { class: "misread" }, h("summary", {}, "How not to misread this"), this.note));
+    const caption = h("div", part("caption"), this.said, h("details", { class: "misread" }, h("summary", {}, "How not to misread this"), this.note));
     this.their_words = h("p", { class: "said", dir: "auto" });
-    this.beside = h("div", { id: "beside", class: "column" }, this.named, this.theirs, this.their_words);
-    this.append(h("div", { id: "question" }, this.question), this.message,
-      h("div", { id: "stage" }, h("div", { class: "column" }, this.ours, this.way, this.figure, caption), this.beside), this.difference);
+    this.beside = h("div", { ...part("beside"), class: "beside column" }, this.named, this.theirs, this.their_words);
+    this.append(h("div", part("question"), this.question), this.message,
+      h("div", part("stage"), h("div", { class: "column" }, this.ours, this.way, this.figure, caption), this.beside), this.difference);
     this.blank();
   }
 

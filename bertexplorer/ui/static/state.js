@@ -7,6 +7,7 @@ const STOPPED = "Stopped before it was done. Change the text or a setting to ask
 
 export class State {
   #views;
+  #address;
   now;
   #number = 0;
   #abort = null;
@@ -17,12 +18,14 @@ export class State {
   counted = { text: "", pair: "" };  // the texts in which the hidden and picked spans count
 
   /** *views*: the schema of the views; *opening*: what the page opens with; *show*: hears what is to be shown: {busy},
-   *  {waits} and {progress} of what is under way, {told}, {status, answer}. */
-  constructor(views, opening, show) {
+   *  {waits} and {progress} of what is under way, {told}, {status, answer};
+   *  *address*: whether the address bar is its text. */
+  constructor(views, opening, show, { address = true } = {}) {
     this.#views = views;
+    this.#address = address;
     this.show = show;
     this.now = { ...opening, options: this.defaults(opening.view) };
-    addEventListener("popstate", ({ state }) => {
+    if (address) addEventListener("popstate", ({ state }) => {
       this.#written = "";
       if (state?.now) { this.now = state.now; this.counted = state.counted; this.ask(); } else this.open(location.search);
     });
@@ -94,6 +97,7 @@ export class State {
 
   /** Into the address bar, unless it is there already: that takes a browser milliseconds. */
   #write(step) {
+    if (!this.#address) return;
     const { link } = this, written = link + JSON.stringify(this.counted);
     if (written === this.#written && !step) return;
     try {

@@ -10,7 +10,7 @@ class Strip extends HTMLElement {
 
   connectedCallback() {
     if (this.firstChild) return;
-    this.box = h("div", { class: "strip", role: "group", dir: "auto" });
+    this.box = h("div", { class: "strip", role: "group", dir: "auto", translate: "no" });
     this.below = h("div");
     this.append(this.box, this.below);
     this.addEventListener("click", (event) => {

@@ -1,0 +1,42 @@
+// A lesson as one file, exactly as it is on the screen: answers, feedback, figures as pictures, and what made them.
+import { h, save } from "./kit.js";
+import { drawing } from "./picture.js";
+
+const STYLE = `body{font:16px/1.55 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:#16202c}
+h1{font-size:1.6rem;margin:0}fieldset{border:0;padding:0;margin:1.5rem 0 .5rem}legend{font-weight:600}.count,.hint,figcaption{color:#5b6675;font-size:.9rem}
+.count{display:block}.feedback,.claim,.guards{border-left:3px solid #2b6cb0;padding:.2rem 0 .2rem 1rem;margin:.8rem 0}.mark{font-weight:600;margin-right:.5rem}
+figure{margin:1rem 0}img{max-width:100%}ul{padding-left:1.2rem}.chosen{font-weight:700}`;
+
+/** Save *article*, the lesson on the screen. */
+export async function handIn(article, lesson) {
+  const copy = article.cloneNode(true), views = [...article.querySelectorAll("bx-view")];
+  const inputs = [...article.querySelectorAll("input, textarea")];
+  [...copy.querySelectorAll("input, textarea")].forEach((one, i) => { if (!one.closest("bx-view")) one.replaceWith(words(inputs[i])); });
+  const copies = [...copy.querySelectorAll("bx-view")];
+  for (const [i, view] of views.entries()) copies[i].replaceWith(await still(view));
+  copy.querySelectorAll("button").forEach((one) => one.remove());
+  copy.querySelectorAll("details").forEach((one) => { one.open = true; });
+  const made = h("p", { class: "hint" }, `Saved on ${new Date().toLocaleString()} from the lesson “${lesson.title}” of BERT Explorer.`);
+  const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'"><title></title><style>${STYLE}</style>`;
+  const whole = document.implementation.createHTMLDocument(lesson.title);
+  whole.head.innerHTML = head;
+  whole.title = lesson.title;
+  whole.body.append(whole.importNode(copy, true), whole.importNode(made, true));
+  save(`${lesson.slug}.html`, URL.createObjectURL(new Blob([`<!doctype html>${whole.documentElement.outerHTML}`], { type: "text/html" })));
+}
+
+/** What a person entered, as words. */
+function words(input) {
+  if (input.type === "radio" || input.type === "checkbox") return document.createTextNode(input.checked ? "☑ " : "☐ ");
+  return h("span", { class: "chosen" }, `${input.value} `);
+}
+
+/** A live view as a picture with its sentence. */
+async function still(view) {
+  const { figure } = view.stage.figure, said = view.stage.said.textContent, { receipt } = view.answer;
+  const bars = view.stage.figure.querySelector(":scope > .bars");
+  const picture = bars ? h("ul", {}, [...bars.querySelectorAll("li")].map((one) => h("li", {}, [...one.children].map((part) => part.textContent).join(": "))))
+    : figure ? h("img", { src: await drawing(figure, view.stage.figure.clientWidth), alt: said }) : null;
+  const { text, pair } = view.state.now;
+  return h("figure", {}, h("p", {}, [text, pair].filter(Boolean).join(" — ")), picture, h("figcaption", {}, `${said} ${receipt?.whole ?? ""}`));
+}

@@ -1,0 +1,102 @@
+// <bx-view>: one live view inside a lesson, with a state of its own: text, strip, figure and settings. Fires "token" with the
+// label of a chip that was pressed; a listener that cancels the event keeps the press from changing the view.
+import "./form.js";
+import "./stage.js";
+import "./strip.js";
+import { h } from "./kit.js";
+import { State } from "./state.js";
+
+let count = 0;
+
+class View extends HTMLElement {
+  #texts = { text: "", pair: "" };  // of the answer on the screen
+  answer = {};
+
+  /** Show the view that `link` names; `schema` is that of the page. */
+  connectedCallback() {
+    if (this.state) return;
+    const number = ++count, { schema } = this;
+    this.link = this.link.replace(/^[^?]*/, "");
+    const box = (name, label) => {
+      const id = `view-${number}-${name}`, field = h("textarea", { id, rows: 1, spellcheck: "false", dir: "auto", translate: "no",
+        oninput: () => { grow(field); this.state.set({ [name]: field.value }, { soon: true }); } });
+      return h("div", { class: "field" }, h("label", { for: id }, label), field);
+    };
+    this.boxes = { text: box("text", "Sentence"), pair: box("pair", "Second sentence") };
+    this.strip = h("bx-strip", { onpress: ({ detail }) => this.#press(detail) });
+    this.strip.addEventListener("click", (event) => this.#token(event), true);
+    this.stage = h("bx-stage", { onjump: ({ detail }) => this.#jump(detail), onstop: () => this.state.stop(), onadd: () => this.boxes.pair.querySelector("textarea").focus() });
+    this.form = h("bx-form", { "data-prefix": `view-${number}-`, onset: ({ detail: { name, value, soon } }) => this.state.set({ options: { ...this.state.now.options, [name]: value } }, { soon }) });
+    this.settings = h("details", { class: "more" }, h("summary", {}, "Options"), this.form);
+    this.back = h("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.state.open(this.link) }, "Back to the lesson’s text");
+    this.explore = h("a", { class: "quiet", href: `./${this.link}` }, "Open in Explore");
+    this.append(h("div", { class: "bench" }, this.boxes.text, this.boxes.pair, this.strip), this.stage, this.settings,
+      h("div", { class: "row" }, this.back, this.explore));
+    const view = new URLSearchParams(this.link).get("view");
+    this.state = new State(schema.views, { ...schema.opening, view: view in schema.views ? view : schema.opening.view }, (what) => this.#show(what), { address: false });
+    this.state.open(this.link);
+  }
+
+  #token(event) {
+    const chip = event.target.closest(".chip");
+    if (chip && !this.dispatchEvent(new CustomEvent("token", { detail: chip.textContent, cancelable: true }))) event.stopPropagation();
+  }
+
+  #press(detail) {
+    if (detail.fill) this.state.ask({ fill: detail.fill });
+    else this.state.mark(detail, this.#texts);
+  }
+
+  #jump({ set = {}, view, picked }) {
+    const { now } = this.state;
+    if (view && view !== now.view) return;  // a lesson stays at its view
+    this.state.set({ picked: picked || now.picked, options: { ...now.options, ...set } });
+  }
+
+  #show({ busy, waits, progress, told, answer }) {
+    if (busy !== undefined) { this.setAttribute("aria-busy", String(busy)); this.stage.busy(busy); }
+    if (waits) this.stage.waits(waits);
+    if (progress) this.stage.progress(progress);
+    if (told) this.stage.tell(told);
+    if (answer) this.#answered(answer);
+    this.#fill();
+  }
+
+  #answered(answer) {
+    this.classList.toggle("wrong", Boolean(answer.detail));
+    if (answer.detail) this.stage.tell(answer.detail, "error");
+    else this.stage.silence();
+    if (!answer.state) return;
+    this.answer = answer;
+    this.#texts = { text: answer.state.text, pair: answer.state.pair };
+    if (answer.strip) this.strip.show(answer.strip);
+    else this.strip.clear();
+    if (answer.detail) return;
+    this.start ??= this.state.link;
+    this.stage.draw(answer);
+    this.dispatchEvent(new CustomEvent("answered"));
+  }
+
+  #fill() {
+    const { now } = this.state, { settings, question, note } = this.schema.views[now.view];
+    for (const [name, box] of Object.entries(this.boxes)) {
+      const field = box.querySelector("textarea");
+      if (field.value !== now[name]) { field.value = now[name]; grow(field); }
+      box.hidden = name === "pair" && !now.pair && document.activeElement !== field;
+    }
+    this.form.draw(now.view, settings);
+    const { layers, heads } = this.answer.checkpoint ?? {};
+    this.form.fill(now.options, layers ? { layers, heads } : {});
+    this.settings.hidden = !settings.some((one) => !one.by_page);
+    this.stage.question.textContent = question;
+    this.stage.note.textContent = note;
+    this.back.hidden = !this.start || this.state.link === this.start;
+    this.explore.href = `./${this.state.link}`;
+  }
+}
+customElements.define("bx-view", View);
+
+function grow(field) {
+  field.style.height = "auto";
+  field.style.height = `${field.scrollHeight}px`;
+}

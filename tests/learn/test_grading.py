@@ -1,0 +1,156 @@
+"""Answers to the questions of lessons, judged by facts: each kind of question, each kind of answer."""
+
+from functools import partial
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.learn.grading import claim, grade, read_number
+from bertexplorer.learn.lesson import read
+from tests.learn.test_lesson import HEAD
+
+FACTS = {"p": {"paris": 0.7, "rome": 0.2}.__getitem__, "top": lambda: "Paris"}
+
+
+def block(source: str):
+    lesson = read(f"{HEAD}```{source}\n```", "x")
+    assert not lesson.problems, lesson.problems
+    return lesson.blocks[0]
+
+
+PREDICT = block(
+    "predict a\nWhich?\n- [ ] *Rome*\n  > Rome has {p('rome'):%}.\n- [ ] Paris.\nview: v\nkey: top()\nafter: It is {top()}."
+)
+CHOICE = block("choice a\nWhich?\n- [ ] x\n  > No.\n- [x] y\nafter: So it is.")
+NUMBER = block(
+    "number a\nHow much, in %?\nview: v\nkey: p('paris')\ntolerance: 0.05\n- below 0.3\n  > Far too low.\n- 0.9 to 1\n  > Too sure.\nafter: {p('paris'):%}."
+)
+FIND = block(
+    'find a\nFind.\nstart: v\naccept: p("paris") > 0.9\nnear: p("paris") > 0.5 -> "Close: {p(\'paris\'):%}."\nhint: Try.\nexample: Paris'
+)
+CLICK = block("click a\nPress.\nview: v\naccept: clicked() == top()\nhint: Look.\nafter: Yes.")
+SHARE = block("share a\nShare.\n- Paris\n  value: p('paris')\n- Rome\n  value: p('rome')\n- another\nview: v")
+SAY = block("say a\nWhy?\nmodel: Because.\n- names it")
+
+
+def facts(**given):
+    return {**FACTS, **{name: partial(always, value) for name, value in given.items()}}
+
+
+def always(value, *_):
+    return value
+
+
+def test_a_prediction_is_never_scored_twice_and_the_key_is_the_views():
+    found = grade(PREDICT, 0, FACTS)
+    assert (found.right, found.done, found.key, found.answer) == (False, True, 1, "Paris.")
+    assert (found.text, found.after) == ("Rome has 20 %.", "It is Paris.")
+    with pytest.raises(ExplorerError, match="None of the choices"):
+        grade(PREDICT, 0, facts(top="London"))
+
+
+def test_a_prediction_by_conditions():
+    by = block(
+        "predict a\nWhich?\n- [ ] x\n  > a\n  when: p('rome') > 0.5\n- [ ] y\n  > b\n  when: p('rome') <= 0.5\nview: v"
+    )
+    assert grade(by, 1, FACTS).right
+    assert grade(by, 1, facts(p=0.9)).key == 0
+
+
+def test_two_attempts_and_then_the_answer():
+    first, second = (grade(CHOICE, 0, {}, attempt) for attempt in (1, 2))
+    assert (first.right, first.done, first.answer, first.key, first.after) == (False, False, "", None, "")
+    assert (second.right, second.done, second.answer, second.key, second.after) == (False, True, "y", 1, "So it is.")
+    assert grade(CHOICE, 1, {}).right
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("0.7", True),
+        (".66", True),
+        ("0,74", True),
+        ("68 %", True),
+        ("68", True),
+        (0.7, True),
+        ("64%", False),
+        ("0.76", False),
+    ],
+)
+def test_numbers_as_people_type_them(answer, right):
+    assert grade(NUMBER, answer, FACTS).right is right
+
+
+def test_a_wrong_number_is_answered_by_its_range():
+    assert grade(NUMBER, "0.1", FACTS).text == "Far too low."
+    assert grade(NUMBER, "95 %", FACTS).text == "Too sure."
+    assert grade(NUMBER, "0.5", FACTS).text == "Too low."
+    last = grade(NUMBER, "0.8", FACTS, 2)
+    assert (last.text, last.answer, last.after) == ("Too high.", "70.0 %", "70 %.")
+
+
+def test_a_tolerance_in_per_cent_is_of_the_key():
+    of_key = block("number a\nHow many?\nview: v\nkey: p('paris') * 1000\ntolerance: 10 %")
+    assert grade(of_key, "635", FACTS).right and not grade(of_key, "625", FACTS).right
+    assert grade(of_key, "1", FACTS, 2).answer == "700"
+
+
+def test_a_find_hints_as_long_as_it_takes():
+    first, second = (grade(FIND, None, FACTS, attempt) for attempt in (1, 2))
+    assert (first.right, first.done, first.text, first.answer) == (False, False, "Close: 70 %.", "")
+    assert (second.done, second.answer) == (False, "Paris")
+    assert grade(FIND, None, facts(p=0.1), 1).text == "Not yet."
+    assert grade(FIND, None, facts(p=0.1), 2).text == "Try."
+    assert grade(FIND, None, facts(p=0.95)).right
+
+
+def test_a_press_on_a_token():
+    assert grade(CLICK, "Paris", FACTS).right
+    first, second = (grade(CLICK, "Rome", FACTS, attempt) for attempt in (1, 2))
+    assert (first.text, first.done, second.done) == ("Look.", False, True)
+
+
+def test_points_beside_the_checkpoints_own():
+    found = grade(SHARE, [50, 50, 0], FACTS)
+    assert found.shares == pytest.approx((0.7, 0.2, 0.1))
+    assert found.text == "70 of your 100 points are where BERT puts them." and found.right is None
+
+
+def test_words_of_ones_own_are_not_graded():
+    found = grade(SAY, "It does.", {})
+    assert (found.right, found.answer, found.criteria) == (None, "Because.", ("names it",))
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "said"),
+    [
+        (PREDICT, 2, "0 to 1"),
+        (PREDICT, True, "the number of a choice"),
+        (PREDICT, "0", "the number of a choice"),
+        (CHOICE, None, "the number of a choice"),
+        (NUMBER, "many", "'many' is no number"),
+        (NUMBER, "1e999", "is no number"),
+        (NUMBER, None, "is no number"),
+        (CLICK, "", "Nothing is pressed"),
+        (CLICK, "x" * 101, "Nothing is pressed"),
+        (SHARE, [50, 40, 0], "add up to 90"),
+        (SHARE, [150, -50, 0], "exactly 100"),
+        (SHARE, [100], "3 numbers"),
+        (SHARE, ["a", 0, 0], "3 numbers"),
+        (SAY, "  ", "Nothing is written"),
+    ],
+)
+def test_other_answers_are_refused_in_words(asked, answer, said):
+    with pytest.raises(ExplorerError, match=said):
+        grade(asked, answer, FACTS)
+
+
+def test_a_claim_says_what_is_so_instead():
+    source = "claim a\ntext: It is {p('paris'):%}.\nview: v\nholds: p('paris') > 0.5\notherwise: Only {p('paris'):%}."
+    assert claim(block(source), FACTS).text == "It is 70 %."
+    other = claim(block(source), facts(p=0.3))
+    assert not other.holds and other.text == "Only 30 %."
+
+
+def test_reading_numbers():
+    assert [read_number(one) for one in ("1", "-2.5", "0,5", ".5", "50 %", 3)] == [1, -2.5, 0.5, 0.5, 0.5, 3]
