@@ -6,6 +6,7 @@ problems.py     every error as application/problem+json, in a sentence
 models.py       what is asked and answered, as pydantic models made from the Options of the analyses
 view.py         the Explore page's route: a state of the page in, its answer out
 lessons.py      lessons read without their answers, and answers judged
+classroom.py    a class that votes: rooms, votes, steps
 analyses.py     a route for each analysis
 checkpoints.py  which may be chosen, and one of them fetched
 runs.py         fine-tuning started, listed, followed and stopped

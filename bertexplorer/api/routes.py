@@ -5,10 +5,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 
-from bertexplorer.api import analyses, checkpoints, documents, lessons, runs, view
+from bertexplorer.api import analyses, checkpoints, classroom, documents, lessons, runs, view
 from bertexplorer.api.admission import Admission, problem, sent
 from bertexplorer.api.tools import MISSING
 from bertexplorer.engine.queues import RequestQueues
+from bertexplorer.learn.classroom import Classroom
 from bertexplorer.learn.shelf import Shelf
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
@@ -20,11 +21,13 @@ METHODS = ["GET", "HEAD", "POST", "DELETE"]
 def routes(explore: Explore, queues: RequestQueues, opening: State, service: RunService | None = None) -> APIRouter:
     """*queues*: where answers wait; *opening*: the state that the page opens with; *service*: the runs, if any."""
     admission, checkpoint, shelf = Admission(queues), opening.checkpoint, Shelf.of(explore.library.settings)
+    rooms = Classroom(explore.library.settings.data_dir / "class")
     parts = [
         analyses.routes(explore, admission, checkpoint),
         checkpoints.routes(explore, admission),
         view.routes(explore, admission, opening, shelf),
         lessons.routes(explore, admission, shelf, opening),
+        classroom.routes(explore, admission, shelf, rooms, opening),
     ]
     parts += [runs.routes(service, admission, checkpoint)] if service else []
     parts += [documents.routes([route for part in parts for route in part.routes])]

@@ -5,5 +5,7 @@ lesson.py       a Markdown file with questions in it, read into parts
 prose.py        Markdown as a tree of the few elements that a lesson may use
 grading.py      an answer judged by what the checkpoint does
 shelf.py        the lessons that there are
+classroom.py    a class that votes before BERT answers
+asking.py       what a class is asked, and what the checkpoint answers
 check.py        whether a lesson can be taught: links, keys, claims
 """

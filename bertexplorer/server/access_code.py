@@ -18,7 +18,7 @@ TRIES, PERIOD_S = 30, 60.0  # wrong codes of one address in a minute: a class of
 REMEMBERED = 10_000  # addresses with wrong codes
 TERM = 120 * 86_400  # seconds that a browser need not say it again
 LONGEST, PATIENCE_S = 4000, 20  # bytes of the form, and in what time they come
-OPEN = ("health", "none")
+OPEN = ("health", "none", "phone", "room")  # a class of its own has a code of its own, and only votes
 BEARING = ("/api/", "/mcp")  # what programs ask for
 AGAIN = "Too many wrong codes came from your network. Try again in {:.0f} seconds."
 
@@ -99,7 +99,7 @@ def wanted(path: str, query: bytes = b"") -> str:
     """The page of this server to continue to, with its query; "/" for anything else."""
     path, _, asked = f"{path}?{query.decode('latin-1')}".partition("?")
     asked = asked.removesuffix("?")
-    if path not in ("/", "/train", "/pretrain"):
+    if path not in ("/", "/learn", "/train", "/pretrain"):
         return "/"
     return path + (f"?{quote(asked, safe='=&%+-_.~,:;@!()*')}" if asked else "")
 

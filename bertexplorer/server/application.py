@@ -5,6 +5,8 @@ from typing import Any
 import gradio as gr
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
@@ -32,7 +34,15 @@ from bertexplorer.ui.gradio_patches import SCRIPTS, after_mounting, before_mount
 from bertexplorer.ui.state import State
 from bertexplorer.ui.training.run_service import RunService
 
-PRIVATE = ("runs", "lines", "index", "corpora", "models", "secret")  # of the data folder; what is made lies beside them
+PRIVATE = (
+    "runs",
+    "lines",
+    "class",
+    "index",
+    "corpora",
+    "models",
+    "secret",
+)  # of the data folder; what is made lies beside them
 
 
 def layered(
@@ -83,7 +93,14 @@ def api(explore: Explore, queues: RequestQueues, opening: State, service: RunSer
     else:
         app = FastAPI(**bare)
     app.include_router(routes(explore, queues, opening, service))
+    for path in ("/j", "/j/{code}"):
+        app.router.routes.append(Route(path, phone))
     return app
+
+
+def phone(request: Request) -> Response:
+    """The page on which a class votes: one file, without gradio."""
+    return FileResponse(STATIC / "phone.html", headers={"cache-control": "no-cache"})
 
 
 def mounted(

@@ -18,16 +18,32 @@ def block(source: str):
     return lesson.blocks[0]
 
 
-PREDICT = block(
-    "predict a\nWhich?\n- [ ] *Rome*\n  > Rome has {p('rome'):%}.\n- [ ] Paris.\nview: v\nkey: top()\nafter: It is {top()}."
-)
+PREDICT = block("""predict a
+Which?
+- [ ] *Rome*
+  > Rome has {p('rome'):%}.
+- [ ] Paris.
+view: v
+key: top()
+after: It is {top()}.""")
 CHOICE = block("choice a\nWhich?\n- [ ] x\n  > No.\n- [x] y\nafter: So it is.")
-NUMBER = block(
-    "number a\nHow much, in %?\nview: v\nkey: p('paris')\ntolerance: 0.05\n- below 0.3\n  > Far too low.\n- 0.9 to 1\n  > Too sure.\nafter: {p('paris'):%}."
-)
-FIND = block(
-    'find a\nFind.\nstart: v\naccept: p("paris") > 0.9\nnear: p("paris") > 0.5 -> "Close: {p(\'paris\'):%}."\nhint: Try.\nexample: Paris'
-)
+NUMBER = block("""number a
+How much, in %?
+view: v
+key: p('paris')
+tolerance: 0.05
+- below 0.3
+  > Far too low.
+- 0.9 to 1
+  > Too sure.
+after: {p('paris'):%}.""")
+FIND = block("""find a
+Find.
+start: v
+accept: p("paris") > 0.9
+near: p("paris") > 0.5 -> "Close: {p('paris'):%}."
+hint: Try.
+example: Paris""")
 CLICK = block("click a\nPress.\nview: v\naccept: clicked() == top()\nhint: Look.\nafter: Yes.")
 SHARE = block("share a\nShare.\n- Paris\n  value: p('paris')\n- Rome\n  value: p('rome')\n- another\nview: v")
 SAY = block("say a\nWhy?\nmodel: Because.\n- names it")

@@ -4,6 +4,7 @@ import "./nav.js";
 import "./picker.js";
 import "./stage.js";
 import "./strip.js";
+import { askClass } from "./ask.js";
 import { h, post, save } from "./kit.js";
 import { picture } from "./picture.js";
 import { State } from "./state.js";
@@ -12,7 +13,7 @@ const OTHER = {
   "another checkpoint": "Type the name of the other checkpoint, and press Enter.",
   "another text": "Type the other text, and press Enter.",
 };
-const SHOWN_MS = 1500;
+const SHOWN_MS = 1500, LESSONS = 3;
 const small = (label, id, onclick) => h("button", { type: "button", id, onclick }, label);
 const box = (id, label, heard) => h("div", { id }, h("label", { for: `${id}-box` }, label), h("textarea", { id: `${id}-box`, rows: 1, spellcheck: "false", dir: "auto", ...heard }));
 
@@ -93,8 +94,9 @@ class Explore extends HTMLElement {
     });
     this.receipt = h("p", { class: "receipt" });
     const exports = ["PNG", "SVG", "HTML", "CSV", "JSON", "Python", "Link"].map((kind) => small(kind, `export-${kind.toLowerCase()}`, (event) => this.#export(kind.toLowerCase(), event.target)));
+    this.teaching = h("p", { id: "teaching" });
     return h("section", { id: "main", "aria-label": "View" }, this.nav, this.stage,
-      h("div", { id: "exports", role: "group", "aria-label": "Export" }, exports, h("div", { id: "receipt" }, this.receipt)));
+      h("div", { id: "exports", role: "group", "aria-label": "Export" }, exports, h("div", { id: "receipt" }, this.receipt)), this.teaching);
   }
 
   // What a person does.
@@ -254,6 +256,8 @@ class Explore extends HTMLElement {
     this.stage.question.textContent = view.question;
     this.stage.note.textContent = view.note;
     this.upload.hidden = !view.lines;
+    const lessons = (this.schema.lessons[now.view] ?? []).slice(0, LESSONS).map((one) => h("a", { href: `learn?lesson=${one.slug}` }, one.title));
+    this.teaching.replaceChildren(...(lessons.length ? ["Lessons on this view: ", ...lessons.flatMap((one, i) => (i ? [" · ", one] : [one])), " · "] : []), small("Ask the class…", "do-ask", () => askClass(this.state.link)));
     this.examples.replaceChildren(h("span", {}, "Try"), ...view.examples.map((one, i) => h("button", {
       type: "button", class: "example", title: one.text, "data-example": i, onclick: () => this.#example(one),
     }, one.label)));

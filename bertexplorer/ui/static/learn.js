@@ -1,4 +1,5 @@
 // <bx-learn>: the page of lessons: their list, or one lesson as a column. Progress stays in this browser.
+import "./board.js";
 import "./question.js";
 import "./view.js";
 import { drawn, h, post } from "./kit.js";
@@ -26,7 +27,13 @@ class Learn extends HTMLElement {
   }
 
   async #route() {
-    const slug = this.#asked.get("lesson");
+    const slug = this.#asked.get("lesson"), code = this.#asked.get("class");
+    if (code) {
+      const board = h("bx-board");
+      this.replaceChildren(board);
+      board.open(this.schema, code);
+      return;
+    }
     if (!slug) { this.replaceChildren(...this.#list()); return; }
     const lesson = await get(`lessons/${slug}`);
     if (slug !== this.#asked.get("lesson")) return;
@@ -92,10 +99,20 @@ class Learn extends HTMLElement {
     const again = h("button", { type: "button", class: "quiet", onclick: () => { keep(lesson.slug, {}); this.#route(); scrollTo(0, 0); } }, "Start over");
     const hand = h("button", { type: "button", class: "quiet", onclick: () => handIn(article, lesson) }, "Hand in");
     const next = this.lessons[this.lessons.findIndex((one) => one.slug === lesson.slug) + 1];
+    const ask = h("button", { type: "button", class: "quiet", onclick: () => this.#class(lesson.slug) }, "Ask the class");
     this.#count(article);
     this.#measure(article);
-    return [this.#all(), article, this.status, h("div", { class: "row" }, hand, again,
+    return [h("div", { class: "row" }, this.#all(), ask), article, this.status, h("div", { class: "row" }, hand, again,
       next && h("a", { class: "go", href: `?lesson=${next.slug}`, onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
+  }
+
+  /** Open a class for the questions of a lesson. */
+  async #class(slug) {
+    const { status, answer } = await post("api/v1/class", { lesson: slug });
+    if (status !== 200) { this.status.textContent = answer.detail; return; }
+    history.pushState(null, "", `?class=${answer.code}`);
+    this.#route();
+    scrollTo(0, 0);
   }
 
   /** The claims one after the other, so that the server has time for questions. */

@@ -35,7 +35,8 @@ function wrapper(width) {
 
 /** The figure alone as the URL of an SVG. */
 export async function drawing(figure, width) {
-  const svg = await drawn(figure, Math.max(width, NARROWEST), figure.layout.height);
+  const wide = Math.max(width, NARROWEST), { height } = figure.layout, svg = await drawn(figure, wide, height);
+  svg.setAttribute("viewBox", `${-EDGE} 0 ${wide + 2 * EDGE} ${height}`);  // headings may reach beyond the edge
   return `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(svg))}`;
 }
 

@@ -1,0 +1,113 @@
+"""Asking: what a class is asked about a lesson or a view, and what the checkpoint answers in the end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.learn import grading
+from bertexplorer.learn.classroom import Question, Room
+from bertexplorer.learn.expressions import Expression
+from bertexplorer.learn.lesson import Block
+from bertexplorer.learn.prose import inline, tree
+from bertexplorer.learn.shelf import Shelf
+from bertexplorer.ui.explore import VIEWS, Explore
+from bertexplorer.ui.state import State
+
+ASKED = ("predict", "choice", "number", "click")  # blocks of a lesson that a class can answer
+YES_NO, OTHER = ("yes", "no"), "something else"
+RARE = (60, 90)  # ranks of answers that are offered beside the first three
+
+
+def asked(explore: Explore, shelf: Shelf, given: Any, opening: State) -> tuple[list[Question], str]:
+    """(questions, the name of the lesson) of a request. Raises ExplorerError."""
+    if not isinstance(given, dict) or len(given) != 1 or not set(given) <= {"lesson", "question"}:
+        raise ExplorerError('Send {"lesson": "…"}, or {"question": {"prompt": "…", "choices": […], "link": "…"}}.')
+    if "lesson" in given:
+        lesson = shelf.lesson(str(given["lesson"]))
+        blocks = [block for block in lesson.blocks if block.kind in ASKED]
+        return [question_of(explore, block, opening) for block in blocks], lesson.slug
+    one = given["question"]
+    if not isinstance(one, dict) or set(one) - {"prompt", "choices", "link"}:
+        raise ExplorerError("question: wanted an object with prompt, choices and link.")
+    prompt, choices, link = one.get("prompt"), one.get("choices", []), one.get("link", "")
+    if not isinstance(prompt, str) or not isinstance(link, str) or not isinstance(choices, list):
+        raise ExplorerError("question: wanted a prompt, a list of choices, and a link.")
+    if not all(isinstance(text, str) for text in choices):
+        raise ExplorerError("question: wanted choices that are texts.")
+    if link:
+        grading.state_of(explore, link, opening)
+    return [Question(prompt, tuple(choices), link)], ""
+
+
+def question_of(explore: Explore, block: Block, opening: State) -> Question:
+    """A block of a lesson as a class is asked it: tokens to press are choices."""
+    choices = tuple(item.text for item in block.items) if block.kind in ("predict", "choice") else ()
+    if block.kind == "click":
+        state = grading.state_of(explore, block.link, opening)
+        encoding = explore.read(explore.library.get(state.checkpoint, state.precision), state)
+        tokens = [token for token, special in zip(encoding.tokens, encoding.special, strict=True) if not special]
+        choices = tuple(f"`{token}`" for token in dict.fromkeys(tokens))
+    return Question(block.prompt, choices, block.link, block.id)
+
+
+def revealed(explore: Explore, shelf: Shelf, room: Room, opening: State) -> dict[str, Any]:
+    """What the checkpoint answers to the question of the room: which choices are right, or the number; and what to say
+    of each choice. A question of the teacher's own has no key: the view is the answer."""
+    question = room.questions[room.at]
+    if not question.block:
+        return {"link": question.link, **own_shares(explore, question, opening)}
+    block = shelf.lesson(room.lesson).block(question.block)
+    facts = grading.facts_of(explore, grading.state_of(explore, block.link, opening)) if block.link else {}
+    if block.kind == "number":
+        found = grading.grade(block, "0", facts, grading.ATTEMPTS)
+        key = Expression.read(block.fields["key"], facts).number(facts)
+        return {"number": key, "answer": inline(found.answer), "after": tree(found.after), "link": block.link}
+    answers: list[Any] = [text.strip("`") for text in question.choices]
+    graded = [
+        grading.grade(block, answer if block.kind == "click" else i, facts, grading.ATTEMPTS)
+        for i, answer in enumerate(answers)
+    ]
+    return {
+        "right": [i for i, one in enumerate(graded) if one.right],
+        "feedback": [tree(one.text) for one in graded],
+        "after": tree(graded[0].after),
+        "link": block.link,
+    }
+
+
+def own_shares(explore: Explore, question: Question, opening: State) -> dict[str, Any]:
+    """What the checkpoint gives to each choice of a teacher's question, where its view says so."""
+    if not question.link or not question.choices:
+        return {}
+    state = grading.state_of(explore, question.link, opening)
+    if state.view == "next-sentence" and question.choices == YES_NO:
+        is_next = float(grading.facts_of(explore, state)["is_next"]())
+        return {"shares": [is_next, 1 - is_next]}
+    if state.view != "fill-mask":
+        return {}
+    facts, shares = grading.facts_of(explore, state), []
+    for text in question.choices[:-1]:
+        try:
+            shares.append(float(facts["p"](text)))
+        except ExplorerError:  # of several pieces: nothing can be said beside it
+            return {}
+    return {"shares": [*shares, max(0.0, 1 - sum(shares))]} if question.choices[-1] == OTHER else {}
+
+
+def suggested(explore: Explore, link: str, opening: State) -> dict[str, Any]:
+    """A question about the view *link* that does not give its answer away, for the teacher to change."""
+    state = grading.state_of(explore, link, opening)
+    prompt, choices = VIEWS[state.view].QUESTION, []
+    if state.view == "next-sentence":
+        prompt, choices = (
+            f"Does BERT think that the second follows the first?\n\n{state.text}\n\n{state.pair}",
+            [*YES_NO],
+        )
+    elif state.view == "fill-mask":
+        facts = grading.facts_of(explore, replace(state, options={**state.options, "top": RARE[-1]}))
+        answers = [str(facts["top"](rank)) for rank in (1, 2, 3, *RARE)]
+        prompt = f"What would BERT put here?\n\n{state.text}"
+        choices = [*sorted(dict.fromkeys(answers)), OTHER]
+    return {"prompt": prompt, "choices": choices, "link": link}

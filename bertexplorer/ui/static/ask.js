@@ -1,0 +1,27 @@
+// The question that a class is asked about the view on the screen: suggested, changed by the teacher, and opened as a class.
+import { h, post } from "./kit.js";
+
+/** Ask about the view *link*. */
+export async function askClass(link) {
+  const problem = h("p", { class: "message error", role: "alert", hidden: true });
+  const fail = (words) => { problem.textContent = words; problem.hidden = false; };
+  const prompt = h("textarea", { id: "ask-prompt", rows: 4 }), choices = h("textarea", { id: "ask-choices", rows: 7 });
+  const open = async (event) => {
+    event.preventDefault();
+    const lines = choices.value.split("\n").map((one) => one.trim()).filter(Boolean);
+    const { status, answer } = await post("api/v1/class", { question: { prompt: prompt.value, choices: lines, link } });
+    if (status === 200) location.href = `learn?class=${answer.code}`;
+    else fail(answer.detail);
+  };
+  const close = h("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
+  const dialog = h("dialog", { id: "ask", "aria-labelledby": "ask-title", onclose: () => dialog.remove() }, h("form", { onsubmit: open },
+    h("h2", { id: "ask-title" }, "Ask the class"), h("p", {}, "Phones vote first; then BERT answers. Each line is a choice; none asks for a number."),
+    h("label", { for: "ask-prompt" }, "Question"), prompt, h("label", { for: "ask-choices" }, "Choices"), choices, problem,
+    h("div", { class: "row" }, close, h("button", { class: "go" }, "Open the class"))));
+  document.querySelector("bx-explore").append(dialog);
+  dialog.showModal();
+  const { status, answer } = await post("api/v1/class/suggest", { link });
+  if (status !== 200) { fail(answer.detail); return; }
+  prompt.value = answer.prompt;
+  choices.value = answer.choices.join("\n");
+}

@@ -1,0 +1,141 @@
+// <bx-board>: a class on the projector: how to join, the question, one button for the next step, and at the end the class beside
+// BERT. Its state is the server's; it is asked for again and again, so a laptop that slept, or a second one, is the same case.
+import "./view.js";
+import { drawn, h, post } from "./kit.js";
+
+const POLL_MS = 1500;
+const STEPS = { lobby: ["vote1", "Start the vote"], vote1: ["closed1", "Close the vote"], closed1: ["reveal", "Show BERT’s answer"], discuss: ["vote2", "Start the second vote"], vote2: ["closed2", "Close the vote"], closed2: ["reveal", "Show BERT’s answer"], reveal: ["next", "Next question"] };
+
+class Board extends HTMLElement {
+  #shown = "";
+  #peek = false;
+
+  /** Watch the class *code*; *schema*: of the page. */
+  open(schema, code) {
+    Object.assign(this, { schema, code });
+    this.join = h("section", { class: "join" });
+    this.stage = h("section", { class: "asked" });
+    this.status = h("p", { class: "hint", role: "status" });
+    this.buttons = h("div", { class: "row" });
+    this.append(h("header", {}, this.join, h("div", { class: "next" }, this.buttons, this.status)), this.stage);
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.#poll(); });
+    this.#poll();
+  }
+
+  disconnectedCallback() { clearTimeout(this.timer); this.gone = true; }
+
+  async #poll() {
+    clearTimeout(this.timer);
+    if (this.gone) return;
+    try {
+      const reply = await fetch(`api/v1/class/${this.code}?peek=${this.#peek}`), room = await reply.json();
+      if (!reply.ok) { this.#over(room.detail); return; }
+      if (!room.teacher) { location.href = `./j/${this.code}`; return; }
+      this.#show(room);
+    } catch { this.status.textContent = "No connection to the server. Trying again…"; }
+    this.timer = setTimeout(() => this.#poll(), POLL_MS);
+  }
+
+  #over(words) { this.replaceChildren(h("p", { class: "message error" }, words)); }
+
+  async #step(to) {
+    const { question, phase } = this.room;
+    for (const one of this.buttons.children) one.disabled = true;
+    const { status, answer } = await post(`api/v1/class/${this.code}/step`, { question, phase, to });
+    this.#peek = false;
+    this.problem = status === 200 ? "" : answer.detail;
+    this.#shown = "";
+    this.#poll();
+  }
+
+  #show(room) {
+    this.room = room;
+    const { phase, here, voted, round } = room;
+    this.status.textContent = this.problem || (round ? `${voted} voted, ${here} here` : phase === "lobby" ? `${here} here` : `${voted} voted`);
+    const key = JSON.stringify([phase, room.question, this.#peek, room.counts, room.numbers]);
+    if (key === this.#shown) return;
+    this.#shown = key;
+    this.#join(room);
+    this.stage.replaceChildren(...(phase === "lobby" ? [] : this.#asked(room)));
+    this.#press(room);
+  }
+
+  #join({ address, note, phase, code }) {
+    const large = phase === "lobby";
+    this.join.classList.toggle("large", large);
+    this.join.replaceChildren(
+      large ? h("img", { src: `api/v1/class/${code}/qr.svg`, alt: `QR code of ${address}`, width: 320, height: 320 }) : "",
+      h("div", {}, h("p", { class: "code", translate: "no" }, code), h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")), note && large ? h("p", { class: "message error" }, note) : ""));
+  }
+
+  #press({ phase, question, of, choices }) {
+    const [to, words] = STEPS[phase], last = phase === "reveal" && question + 1 >= of;
+    const quiet = (label, onclick) => h("button", { type: "button", class: "quiet", onclick }, label);
+    const end = quiet("End and delete", async () => { if (confirm("End this class and delete its votes?")) { await post(`api/v1/class/${this.code}/end`, {}); location.href = "learn"; } });
+    this.buttons.replaceChildren(
+      last ? "" : h("button", { type: "button", class: "go", onclick: () => this.#step(to) }, words),
+      phase === "closed1" ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",
+      ["closed1", "discuss", "closed2"].includes(phase) && !this.#peek ? quiet("Peek at the votes", () => { this.#peek = true; this.#poll(); }) : "",
+      last ? quiet("Save the counts as CSV", () => this.#csv()) : "", end);
+  }
+
+  #asked(room) {
+    const { prompt, choices, phase, question, of, reveal, counts, numbers } = room;
+    const out = [h("p", { class: "hint" }, `Question ${question + 1} of ${of}`), h("div", { class: "prompt" }, drawn(prompt))];
+    if (phase === "discuss") out.push(h("p", { class: "after" }, "Find someone who answered differently, and convince them. Then vote again."));
+    if (!counts && !numbers) { out.push(h("ul", { class: "options-asked" }, choices.map((one) => h("li", {}, drawn(one))))); return out; }
+    out.push(counts ? this.#bars(room) : this.#dots(room));
+    if (phase !== "reveal") return out;
+    if (reveal.after?.length) out.push(h("div", { class: "after" }, drawn(reveal.after)));
+    if (room.moves?.flat().some(Boolean)) out.push(this.#moves(room));
+    if (reveal.link) out.push(Object.assign(h("bx-view"), { schema: this.schema, link: reveal.link }));
+    return out;
+  }
+
+  #bars({ choices, counts, reveal, phase }) {
+    const [first, second] = counts, again = second.some(Boolean), shares = reveal?.shares;
+    const whole = counts.map((round) => Math.max(1, round.reduce((sum, one) => sum + one, 0)));
+    const bar = (share, kind, words) => {
+      const made = h("span", { class: `bar ${kind}` });
+      made.style.setProperty("--share", share);
+      return h("span", { class: "track" }, made, h("span", { class: "value" }, words));
+    };
+    const cast = (count, round) => bar(count / whole[round], round ? "second" : "mine", again ? `${count} in vote ${round + 1}` : String(count));
+    const list = h("ul", { class: "shares" }, choices.map((words, i) => h("li", { class: reveal?.right?.includes(i) ? "right" : null }, h("span", { class: "label" }, drawn(words)),
+      cast(first[i], 0), again ? cast(second[i], 1) : "", shares ? bar(shares[i], "theirs", `BERT ${Math.round(100 * shares[i])} %`) : "")));
+    if (shares) {
+      const last = again ? 1 : 0, overlap = shares.reduce((sum, share, i) => sum + Math.min(share, counts[last][i] / whole[last]), 0);
+      return h("div", {}, list, h("p", { class: "after" }, `The class and BERT agree on ${Math.round(100 * overlap)} %.`));
+    }
+    if (phase === "reveal") return list;
+    return h("div", {}, list, h("p", { class: "hint" }, "Only you have seen this until BERT’s answer is shown. If fewer than a third are right, explain; up to two thirds, let them discuss; beyond, go on."));
+  }
+
+  /** A number that was asked for: a dot for each answer, and BERT's as a line. */
+  #dots({ numbers, reveal, percent }) {
+    const all = numbers.flat(), low = Math.min(percent ? 0 : Infinity, reveal?.number ?? Infinity, ...all), high = Math.max(percent ? 1 : -Infinity, reveal?.number ?? -Infinity, ...all);
+    const at = (x) => `${high > low ? (100 * (x - low)) / (high - low) : 50}%`, words = (x) => (percent ? `${Math.round(100 * x)} %` : String(Math.round(100 * x) / 100));
+    const row = (values, name) => h("div", { class: "dots", role: "img", "aria-label": `${name}: ${values.map(words).join(", ")}` },
+      values.map((x) => { const dot = h("span", { class: "dot" }); dot.style.left = at(x); return dot; }),
+      reveal ? h("span", { class: "line" }, h("span", {}, `BERT ${words(reveal.number)}`)) : "");
+    const rows = numbers.map((values, i) => [values.length ? h("p", { class: "hint" }, numbers[1].length ? `Vote ${i + 1}` : "The class") : "", values.length ? row(values, `Vote ${i + 1}`) : ""]);
+    const made = h("div", {}, rows.flat());
+    if (reveal) made.querySelectorAll(".line").forEach((one) => { one.style.left = at(reveal.number); });
+    return made;
+  }
+
+  #moves({ choices, moves }) {
+    const lines = moves.flatMap((row, i) => row.map((count, j) => i !== j && count && h("li", {}, `${count} moved from “`, drawn(choices[i]), "” to “", drawn(choices[j]), "”"))).filter(Boolean);
+    return lines.length ? h("ul", { class: "moves" }, lines) : h("p", { class: "hint" }, "Nobody changed their answer.");
+  }
+
+  #csv() {
+    const { counts, numbers, choices } = this.room, quote = (text) => `"${/^[=+\-@\t\r]/.test(text) ? "'" : ""}${text.replaceAll('"', '""')}"`;
+    const words = (tree) => tree.map((part) => (typeof part === "string" ? part : words(part[2]))).join("");
+    const rows = counts ? choices.map((one, i) => [quote(words(one)), counts[0][i], counts[1][i]]) : numbers.flatMap((round, i) => round.map((x) => [x, i + 1]));
+    const head = counts ? "choice,vote 1,vote 2" : "answer,vote";
+    const url = URL.createObjectURL(new Blob([[head, ...rows.map((row) => row.join(","))].join("\r\n")], { type: "text/csv" }));
+    h("a", { href: url, download: `class-${this.code}.csv` }).click();
+  }
+}
+customElements.define("bx-board", Board);

@@ -1,0 +1,222 @@
+"""A class: who may do what when, and that nothing acknowledged is lost."""
+
+import json
+import random
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.learn import classroom
+from bertexplorer.learn.classroom import LETTERS, NEXT, ROUND, Classroom, Question
+
+QUESTIONS = (Question("Which?", ("a", "b", "c")), Question("How many?", ()), Question("And now?", ("x", "y")))
+TEACHER, ADDRESS = "teacher", "10.0.0.1"
+
+
+@pytest.fixture
+def rooms(tmp_path):
+    return Classroom(tmp_path / "class")
+
+
+def opened(rooms, phase="lobby"):
+    """A room in *phase* of its first question."""
+    room = rooms.open(TEACHER, QUESTIONS)
+    for to in ("vote1", "closed1", "discuss", "vote2", "closed2", "reveal"):
+        if room.phase == phase:
+            break
+        rooms.step(room, TEACHER, 0, room.phase, to, {})
+    return room
+
+
+def again(rooms):
+    """Another server on the same folder."""
+    return Classroom(rooms.folder)
+
+
+def test_a_whole_question(rooms):
+    room = opened(rooms, "vote1")
+    for phone, choice in (("p", 0), ("q", 0), ("r", 2), ("p", 1)):
+        rooms.vote(room, phone, 0, 1, choice)
+    assert room.counts(0, 1) == [1, 1, 1]
+    for to in ("closed1", "discuss", "vote2"):
+        rooms.step(room, TEACHER, 0, room.phase, to)
+    rooms.vote(room, "p", 0, 2, 1)
+    rooms.vote(room, "q", 0, 2, 1)
+    rooms.vote(room, "late", 0, 2, 2)
+    rooms.step(room, TEACHER, 0, "vote2", "closed2")
+    rooms.step(room, TEACHER, 0, "closed2", "reveal", {"right": [1]})
+    assert room.counts(0, 2) == [0, 2, 1]
+    assert room.moves(0) == [[0, 1, 0], [0, 1, 0], [0, 0, 0]]
+    rooms.step(room, TEACHER, 0, "reveal", "next")
+    assert (room.at, room.phase) == (1, "vote1")
+    rooms.vote(room, "p", 1, 1, 0.25)
+    assert room.numbers(1, 1) == [0.25]
+
+
+@pytest.mark.parametrize("phase", NEXT)
+def test_only_the_phase_that_follows(rooms, phase):
+    room = opened(rooms, phase)
+    for to in {*NEXT, "next", "", "ended"} - set(NEXT[phase]):
+        with pytest.raises(ExplorerError, match="After"):
+            rooms.step(room, TEACHER, 0, phase, to)
+    assert room.phase == phase
+
+
+def test_a_double_press_and_an_old_page_do_nothing(rooms):
+    room = opened(rooms)
+    rooms.step(room, TEACHER, 0, "lobby", "vote1")
+    rooms.step(room, TEACHER, 0, "lobby", "vote1")
+    rooms.step(room, TEACHER, 1, "vote1", "closed1")
+    assert (room.at, room.phase) == (0, "vote1")
+
+
+def test_only_the_teacher_moves_and_ends_a_class(rooms):
+    room = opened(rooms)
+    for act in (lambda: rooms.step(room, "p", 0, "lobby", "vote1"), lambda: rooms.end(room, "p")):
+        with pytest.raises(ExplorerError, match="Only the browser that opened"):
+            act()
+    assert room.file.exists()
+
+
+@pytest.mark.parametrize("phase", [phase for phase in NEXT if phase not in ROUND])
+def test_no_vote_beside_the_votes(rooms, phase):
+    room = opened(rooms, phase)
+    for round in (1, 2):
+        with pytest.raises(ExplorerError, match="closed"):
+            rooms.vote(room, "p", 0, round, 0)
+    assert room.counts(0, 1) == [0, 0, 0]
+
+
+@pytest.mark.parametrize("given", [(1, 1, 0), (0, 2, 0), (0, 1, 3), (0, 1, -1), (0, 1, 0.5)])
+def test_votes_for_what_is_not_asked_are_refused(rooms, given):
+    room = opened(rooms, "vote1")
+    with pytest.raises(ExplorerError):
+        rooms.vote(room, "p", *given)
+    assert not room.votes
+
+
+def test_what_was_acknowledged_is_there_after_a_crash_at_any_byte(rooms):
+    room = opened(rooms, "vote1")
+    lines = [room.file.read_bytes()]
+    for i in range(20):
+        rooms.vote(room, f"p{i % 7}", 0, 1, i % 3)
+        lines.append(room.file.read_bytes())
+    whole, expected = lines[-1], {}
+    for acknowledged, before in zip(lines[1:], lines, strict=False):
+        voter, question, round, choice = json.loads(acknowledged[len(before) :])["vote"]
+        expected[voter] = choice
+        for end in (len(acknowledged), min(len(whole), len(acknowledged) + 9)):  # whole, and cut within the next line
+            room.file.write_bytes(whole[:end])
+            there = again(rooms).room(room.code)
+            assert there.votes[(0, 1)] == expected and there.phase == "vote1"
+        more = again(rooms)
+        more.vote(more.room(room.code), "after", 0, 1, 2)
+        assert len(again(rooms).room(room.code).votes[(0, 1)]) == len(expected) + 1
+
+
+def test_a_full_disk_is_said_and_the_vote_is_not_counted(rooms, monkeypatch):
+    room = opened(rooms, "vote1")
+    monkeypatch.setattr(classroom.os, "write", lambda file, data: 3)
+    with pytest.raises(ExplorerError, match=r"cannot be stored: No space left.*try again"):
+        rooms.vote(room, "p", 0, 1, 0)
+    assert not room.votes
+
+
+def test_guesses_are_stopped_and_those_who_are_in_stay_in(rooms):
+    room = opened(rooms)
+    rooms.hear(room, "p")
+    for i in range(classroom.WRONG):
+        with pytest.raises(ExplorerError, match="There is no class"):
+            rooms.room(LETTERS[i % 24] * 3 + "QZJ"[i % 3], "x", ADDRESS)
+    for code in ("AAAA", room.code):
+        with pytest.raises(ExplorerError, match="Too many wrong codes"):
+            rooms.room(code, "x", ADDRESS)
+    assert rooms.room(room.code, "p", ADDRESS) is room and rooms.room(room.code, TEACHER, ADDRESS) is room
+    assert rooms.room(room.code.lower(), "x", "10.0.0.2") is room
+
+
+@pytest.mark.parametrize("code", ["", "ABC", "ABCDE", "../x", "AB/C", "IIII", "ÄÖÜß", "A\0BC", "....", "AAAA\n/"])
+def test_codes_that_are_none(rooms, code):
+    rooms.open(TEACHER, QUESTIONS)
+    with pytest.raises(ExplorerError, match="There is no class"):
+        rooms.room(code)
+
+
+def test_ten_thousand_joins(rooms):
+    room = opened(rooms)
+    for i in range(classroom.MOST_VOTERS):
+        rooms.hear(room, f"p{i}")
+    for i in range(9000):
+        with pytest.raises(ExplorerError, match="This class is full: 1,000"):
+            rooms.hear(room, f"more{i}")
+    rooms.hear(room, "p0")
+    assert room.present() == classroom.MOST_VOTERS
+
+
+def test_a_class_that_has_ended_is_gone(rooms):
+    room = opened(rooms, "vote1")
+    rooms.vote(room, "p", 0, 1, 0)
+    rooms.end(room, TEACHER)
+    assert not list(rooms.folder.iterdir())
+    with pytest.raises(ExplorerError, match="closed"):
+        rooms.vote(room, "p", 0, 1, 1)
+    with pytest.raises(ExplorerError, match="There is no class"):
+        rooms.room(room.code, "p")
+
+
+def test_nobody_is_named_in_the_file(rooms):
+    room = opened(rooms, "vote1")
+    rooms.vote(room, "0123456789abcdef", 0, 1, 0)
+    assert b"0123456789abcdef" not in room.file.read_bytes()
+    assert room.voter("p") != rooms.open(TEACHER, QUESTIONS).voter("p")
+
+
+@pytest.mark.parametrize(
+    ("questions", "said"),
+    [
+        ((), "0 questions"),
+        ((Question(" ", ()),), "empty"),
+        ((Question("x", ("a",)),), "Got 1 choices"),
+        ((Question("x", ("a", " ")),), "A choice is empty"),
+        ((Question("x", tuple(map(str, range(41)))),), "Got 41 choices"),
+        ((Question("x" * 2001, ()),), "longer than 2,000"),
+    ],
+)
+def test_questions_that_cannot_be_asked(rooms, questions, said):
+    with pytest.raises(ExplorerError, match=said):
+        rooms.open(TEACHER, questions)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_random_sequences_of_joins_votes_presses_and_restarts(tmp_path, seed):
+    """Against a bookkeeping of its own: the counts are right, no transition is skipped, no vote counts twice."""
+    dice = random.Random(seed)
+    rooms = Classroom(tmp_path)
+    code = rooms.open(TEACHER, QUESTIONS).code
+    at, phase, votes = 0, "lobby", {}
+    for _ in range(60):
+        room, act = rooms.room(code), dice.random()
+        if act < 0.5:
+            phone, round, question = f"p{dice.randrange(6)}", dice.choice((1, 2)), dice.choice((at, at, at, 0, 1))
+            choice = dice.randrange(-1, 4)
+            choices = len(QUESTIONS[at].choices)
+            fine = question == at and ROUND.get(phase) == round and (not choices or 0 <= choice < choices)
+            try:
+                rooms.vote(room, phone, question, round, choice)
+                assert fine
+                votes.setdefault((at, round), {})[room.voter(phone)] = choice
+            except ExplorerError:
+                assert not fine
+        elif act < 0.9:
+            seen, to = dice.choice([(at, phase)] * 3 + [(0, "lobby"), (1, "vote1")]), dice.choice([*NEXT, "next"])
+            fine = to in NEXT[seen[1]] and (to != "next" or seen[0] + 1 < len(QUESTIONS))
+            try:
+                rooms.step(room, TEACHER, *seen, to, {})
+                if seen == (at, phase):
+                    assert fine
+                    at, phase = (at + 1, "vote1") if to == "next" else (at, to)
+            except ExplorerError:
+                assert seen == (at, phase) and not fine
+        else:
+            rooms = again(rooms)
+        assert (rooms.room(code).at, rooms.room(code).phase, rooms.room(code).votes) == (at, phase, votes)
