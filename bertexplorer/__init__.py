@@ -38,6 +38,7 @@ ui/experiments/         the page that repeats the papers' pretraining experiment
 learn/                  lessons: questions about live views, their answers computed from the checkpoint in use
 result.py               what an analysis found: rows, a sentence, a figure
 bert.py                 a checkpoint in Python, with every analysis as a method
+lessons.py              lessons in Python
 runs.py                 fine-tuning and pretraining in Python
 api/                    the HTTP API, which the page uses too, and the same for MCP clients
 server/                 the page behind layers that each keep one thing out, or let one thing be seen
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from bertexplorer.bert import Bert, checkpoints, from_transformers, load
     from bertexplorer.cli.serve import serve
     from bertexplorer.errors import ExplorerError
+    from bertexplorer.lessons import Lesson, lesson
     from bertexplorer.result import Comparison, Result, compare
     from bertexplorer.runs import TrainingRun, pretrain, train
     from bertexplorer.signatures import *
@@ -60,12 +62,14 @@ if TYPE_CHECKING:
 HOMES = {  # name -> the module that it comes from
     "Bert": "bert",
     "Comparison": "result",
+    "Lesson": "lessons",
     "ExplorerError": "errors",
     "Result": "result",
     "TrainingRun": "runs",
     "checkpoints": "bert",
     "compare": "result",
     "from_transformers": "bert",
+    "lesson": "lessons",
     "load": "bert",
     "pretrain": "runs",
     "serve": "cli.serve",

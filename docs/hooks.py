@@ -19,12 +19,13 @@ from bertexplorer.analysis import NAMES
 from bertexplorer.analysis.facts import Facts, offered
 from bertexplorer.bert import described, document, example, signature
 from bertexplorer.cli import main as run
+from bertexplorer.learn.recording import RunFacts
 from bertexplorer.options import option_specs
 from bertexplorer.ui.tabs import TABS, slug
 
 PUBLIC = ("load", "Bert", "Result", "compare", "Comparison", "from_transformers", "train", "pretrain", "TrainingRun")
-PUBLIC += ("checkpoints", "serve")
-COMMANDS = ("serve", "checkpoints", "fill-mask", "train", "pretrain")
+PUBLIC += ("checkpoints", "lesson", "Lesson", "serve")
+COMMANDS = ("serve", "checkpoints", "fill-mask", "train", "pretrain", "lesson")
 
 
 def on_page_markdown(markdown: str, page: Any, **more: Any) -> str:
@@ -39,6 +40,7 @@ def facts() -> str:
         kind = tab.analysis.Facts
         parts += [f"### {tab.TITLE} (`{slug(tab)}`)", "", inspect.cleandoc(vars(kind).get("__doc__") or ""), ""]
         parts += [*table(kind, without=offered(Facts)), ""]
+    parts += ["### Recorded runs", "", inspect.cleandoc(RunFacts.__doc__ or ""), "", *table(RunFacts), ""]
     return "\n".join(parts)
 
 

@@ -20,7 +20,7 @@ FLOORS = (  # lowest first
     {"learn"},
     {"result"},
     {"bert"},
-    {"runs"},
+    {"lessons", "runs"},
     {"api"},
     {"server"},
     {"cli"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+import orjson
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,13 +15,17 @@ from bertexplorer.api.models import TEXT, body
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import STATE, read_state
 from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import learning
+from bertexplorer.learn import export as exports
 from bertexplorer.learn import grading
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.prose import inline, tree
+from bertexplorer.learn.recording import PREFIX, recording
 from bertexplorer.learn.shelf import Shelf, views_of
 from bertexplorer.ui.explore import SLOW, Explore
 from bertexplorer.ui.state import State
 
+EXPORTS = {"gift": exports.gift, "csv": exports.table}
 ANSWERED = body(
     (),
     {"answer": 0, "attempt": 1},
@@ -40,10 +45,32 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
         """The lessons in their order, with what each is about and the views that it uses."""
         return sent(as_json([listed(lesson) for lesson in shelf.lessons.values()]))
 
+    @router.get("/runs/{name}", operation_id="read-recording", summary="Read a recorded run")
+    def recorded(name: str) -> Response:
+        """A run that lessons replay: its figure, the figure in a sentence, what was trained and the command for it."""
+        held = recording(PREFIX + name)
+        figure = orjson.Fragment(learning.draw(held.curves).to_json())
+        said = learning.say(held.curves, higher=held.higher)
+        about = {"title": held.title, "card": held.card, "command": held.command}
+        return sent(as_json({**about, "said": said, "figure": figure}))
+
     @router.get("/{slug}", operation_id="read-lesson", summary="Read a lesson")
     def lesson(slug: str) -> Response:
         """A lesson without its answers: prose as nested elements, and its questions, claims and figures."""
         return sent(as_json(shown(shelf.lesson(slug))))
+
+    @router.get("/{slug}/{kind}", operation_id="export-lesson", summary="Export a lesson's questions")
+    async def export(request: Request, slug: str, kind: str) -> Response:
+        """The questions with their answers for another system: gift, or csv."""
+        held, own = shelf.lesson(slug), explore.of(request.scope["state"]["owner"])
+        if kind not in EXPORTS:
+            raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(EXPORTS)}.")
+
+        def write(tell: Tell) -> Reply:
+            content = EXPORTS[kind](own, held, opening).encode()
+            return Reply(content, "text/plain; charset=utf-8", headers={"x-file-name": f"{slug}.{kind}"})
+
+        return admission.answer(request, write, slow=True)
 
     @router.post("/{slug}/{part}", operation_id="answer-lesson", summary="Answer a lesson", openapi_extra=ANSWERED)
     async def answer(request: Request, slug: str, part: str) -> Response:
@@ -102,8 +129,8 @@ def judged(explore: Explore, block: Block, given: Any, opening: State) -> dict[s
     facts: grading.Facts = {}
     if block.kind == "find" and given.get("state") is not None:
         facts = grading.facts_of(explore, read_state(given["state"], opening))
-    elif block.link:
-        facts = grading.facts_of(explore, grading.state_of(explore, block.link, opening, checkpoint))
+    else:
+        facts = grading.facts_for(explore, block.link, opening, checkpoint)
     if block.kind == "claim":
         claim = grading.claim(block, facts)
         return {"holds": claim.holds, "text": inline(claim.text)}

@@ -59,7 +59,7 @@ def revealed(explore: Explore, shelf: Shelf, room: Room, opening: State) -> dict
     if not question.block:
         return {"link": question.link, **own_shares(explore, question, opening)}
     block = shelf.lesson(room.lesson).block(question.block)
-    facts = grading.facts_of(explore, grading.state_of(explore, block.link, opening)) if block.link else {}
+    facts = grading.facts_for(explore, block.link, opening)
     if block.kind == "number":
         found = grading.grade(block, "0", facts, grading.ATTEMPTS)
         key = Expression.read(block.fields["key"], facts).number(facts)

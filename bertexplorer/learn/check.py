@@ -13,6 +13,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.expressions import Expression, slots, written
 from bertexplorer.learn.lesson import Block, Lesson, Problem
+from bertexplorer.learn.recording import PREFIX
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 
@@ -58,19 +59,19 @@ def evaluated(explore: Explore, block: Block, opening: State, checkpoint: str) -
     """What the checkpoint says to *block*, as sentences. Raises ExplorerError if the block cannot be used with it."""
     if not block.link:
         return
-    state = grading.state_of(explore, block.link, opening, checkpoint)
-    if block.fields.get("view") and block.kind == "figure" and not slots(block.fields.get("text", "")):
+    state = None if block.link.startswith(PREFIX) else grading.state_of(explore, block.link, opening, checkpoint)
+    if state and block.fields.get("view") and block.kind == "figure" and not slots(block.fields.get("text", "")):
         explore.analyse(explore.library.get(state.checkpoint, state.precision), state)
         yield "is drawn"
         return
-    if block.kind == "find":
+    if state and block.kind == "find":
         yield from found(explore, block, state)
         return
-    facts = grading.facts_of(explore, state)
+    facts = grading.facts_of(explore, state) if state else grading.facts_for(explore, block.link, opening)
     texts = [block.fields.get("after", ""), block.fields.get("text", ""), *(item.feedback for item in block.items)]
     for source in (slot for text in texts for slot in slots(text)):
         yield f"{source} = {written(Expression.read(source, facts).value(facts))}"
-    if block.kind == "click":
+    if state and block.kind == "click":
         yield from pressed(explore, block, state)
     elif block.kind in KEYS:
         yield KEYS[block.kind](block, facts)

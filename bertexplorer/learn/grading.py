@@ -13,6 +13,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.expressions import Expression, Value, filled
 from bertexplorer.learn.lesson import RANGE, Block, Item
 from bertexplorer.learn.prose import plain
+from bertexplorer.learn.recording import PREFIX
+from bertexplorer.learn.recording import facts as recording_facts
 from bertexplorer.ui.explore import VIEWS, Explore
 from bertexplorer.ui.link import followed
 from bertexplorer.ui.state import State
@@ -20,7 +22,6 @@ from bertexplorer.ui.state import State
 ATTEMPTS = 2  # before the answer is shown
 NUMBER = re.compile(r"\s*([-+]?\d*[.,]?\d+)\s*(%?)\s*")
 Facts = Mapping[str, Callable[..., Value]]
-EXTRA = {"versus": "versus", "clicked": "clicked"}  # facts that depend on the block instead of the view
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,13 @@ def names_of(block: Block, state: State) -> dict[str, Any]:
     if block.kind == "click":
         names["clicked"] = ...
     return names
+
+
+def facts_for(explore: Explore, link: str, opening: State, checkpoint: str = "") -> Facts:
+    """The facts of what *link* names: a view, or a recorded run. Raises ExplorerError."""
+    if link.startswith(PREFIX):
+        return recording_facts(link)
+    return facts_of(explore, state_of(explore, link, opening, checkpoint)) if link else {}
 
 
 def facts_of(explore: Explore, state: State) -> dict[str, Callable[..., Value]]:

@@ -68,6 +68,7 @@ class Learn extends HTMLElement {
     const checkpoint = this.#asked.get("checkpoint") ?? "";
     const judge = (id, asked) => post(`api/v1/lessons/${lesson.slug}/${id}`, { ...asked, ...(checkpoint && { checkpoint }) });
     const reveal = (link) => {
+      if (link.startsWith("run:")) return run(link.slice(4));
       const view = h("bx-view");
       Object.assign(view, { schema: this.schema, link: checkpoint ? `${link}&checkpoint=${encodeURIComponent(checkpoint)}` : link });
       return view;
@@ -138,6 +139,20 @@ function claim(part, { judge, reveal }) {
     made.querySelector(".mark").textContent = status !== 200 ? "Not measured" : answer.holds ? "Measured here" : "Not on this checkpoint";
     words.replaceChildren(...(status === 200 ? drawn(answer.text) : [answer.detail]));
   };
+  return made;
+}
+
+/** A run that was recorded: its figure, what was trained, and how to train it oneself. */
+function run(name) {
+  const made = h("div", { class: "run" }, h("p", { class: "hint" }, "Loading the run…"));
+  get(`lessons/runs/${name}`).then(({ title, said, card, command, figure, detail }) => {
+    if (detail) { made.replaceChildren(h("p", { class: "message error" }, detail)); return; }
+    const picture = h("bx-figure", { class: "figure" }), facts = Object.entries(card).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]);
+    made.replaceChildren(h("h3", {}, title), picture, h("p", { class: "said" }, said),
+      h("details", { class: "sources" }, h("summary", {}, "What was trained, and how to do it yourself"), h("dl", { class: "facts" }, facts),
+        command && h("pre", { translate: "no" }, command), h("p", {}, h("a", { href: "train" }, "Start a run of your own on the page Train"))));
+    picture.show(figure, said);
+  });
   return made;
 }
 

@@ -1,0 +1,67 @@
+"""Export: the questions of a lesson for other systems: GIFT, which Moodle and others import, and CSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bertexplorer.analysis.export import as_csv
+from bertexplorer.learn import grading
+from bertexplorer.learn.expressions import Expression, filled
+from bertexplorer.learn.lesson import Block, Lesson
+from bertexplorer.learn.prose import plain
+from bertexplorer.ui.explore import Explore
+from bertexplorer.ui.state import State
+
+ASKED = ("predict", "choice", "number")  # questions whose answer another system can check
+CONTROL = re.compile(r"([~=#{}:\\])")  # characters that GIFT reads as its own
+
+
+def gift(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> str:
+    """The questions in GIFT, with the answers of *checkpoint*, which a comment names. Raises ExplorerError for a
+    question that the checkpoint cannot answer."""
+    used = checkpoint or opening.checkpoint
+    parts = [f"// {lesson.title}: the answers are those of the checkpoint {used}.", ""]
+    for block in lesson.blocks:
+        if block.kind in ASKED:
+            facts = grading.facts_for(explore, block.link, opening, checkpoint)
+            answers = "\n".join(f"  {line}" for line in gift_answers(block, facts))
+            parts += [
+                f"::{escaped(f'{lesson.slug}-{block.id}')}:: {escaped(plain(block.prompt))} {{\n{answers}\n}}",
+                "",
+            ]
+    return "\n".join(parts)
+
+
+def gift_answers(block: Block, facts: grading.Facts) -> Iterator[str]:
+    """The answers of a question, a line each."""
+    if block.kind == "number":
+        key = Expression.read(block.fields["key"], facts).number(facts)
+        width, scale = grading.tolerance(block, key), 100 if "%" in block.prompt else 1
+        yield f"#{scale * key:.4g}:{scale * width:.4g}"
+        return
+    right = grading.grade(block, 0, facts, grading.ATTEMPTS).key
+    for i, item in enumerate(block.items):
+        feedback = f" # {escaped(plain(filled(item.feedback, facts)))}" if item.feedback else ""
+        yield f"{'=' if i == right else '~'}{escaped(plain(item.text))}{feedback}"
+
+
+def escaped(text: str) -> str:
+    return CONTROL.sub(r"\\\1", text)
+
+
+def table(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> str:
+    """The questions as CSV, a row each, with the answers of *checkpoint*. Raises ExplorerError as `gift`."""
+    rows: list[dict[str, object]] = []
+    for block in lesson.blocks:
+        if block.kind in ASKED:
+            facts = grading.facts_for(explore, block.link, opening, checkpoint)
+            answer = grading.grade(block, "0" if block.kind == "number" else 0, facts, grading.ATTEMPTS).answer
+            if block.kind == "choice":
+                answer = next(item.text for item in block.items if item.ticked)
+            choices = " | ".join(plain(item.text) for item in block.items) if block.kind != "number" else ""
+            asked = {"lesson": lesson.slug, "question": block.id, "kind": block.kind, "text": plain(block.prompt)}
+            rows.append(
+                {**asked, "choices": choices, "answer": plain(answer), "checkpoint": checkpoint or opening.checkpoint}
+            )
+    return as_csv(rows)

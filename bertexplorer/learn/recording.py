@@ -1,0 +1,142 @@
+"""Recording: runs that were trained once and are replayed in lessons, with the numbers that a lesson can ask for.
+
+assets/lessons/runs/NAME.json holds one, written by `python -m tests.bench.recordings`; a lesson names it as `run:NAME`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import fmean, stdev
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.figures.learning import Curve
+from bertexplorer.settings import ASSETS
+
+FOLDER = ASSETS / "lessons" / "runs"
+PREFIX = "run:"
+NAME = re.compile(r"[a-z0-9-]{1,40}")
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One run, or several that are compared. *card*: what was trained, in words; *command*: what trains it again;
+    *curves*: the events of each run; *numbers*: for each run, further numbers by name."""
+
+    title: str
+    card: dict[str, str]
+    command: str
+    higher: bool
+    curves: tuple[Curve, ...]
+    numbers: tuple[dict[str, float], ...]
+
+
+@lru_cache(maxsize=32)
+def recording(link: str) -> Recording:
+    """The recording that *link*, "run:NAME", names. Raises ExplorerError if there is none."""
+    name = link.removeprefix(PREFIX)
+    if not link.startswith(PREFIX) or not NAME.fullmatch(name) or not (FOLDER / f"{name}.json").is_file():
+        there = ", ".join(sorted(path.stem for path in FOLDER.glob("*.json")))
+        raise ExplorerError(f"There is no recorded run {link!r:.60}; there are {there}.")
+    held = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+    curves = tuple(Curve(one["name"], held["metric"], held["words"], one["events"]) for one in held["runs"])
+    numbers = tuple(one["numbers"] for one in held["runs"])
+    return Recording(held["title"], held["card"], held["command"], held["higher"], curves, numbers)
+
+
+class RunFacts:
+    """*run* counts from 1, in the order of the figure. *metric* is a key of the run's metrics, such as "accuracy"; left
+    out, the one that is drawn."""
+
+    def __init__(self, held: Recording) -> None:
+        self._held = held
+
+    def runs(self) -> float:
+        """Runs of the recording."""
+        return len(self._held.curves)
+
+    def best(self, run: int = 1, metric: str = "") -> float:
+        """A metric at the run's best evaluation."""
+        evaluated = self._evaluated(run)
+        choose = max if self._held.higher else min
+        at = choose(evaluated, key=lambda one: float(one["metrics"][self._held.curves[0].metric]))
+        return self._value(at, metric)
+
+    def before(self, run: int = 1, metric: str = "") -> float:
+        """A metric before the first step."""
+        return self._value(self._evaluated(run)[0], metric)
+
+    def final(self, run: int = 1, metric: str = "") -> float:
+        """A metric at the end."""
+        return self._value(self._evaluated(run)[-1], metric)
+
+    def at(self, share: float, run: int = 1, metric: str = "") -> float:
+        """A metric at the evaluation nearest to this share of the run, 0 to 1."""
+        evaluated = self._evaluated(run)
+        return self._value(evaluated[round(share * (len(evaluated) - 1))], metric)
+
+    def floor(self, run: int = 1) -> float:
+        """What is reached without learning."""
+        found = self._curve(run).floor
+        if found is None:
+            raise ExplorerError("This run names nothing that is reached without learning.")
+        return found[1]
+
+    def mean(self) -> float:
+        """The best of each run, averaged."""
+        return fmean(self._bests())
+
+    def deviation(self) -> float:
+        """The deviation of the best of each run (n - 1)."""
+        return stdev(self._bests())
+
+    def highest(self) -> float:
+        """The largest of the runs' best."""
+        return max(self._bests())
+
+    def lowest(self) -> float:
+        """The smallest of the runs' best."""
+        return min(self._bests())
+
+    def number(self, name: str, run: int = 1) -> float:
+        """A further number of a run: "seconds", "learning" (millions of parameters that learned), "rows"."""
+        self._curve(run)
+        numbers = self._held.numbers[run - 1]
+        if name not in numbers:
+            raise ExplorerError(f"The run has no number {name!r:.40}; it has {', '.join(numbers)}.")
+        return float(numbers[name])
+
+    def _curve(self, run: int) -> Curve:
+        if not (isinstance(run, int) and 1 <= run <= len(self._held.curves)):
+            raise ExplorerError(f"There is no run {run}; there are {len(self._held.curves)}.")
+        return self._held.curves[run - 1]
+
+    def _evaluated(self, run: int) -> list[Any]:
+        return [event for event in self._curve(run).events if event["event"] == "evaluated"]
+
+    def _value(self, event: Any, metric: str) -> float:
+        metrics = event["metrics"]
+        name = metric or self._held.curves[0].metric
+        if name not in metrics:
+            raise ExplorerError(f"The run has no metric {name!r:.40}; it has {', '.join(metrics)}.")
+        return float(metrics[name])
+
+    def _bests(self) -> list[float]:
+        return [self.best(run) for run in range(1, len(self._held.curves) + 1)]
+
+
+def facts(link: str) -> dict[str, Callable[..., float]]:
+    """The facts of a recording, ready to be called. Raises ExplorerError if there is none."""
+    of = RunFacts(recording(link))
+    return {name: getattr(of, name) for name in offered()}
+
+
+def offered() -> dict[str, Callable[..., float]]:
+    """The names of those facts."""
+    methods = inspect.getmembers(RunFacts, inspect.isfunction)
+    return {name: method for name, method in methods if not name.startswith("_")}

@@ -1,0 +1,201 @@
+"""The runs that lessons replay, trained anew: python -m tests.bench.recordings [NAME …]. About half an hour in all.
+
+Each is trained with one thread on the built-in rows, thinned to what its figure shows, and written to
+assets/lessons/runs/. The numbers of a lesson follow from these files; check the lessons after recording.
+"""
+
+import json
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import bertexplorer as bx
+from bertexplorer.learn.recording import FOLDER
+from bertexplorer.training.pretraining import manuals
+from bertexplorer.training.pretraining.experiments import BY_NAME as BY_EXPERIMENT
+from bertexplorer.training.pretraining.experiments import settings_of
+from bertexplorer.training.tasks import BY_NAME
+
+DATA = FOLDER.parents[1] / "data"
+WORDS = {"pairs_accuracy": "Held-out pairs told apart"}
+MOST_STEPS = 60  # points of the loss curve that are kept
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One run of a recording."""
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    task: str = ""  # of the recording, if left out
+    rows: int = 0  # first lines of the file; 0: all
+
+
+@dataclass(frozen=True)
+class Wanted:
+    title: str
+    task: str
+    file: str
+    arms: Sequence[Arm]
+    metric: str = ""  # the task's headline, if left out
+
+
+WANTED: dict[str, Wanted] = {
+    "classification": Wanted("Positive or negative", "classification", "classification.csv", [Arm("mini")]),
+    "tagging": Wanted(
+        "Names, with and without a CRF",
+        "tagging",
+        "tagging.conll",
+        [Arm("each tag alone", {"head": "softmax"}), Arm("all together (CRF)", {"head": "crf"})],
+    ),
+    "question-answering": Wanted(
+        "Where is the answer?", "question-answering", "question-answering.json", [Arm("mini", {"epochs": 4})]
+    ),
+    "similarity": Wanted(
+        "Pairs scored by their cosine",
+        "similarity",
+        "similarity.csv",
+        [Arm("mean of the tokens", {"pooling": "mean"}), Arm("[CLS] alone", {"pooling": "cls"})],
+    ),
+    "retrieval": Wanted("Find the passage", "retrieval", "retrieval.jsonl", [Arm("mini", {"epochs": 3})]),
+    "reranking": Wanted("Put four passages in order", "reranking", "reranking.jsonl", [Arm("mini")]),
+    "summary": Wanted("Pick the sentences of a summary", "summary", "summary.jsonl", [Arm("mini")]),
+    "sequence": Wanted("From one to many", "sequence", "sequence.tsv", [Arm("mini", {"epochs": 8})]),
+    "frozen": Wanted(
+        "The head alone, or all weights",
+        "classification",
+        "classification.csv",
+        [Arm("all weights"), Arm("the head alone", {"method": "frozen"}), Arm("LoRA", {"method": "lora"})],
+    ),
+    "seeds": Wanted(
+        "The same run with five seeds",
+        "classification",
+        "classification.csv",
+        [Arm(f"seed {seed}", {"seed": seed, "epochs": 3}, rows=80) for seed in range(5)],
+    ),
+    "next-word": Wanted("What comes next?", "next-word", "next-word.txt", [Arm("mini", {"epochs": 4})]),
+}
+
+
+def train(wanted: Wanted, arm: Arm, folder: Path) -> dict[str, Any]:
+    """One run, as the recording holds it."""
+    lines = (DATA / wanted.file).read_text("utf-8").splitlines(keepends=True)
+    data = folder / wanted.file
+    folder.mkdir(parents=True)
+    data.write_text("".join(lines[: 1 + arm.rows] if arm.rows else lines), "utf-8")
+    started = time.perf_counter()
+    run = bx.train(
+        "mini", task=wanted.task, data=data, out=folder / "run", threads=1, on_event=lambda event: None, **arm.settings
+    )
+    return recorded(arm.name, run.events, time.perf_counter() - started)
+
+
+def distil(folder: Path) -> list[dict[str, Any]]:
+    """A teacher, and the student that learns from it."""
+    data, started = DATA / "classification.csv", time.perf_counter()
+    teacher = bx.train("mini", task="classification", data=data, out=folder / "teacher", threads=1, on_event=quiet)
+    student = bx.train(teacher.load(), task="distillation", data=data, out=folder / "s", threads=1, on_event=quiet)
+    return [recorded("three of six layers", student.events, time.perf_counter() - started)]
+
+
+def pretrain(folder: Path, minutes: float = 3.0) -> list[dict[str, Any]]:
+    """The experiment on size: three encoders that learn for as many minutes each. An epoch is a minute here."""
+    experiment, runs = BY_EXPERIMENT["size"], []
+    text = manuals.collect(folder)
+    for i, arm in enumerate(experiment.arms):
+        values = {**settings_of(experiment, arm, minutes), "threads": 1}
+        run = bx.pretrain(text, out=folder / str(i), on_event=quiet, **values)
+        began = run.events[0]["time"]
+        events = [{**event, "epoch": (event["time"] - began) / 60} for event in run.events]
+        runs.append(recorded(arm.name, events, 60 * minutes))
+    return runs
+
+
+def quiet(event: Any) -> None:
+    """Nothing is printed."""
+
+
+def recorded(name: str, events: Sequence[dict[str, Any]], seconds: float) -> dict[str, Any]:
+    """The events that the figure needs, few of the steps, with the numbers beside them."""
+    ready = next(event for event in events if event["event"] == "ready")
+    steps = [event for event in events if event["event"] == "steps"]
+    kept = steps[:: max(1, len(steps) // MOST_STEPS)]
+    slim = [thin(event) for event in events if event["event"] in ("ready", "evaluated") or event in kept]
+    numbers = {"seconds": round(seconds), "learning": ready["learning"] / 1e6, "rows": ready["rows"]}
+    return {"name": name, "numbers": numbers, "events": slim}
+
+
+def thin(event: dict[str, Any]) -> dict[str, Any]:
+    """An event with what lessons and figures read, four digits each."""
+    names = ("event", "step", "epoch", "metrics", "loss", "floors", "time")
+    return {name: rounded(event[name]) for name in names if name in event and name != "time"}
+
+
+def rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def write(
+    name: str, title: str, task: str, metric: str, runs: list[dict[str, Any]], card: dict[str, str], command: str
+) -> None:
+    about = BY_NAME.get(task)
+    metric = metric or about.METRIC
+    held = {
+        "title": title,
+        "card": {
+            **card,
+            "Trained on": f"{time.strftime('%Y-%m-%d')}, {platform.processor() or platform.machine()}, 1 thread",
+        },
+        "command": command,
+        "metric": metric,
+        "words": about.METRICS[metric] if about else WORDS[metric],
+        "higher": about.HIGHER if about else True,
+        "runs": runs,
+    }
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / f"{name}.json").write_text(json.dumps(held, ensure_ascii=False), "utf-8")
+    print(name, f"{(FOLDER / f'{name}.json').stat().st_size:,} bytes", flush=True)
+
+
+def record(name: str) -> None:
+    folder = Path(tempfile.mkdtemp())
+    try:
+        if name == "pretraining":
+            card = {
+                "Checkpoint": "none: random weights",
+                "Task": "masked language modelling",
+                "Rows": "manuals of numpy",
+            }
+            write(name, "Three sizes, as many minutes each", "", "pairs_accuracy", pretrain(folder), card, "")
+            return
+        if name == "distillation":
+            runs = distil(folder)
+            card = {"Checkpoint": "mini, then a student with half its layers", "Rows": "classification.csv"}
+            command = "bertexplorer train --task distillation --checkpoint RUN --data assets/data/classification.csv"
+            command += " --out runs/student"
+            write(name, "A student with half the layers", "distillation", "", runs, card, command)
+            return
+        wanted = WANTED[name]
+        runs = [train(wanted, arm, folder / str(i)) for i, arm in enumerate(wanted.arms)]
+        flags = " ".join(
+            f"--{k.replace('_', '-')} {v}" if k in ("epochs", "method", "seed") else f"--set {k}={v}"
+            for k, v in wanted.arms[-1].settings.items()
+        )
+        command = f"bertexplorer train --task {wanted.task} --data assets/data/{wanted.file} {flags} --out runs/mine"
+        card = {"Checkpoint": "mini", "Task": BY_NAME[wanted.task].TITLE, "Rows": wanted.file}
+        write(name, wanted.title, wanted.task, wanted.metric, runs, card, " ".join(command.split()))
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    for one in sys.argv[1:] or [*WANTED, "distillation", "pretraining"]:
+        record(one)
