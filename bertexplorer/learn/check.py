@@ -113,7 +113,8 @@ def calls(source: str, facts: grading.Facts) -> Iterator[tuple[str, str]]:
 def found(explore: Explore, block: Block, state: State) -> Iterator[str]:
     """The start of a find is not accepted yet; its example is."""
     names = grading.names_of(block, state)
-    for source in [block.fields["accept"], *(condition for condition, _ in block.near)]:
+    said = slots(" ".join([block.fields.get("hint", ""), *(hint for _, hint in block.near)]))
+    for source in [block.fields["accept"], *(condition for condition, _ in block.near), *said]:
         Expression.read(source, names)
     example = block.fields.get("example", "")
     if not example:
