@@ -67,7 +67,8 @@ def evaluated(explore: Explore, block: Block, opening: State, checkpoint: str) -
         yield from found(explore, block, state)
         return
     facts = grading.facts_of(explore, state)
-    texts = [block.fields.get("after", ""), block.fields.get("text", ""), *(item.feedback for item in block.items)]
+    said = (block.fields.get(name, "") for name in ("after", "text", "otherwise"))
+    texts = [*said, *(item.feedback for item in block.items)]
     for source in (slot for text in texts for slot in slots(text)):
         yield f"{source} = {written(Expression.read(source, facts).value(facts))}"
     if block.kind == "click":
