@@ -68,7 +68,8 @@ def evaluated(explore: Explore, block: Block, opening: State, checkpoint: str) -
         yield from found(explore, block, state)
         return
     facts = grading.facts_of(explore, state) if state else grading.facts_for(explore, block.link, opening)
-    texts = [block.fields.get("after", ""), block.fields.get("text", ""), *(item.feedback for item in block.items)]
+    said = (block.fields.get(name, "") for name in ("after", "text", "otherwise"))
+    texts = [*said, *(item.feedback for item in block.items)]
     for source in (slot for text in texts for slot in slots(text)):
         yield f"{source} = {written(Expression.read(source, facts).value(facts))}"
     if state and block.kind == "click":
@@ -114,7 +115,8 @@ def calls(source: str, facts: grading.Facts) -> Iterator[tuple[str, str]]:
 def found(explore: Explore, block: Block, state: State) -> Iterator[str]:
     """The start of a find is not accepted yet; its example is."""
     names = grading.names_of(block, state)
-    for source in [block.fields["accept"], *(condition for condition, _ in block.near)]:
+    said = slots(" ".join([block.fields.get("hint", ""), *(hint for _, hint in block.near)]))
+    for source in [block.fields["accept"], *(condition for condition, _ in block.near), *said]:
         Expression.read(source, names)
     example = block.fields.get("example", "")
     if not example:

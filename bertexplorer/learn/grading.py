@@ -122,8 +122,8 @@ def choice(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
 
 def number(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
     given, key = read_number(answer), Expression.read(block.fields["key"], facts).number(facts)
-    if "%" in block.prompt and "%" not in str(answer) and abs(given) > 1:
-        given /= 100  # asked for in per cent, and answered without the sign
+    if in_percent(block) and "%" not in str(answer) and abs(given) >= 1:  # 13 for 13 %
+        given /= 100
     right = abs(given - key) <= tolerance(block, key) + 1e-12
     text = "" if right else next((item.feedback for item in block.items if within(item, given)), "")
     done = right or last
@@ -238,9 +238,14 @@ def within(item: Item, given: float) -> bool:
     return low is not None and high is not None and low <= given <= high
 
 
+def in_percent(block: Block) -> bool:
+    """Whether the question asks for per cent."""
+    return "%" in block.prompt
+
+
 def shown(key: float, block: Block) -> str:
-    """A number as an answer: a share as per cent where ranges or tolerance are written so."""
-    if "%" in block.prompt:
+    """A number as an answer: a share as per cent where the question asks so."""
+    if in_percent(block):
         return f"{100 * key:.1f} %"
     return f"{key:,.0f}" if key == int(key) else f"{key:.3g}"
 
