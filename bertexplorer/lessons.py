@@ -95,8 +95,8 @@ class Lesson:
 
 
 def lesson(name: str, *, checkpoint: str = "mini") -> Lesson:
-    """The lesson *name*, of those that `bertexplorer lesson list` prints, answered by *checkpoint*. Raises ExplorerError
-    if there is none.
+    """The lesson *name*, of those that `bertexplorer lesson list` prints, answered by *checkpoint*. Raises
+    ExplorerError if there is none.
 
     Example:
         >>> bx.lesson("next-sentence").title
