@@ -18,6 +18,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import learning
 from bertexplorer.learn import export as exports
 from bertexplorer.learn import grading
+from bertexplorer.learn.keys import keys
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX, recording
@@ -25,7 +26,11 @@ from bertexplorer.learn.shelf import Shelf, views_of
 from bertexplorer.ui.explore import SLOW, Explore
 from bertexplorer.ui.state import State
 
-EXPORTS = {"gift": exports.gift, "csv": exports.table}
+EXPORTS = {
+    "gift": exports.gift,
+    "csv": exports.table,
+    "keys": lambda *given: orjson.dumps(keys(*given)).decode(),
+}
 ANSWERED = body(
     (),
     {"answer": 0, "attempt": 1},
@@ -59,15 +64,15 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
         """A lesson without its answers: prose as nested elements, and its questions, claims and figures."""
         return sent(as_json(shown(shelf.lesson(slug))))
 
-    @router.get("/{slug}/{kind}", operation_id="export-lesson", summary="Export a lesson's questions")
-    async def export(request: Request, slug: str, kind: str) -> Response:
-        """The questions with their answers for another system: gift, or csv."""
+    @router.get("/{slug}/{kind}", operation_id="export-lesson", summary="Export a lesson")
+    async def export(request: Request, slug: str, kind: str, checkpoint: str = "") -> Response:
+        """The questions with their answers: gift or csv for other systems, keys for a copy that needs no server."""
         held, own = shelf.lesson(slug), explore.of(request.scope["state"]["owner"])
         if kind not in EXPORTS:
             raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(EXPORTS)}.")
 
         def write(tell: Tell) -> Reply:
-            content = EXPORTS[kind](own, held, opening).encode()
+            content = EXPORTS[kind](own, held, opening, checkpoint).encode()
             return Reply(content, "text/plain; charset=utf-8", headers={"x-file-name": f"{slug}.{kind}"})
 
         return admission.answer(request, write, slow=True)

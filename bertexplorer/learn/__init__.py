@@ -8,6 +8,7 @@ recording.py    runs that were trained once and are replayed in lessons
 shelf.py        the lessons that there are
 classroom.py    a class that votes before BERT answers
 asking.py       what a class is asked, and what the checkpoint answers
+keys.py         the answers computed ahead, for a copy without a server
 export.py       the questions of a lesson for other systems
 check.py        whether a lesson can be taught: links, keys, claims
 """

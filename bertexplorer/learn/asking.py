@@ -45,10 +45,7 @@ def question_of(explore: Explore, block: Block, opening: State) -> Question:
     """A block of a lesson as a class is asked it: tokens to press are choices."""
     choices = tuple(item.text for item in block.items) if block.kind in ("predict", "choice") else ()
     if block.kind == "click":
-        state = grading.state_of(explore, block.link, opening)
-        encoding = explore.read(explore.library.get(state.checkpoint, state.precision), state)
-        tokens = [token for token, special in zip(encoding.tokens, encoding.special, strict=True) if not special]
-        choices = tuple(f"`{token}`" for token in dict.fromkeys(tokens))
+        choices = tuple(f"`{token}`" for token in grading.tokens_of(explore, block, opening))
     return Question(block.prompt, choices, block.link, block.id)
 
 

@@ -132,9 +132,8 @@ def found(explore: Explore, block: Block, state: State) -> Iterator[str]:
 def pressed(explore: Explore, block: Block, state: State) -> Iterator[str]:
     """The tokens of the strip whose press is right: at least one, and not all."""
     facts = grading.facts_of(explore, state)
-    encoding = explore.read(explore.library.get(state.checkpoint, state.precision), state)
-    tokens = [token for token, special in zip(encoding.tokens, encoding.special, strict=True) if not special]
-    right = [token for token in dict.fromkeys(tokens) if grading.grade(block, token, facts).right]
-    if not right or len(right) == len(set(tokens)):
-        raise ExplorerError(f"{len(right)} of {len(set(tokens))} tokens are right; wanted some, and not all.")
+    tokens = grading.tokens_of(explore, block, state)
+    right = [token for token in tokens if grading.grade(block, token, facts).right]
+    if not right or len(right) == len(tokens):
+        raise ExplorerError(f"{len(right)} of {len(tokens)} tokens are right; wanted some, and not all.")
     yield f"right: {', '.join(right)}"
