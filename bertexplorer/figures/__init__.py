@@ -1,6 +1,7 @@
 """Results drawn: each module has `draw(result) -> Figure` and `say(result)`, the figure in a sentence.
 
 style.py              how figures look: one hue, numbers as people say them
+kit.py                the parts of figures: cells, bars, lines, text, panels, axes
 difference.py         two results of one analysis, those numbers first that differ most
 fill_mask.py          a bar for each answer, blank by blank
 decoding.py           what each method puts where and when; what it claims against what it is worth

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.attribution import Attribution
 from bertexplorer.analysis.saliency import Saliency, shares
-from bertexplorer.figures.style import ACCENT, INK, MONO, ORANGE, TEXT, clip, finish, percent, quote, safe
+from bertexplorer.figures.style import ACCENT, INK, MONO, ORANGE, TEXT, clip, finish, listed, percent, quote, safe
 
 DRAWN = 40  # units; of a longer text the strongest
 ROW, CELL = 24, 27  # pixels of a unit, as a bar and as a row of cells
@@ -195,10 +195,6 @@ def firsts(result: Saliency) -> str:
         by.setdefault(name, []).append(found.method)
     told = [f"{name} for {listed(methods)}" for name, methods in by.items()]
     return f"What speaks for it most is {'; '.join(told)}."
-
-
-def listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def completeness(result: Saliency, found: Attribution) -> str:
