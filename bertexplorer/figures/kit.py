@@ -16,18 +16,18 @@ QUIET: Part = {"showticklabels": False, "showgrid": False, "fixedrange": True}
 HIDDEN: Part = {"visible": False, "fixedrange": True}
 
 
-def panels(heights: Sequence[int], gap: int, titles: Sequence[str] = ()) -> go.Figure:
+def panels(heights: Sequence[float], gap: int, titles: Sequence[str] = ()) -> go.Figure:
     """Panels of *heights* pixels one above the other, *gap* pixels apart, each with its title above its left edge."""
-    spacing = gap / height_of(heights, gap) if len(heights) > 1 else 0
+    spacing = gap / (sum(heights) + gap * (len(heights) - 1)) if len(heights) > 1 else 0
     sizes = {"row_heights": list(heights), "vertical_spacing": spacing}
     fig = make_subplots(rows=len(heights), cols=1, subplot_titles=titles or None, **sizes)
     fig.update_annotations(x=0, xanchor="left", font={"size": 14})
     return fig
 
 
-def height_of(heights: Sequence[int], gap: int) -> int:
+def height_of(heights: Sequence[float], gap: int) -> int:
     """Pixels that the panels take with the gaps between them."""
-    return sum(heights) + gap * (len(heights) - 1)
+    return round(sum(heights)) + gap * (len(heights) - 1)
 
 
 def cells(z: Any, scale: Any, low: float, high: float, *, text: Any = None, told: Any = None, **more: Any) -> Part:

@@ -58,7 +58,11 @@ def track(fig: go.Figure, result: WordPath, number: int, path: np.ndarray) -> No
     cosines = enumerate(result.to_input[number])
     told = [f"{name}, {kit.layer_name(layer)}: cosine {value:.2f} with its input" for layer, value in cosines]
     style: kit.Part = {"dash": DASHES[number], "marker": marker, "cliponaxis": None}
-    lead: kit.Part = {"hovertext": told, "hoverinfo": "text", "customdata": [{"set": {"layer": layer}} for layer in layers]}
+    lead: kit.Part = {
+        "hovertext": told,
+        "hoverinfo": "text",
+        "customdata": [{"set": {"layer": layer}} for layer in layers],
+    }
     fig.add_trace(kit.line(path[:, 0].round(4), path[:, 1].round(4), colour, **style, **lead), 1, 1)
 
 
