@@ -7,7 +7,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, finish, percent, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, coloured, finish, percent, safe
 
 DRAWN = 16  # rows
 ROW_HEIGHT = 40  # px
@@ -56,25 +57,15 @@ def draw(
         )
     labels = [safe(name) for name in told_apart(names_of(keys, analysis.KEYS), LABEL)]
     told = [f"{label}: {change(ours.get(k), theirs.get(k), shares)}" for label, k in zip(labels, keys, strict=True)]
-    fig.add_scatter(
-        x=[low] * len(keys),
-        y=[row - 0.42 for row in range(len(keys))],
-        mode="text",
-        text=told,
-        textposition="middle right",
-        textfont={"size": 13, "color": TEXT, "family": MONO},
-        hoverinfo="skip",
-        cliponaxis=False,
-    )
+    font = {"size": 13, "color": TEXT, "family": MONO}
+    fig.add_trace(kit.texts(low, [row - 0.42 for row in range(len(keys))], told, textfont=font))
     legend = [safe(name) for name in told_apart(names, LABEL)]
-    marks = f'<span style="color:{ACCENT}">●</span> {legend[0]}<br>'
-    marks += f'<span style="color:{ORANGE}">◆</span> {legend[1]}'
-    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
-    fig.add_annotation(text=marks, showarrow=False, align="left", yshift=12, font={"size": 14}, **place)
+    marks = f"{coloured('●', ACCENT)} {legend[0]}<br>{coloured('◆', ORANGE)} {legend[1]}"
+    fig.add_annotation(kit.above(marks, 12))
     room = 0.03 * (high - low)
     ticks = {"tickformat": ".0%"} if shares else {}
     fig.update_xaxes(range=[low - room, high + room], fixedrange=True, nticks=5, **ticks)
-    fig.update_yaxes(range=[len(keys) - 0.5, -0.9], visible=False, fixedrange=True)
+    fig.update_yaxes(range=[len(keys) - 0.5, -0.9], **kit.HIDDEN)
     return finish(fig, 110 + ROW_HEIGHT * len(keys), margin={"l": 8, "r": 16, "t": 64, "b": 36})
 
 
