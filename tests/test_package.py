@@ -21,7 +21,12 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROJECT = PYPROJECT["project"]
 OPTIONAL = {name: [Requirement(one) for one in given] for name, given in PROJECT["optional-dependencies"].items()}
 CORE = [Requirement(one) for one in PROJECT["dependencies"]]
-INSTALLED_AS = {"PIL": "pillow", "mcp_types": "mcp", "sklearn": "scikit-learn", "umap": "umap-learn"}  # import -> package
+INSTALLED_AS = {
+    "PIL": "pillow",
+    "mcp_types": "mcp",
+    "sklearn": "scikit-learn",
+    "umap": "umap-learn",
+}  # import -> package
 PICTURES = {"screenshot.png", "train.png", "views"}  # of assets/, which a wheel leaves out
 
 

@@ -10,14 +10,14 @@ from bertexplorer.ui.about import about
 from bertexplorer.ui.experiments import page as experiments
 from bertexplorer.ui.experiments import wiring as experiments_wiring
 from bertexplorer.ui.experiments.experiment_service import ExperimentService
-from bertexplorer.ui.explore import VIEWS
 from bertexplorer.ui.gradio_patches import Blocks
 from bertexplorer.ui.state import State
+from bertexplorer.ui.tabs import VIEWS
 from bertexplorer.ui.training import page as training
 from bertexplorer.ui.training import wiring
 from bertexplorer.ui.training.run_service import RunService
 
-OPENING = State(VIEWS["fill-mask"].EXAMPLES[0].text)
+OPENING = State(VIEWS["fill-mask"].examples[0].text)
 THREADS = 48  # for the events of the pages on which checkpoints learn
 
 
