@@ -8,8 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.embedding_map import EmbeddingMap
-from bertexplorer.figures import kit
-from bertexplorer.figures.scatter import COLOURS, Name, limits, write_below, write_names
+from bertexplorer.figures.scatter import COLOURS, QUIET, Name, limits, write_below, write_names
 from bertexplorer.figures.style import MONO, ORANGE, SANS, TEXT, clip, finish, label, percent, quote, safe
 
 PLOT = 440  # pixels: the map
@@ -32,8 +31,8 @@ def draw(result: EmbeddingMap) -> go.Figure:
     if flat:
         ranges = [limits(values) for values in result.places.T]
         write_names(fig, wanted(result, groups), PLOT, ranges, family(result))
-        fig.update_xaxes(range=ranges[0], **kit.QUIET)
-        fig.update_yaxes(range=ranges[1], **kit.QUIET)
+        fig.update_xaxes(range=ranges[0], **QUIET)
+        fig.update_yaxes(range=ranges[1], **QUIET)
     else:
         name_in_space(fig, result, groups)
         grid = {"showbackground": False, "gridcolor": "rgba(138,148,163,0.35)"}

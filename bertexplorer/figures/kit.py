@@ -12,7 +12,6 @@ from bertexplorer.figures.style import INK, MONO, TEXT
 Part = dict[str, Any]
 TOLD = "%{customdata}<extra></extra>"
 LINE = 17  # pixels between two labels
-QUIET: Part = {"showticklabels": False, "showgrid": False, "fixedrange": True}
 HIDDEN: Part = {"visible": False, "fixedrange": True}
 
 
@@ -56,19 +55,6 @@ def line(x: Any, y: Any, colour: str, *, dash: str | None = None, size: int = 6,
     """A line with a marker at each point."""
     style = {"mode": "lines+markers", "line": {"color": colour, "width": 2, "dash": dash}, "marker": {"size": size}}
     return {"type": "scatter", "x": x, "y": y, **style, "cliponaxis": False, **more}
-
-
-def by_layer(values: Any, colour: str, dash: str, told: Sequence[str]) -> Part:
-    """A line over the layers. A press on a marker chooses its layer."""
-    lead = {"customdata": [{"set": {"layer": i}} for i in range(len(values))]}
-    size = 8 if len(values) <= 13 else 5
-    x, y = list(range(len(values))), values.tolist()
-    return line(x, y, colour, dash=dash, size=size, hovertext=told, hoverinfo="text", **lead)
-
-
-def upright(x: float, low: float, high: float) -> Part:
-    """A thin vertical line."""
-    return {"type": "line", "x0": x, "x1": x, "y0": low, "y1": high, "line": {"color": TEXT, "width": 1}}
 
 
 def texts(x: Any, y: Any, text: Any, *, colour: Any = TEXT, **more: Any) -> Part:

@@ -15,6 +15,7 @@ ROW = 21  # pixels: a line under a figure
 COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#a0693a")  # Okabe-Ito, yellow darkened, and brown
 SIDES = ("top center", "bottom center", "middle right", "middle left")
 SMALL = 7  # pixels across: a marker that text may cover
+QUIET = {"showticklabels": False, "showgrid": False, "fixedrange": True}  # an axis without numbers
 PAD = 0.08  # share of an axis that is left free at each end
 
 Box = tuple[float, float, float, float]

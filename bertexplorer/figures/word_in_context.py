@@ -8,6 +8,7 @@ from bertexplorer.analysis.word_in_context import WordInContext
 from bertexplorer.figures import kit
 from bertexplorer.figures.scatter import COLOURS, around, write_below
 from bertexplorer.figures.style import ACCENT, GREEN, INK, ORANGE, TEXT, clip, finish, quote, safe
+from bertexplorer.figures.word_path import by_layer, upright
 
 SIGNED = [[0.0, "#a04500"], [0.25, "#e9a36f"], [0.5, "#f6f4f1"], [0.75, "#8fb8e2"], [1.0, "#1d548f"]]
 WIDEST, LINES, GAP = 300, 190, 62  # pixels: the cells, the panel below, between them
@@ -81,7 +82,7 @@ def curves(fig: go.Figure, result: WordInContext) -> None:
     found.append(("random words", ORANGE, "dot", result.baseline))
     for name, colour, dash, values in found:
         told = [f"{name}, {kit.layer_name(i)}: {value:.2f}" for i, value in enumerate(values)]
-        fig.add_trace(kit.by_layer(values, colour, dash, told), 2, 1)
+        fig.add_trace(by_layer(values, colour, dash, told), 2, 1)
     count, ends = len(result.baseline), (min(0.0, *(float(values.min()) for *_, values in found)), 1.0)
     last = [float(values[-1]) for *_, values in found]
     names = [f"{value:.2f} {name}" for value, (name, *_) in zip(last, found, strict=True)]
@@ -89,7 +90,7 @@ def curves(fig: go.Figure, result: WordInContext) -> None:
     fig.add_trace(kit.line_names(count - 1 + kit.room(count), last, names, colours, ends, LINES), 2, 1)
     fig.update_xaxes(kit.layer_axis(count, PLOT), row=2, col=1)
     fig.update_yaxes(range=list(ends), nticks=6, row=2, col=1)
-    fig.add_shape(kit.upright(result.layer, *ends), row=2, col=1)
+    fig.add_shape(upright(result.layer, *ends), row=2, col=1)
 
 
 def key(result: WordInContext) -> list[tuple[str, str]]:

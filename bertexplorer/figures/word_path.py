@@ -1,11 +1,14 @@
 """Word path drawn: each occurrence's way through the layers on one plane, and how far it goes from its input."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.word_path import WordPath
 from bertexplorer.figures import kit
-from bertexplorer.figures.scatter import COLOURS, Name, around, limits, write_below, write_names
+from bertexplorer.figures.scatter import COLOURS, QUIET, Name, around, limits, write_below, write_names
 from bertexplorer.figures.style import MONO, TEXT, clip, finish, label, percent, quote, safe
 
 PLANE, LINES, GAP = 420, 170, 62  # pixels: the plane, the panel below, between them
@@ -42,8 +45,8 @@ def plane(fig: go.Figure, result: WordPath) -> None:
         track(fig, result, number, path)
     words(fig, result, crowd, ranges)
     title = kit.title(f"first component, {percent(result.explained[0])} of the variance", 8, 13)
-    fig.update_xaxes(range=ranges[0], title=title, row=1, col=1, **kit.QUIET)
-    fig.update_yaxes(range=ranges[1], row=1, col=1, **kit.QUIET)
+    fig.update_xaxes(range=ranges[0], title=title, row=1, col=1, **QUIET)
+    fig.update_yaxes(range=ranges[1], row=1, col=1, **QUIET)
 
 
 def track(fig: go.Figure, result: WordPath, number: int, path: np.ndarray) -> None:
@@ -85,7 +88,7 @@ def curves(fig: go.Figure, result: WordPath) -> None:
     count = result.to_input.shape[1]
     for number, values in enumerate(result.to_input):
         told = [f"{number + 1}, {kit.layer_name(i)}: {value:.2f}" for i, value in enumerate(values)]
-        fig.add_trace(kit.by_layer(values.round(4), COLOURS[number], DASHES[number], told), 2, 1)
+        fig.add_trace(by_layer(values.round(4), COLOURS[number], DASHES[number], told), 2, 1)
     ends = (min(0.0, float(result.to_input.min())), 1)
     last = [float(values[-1]) for values in result.to_input]
     names = [
@@ -96,7 +99,20 @@ def curves(fig: go.Figure, result: WordPath) -> None:
     )
     fig.update_xaxes(kit.layer_axis(count, PLOT), row=2, col=1)
     fig.update_yaxes(range=list(ends), nticks=6, row=2, col=1)
-    fig.add_shape(kit.upright(result.layer, *ends), row=2, col=1)
+    fig.add_shape(upright(result.layer, *ends), row=2, col=1)
+
+
+def by_layer(values: Any, colour: str, dash: str, told: Sequence[str]) -> kit.Part:
+    """A line over the layers. A press on a marker chooses its layer."""
+    lead = {"customdata": [{"set": {"layer": i}} for i in range(len(values))]}
+    size = 8 if len(values) <= 13 else 5
+    x, y = list(range(len(values))), values.tolist()
+    return kit.line(x, y, colour, dash=dash, size=size, hovertext=told, hoverinfo="text", **lead)
+
+
+def upright(x: float, low: float, high: float) -> kit.Part:
+    """A thin vertical line."""
+    return {"type": "line", "x0": x, "x1": x, "y0": low, "y1": high, "line": {"color": TEXT, "width": 1}}
 
 
 def key(result: WordPath) -> list[tuple[str, str]]:
