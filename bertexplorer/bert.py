@@ -21,6 +21,7 @@ from bertexplorer.result import Result
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.state import spans_of, spots
+from bertexplorer.ui.tabs import VIEWS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,7 +75,7 @@ class Bert(Methods):
         asked = Text(text, pair, spans(text, pair, mask), spans(text, pair, pick))
         built = build(module.Options, {name: joined(name, value) for name, value in options.items()})
         more = {} if lines is None else {"lines": read_lines(lines)}
-        if more and "lines" not in getattr(module, "NEEDS", ()):
+        if more and "lines" not in VIEWS[analysis.replace("_", "-")].needs:
             raise ExplorerError(f"{analysis} takes no lines. Leave them out; search and embedding_map take some.")
         try:
             value = module.run(self.checkpoint, asked, options=built, **more)
@@ -283,7 +284,7 @@ def described(setting: OptionSpec) -> str:
 
 def example(name: str) -> str:
     """A call of the analysis *name* with the first example of its view."""
-    first = import_module(f"bertexplorer.ui.tabs.{name}").EXAMPLES[0]
+    first = VIEWS[name.replace("_", "-")].examples[0]
     given = [repr(first.text), *([repr(first.pair)] if first.pair else [])]
     picked = [tuple(span) for span in spans_of(first.picked)]
     given += [f"pick={picked}"] if picked else []

@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bertexplorer.analysis import export
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 
 if TYPE_CHECKING:
-    from bertexplorer.figures import Figure
+    from bertexplorer.analysis import Analysis
+    from bertexplorer.figures import Figure, FigureModule
     from bertexplorer.model.checkpoint import Checkpoint
 
 IMAGES = (".png", ".svg", ".pdf", ".webp", ".jpeg", ".jpg")
@@ -41,12 +41,12 @@ class Result:
     options: Any  # the analysis's Options, all of them
 
     @property
-    def module(self) -> ModuleType:
-        return import_module(f"bertexplorer.analysis.{self.analysis}")
+    def module(self) -> Analysis:
+        return cast("Analysis", import_module(f"bertexplorer.analysis.{self.analysis}"))
 
     @property
-    def drawing(self) -> ModuleType:
-        return import_module(f"bertexplorer.figures.{self.analysis}")
+    def drawing(self) -> FigureModule:
+        return cast("FigureModule", import_module(f"bertexplorer.figures.{self.analysis}"))
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:

@@ -38,7 +38,6 @@ class Settings:
     port: int = 7860
     models_dir: Path = DATA / "models"  # where a typed folder name is looked up
     data_dir: Path = DATA  # uploaded lines and the search index
-    lessons_dir: Path | None = None  # lessons of your own, besides the bundled ones
     qdrant_url: str = ""  # a server to keep the search index on; empty: a folder below data_dir
     qdrant_key: str = ""
     checkpoint: str = "mini"  # that the page opens with
@@ -60,6 +59,7 @@ class Settings:
     sessions: int = 600  # open pages that are remembered; the oldest go
     metrics: str = "local"  # who may see /metrics, /healthz and /readyz: local, public
     log: str = "warning"  # and what is graver, as lines of JSON on stderr; info: requests too
+    lessons_dir: Path | None = None  # lessons of your own, besides the bundled ones
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> "Settings":

@@ -6,7 +6,6 @@ import re
 import sys
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
@@ -21,7 +20,8 @@ from bertexplorer.bert import described, document, example, signature
 from bertexplorer.cli import main as run
 from bertexplorer.learn.recording import RunFacts
 from bertexplorer.options import option_specs
-from bertexplorer.ui.tabs import TABS, slug
+from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.ui.view import View
 
 PUBLIC = ("load", "Bert", "Result", "compare", "Comparison", "from_transformers", "train", "pretrain", "TrainingRun")
 PUBLIC += ("checkpoints", "lesson", "Lesson", "serve")
@@ -36,9 +36,9 @@ def on_page_markdown(markdown: str, page: Any, **more: Any) -> str:
 def facts() -> str:
     """What a lesson can ask of each view."""
     parts = ["", "Every view offers these:", "", *table(Facts), ""]
-    for tab in TABS:
-        kind = tab.analysis.Facts
-        parts += [f"### {tab.TITLE} (`{slug(tab)}`)", "", inspect.cleandoc(vars(kind).get("__doc__") or ""), ""]
+    for view in VIEWS.values():
+        kind = view.analysis.Facts
+        parts += [f"### {view.title} (`{view.slug}`)", "", inspect.cleandoc(vars(kind).get("__doc__") or ""), ""]
         parts += [*table(kind, without=offered(Facts)), ""]
     parts += ["### Recorded runs", "", inspect.cleandoc(RunFacts.__doc__ or ""), "", *table(RunFacts), ""]
     return "\n".join(parts)
@@ -67,35 +67,34 @@ def views() -> str:
     """A section for each view, by topic."""
     parts = ["# Views", "", "Every view as it opens on the bundled checkpoint, topic by topic.", ""]
     topic = ""
-    for tab in TABS:
-        if topic != tab.GROUP:
-            topic = tab.GROUP
+    for view in VIEWS.values():
+        if topic != view.topic:
+            topic = view.topic
             parts += [f"## {topic}", ""]
-        parts += view(tab)
+        parts += section(view)
     return "\n".join(parts)
 
 
-def view(tab: ModuleType) -> list[str]:
+def section(view: View) -> list[str]:
     """One view: its question, its picture, what it computes, how not to misread it, its options, its call."""
-    name = tab.__name__.rpartition(".")[2]
-    about = re.sub(r"\*(\w+)\*", r"`\1`", prose(document(name)))
-    rows = [f"| `{s.name}` | {cell(described(s))} | `{s.default!r}` |" for s in option_specs(tab.analysis.Options)]
+    about = re.sub(r"\*(\w+)\*", r"`\1`", prose(document(view.name)))
+    rows = [f"| `{s.name}` | {cell(described(s))} | `{s.default!r}` |" for s in option_specs(view.analysis.Options)]
     table = ["| option | | default |", "|---|---|---|", *rows, ""] if rows else []
     return [
-        f"### {tab.TITLE}",
+        f"### {view.title}",
         "",
-        f"*{tab.QUESTION}*",
+        f"*{view.question}*",
         "",
-        f"![{tab.TITLE}, drawn](pictures/{slug(tab)}.png){{ loading=lazy }}",
+        f"![{view.title}, drawn](pictures/{view.slug}.png){{ loading=lazy }}",
         "",
         about,
         "",
         '!!! note "How not to misread it"',
-        f"    {tab.NOTE}",
+        f"    {view.note}",
         "",
         *table,
         "```python",
-        example(name).removesuffix(".said"),
+        example(view.name).removesuffix(".said"),
         "```",
         "",
     ]

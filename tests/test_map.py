@@ -1,6 +1,7 @@
 """The map of the code is complete: each folder's docstring, the tuples of modules, and the size of files."""
 
 import ast
+import inspect
 import re
 from importlib import import_module
 from pathlib import Path
@@ -8,9 +9,11 @@ from types import ModuleType
 
 import pytest
 
-from bertexplorer.analysis import ANALYSES
+from bertexplorer.analysis import ANALYSES, NAMES, Analysis
+from bertexplorer.figures import FigureModule
 from bertexplorer.model.families import FAMILIES
-from bertexplorer.ui.tabs import TABS, slug
+from bertexplorer.ui.tabs import TOPICS, VIEWS
+from bertexplorer.ui.view import View
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "bertexplorer"
@@ -79,16 +82,19 @@ def test_every_family_is_in_the_tuple() -> None:
     assert set(names(FAMILIES)) == modules("model/families")
 
 
-def test_every_tab_is_in_the_tuple_with_the_analysis_and_the_figure_of_its_name() -> None:
-    assert set(names(TABS)) == modules("ui/tabs")
-    for tab, name in zip(TABS, names(TABS), strict=True):
-        assert tab.analysis is import_module(f"bertexplorer.analysis.{name}")
-        assert tab.figure is import_module(f"bertexplorer.figures.{name}")
-        assert slug(tab) == name.replace("_", "-")
+def test_every_topic_is_in_the_tuple() -> None:
+    assert set(names(TOPICS)) == modules("ui/tabs")
+    for topic in TOPICS:
+        assert {view.topic for view in topic.VIEWS} == {topic.TOPIC}
 
 
-def test_every_analysis_has_a_figure_and_a_tab() -> None:
-    for name in names(ANALYSES):
-        figure = import_module(f"bertexplorer.figures.{name}")
-        assert hasattr(figure, "draw") and hasattr(figure, "say")
-        assert name in modules("ui/tabs")
+def test_every_analysis_is_a_view() -> None:
+    assert [view.name for view in VIEWS.values()] == list(NAMES)
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.slug)
+def test_an_analysis_and_its_figure_have_what_is_used_of_them(view: View) -> None:
+    assert isinstance(view.analysis, Analysis) and isinstance(view.figure, FigureModule)
+    assert list(inspect.signature(view.analysis.run).parameters) == ["checkpoint", "text", "options", *view.needs]
+    for function in (view.analysis.rows, view.figure.draw, view.figure.say):
+        assert list(inspect.signature(function).parameters) == ["result"]

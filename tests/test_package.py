@@ -22,6 +22,7 @@ PROJECT = PYPROJECT["project"]
 OPTIONAL = {name: [Requirement(one) for one in given] for name, given in PROJECT["optional-dependencies"].items()}
 CORE = [Requirement(one) for one in PROJECT["dependencies"]]
 INSTALLED_AS = {  # import -> package
+    "PIL": "pillow",
     "mcp_types": "mcp",
     "sklearn": "scikit-learn",
     "umap": "umap-learn",

@@ -37,8 +37,15 @@ facts.py              what a lesson can ask of a result, by name
 export.py             a result as CSV, JSON and the Python that repeats it, and what exactly made it
 """
 
+from __future__ import annotations
+
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from bertexplorer.analysis.facts import Facts
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.model.text import Text
 
 NAMES = (
     "fill_mask",
@@ -67,6 +74,55 @@ NAMES = (
     "masking",
     "sentence_pairs",
 )
+
+
+@runtime_checkable
+class Analysis(Protocol):
+    """The module of an analysis."""
+
+    __name__: str
+    __doc__: str
+
+    @property
+    def Options(self) -> type[Any]:
+        """A frozen dataclass: its fields are the settings."""
+
+    @property
+    def Facts(self) -> type[Facts[Any]]:
+        """What a lesson can ask of a result, as methods."""
+
+    def run(self, checkpoint: Checkpoint, text: Text | str, *, options: Any, **more: Any) -> Any:
+        """The result. *more*: what the view says that it needs."""
+
+    def rows(self, result: Any, /) -> list[dict[str, Any]]:
+        """The numbers of a result."""
+
+
+@runtime_checkable
+class Comparable(Protocol):
+    """An analysis with a number that can be compared between two results."""
+
+    KEYS: tuple[str, ...]  # the columns that say what a row is about
+    MEASURE: str  # the column of its number
+
+    def rows(self, result: Any, /) -> list[dict[str, Any]]:
+        """The numbers of a result."""
+
+
+@runtime_checkable
+class Listing(Protocol):
+    """An analysis whose rows are the first of many."""
+
+    def lookup(self, checkpoint: Checkpoint, result: Any, key: tuple[object, ...]) -> float | None:
+        """The number of a row that `rows` does not list."""
+
+
+@runtime_checkable
+class Alternatives(Protocol):
+    """An analysis of a text with alternatives in braces."""
+
+    def first(self, checkpoint: Checkpoint, text: Text) -> Text:
+        """The text with the first of each."""
 
 
 def __getattr__(name: str) -> Any:

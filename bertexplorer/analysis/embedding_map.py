@@ -36,8 +36,6 @@ from bertexplorer.options import Option
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
-NEEDS = ("lines",)
-SLOW = True  # waits in a line of its own
 MAX_POINTS = 10_000
 SOME = 500  # points beyond which t-SNE takes 500 steps instead of 1,000
 MANY = 2_000  # points beyond which t-SNE sees 50 principal components

@@ -10,13 +10,13 @@ import platform
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer.csv_safety import escape_formula
 from bertexplorer.model.text import Text
 
 if TYPE_CHECKING:
+    from bertexplorer.analysis import Analysis
     from bertexplorer.model.checkpoint import Checkpoint
 
 UNTRAINED = ", random weights"  # what model.initialise.untrained adds to a name
@@ -57,7 +57,7 @@ def as_csv(rows: list[dict[str, object]]) -> str:
 
 
 def as_json(
-    analysis: ModuleType,
+    analysis: Analysis,
     checkpoint: Checkpoint,
     text: Text,
     options: Any,
@@ -76,7 +76,7 @@ def as_json(
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def as_python(analysis: ModuleType, checkpoint: Checkpoint, text: Text, options: Any, title: str = "") -> str:
+def as_python(analysis: Analysis, checkpoint: Checkpoint, text: Text, options: Any, title: str = "") -> str:
     """A program that prints the same rows; it runs where the package is installed, or in its folder."""
     name = analysis.__name__.rpartition(".")[2]
     given = [repr(text.first), *([repr(text.second)] if text.second else [])]

@@ -20,7 +20,6 @@ from bertexplorer.options import Option
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
-SLOW = True  # waits in a line of its own
 ROLES = ("previous", "next", "same", "[SEP]", "[CLS]", "punctuation")  # where a share of the attention goes
 MEASURES = (*ROLES, "distance", "entropy")
 CLEAR = 0.3  # share from which on a head is called by its role

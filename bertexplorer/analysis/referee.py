@@ -19,7 +19,6 @@ from bertexplorer.options import Option
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
-SLOW = True  # waits in a line of its own
 KEYS, MEASURE = ("order", "curve", "hidden"), "probability"
 PASS_TOKENS = 32_768  # tokens read for all curves; a long text has fewer points
 FEWEST = 4  # steps of a curve

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from bertexplorer.engine.gradients import Target
     from bertexplorer.model.checkpoint import Checkpoint
 
-SLOW = True  # waits in a line of its own
 KEYS, MEASURE = ("method", "position", "token"), "share"
 MAX_TOKENS = 1024
 Explained = Literal["mask", "next sentence"]

@@ -25,8 +25,6 @@ from bertexplorer.options import Option
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
-NEEDS = ("lines", "index")
-SLOW = True  # waits in a line of its own
 MAX_LINES = 10_000
 KEYS, MEASURE = ("text",), "cosine"
 

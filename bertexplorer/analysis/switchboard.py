@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from bertexplorer.model.checkpoint import Checkpoint
 
-SLOW = True  # waits in a line of its own
 TOP = 5
 KEYS, MEASURE = ("layer", "head"), "change_bits"
 

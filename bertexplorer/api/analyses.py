@@ -1,7 +1,6 @@
 """Analyses: a route for each, with the names and options of the page, the command line and the MCP tools."""
 
 from dataclasses import asdict
-from types import ModuleType
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -17,8 +16,10 @@ from bertexplorer.api.problems import Route
 from bertexplorer.api.view import drawn
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.model.text import Span
-from bertexplorer.ui.explore import SLOW, VIEWS, Explore
+from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
+from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.ui.view import View
 
 SPANS = ("hidden", "picked")
 OWN = ("text", "pair", *SPANS, "checkpoint", "precision")  # fields of a question that are no settings
@@ -27,32 +28,30 @@ OWN = ("text", "pair", *SPANS, "checkpoint", "precision")  # fields of a questio
 def routes(explore: Explore, admission: Admission, checkpoint: str) -> APIRouter:
     """POST /api/v1/NAME for every view. *checkpoint*: the default."""
     router = APIRouter(prefix="/api/v1", route_class=Route, tags=["Analyses"])
-    for name, tab in VIEWS.items():
-        add(router, name, tab, explore, admission, question(name, tab, checkpoint))
+    for view in VIEWS.values():
+        add(router, view, explore, admission, question(view, checkpoint))
     return router
 
 
-def add(
-    router: APIRouter, name: str, tab: ModuleType, explore: Explore, admission: Admission, model: type[BaseModel]
-) -> None:
+def add(router: APIRouter, view: View, explore: Explore, admission: Admission, model: type[BaseModel]) -> None:
     """The route of one analysis."""
 
     @router.post(
-        f"/{name}",
-        operation_id=name,
-        name=name,
-        summary=f"{tab.TITLE}: {tab.QUESTION}",
-        description=tab.NOTE,
+        f"/{view.slug}",
+        operation_id=view.slug,
+        name=view.slug,
+        summary=f"{view.title}: {view.question}",
+        description=view.note,
         responses={200: {"model": Answered, "description": "The answer"}},
     )
     async def ask(
         request: Request,
-        asked: Annotated[model, Body(examples=[example(tab)])],  # type: ignore[valid-type]
+        asked: Annotated[model, Body(examples=[example(view)])],  # type: ignore[valid-type]
         figure: Annotated[
             Literal["plotly"] | None, Query(description="Whether the figure comes with the answer")
         ] = None,
     ) -> Response:
-        own, state = explore.of(request.scope["state"]["owner"]), state_of(name, asked)
+        own, state = explore.of(request.scope["state"]["owner"]), state_of(view.slug, asked)
 
         def compute(tell: Tell) -> Reply:
             try:
@@ -60,7 +59,7 @@ def add(
             except ExplorerError as error:
                 raise ExplorerError(in_words_of("http", str(error)), missing=error.missing) from error
 
-        return admission.answer(request, compute, slow=name in SLOW)
+        return admission.answer(request, compute, slow=view.slow)
 
 
 def state_of(view: str, asked: Any) -> State:
@@ -75,7 +74,7 @@ def state_of(view: str, asked: Any) -> State:
 def answer(explore: Explore, state: State, figure: bool = False) -> dict[str, Any]:
     """Rows, sentence and provenance, as orjson takes them; with the *figure* if wanted. Raises ExplorerError as the
     analysis does."""
-    tab, text = VIEWS[state.view], state.as_text
+    view, text = VIEWS[state.view], state.as_text
     checkpoint = explore.library.get(state.checkpoint, state.precision)
     result = explore.analyse(checkpoint, state)
     return {
@@ -85,7 +84,7 @@ def answer(explore: Explore, state: State, figure: bool = False) -> dict[str, An
         **{kind: [span._asdict() for span in getattr(text, kind)] for kind in SPANS},
         "options": asdict(explore.options(state)),
         "provenance": provenance(checkpoint, explore.library.called(state.checkpoint)),
-        "rows": tab.analysis.rows(result),
-        "said": tab.figure.say(result),
-        **(drawn(tab.figure.draw(result)) if figure else {}),
+        "rows": view.analysis.rows(result),
+        "said": view.figure.say(result),
+        **(drawn(view.figure.draw(result)) if figure else {}),
     }

@@ -23,8 +23,9 @@ from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX, recording
 from bertexplorer.learn.shelf import Shelf, views_of
-from bertexplorer.ui.explore import SLOW, Explore
+from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
+from bertexplorer.ui.tabs import VIEWS
 
 EXPORTS = {
     "gift": exports.gift,
@@ -86,7 +87,9 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
         def judge(tell: Tell) -> Reply:
             return as_json(judged(own, block, given, opening))
 
-        return admission.answer(request, judge, slow=bool(views_of(block) & SLOW), place=bool(block.link))
+        return admission.answer(
+            request, judge, slow=any(VIEWS[view].slow for view in views_of(block) & set(VIEWS)), place=bool(block.link)
+        )
 
     return router
 

@@ -1,6 +1,5 @@
 """Models: requests and answers of the API as pydantic models, made from the Options of the analyses."""
 
-from types import ModuleType
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
@@ -9,6 +8,7 @@ from bertexplorer.model.text import MAX_CHARACTERS, TOKENS
 from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.ui.state import spans_of
+from bertexplorer.ui.view import View
 
 TEXT = {"type": "string"}
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -88,31 +88,31 @@ def one_of(words: tuple[str, ...]) -> Any:
     return Literal[words]
 
 
-def question(name: str, tab: ModuleType, checkpoint: str) -> type[BaseModel]:
-    """The model of a request to the view *name*. *checkpoint*: the default."""
+def question(view: View, checkpoint: str) -> type[BaseModel]:
+    """The model of a request to *view*. *checkpoint*: the default."""
     text = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A sentence; [MASK] stands for a hidden word.")]
     pair = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A second sentence, read as segment B.")]
     hidden = Annotated[Spans, Field(description="Words to hide, besides the masks in the text.")]
     picked = Annotated[Spans, Field(description="Words that the analysis is about, where it is about some.")]
     chosen = Annotated[str, Field(max_length=500, description="A name that GET /api/v1/checkpoints lists.")]
     return create_model(
-        "".join(part.title() for part in name.split("-")),
+        "".join(part.title() for part in view.slug.split("-")),
         __base__=Asked,
         __config__=None,
-        __doc__=f"{tab.TITLE}: {tab.QUESTION}",
+        __doc__=f"{view.title}: {view.question}",
         text=(text, ...),
         pair=(pair, ""),
         hidden=(hidden, []),
         picked=(picked, []),
         checkpoint=(chosen, checkpoint),
         precision=(one_of(PRECISIONS), "auto"),
-        **fields(tab.analysis.Options),
+        **fields(view.analysis.Options),
     )
 
 
-def example(tab: ModuleType) -> dict[str, Any]:
+def example(view: View) -> dict[str, Any]:
     """The view's first example as a request."""
-    first = tab.EXAMPLES[0]
+    first = view.examples[0]
     picked = [span._asdict() for span in spans_of(first.picked)]
     whole = {"text": first.text, "pair": first.pair, "picked": picked, **first.options}
     return {name: value for name, value in whole.items() if value not in ("", [])}

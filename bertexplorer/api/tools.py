@@ -7,7 +7,6 @@ import inspect
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from types import ModuleType
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
@@ -23,8 +22,10 @@ from bertexplorer.options import option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import PRECISIONS, CheckpointRegistry
 from bertexplorer.ui import facts
-from bertexplorer.ui.explore import SLOW, VIEWS, Explore
+from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State, scrub, spots
+from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.ui.view import View
 
 OFFERED = (
     "fill-mask",
@@ -80,10 +81,10 @@ def server(explore: Explore, queues: RequestQueues, checkpoint: str) -> Any:
     made = MCPServer("BERT Explorer", instructions=ABOUT, log_level="WARNING")
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for name in OFFERED:
-        tool, tab = asking(name, explore, queues, threads), VIEWS[name]
-        signed(tool, [parameter("context", Context), *parameters(tab, checkpoint)], Told)
-        about = f"{tab.QUESTION} {tab.analysis.__doc__.splitlines()[0]}"
-        made.add_tool(tool, name.replace("-", "_"), title=tab.TITLE, description=about, annotations=reads)
+        tool, view = asking(name, explore, queues, threads), VIEWS[name]
+        signed(tool, [parameter("context", Context), *parameters(view, checkpoint)], Told)
+        about = f"{view.question} {view.analysis.__doc__.splitlines()[0]}"
+        made.add_tool(tool, name.replace("-", "_"), title=view.title, description=about, annotations=reads)
 
     def checkpoints(context: Any) -> Listed:
         own = explore.of(owner(context))
@@ -102,7 +103,7 @@ def asking(view: str, explore: Explore, queues: RequestQueues, threads: Executor
 
         def compute() -> Told:
             own = explore.of(owner(context))
-            with queues.place(work, slow=view in SLOW):
+            with queues.place(work, slow=VIEWS[view].slow):
                 marked = {name: given.pop(name) for name in ("checkpoint", "precision")}
                 picked = spots(text, pair, pick)
                 state = State(scrub(text), scrub(pair), picked=picked, view=view, options=given, **marked)
@@ -121,18 +122,18 @@ def asking(view: str, explore: Explore, queues: RequestQueues, threads: Executor
     return ask
 
 
-def told(tab: ModuleType, answered: dict[str, Any], most: int) -> Told:
+def told(view: View, answered: dict[str, Any], most: int) -> Told:
     rows = answered["rows"]
     return Told(
         said=answered["said"],
         rows=rows[:most],
         left_out=max(0, len(rows) - most),
-        note=tab.NOTE,
+        note=view.note,
         provenance=answered["provenance"],
     )
 
 
-def parameters(tab: ModuleType, checkpoint: str) -> list[inspect.Parameter]:
+def parameters(view: View, checkpoint: str) -> list[inspect.Parameter]:
     """What the tool of a view takes: a text, and the settings that a person would set."""
     text = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A sentence; [MASK] stands for a hidden word.")]
     pair = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A second sentence, read as segment B.")]
@@ -141,7 +142,7 @@ def parameters(tab: ModuleType, checkpoint: str) -> list[inspect.Parameter]:
     most = Annotated[int, Field(ge=1, le=MOST_ROWS, description="Rows to return.")]
     own = [
         parameter(one.name, kind(one), one.default)
-        for one in option_specs(tab.analysis.Options)
+        for one in option_specs(view.analysis.Options)
         if not one.option.by_page
     ]
     return [

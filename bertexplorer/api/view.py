@@ -21,10 +21,11 @@ from bertexplorer.learn.shelf import Shelf
 from bertexplorer.model.text import Span
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.ui import facts
-from bertexplorer.ui.explore import SLOW, VIEWS, Answer, Explore
+from bertexplorer.ui.explore import Answer, Explore
 from bertexplorer.ui.link import followed
 from bertexplorer.ui.schema import page_schema
 from bertexplorer.ui.state import COMPARED, SPANS, State, spans_of, write_spans
+from bertexplorer.ui.tabs import VIEWS
 
 FIELDS: dict[str, tuple[str, ...] | None] = {  # of a state, and the words that each may be
     "view": tuple(VIEWS),
@@ -102,7 +103,7 @@ def routes(explore: Explore, admission: Admission, opening: State, shelf: Shelf)
             state, told = read(own, given, opening)
             return answer(own, state, told, tell)
 
-        return admission.answer(request, compute, slow=view_of(given) in SLOW)
+        return admission.answer(request, compute, slow=slow(given))
 
     return router
 
@@ -115,11 +116,11 @@ def exported(explore: Explore, state: State, kind: str) -> Reply:
     return Reply(content.encode(), "text/plain; charset=utf-8", headers={"x-file-name": name})
 
 
-def view_of(body: Any) -> str:
-    """The view that the JSON of a request names, "" if it names none."""
+def slow(body: Any) -> bool:
+    """Whether the JSON of a request names a slow view."""
     state = body.get("state") if isinstance(body, dict) else None
-    view = state.get("view") if isinstance(state, dict) else None
-    return view if isinstance(view, str) else ""
+    name = state.get("view") if isinstance(state, dict) else None
+    return isinstance(name, str) and name in VIEWS and VIEWS[name].slow
 
 
 def read(explore: Explore, body: Any, opening: State) -> tuple[State, str]:

@@ -1,6 +1,7 @@
 """Results drawn: each module has `draw(result) -> Figure` and `say(result)`, the figure in a sentence.
 
 style.py              how figures look: one hue, numbers as people say them
+kit.py                the parts of figures: cells, bars, lines, text, panels, axes
 difference.py         two results of one analysis, those numbers first that differ most
 fill_mask.py          a bar for each answer, blank by blank
 decoding.py           what each method puts where and when; what it claims against what it is worth
@@ -36,6 +37,36 @@ layers.py             a row for each layer, and the rank of words through them
 notebook.py           a figure in a notebook, with the sentence above it
 """
 
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
 from plotly.graph_objects import Figure
 
-__all__ = ["Figure"]
+__all__ = ["Colouring", "Figure", "FigureModule", "Page"]
+
+
+@runtime_checkable
+class FigureModule(Protocol):
+    """The module that draws the results of one analysis."""
+
+    def draw(self, result: Any, /) -> Figure | str:
+        """The figure, or an HTML document."""
+
+    def say(self, result: Any, /) -> str:
+        """The figure in a sentence."""
+
+
+@runtime_checkable
+class Colouring(FigureModule, Protocol):
+    """A module that colours the token strip too."""
+
+    def colours(self, result: Any, /) -> Mapping[int, float]:
+        """Position -> shade."""
+
+
+@runtime_checkable
+class Page(FigureModule, Protocol):
+    """A module that draws an HTML document."""
+
+    def height(self, result: Any, /) -> int:
+        """The pixels that the document takes."""

@@ -5,6 +5,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from bertexplorer.analysis.attention import Attention
+from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, MONO, TEXT, clip, finish, percent, safe
 
 SHOWN = 96  # tokens in a column
@@ -73,15 +74,9 @@ def lines(fig: go.Figure, starts: np.ndarray, ends: np.ndarray, width: float, op
 
 
 def column(fig: go.Figure, names: list[tuple[str, bool]], x: float, side: str) -> None:
-    fig.add_scatter(
-        x=[x] * len(names),
-        y=list(range(len(names))),
-        mode="text",
-        text=[safe(name) for name, _ in names],
-        textposition=side,
-        textfont={"family": MONO, "size": 13, "color": [ACCENT if strong else TEXT for _, strong in names]},
-        cliponaxis=False,
-    )
+    font = {"family": MONO, "size": 13, "color": [ACCENT if strong else TEXT for _, strong in names]}
+    style = {"textposition": side, "textfont": font, "hoverinfo": None}
+    fig.add_trace(kit.texts(x, list(range(len(names))), [safe(name) for name, _ in names], **style))
 
 
 def received(result: Attention, column: int, value: float) -> str:

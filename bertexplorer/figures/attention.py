@@ -5,8 +5,8 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.attention import Attention
 from bertexplorer.analysis.heads import Head
-from bertexplorer.figures import arcs
-from bertexplorer.figures.style import INK, MONO, clip, finish, percent, quote, safe
+from bertexplorer.figures import arcs, kit
+from bertexplorer.figures.style import MONO, clip, finish, label, percent, quote, safe
 from bertexplorer.figures.tiles import LIGHT, ROOT, pixels, pool, tiles
 
 LETTERS = 12  # of a token beside the map
@@ -41,32 +41,27 @@ def grid(result: Attention) -> go.Figure:
     )
     top = number(result, float(result.every.max()))
     darkest = top if result.norms else f"100 %, largest here {top}"
-    title = {"text": f"head · darkest: {safe(darkest)}", "standoff": 4, "font": {"size": 14}}
+    title = kit.title(f"head · darkest: {safe(darkest)}")
     fig.update_xaxes(title=title, side="top", range=[0, heads], **counted(heads))
-    title = {"text": "layer", "standoff": 2, "font": {"size": 14}}
-    fig.update_yaxes(title=title, range=[layers, 0], **counted(layers))
+    fig.update_yaxes(title=kit.title("layer", 2), range=[layers, 0], **counted(layers))
     tile = int(np.clip(640 / layers, 40, 100))
     below = shared(fig, step, "pixel")
-    return finish(
-        fig, max(300, 62 + tile * layers + below), hoverdistance=-1, margin={"l": 8, "r": 4, "t": 62, "b": below}
-    )
+    height = max(300, 62 + tile * layers + below)
+    return finish(fig, height, hoverdistance=-1, margin={"l": 8, "r": 4, "t": 62, "b": below})
 
 
 def shared(fig: go.Figure, step: int, place: str) -> int:
     """Writes under the picture that *step* tokens share a place, where they do; returns the pixels that takes."""
     if step == 1:
         return 8
-    text = f"{step} tokens share a {place}: their largest"
-    where = {"x": 0, "xref": "paper", "xanchor": "left", "y": 0, "yref": "paper", "yanchor": "top"}
-    fig.add_annotation(text=text, yshift=-6, showarrow=False, font={"size": 13}, **where)
+    kit.write_below(fig, [f"{step} tokens share a {place}: their largest"], 6, 0, 13)
     return 32
 
 
 def counted(count: int) -> dict[str, object]:
     """Ticks in the middle of the tiles, from 1."""
-    step = 1 if count <= 12 else 2
-    places = list(range(0, count, step))
-    return {"tickvals": [i + 0.48 for i in places], "ticktext": [str(i + 1) for i in places], "showgrid": False}
+    ticks = kit.counted(count, 1 if count <= 12 else 2)
+    return {**ticks, "tickvals": [place + 0.48 for place in ticks["tickvals"]]}
 
 
 def told(result: Attention, layer: int, head: int) -> str:
@@ -86,25 +81,17 @@ def token_map(result: Attention) -> go.Figure:
     small = max(values.shape) <= NUMBERED
     sign = "" if result.norms else " %"
     gives = "takes from" if result.norms else "gives to"
-    fig = go.Figure(
-        go.Heatmap(
-            z=values,
-            x=apart(columns),
-            y=apart(rows),
-            colorscale=LIGHT if small else ROOT,
-            zmin=0,
-            zmax=float(values.max()) or 1.0,
-            showscale=False,
-            xgap=int(max(values.shape) <= 40),
-            ygap=int(max(values.shape) <= 40),
-            texttemplate=("%{z:.2f}" if result.norms else "%{z:.0f}") if small else None,
-            textfont={"size": 12, "color": INK},
-            hovertemplate=f"%{{y}} {gives} %{{x}}: %{{z:.{2 if result.norms else 1}f}}{sign}<extra></extra>",
-        )
-    )
+    number_format = 2 if result.norms else 1
+    tip = f"%{{y}} {gives} %{{x}}: %{{z:.{number_format}f}}{sign}<extra></extra>"
+    written = ("%{z:.2f}" if result.norms else "%{z:.0f}") if small else None
+    style = {"texttemplate": written, "textfont": kit.ink(12), "hovertemplate": tip}
+    gap = int(max(values.shape) <= 40)
+    top = float(values.max()) or 1.0
+    heat = kit.cells(values, LIGHT if small else ROOT, 0, top, x=apart(columns), y=apart(rows), gap=gap)
+    fig = go.Figure([{**heat, **style}])
     font = {"family": MONO, "size": 12}
     darkest = number(result, float(result.matrix.max()))
-    title = {"text": f"rows look at columns · darkest: {safe(darkest)}", "standoff": 6, "font": {"size": 14}}
+    title = kit.title(f"rows look at columns · darkest: {safe(darkest)}", 6)
     fig.update_xaxes(title=title, side="top", tickangle=-90, tickfont=font, showgrid=False)
     fig.update_yaxes(autorange="reversed", tickfont=font, showgrid=False)
     below = shared(fig, step, "cell")
@@ -123,7 +110,7 @@ def apart(names: list[str]) -> list[str]:
     seen: dict[str, int] = {}
     shown = []
     for name in names:
-        short = safe(clip(name, LETTERS))
+        short = label(name, LETTERS)
         seen[short] = seen.get(short, -1) + 1
         shown.append(short + "\u200b" * seen[short])
     return shown

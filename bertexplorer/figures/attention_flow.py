@@ -6,7 +6,8 @@ from jaxtyping import Float
 from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.attention_flow import AttentionFlow
-from bertexplorer.figures.style import ACCENT, MONO, ORANGE, clip, finish, percent, quote, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, ORANGE, clip, finish, label, percent, quote, safe
 from bertexplorer.figures.tiles import ROOT
 
 ROW = 24  # pixels of a token
@@ -21,23 +22,20 @@ def draw(result: AttentionFlow) -> go.Figure:
     layers = len(result.shares)
     heat(fig, result, kept)
     bars(fig, result, kept)
-    named = [safe(clip(result.tokens[i], LETTERS)) for i in kept]
-    names = {"tickvals": list(range(len(kept))), "ticktext": named, "tickfont": {"family": MONO, "size": 12}}
+    names = kit.ticks([label(result.tokens[i], LETTERS) for i in kept], mono=12)
     limits = [len(kept) - 0.4, -0.6]
     fig.update_yaxes(range=limits, showgrid=False, **names, row=1, col=1)
     fig.update_yaxes(range=limits, visible=False, row=1, col=2)
-    places = list(range(0, layers, 1 if layers <= 12 else 4))
-    ticks = {"tickvals": places, "ticktext": [str(i + 1) for i in places], "title": {"text": "after layer"}}
-    fig.update_xaxes(**ticks, row=1, col=1)
+    ticks = kit.ticks([str(i + 1) for i in range(layers)], step=1 if layers <= 12 else 4)
+    fig.update_xaxes(title={"text": "after layer"}, **ticks, row=1, col=1)
     shares, raw = result.shares[result.layer], result.raw[result.layer]
     widest = 100 * max(float(shares.max()), float(raw.max()), 1e-6)
     layer = {"title": {"text": f"layer {result.layer + 1}"}, "range": [0, widest * 1.05]}
     fig.update_xaxes(**layer, nticks=3, ticksuffix=" %", row=1, col=2)
     fig.update_xaxes(side="top", showgrid=False, title={"standoff": 4, "font": {"size": 14}})
     below = 16 + key(fig, result, len(kept))
-    return finish(
-        fig, 94 + max(180, ROW * len(kept)) + below, bargap=0.25, margin={"l": 8, "r": 8, "t": 62, "b": below}
-    )
+    height = 94 + max(180, ROW * len(kept)) + below
+    return finish(fig, height, bargap=0.25, margin={"l": 8, "r": 8, "t": 62, "b": below})
 
 
 def drawn(result: AttentionFlow) -> list[int]:
@@ -48,27 +46,16 @@ def drawn(result: AttentionFlow) -> list[int]:
 
 
 def heat(fig: go.Figure, result: AttentionFlow, kept: list[int]) -> None:
-    told = [
-        [f"{safe(clip(result.tokens[token], 30))}, layer {i + 1}" for i in range(len(result.shares))] for token in kept
-    ]
-    fig.add_heatmap(
-        z=(100 * result.shares[:, kept].T).astype(np.float32),
-        colorscale=ROOT,
-        zmin=0,
-        zmax=100 * float(result.shares.max()) or 1.0,
-        showscale=False,
-        xgap=1,
-        ygap=1,
-        customdata=told,
-        hovertemplate="%{customdata}: %{z:.1f} %<extra></extra>",
-        row=1,
-        col=1,
-    )
+    layers = range(1, len(result.shares) + 1)
+    told = [[f"{label(result.tokens[i], 30)}, layer {layer}" for layer in layers] for i in kept]
+    shares, top = (100 * result.shares[:, kept].T).astype(np.float32), 100 * float(result.shares.max()) or 1.0
+    cells = kit.cells(shares, ROOT, 0, top, told=told, gap=1)
+    fig.add_trace({**cells, "hovertemplate": "%{customdata}: %{z:.1f} %<extra></extra>"}, 1, 1)
 
 
 def bars(fig: go.Figure, result: AttentionFlow, kept: list[int]) -> None:
     """The layer looked at: a bar by the method, a mark for its raw attention."""
-    said = [safe(clip(result.tokens[i], 30)) for i in kept]
+    said = [label(result.tokens[i], 30) for i in kept]
     where = {"row": 1, "col": 2, "y": list(range(len(kept))), "customdata": said}
     shares, raw = 100 * result.shares[result.layer, kept], 100 * result.raw[result.layer, kept]
     tip = f"%{{customdata}}: {WORDS[result.method]} %{{x:.1f}} %<extra></extra>"
@@ -84,10 +71,7 @@ def key(fig: go.Figure, result: AttentionFlow, count: int) -> int:
     texts = [f"Blue: {WORDS[result.method]}, darkest {safe(percent(float(result.shares.max())))}"]
     texts += [f"Orange: raw attention of layer {result.layer + 1}"] if result.method != "raw" else []
     texts += [f"The {count} strongest of {len(result.tokens)} tokens"] if count < len(result.tokens) else []
-    for row, text in enumerate(texts):
-        where = {"x": 0, "xref": "paper", "xanchor": "left", "y": 0, "yref": "paper", "yanchor": "top"}
-        fig.add_annotation(text=text, yshift=-6 - 20 * row, showarrow=False, font={"size": 14}, **where)
-    return 20 * len(texts)
+    return kit.write_below(fig, texts, 6, 20) - 6
 
 
 def say(result: AttentionFlow) -> str:

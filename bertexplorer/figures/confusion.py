@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from bertexplorer.figures.style import clip, finish, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import finish, label
 from bertexplorer.figures.tiles import ROOT
 
 MOST = 40  # labels that are drawn
@@ -15,26 +16,13 @@ NUMBERED = 12
 def draw(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> go.Figure:
     """Rows are what is right, columns what was said; the shade is the share of the row."""
     table = np.asarray(counts)[:MOST, :MOST]
-    names = [safe(clip(label, 14)) + "\u200b" * i for i, label in enumerate(labels[:MOST])]
+    names = [label(one, 14) + "\u200b" * i for i, one in enumerate(labels[:MOST])]
     shares = table / np.maximum(table.sum(1, keepdims=True), 1)
     size = len(names)
-    fig = go.Figure(
-        go.Heatmap(
-            z=shares.tolist(),
-            x=names,
-            y=names,
-            text=table.tolist(),
-            texttemplate="%{text}" if size <= NUMBERED else None,
-            customdata=[[{"set": {"gold": i, "predicted": j}} for j in range(size)] for i in range(size)],
-            colorscale=ROOT,
-            zmin=0,
-            zmax=1,
-            showscale=False,
-            xgap=2,
-            ygap=2,
-            hovertemplate="%{y}, said to be %{x}: %{text}<extra></extra>",
-        )
-    )
+    leads = [[{"set": {"gold": i, "predicted": j}} for j in range(size)] for i in range(size)]
+    cells = kit.cells(shares.tolist(), ROOT, 0, 1, x=names, y=names, text=table.tolist(), customdata=leads, gap=2)
+    cells |= {"texttemplate": "%{text}" if size <= NUMBERED else None, "textfont": None}
+    fig = go.Figure([{**cells, "hovertemplate": "%{y}, said to be %{x}: %{text}<extra></extra>"}])
     fig.update_xaxes(title={"text": "said", "standoff": 4}, side="top", showgrid=False, fixedrange=True)
     fig.update_yaxes(title={"text": "right", "standoff": 4}, autorange="reversed", showgrid=False, fixedrange=True)
     return finish(fig, 110 + max(160, min(900, 44 * size)), margin={"l": 8, "r": 8, "t": 64, "b": 8})

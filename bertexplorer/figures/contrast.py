@@ -7,7 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.contrast import Contrast, Word
-from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, clip, finish, quote, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, clip, finish, label, quote, safe
 
 LINE = 34  # characters of a sentence below the plot, on a phone
 HOVERED = 2000  # the most probable pieces, which answer to the pointer; the others are drawn only
@@ -38,7 +39,7 @@ def draw(result: Contrast) -> go.Figure:
             y=[math.exp(w.second) for w in words],
             mode="markers+text",
             marker={"size": 8, "color": colour},
-            text=[safe(clip(w.token, 16)) if w in named else "" for w in words],
+            text=[label(w.token, 16) if w in named else "" for w in words],
             textposition=where,
             customdata=[safe(w.token) for w in words],
             textfont={"family": MONO, "size": 13, "color": colour},
@@ -46,7 +47,7 @@ def draw(result: Contrast) -> go.Figure:
             cliponaxis=False,
         )
     ticks = {"type": "log", "range": [low - 0.3, high], "tickformat": "~%", "tick0": 0, "tickfont": {"size": 12}}
-    titles = [{"text": safe(clip(text, 52)), "font": {"size": 14}, "standoff": 10} for text in result.texts]
+    titles = [kit.title(label(text, 52), 10) for text in result.texts]
     titles[0]["text"] = "<br>".join(
         map(safe, wrap(clip(result.texts[0], 2 * LINE), LINE, max_lines=2, placeholder="…"))
     )

@@ -7,7 +7,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.decoding import Decoding
-from bertexplorer.figures.style import ACCENT, INK, ORANGE, SHADES, clip, finish, percent, quote, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, ORANGE, SHADES, decimal, finish, label, percent, quote
 
 HEADINGS = {  # a phone has room for this much
     "independent": "inde-<br>pendent",
@@ -42,24 +43,9 @@ def words(fig: go.Figure, result: Decoding, methods: list[str], masks: list[str]
             row = result.positions.index(step.position)
             shares[row, column] = math.exp(step.log_probability)
             when = "" if filling.method == "independent" else f"{ORDINALS[order]}<br>"
-            texts[row][column] = f"{safe(clip(step.token, 9))}<br>{when}{percent(shares[row, column])}"
-    fig.add_heatmap(
-        z=shares,
-        x=methods,
-        y=masks,
-        text=texts,
-        texttemplate="%{text}",
-        textfont={"size": 12, "color": INK},
-        colorscale=SHADES,
-        zmin=0,
-        zmax=1,
-        showscale=False,
-        xgap=3,
-        ygap=3,
-        hovertemplate="%{x}, %{y}: %{text}<extra></extra>",
-        row=1,
-        col=1,
-    )
+            texts[row][column] = f"{label(step.token, 9)}<br>{when}{percent(shares[row, column])}"
+    cells = kit.cells(shares, SHADES, 0, 1, x=methods, y=masks, text=texts, textfont=kit.ink(12))
+    fig.add_trace({**cells, "hovertemplate": "%{x}, %{y}: %{text}<extra></extra>"}, 1, 1)
     fig.update_xaxes(side="top", showgrid=False, tickangle=0, tickfont={"size": 12}, row=1, col=1)
     fig.update_yaxes(autorange="reversed", showgrid=False, row=1, col=1)
 
@@ -94,18 +80,12 @@ def say(result: Decoding) -> str:
     text = result.sentences[result.fillings.index(worth)]
     gap = alone.claimed - alone.chained
     trap = (
-        f"Multiplying the independent answers claims {nats(alone.claimed)} nats, but read in order they are worth "
-        f"{nats(alone.chained)}"
+        f"Multiplying the independent answers claims {decimal(alone.claimed)} nats, but read in order they are worth "
+        f"{decimal(alone.chained)}"
     )
-    trap += (
-        f": {math.exp(min(abs(gap), 50)):,.1f} times {'less' if gap > 0 else 'more'} likely."
-        if abs(gap) > 0.05
-        else "."
-    )
+    if abs(gap) > 0.05:
+        trap += f": {math.exp(min(abs(gap), 50)):,.1f} times {'less' if gap > 0 else 'more'} likely"
+    trap += "."
     if len(result.positions) == 1:
         trap = "With a single mask all four methods agree; hide a second word to tell them apart."
-    return f"The likeliest filling found is {quote(text)} ({worth.method}, {nats(worth.chained)} nats). {trap}"
-
-
-def nats(number: float) -> str:
-    return f"{number:.2f}".replace("-", "−")
+    return f"The likeliest filling found is {quote(text)} ({worth.method}, {decimal(worth.chained)} nats). {trap}"

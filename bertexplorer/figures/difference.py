@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 import plotly.graph_objects as go
 
-from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, finish, percent, safe
+from bertexplorer.analysis import Analysis, Comparable, Listing
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, coloured, finish, percent, safe
 
 DRAWN = 16  # rows
 ROW_HEIGHT = 40  # px
@@ -17,19 +18,18 @@ Key = tuple[object, ...]  # what a row is about
 
 
 def draw(
-    analysis: ModuleType, first: Any, second: Any, names: tuple[str, str], checkpoints: tuple[Any, Any] | None = None
+    analysis: Analysis, first: Any, second: Any, names: tuple[str, str], checkpoints: tuple[Any, Any] | None = None
 ) -> go.Figure | None:
     """A line for each of the numbers that differ most; None where the rows of *analysis* do not say what its number is.
 
-    *analysis* has KEYS, the columns that say what a row is about, and MEASURE, the column of its number; it may have
-    `lookup`, which finds in the result of one of *checkpoints* the number of a row that is not listed there."""
-    if not hasattr(analysis, "MEASURE"):
+    The analysis may look up in the result of one of *checkpoints* the number of a row that is not listed there."""
+    if not isinstance(analysis, Comparable):
         return None
     ours, theirs = matched(analysis, *(measured(analysis, result) for result in (first, second)))
     keys = furthest(ours, theirs)[:DRAWN]
     if not keys:
         return None
-    if checkpoints and hasattr(analysis, "lookup"):
+    if checkpoints and isinstance(analysis, Listing):
         for found, result, checkpoint in zip((ours, theirs), (first, second), checkpoints, strict=True):
             looked_up = {key: analysis.lookup(checkpoint, result, key) for key in keys if key not in found}
             found |= {key: value for key, value in looked_up.items() if value is not None}
@@ -56,29 +56,19 @@ def draw(
         )
     labels = [safe(name) for name in told_apart(names_of(keys, analysis.KEYS), LABEL)]
     told = [f"{label}: {change(ours.get(k), theirs.get(k), shares)}" for label, k in zip(labels, keys, strict=True)]
-    fig.add_scatter(
-        x=[low] * len(keys),
-        y=[row - 0.42 for row in range(len(keys))],
-        mode="text",
-        text=told,
-        textposition="middle right",
-        textfont={"size": 13, "color": TEXT, "family": MONO},
-        hoverinfo="skip",
-        cliponaxis=False,
-    )
+    font = {"size": 13, "color": TEXT, "family": MONO}
+    fig.add_trace(kit.texts(low, [row - 0.42 for row in range(len(keys))], told, textfont=font))
     legend = [safe(name) for name in told_apart(names, LABEL)]
-    marks = f'<span style="color:{ACCENT}">●</span> {legend[0]}<br>'
-    marks += f'<span style="color:{ORANGE}">◆</span> {legend[1]}'
-    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
-    fig.add_annotation(text=marks, showarrow=False, align="left", yshift=12, font={"size": 14}, **place)
+    marks = f"{coloured('●', ACCENT)} {legend[0]}<br>{coloured('◆', ORANGE)} {legend[1]}"
+    fig.add_annotation(kit.above(marks, 12))
     room = 0.03 * (high - low)
     ticks = {"tickformat": ".0%"} if shares else {}
     fig.update_xaxes(range=[low - room, high + room], fixedrange=True, nticks=5, **ticks)
-    fig.update_yaxes(range=[len(keys) - 0.5, -0.9], visible=False, fixedrange=True)
+    fig.update_yaxes(range=[len(keys) - 0.5, -0.9], **kit.HIDDEN)
     return finish(fig, 110 + ROW_HEIGHT * len(keys), margin={"l": 8, "r": 16, "t": 64, "b": 36})
 
 
-def measured(analysis: ModuleType, result: Any) -> dict[Key, float]:
+def measured(analysis: Comparable, result: Any) -> dict[Key, float]:
     """What each row is about -> its number; the first of rows about the same."""
     found: dict[Key, float] = {}
     for row in analysis.rows(result):
@@ -87,7 +77,7 @@ def measured(analysis: ModuleType, result: Any) -> dict[Key, float]:
     return found
 
 
-def matched(analysis: ModuleType, ours: dict[Key, float], theirs: dict[Key, float]) -> tuple[dict[Key, float], ...]:
+def matched(analysis: Comparable, ours: dict[Key, float], theirs: dict[Key, float]) -> tuple[dict[Key, float], ...]:
     """Both with one key for what stands at the same place. Where a word was exchanged for another, the rows differ in
     their tokens and agree in their positions; the key then names both tokens."""
     placed = [i for i, column in enumerate(analysis.KEYS) if column.endswith(("position", "place"))]

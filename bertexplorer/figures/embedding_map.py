@@ -8,8 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.embedding_map import EmbeddingMap
-from bertexplorer.figures.scatter import COLOURS, Name, limits, write_below, write_names
-from bertexplorer.figures.style import MONO, ORANGE, SANS, TEXT, clip, finish, percent, quote, safe
+from bertexplorer.figures.scatter import COLOURS, QUIET, Name, limits, write_below, write_names
+from bertexplorer.figures.style import MONO, ORANGE, SANS, TEXT, clip, finish, label, percent, quote, safe
 
 PLOT = 440  # pixels: the map
 NAMED = 400  # points that may get a name
@@ -31,22 +31,16 @@ def draw(result: EmbeddingMap) -> go.Figure:
     if flat:
         ranges = [limits(values) for values in result.places.T]
         write_names(fig, wanted(result, groups), PLOT, ranges, family(result))
-        quiet = {"showticklabels": False, "showgrid": False, "fixedrange": True}
-        fig.update_xaxes(range=ranges[0], **quiet)
-        fig.update_yaxes(range=ranges[1], **quiet)
+        fig.update_xaxes(range=ranges[0], **QUIET)
+        fig.update_yaxes(range=ranges[1], **QUIET)
     else:
         name_in_space(fig, result, groups)
-        axis = {
-            "showticklabels": False,
-            "title": {"text": ""},
-            "showbackground": False,
-            "gridcolor": "rgba(138,148,163,0.35)",
-        }
+        grid = {"showbackground": False, "gridcolor": "rgba(138,148,163,0.35)"}
+        axis = {"showticklabels": False, "title": {"text": ""}, **grid}
         fig.update_scenes(xaxis=axis, yaxis=axis, zaxis=axis)
     below = write_below(fig, key(result, groups), 12)
-    return finish(
-        fig, 16 + PLOT + below, margin={"l": 8, "r": 8, "t": 16, "b": below}, dragmode=False if flat else "orbit"
-    )
+    mode = False if flat else "orbit"
+    return finish(fig, 16 + PLOT + below, margin={"l": 8, "r": 8, "t": 16, "b": below}, dragmode=mode)
 
 
 def grouped(result: EmbeddingMap) -> list[str]:
@@ -75,22 +69,14 @@ def mark(fig: go.Figure, result: EmbeddingMap, groups: Sequence[str]) -> None:
     else:
         found = [table.get(group_of(result, i), (REST, SYMBOLS[0])) for i in range(count)]
         marker |= {"color": [colour for colour, _ in found], "symbol": [symbol for _, symbol in found]}
-    fig.add_trace(
-        kind(result)(
-            **axes(result, range(count)),
-            mode="markers",
-            marker=marker,
-            hovertext=[tip(result, i) for i in range(count)],
-            hoverinfo="text",
-            customdata=[press(result, i) for i in range(count)],
-        )
-    )
+    tips = {"hovertext": [tip(result, i) for i in range(count)], "hoverinfo": "text"}
+    leads = [press(result, i) for i in range(count)]
+    fig.add_trace({**points(result, range(count)), "marker": marker, "customdata": leads, **tips})
     if result.chosen is None:
         return
     for spots, across in ((near(result), RING), ([result.chosen], CHOSEN)):
         ring = {"size": across, "symbol": "circle-open", "color": ORANGE, "line": {"width": 3 if across > RING else 2}}
-        style: dict[str, Any] = {"mode": "markers", "hoverinfo": "skip", "marker": ring}
-        fig.add_trace((go.Scatter if flat else go.Scatter3d)(**axes(result, spots), **style))
+        fig.add_trace({**points(result, spots), "marker": ring, "hoverinfo": "skip"})
 
 
 def press(result: EmbeddingMap, i: int) -> dict[str, Any]:
@@ -104,27 +90,24 @@ def styles(groups: Sequence[str]) -> dict[str, tuple[str, str]]:
     return {group: (HUES[i % len(HUES)], SYMBOLS[i // len(HUES)]) for i, group in enumerate(groups)}
 
 
-def kind(result: EmbeddingMap) -> Any:
-    if result.places.shape[1] == 3:
-        return go.Scatter3d
-    return go.Scatter
-
-
 def near(result: EmbeddingMap) -> list[int]:
     return [neighbour.point for neighbour in result.neighbours]
 
 
-def axes(result: EmbeddingMap, spots: Sequence[int]) -> dict[str, Any]:
+def points(result: EmbeddingMap, spots: Sequence[int]) -> dict[str, Any]:
+    """Markers at the places of *spots*, in the plane or in space."""
     places = result.places[list(spots)]
-    return {axis: places[:, i].astype(float).round(4) for i, axis in zip(range(places.shape[1]), "xyz", strict=False)}
+    kind = "scatter" if places.shape[1] == 2 else "scatter3d"
+    values = {axis: places[:, i].astype(float).round(4) for axis, i in zip("xyz", range(places.shape[1]), strict=False)}
+    return {"type": kind, "mode": "markers", **values}
 
 
 def tip(result: EmbeddingMap, i: int) -> str:
     point = result.points[i]
     long = 60 if len(result.points) <= 2000 else 40
-    label = f" ({safe(clip(point.label, 20))})" if point.label else ""
+    group = f" ({label(point.label, 20)})" if point.label else ""
     near = "" if result.nearness is None else f"<br>cosine {result.nearness[i]:.2f} with the chosen one"
-    return f"{safe(clip(point.text, long))}{label}{near}"
+    return f"{label(point.text, long)}{group}{near}"
 
 
 def wanted(result: EmbeddingMap, groups: Sequence[str]) -> list[Name]:
@@ -183,9 +166,9 @@ def key(result: EmbeddingMap, groups: Sequence[str]) -> list[tuple[str, str]]:
     elif groups and result.options.unit == "tokens" and result.options.colour == "word":
         lines.append(("In colour: words that stand there twice or more", TEXT))
     if result.chosen is not None:
-        lines.append((f"Nearest to {quote(safe(clip(result.points[result.chosen].text, 22)))}, by cosine", ORANGE))
+        lines.append((f"Nearest to {quote(label(result.points[result.chosen].text, 22))}, by cosine", ORANGE))
         lines += [
-            (f"{rank}.  {n.cosine:.2f}  {safe(clip(result.points[n.point].text, 32))}", TEXT)
+            (f"{rank}.  {n.cosine:.2f}  {label(result.points[n.point].text, 32)}", TEXT)
             for rank, n in enumerate(result.neighbours, 1)
         ]
     else:
@@ -195,11 +178,9 @@ def key(result: EmbeddingMap, groups: Sequence[str]) -> list[tuple[str, str]]:
 
 def say(result: EmbeddingMap) -> str:
     """What is drawn, how far the map can be trusted, how near any two points are, and the nearest neighbour."""
-    where = (
-        "the last four layers summed"
-        if result.options.pooling == "last four summed"
-        else ("the input vectors" if result.layer == 0 else f"layer {result.layer}")
-    )
+    where = f"layer {result.layer}" if result.layer else "the input vectors"
+    if result.options.pooling == "last four summed":
+        where = "the last four layers summed"
     said = [f"{result.source[0].upper()}{result.source[1:]}, by {where}."]
     if result.explained:
         said.append(f"PCA in {result.options.dimensions} shows {percent(sum(result.explained))} of the variance.")

@@ -3,7 +3,8 @@
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.fill_mask import Blank, FillMask
-from bertexplorer.figures.style import ACCENT, GREEN, MONO, ORANGE, clip, finish, percent, quote, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, finish, label, percent, quote
 
 BAR, HEAD = 30, 44  # pixels for a bar and for what stands above a blank's bars
 DRAWN = 12  # answers drawn for each blank when there are several
@@ -17,46 +18,22 @@ def draw(result: FillMask) -> go.Figure:
     for row, (blank, line, height) in enumerate(zip(result.blanks, lines, heights, strict=True), 1):
         labels, values, colours, texts = zip(*line, strict=True)
         number = str(row) if row > 1 else ""
-        data.append(
-            {
-                "type": "bar",
-                "x": values,
-                "y": list(range(len(line))),
-                "orientation": "h",
-                "marker": {"color": colours},
-                "text": texts,
-                "textposition": "outside",
-                "cliponaxis": False,
-                "hovertemplate": "%{customdata} %{text}<extra></extra>",
-                "customdata": labels,
-                "xaxis": f"x{number}",
-                "yaxis": f"y{number}",
-            }
-        )
+        tip = "%{customdata} %{text}<extra></extra>"
+        axes = {"xaxis": kit.axis("x", row), "yaxis": kit.axis("y", row)}
+        data.append({**kit.bars(values, colours, text=texts, told=labels), "hovertemplate": tip, **axes})
         head = HEAD / sum(heights) if several else 0.0
         bottom = max(0.0, top - height / sum(heights))
-        ticks = {"tickvals": list(range(len(line))), "ticktext": labels, "tickfont": {"family": MONO, "size": 14}}
-        layout[f"yaxis{number}"] = {
-            "autorange": "reversed",
-            "showgrid": False,
-            "domain": [bottom, top - head],
-            "anchor": f"x{number}",
-            **ticks,
-        }
+        place: kit.Part = {"domain": [bottom, top - head], "anchor": axes["xaxis"]}
+        layout[f"yaxis{number}"] = {**kit.down(labels, mono=14), **place}
         most = max(*values, 1e-6)
-        layout[f"xaxis{number}"] = {"range": [0, most * 1.35], "visible": False, "anchor": f"y{number}"}
+        layout[f"xaxis{number}"] = {"range": [0, most * 1.35], "visible": False, "anchor": axes["yaxis"]}
         if several:
-            titles.append(title(f"mask {row}, token {blank.position}", top - head))
+            middle: kit.Part = {"x": 0.5, "y": top - head, "xanchor": "center"}
+            titles.append(kit.above(f"mask {row}, token {blank.position}", 0, size=16, **middle))
         top = bottom
     fig = {"data": data, "layout": {**layout, "annotations": titles}}
     # meta: the page paints it without plotly
     return finish(fig, max(360, sum(heights)), bargap=0.28, margin={"l": 8, "r": 16, "t": 4, "b": 8}, meta="bars")
-
-
-def title(text: str, y: float) -> dict[str, object]:
-    """Words above a blank's bars. *y*: as a share of the figure's height, from below."""
-    place = {"x": 0.5, "y": y, "xref": "paper", "yref": "paper", "xanchor": "center", "yanchor": "bottom"}
-    return {"text": text, "showarrow": False, "font": {"size": 16}, **place}
 
 
 def bars(blank: Blank, most: int) -> list[tuple[str, float, str, str]]:
@@ -66,13 +43,13 @@ def bars(blank: Blank, most: int) -> list[tuple[str, float, str, str]]:
     for c in blank.candidates[:most]:
         hidden = was is not None and c.id == was.id
         mark = " · was hidden here" if hidden else ""
-        lines.append((safe(clip(c.token)), c.probability, GREEN if hidden else ACCENT, percent(c.probability) + mark))
+        lines.append((label(c.token), c.probability, GREEN if hidden else ACCENT, percent(c.probability) + mark))
     if was is not None and was.rank > min(most, len(blank.candidates)):
         words = f"{percent(was.probability)} · was hidden here, rank {was.rank:,}"
-        lines.append((safe(clip(was.token)), was.probability, GREEN, words))
+        lines.append((label(was.token), was.probability, GREEN, words))
     for w in blank.words:
         place = f"rank {w.rank:,}" if w.rank else f"{len(w.pieces)} pieces"
-        lines.append((safe(clip(w.word)), w.probability, ORANGE, f"{percent(w.probability)} · {place}"))
+        lines.append((label(w.word), w.probability, ORANGE, f"{percent(w.probability)} · {place}"))
     return lines
 
 

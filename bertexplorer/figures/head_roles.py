@@ -1,11 +1,14 @@
 """Head roles drawn: a cell for each head with what it does, or a map on which heads that behave alike are near."""
 
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.head_roles import ROLES, HeadRoles
 from bertexplorer.analysis.heads import Head
-from bertexplorer.figures.style import INK, SHADES, finish, percent
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import SHADES, finish, percent
 
 SIGNS = {"previous": "←", "next": "→", "same": "=", "[SEP]": "S", "[CLS]": "C", "punctuation": ".", "broad": "·"}
 COLOURS = {  # Okabe and Ito (2008), and a neutral; the sign says it too
@@ -42,8 +45,8 @@ def main_roles(result: HeadRoles) -> go.Figure:
     cells = np.array([[kinds.index(role) for role in line] for line in result.roles], dtype=np.uint8)
     edges = np.linspace(0, 1, len(kinds) + 1)
     scale = [[float(edge), colour] for i, colour in enumerate(COLOURS.values()) for edge in edges[i : i + 2]]
-    fig = table(result, cells, [[SIGNS[role] for role in line] for line in result.roles])
-    fig.update_traces(colorscale=scale, zmin=-0.5, zmax=len(kinds) - 0.5, textfont={"color": INK, "size": 15})
+    signs = [[SIGNS[role] for role in line] for line in result.roles]
+    fig = table(result, cells, scale, -0.5, len(kinds) - 0.5, text=signs, textfont=kit.ink(15))
     return framed(fig, result, key(result))
 
 
@@ -52,32 +55,19 @@ def pattern(result: HeadRoles) -> go.Figure:
     values = result.measures[result.pattern]
     share = result.pattern in ROLES
     text = [[f"{100 * v:.0f}" if share else f"{v:.1f}" for v in line] for line in values]
-    fig = table(result, values.astype(np.float32), text)
-    small = 12 if values.shape[1] <= 12 else 10
-    fig.update_traces(
-        colorscale=SHADES, zmin=0, zmax=float(values.max()) or 1.0, textfont={"color": INK, "size": small}
-    )
+    most, font = float(values.max()) or 1.0, kit.ink(12 if values.shape[1] <= 12 else 10)
+    fig = table(result, values.astype(np.float32), SHADES, 0, most, text=text, textfont=font)
     units = {"distance": "mean distance in tokens", "entropy": "entropy in bits"}
     return framed(fig, result, [units.get(result.pattern, f"per cent of attention to {words(result.pattern)}")])
 
 
-def table(result: HeadRoles, cells: np.ndarray, text: list[list[str]]) -> go.Figure:
-    layers, heads = cells.shape
+def table(result: HeadRoles, values: np.ndarray, scale: Any, low: float, high: float, **more: Any) -> go.Figure:
+    """A cell for each head, with what it does where the pointer is."""
+    layers, heads = values.shape
     spots = [[click(i, j) for j in range(heads)] for i in range(layers)]
     told = [[f"head {Head(i, j)}: {described(result, i, j)}" for j in range(heads)] for i in range(layers)]
-    return go.Figure(
-        go.Heatmap(
-            z=cells,
-            text=text,
-            texttemplate="%{text}",
-            customdata=spots,
-            hovertext=told,
-            hovertemplate="%{hovertext}<extra></extra>",
-            showscale=False,
-            xgap=2,
-            ygap=2,
-        )
-    )
+    more |= {"hovertext": told, "hovertemplate": "%{hovertext}<extra></extra>"}
+    return go.Figure([kit.cells(values, scale, low, high, customdata=spots, gap=2, **more)])
 
 
 def click(layer: int, head: int) -> dict[str, object]:
@@ -98,24 +88,13 @@ def words(role: str) -> str:
 def framed(fig: go.Figure, result: HeadRoles, lines: list[str]) -> go.Figure:
     """Numbers of layers and heads, and the key under the picture."""
     layers, heads = result.measures["same"].shape
-    for update, count, name, standoff in (
-        (fig.update_xaxes, heads, "head", 4),
-        (fig.update_yaxes, layers, "layer", 2),
-    ):
-        places = list(range(0, count, 1 if count <= 12 else 2))
-        ticks = {"tickvals": places, "ticktext": [str(i + 1) for i in places], "showgrid": False}
-        update(title={"text": name, "standoff": standoff, "font": {"size": 14}}, **ticks)
-    fig.update_xaxes(side="top")
-    fig.update_yaxes(autorange="reversed")
+    step = 1 if heads <= 12 else 2
+    fig.update_xaxes(side="top", title=kit.title("head"), **kit.counted(heads, step))
+    step = 1 if layers <= 12 else 2
+    fig.update_yaxes(autorange="reversed", title=kit.title("layer", 2), **kit.counted(layers, step))
     height = 66 + max(34 * layers, 200) + 16 + LINE * len(lines)
-    return written(finish(fig, height, margin={"l": 8, "r": 8, "t": 62, "b": 16 + LINE * len(lines)}), lines)
-
-
-def written(fig: go.Figure, lines: list[str]) -> go.Figure:
-    where = {"x": 0, "xref": "paper", "xanchor": "left", "y": 0, "yref": "paper", "yanchor": "top"}
-    for row, text in enumerate(lines):
-        fig.add_annotation(text=text, yshift=-8 - LINE * row, showarrow=False, font={"size": 14}, **where)
-    return fig
+    below = 8 + kit.write_below(fig, lines, 8, LINE)
+    return finish(fig, height, margin={"l": 8, "r": 8, "t": 62, "b": below})
 
 
 def key(result: HeadRoles) -> list[str]:
@@ -141,7 +120,7 @@ def drawn_map(result: HeadRoles) -> go.Figure:
                 "line": {"color": "#7a8491", "width": 1},
             },
             text=[SIGNS[role] for role in roles],
-            textfont={"size": 11, "color": INK},
+            textfont=kit.ink(11),
             customdata=[click(i, j) for i, j in spots],
             hovertext=[f"head {Head(i, j)}: {described(result, i, j)}" for i, j in spots],
             hovertemplate="%{hovertext}<extra></extra>",
@@ -151,8 +130,8 @@ def drawn_map(result: HeadRoles) -> go.Figure:
     fig.update_xaxes(showticklabels=False, showgrid=False)
     fig.update_yaxes(showticklabels=False, showgrid=False, scaleanchor="x")
     lines = ["Near: heads that look at the same tokens", *key(result)]
-    below = 16 + LINE * len(lines)
-    return written(finish(fig, MAP + below, margin={"l": 16, "r": 16, "t": 16, "b": below}), lines)
+    below = 8 + kit.write_below(fig, lines, 8, LINE)
+    return finish(fig, MAP + below, margin={"l": 16, "r": 16, "t": 16, "b": below})
 
 
 def say(result: HeadRoles) -> str:

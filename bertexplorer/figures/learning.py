@@ -7,25 +7,12 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from bertexplorer.figures.style import ACCENT, GREY, ORANGE, TEXT, clip, finish, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, GREY, ORANGE, TEXT, coloured, decimal, finish, label, safe
 
 COLOURS = (ACCENT, ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#e69f00")  # Okabe and Ito after the first
-LIKE_SHARES = (
-    "accuracy",
-    "f1",
-    "em",
-    "mrr",
-    "ndcg",
-    "recall",
-    "precision",
-    "mcc",
-    "spearman",
-    "pearson",
-    "rouge",
-    "right",
-    "chrf",
-    "exact",
-)
+LIKE_SHARES = ("accuracy", "f1", "em", "mrr", "ndcg", "recall", "precision", "mcc", "spearman", "pearson", "rouge",
+               "right", "chrf", "exact")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -63,49 +50,35 @@ def draw(curves: Sequence[Curve]) -> go.Figure:
             floor(fig, curve.metric, *curve.floor)
         losses(fig, curve, colour)
     words = curves[0].words if curves else ""
-    named = [
-        f'<span style="color:{colour}">●</span> {safe(clip(curve.name, 18))}'
-        for curve, colour in zip(curves, COLOURS, strict=False)
-    ]
-    names = "<br>".join("   ".join(named[i : i + 2]) for i in range(0, len(named), 2))
-    for row, text in (
-        (1, f"{safe(words)}, on the rows to try on"),
-        (2, "Loss: line, rows learnt from; points, tried on"),
-    ):
-        axis = "" if row == 1 else str(row)
-        place = {"xref": "paper", "yref": f"y{axis} domain", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
-        fig.add_annotation(text=text, showarrow=False, yshift=8, font={"size": 14, "color": TEXT}, **place)
+    names = legend([curve.name for curve in curves], 18)
+    fig.add_annotation(kit.above(f"{safe(words)}, on the rows to try on", row=1))
+    fig.add_annotation(kit.above("Loss: line, rows learnt from; points, tried on", row=2))
     if len(curves) > 1:
-        place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
-        fig.add_annotation(text=names, showarrow=False, align="left", yshift=34, font={"size": 13}, **place)
+        fig.add_annotation(kit.above("<br>".join(names), 34, size=13))
     fig.update_xaxes(rangemode="tozero", fixedrange=True)
     fig.update_xaxes(title={"text": "epoch", "standoff": 4}, row=2, col=1)
     fig.update_yaxes(fixedrange=True)
-    return finish(
-        fig, 460, margin={"l": 52, "r": 16, "t": 48 + 20 * -(-len(curves) // 2) if len(curves) > 1 else 40, "b": 44}
-    )
+    top = 48 + 20 * len(names) if len(curves) > 1 else 40
+    return finish(fig, 460, margin={"l": 52, "r": 16, "t": top, "b": 44})
+
+
+def legend(names: Sequence[str], length: int) -> list[str]:
+    """Lines of two names each, with the colours of their curves."""
+    named = [f"{coloured('●', colour)} {label(name, length)}" for name, colour in zip(names, COLOURS, strict=False)]
+    return ["   ".join(named[i : i + 2]) for i in range(0, len(named), 2)]
 
 
 def metric(fig: go.Figure, curve: Curve, colour: str) -> None:
     epochs, values = zip(*curve.tried, strict=True) if curve.tried else ((), ())
-    fig.add_scatter(
-        x=epochs,
-        y=values,
-        mode="lines+markers",
-        line={"color": colour, "width": 2},
-        marker={"size": 8},
-        cliponaxis=False,
-        hovertemplate=f"{safe(clip(curve.name, 28))}, epoch %{{x:.2f}}: %{{y:.4f}}<extra></extra>",
-        row=1,
-        col=1,
-    )
+    tip = f"{label(curve.name, 28)}, epoch %{{x:.2f}}: %{{y:.4f}}<extra></extra>"
+    fig.add_trace(kit.line(epochs, values, colour, size=8, hovertemplate=tip), 1, 1)
 
 
 def floor(fig: go.Figure, metric: str, name: str, value: float) -> None:
     """What is reached without learning, as a line."""
     fig.add_hline(y=value, line={"color": GREY, "dash": "dot", "width": 1.5}, row=1, col=1)
     place = {"xref": "x domain", "x": 1, "y": value, "xanchor": "right", "yanchor": "bottom"}
-    fig.add_annotation(text=f"{safe(clip(name, 30))}: {shown(metric, value)}", showarrow=False,
+    fig.add_annotation(text=f"{label(name, 30)}: {shown(metric, value)}", showarrow=False,
                        font={"size": 12, "color": TEXT}, row=1, col=1, **place)  # fmt: skip
 
 
@@ -133,7 +106,7 @@ def losses(fig: go.Figure, curve: Curve, colour: str) -> None:
 def shown(metric: str, value: float) -> str:
     """A metric's value as a person reads it."""
     if any(part in metric for part in LIKE_SHARES):
-        return f"{100 * value:.1f} %".replace("-", "−")
+        return f"{decimal(100 * value, 1)} %"
     return f"{value:.3g}".replace("-", "−")
 
 

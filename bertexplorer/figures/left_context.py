@@ -6,7 +6,8 @@ from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.fill_mask import Blank
 from bertexplorer.analysis.left_context import LeftContext
-from bertexplorer.figures.style import ACCENT, MONO, clip, finish, percent, quote, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, finish, label, percent, quote, safe
 
 SHOWN = 32  # tokens of the masks that are drawn with their names
 DRAWN = 128  # tokens of the masks that are drawn at all
@@ -29,44 +30,24 @@ def draw(result: LeftContext) -> go.Figure:
 
 
 def answers(fig: go.Figure, blank: Blank, column: int, widest: float) -> None:
-    fig.add_bar(
-        x=[c.probability for c in blank.candidates],
-        y=list(range(len(blank.candidates))),
-        orientation="h",
-        marker={"color": ACCENT},
-        text=[percent(c.probability) for c in blank.candidates],
-        textposition="outside",
-        cliponaxis=False,
-        customdata=[safe(c.token) for c in blank.candidates],
-        hovertemplate="%{customdata} %{text}<extra></extra>",
-        row=1,
-        col=column,
-    )
-    labels = [safe(clip(c.token, 14)) for c in blank.candidates]
-    ticks = {"tickvals": list(range(len(labels))), "ticktext": labels, "tickfont": {"family": MONO, "size": 13}}
-    fig.update_yaxes(autorange="reversed", showgrid=False, **ticks, row=1, col=column)
+    shares = [percent(c.probability) for c in blank.candidates]
+    told = [safe(c.token) for c in blank.candidates]
+    bars = kit.bars([c.probability for c in blank.candidates], ACCENT, text=shares, told=told)
+    fig.add_trace({**bars, "hovertemplate": "%{customdata} %{text}<extra></extra>"}, 1, column)
+    labels = [label(c.token, 14) for c in blank.candidates]
+    fig.update_yaxes(kit.down(labels, mono=13), row=1, col=column)
     fig.update_xaxes(range=[0, widest * 1.5], visible=False, row=1, col=column)
 
 
 def matrix(fig: go.Figure, result: LeftContext, seen: np.ndarray, column: int) -> None:
-    labels = [safe(clip(t, 10)) for t in result.tokens[:DRAWN]]
-    fig.add_heatmap(
-        z=seen[:DRAWN, :DRAWN].astype(np.uint8),
-        colorscale=[[0, "rgba(138,148,163,0.18)"], [1, ACCENT]],
-        zmin=0,
-        zmax=1,
-        showscale=False,
-        xgap=int(len(labels) <= SHOWN),
-        ygap=int(len(labels) <= SHOWN),
-        hovertemplate="%{y} looks at %{x}: %{z}<extra></extra>",
-        row=2,
-        col=column,
-    )
-    places = list(range(len(labels)))
-    ticks = {"tickvals": places, "ticktext": labels, "tickfont": {"family": MONO, "size": 11}, "showgrid": False}
-    named = column == 1 and len(labels) <= SHOWN
-    fig.update_yaxes(autorange="reversed", showticklabels=named, **ticks, row=2, col=column)
-    fig.update_xaxes(showticklabels=len(labels) <= SHOWN, tickangle=-90, **ticks, row=2, col=column)
+    labels = [label(t, 10) for t in result.tokens[:DRAWN]]
+    named = len(labels) <= SHOWN
+    scale = [[0, "rgba(138,148,163,0.18)"], [1, ACCENT]]
+    cells = kit.cells(seen[:DRAWN, :DRAWN].astype(np.uint8), scale, 0, 1, gap=int(named))
+    fig.add_trace({**cells, "hovertemplate": "%{y} looks at %{x}: %{z}<extra></extra>"}, 2, column)
+    fig.update_yaxes(kit.down(labels, mono=11), showticklabels=named and column == 1, row=2, col=column)
+    ticks = kit.ticks(labels, mono=11)
+    fig.update_xaxes(showticklabels=named, tickangle=-90, showgrid=False, **ticks, row=2, col=column)
 
 
 def say(result: LeftContext) -> str:

@@ -6,7 +6,8 @@ from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.masking import COUNTED, KINDS, NOT_CHOSEN, Masked
 from bertexplorer.engine.masking import MASKED, RANDOM, SAME
-from bertexplorer.figures.style import ACCENT, MONO, ORANGE, PALE, clip, finish, percent, quote, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, MONO, ORANGE, PALE, coloured, finish, label, percent, quote, safe
 
 LINES = 64  # tokens that are drawn
 LINE = 26  # pixels
@@ -23,52 +24,27 @@ def draw(result: Masked) -> go.Figure:
     told = [[tell(result, roll, place) for roll in range(rolls)] for place in range(count)]
     drawn = [[cell(result, roll, place) for roll in range(rolls)] for place in range(count)]
     order = [SHADES[kind] for kind in sorted(SHADES)]
-    fig.add_heatmap(
-        z=states,
-        text=drawn,
-        texttemplate="%{text}",
-        textfont={"family": MONO, "size": 11, "color": "#000000"},
-        customdata=told,
-        hovertemplate="%{customdata}<extra></extra>",
-        colorscale=[[edge / 3, shade] for i, shade in enumerate(order) for edge in (i, i + 1)],
-        zmin=-0.5,
-        zmax=2.5,
-        showscale=False,
-        xgap=3,
-        ygap=3,
-        hoverongaps=False,
-        row=1,
-        col=1,
-    )
+    scale = [[edge / 3, shade] for i, shade in enumerate(order) for edge in (i, i + 1)]
+    font = {"family": MONO, "size": 11, "color": "#000000"}
+    cells = kit.cells(states, scale, -0.5, 2.5, text=drawn, told=told, textfont=font, hoverongaps=False)
+    fig.add_trace(cells, 1, 1)
     shares = result.counts[:count].sum(axis=1) / COUNTED
-    fig.add_bar(
-        x=shares,
-        y=list(range(count)),
-        orientation="h",
-        marker={"color": PALE},
-        text=[percent(float(share)) if share else "" for share in shares],
-        textposition="outside",
-        textfont={"size": 11},
-        cliponaxis=False,
-        hovertemplate="chosen in %{x:.1%} of the rolls<extra></extra>",
-        row=1,
-        col=2,
-    )
-    ticks = {"tickvals": list(range(count)), "ticktext": [safe(clip(token, 12)) for token in result.tokens[:count]]}
-    fig.update_yaxes(range=[count - 0.5, -0.5], showgrid=False, tickfont={"family": MONO, "size": 13}, **ticks)
+    written = [percent(float(share)) if share else "" for share in shares]
+    bars = kit.bars(shares, PALE, text=written, textfont={"size": 11})
+    fig.add_trace({**bars, "hovertemplate": "chosen in %{x:.1%} of the rolls<extra></extra>"}, 1, 2)
+    ticks = kit.ticks([label(token, 12) for token in result.tokens[:count]], mono=13)
+    fig.update_yaxes(range=[count - 0.5, -0.5], showgrid=False, **ticks)
     fig.update_xaxes(visible=False)
     fig.update_xaxes(range=[0, max(0.05, float(shares.max())) * 1.9], row=1, col=2)
-    place = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "xanchor": "left", "align": "left"}
-    legend = "   ".join(f'<span style="color:{SHADES[k]}">■</span> {WORDS[k]}' for k in (MASKED, RANDOM, SAME))
-    fig.add_annotation(text=f"{rolls} rolls<br>{legend}", xref="paper", x=0, font={"size": 12}, yshift=4, **place)
-    first = fig.layout.xaxis2.domain[0]
-    fig.add_annotation(text=f"of {COUNTED:,}", xref="paper", x=first, font={"size": 12}, yshift=20, **place)
+    legend = "   ".join(f"{coloured('■', SHADES[k])} {WORDS[k]}" for k in (MASKED, RANDOM, SAME))
+    fig.add_annotation(kit.above(f"{rolls} rolls<br>{legend}", 4, size=12))
+    fig.add_annotation(kit.above(f"of {COUNTED:,}", 20, size=12, x=fig.layout.xaxis2.domain[0]))
     return finish(fig, max(320, LINE * count + 60), bargap=0.35, margin={"l": 8, "r": 8, "t": 52, "b": 8})
 
 
 def cell(result: Masked, roll: int, place: int) -> str:
     """What is written in it: the piece that took the token's place by chance; else its colour says enough."""
-    return safe(clip(result.pieces[roll][place], 7)) if result.kinds[roll, place] == RANDOM else ""
+    return label(result.pieces[roll][place], 7) if result.kinds[roll, place] == RANDOM else ""
 
 
 def tell(result: Masked, roll: int, place: int) -> str:

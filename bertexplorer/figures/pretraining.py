@@ -7,8 +7,9 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from bertexplorer.figures.learning import COLOURS
-from bertexplorer.figures.style import TEXT, clip, finish, percent, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.learning import COLOURS, legend
+from bertexplorer.figures.style import finish, label, percent
 
 WORDS = {"probe": "Frozen probe: right answers", "pairs_accuracy": "Held-out text: hidden words guessed"}
 UNITS = {"minutes": "minutes of training", "step": "step"}
@@ -37,27 +38,12 @@ def draw(curves: Sequence[Curve], measure: str, unit: str) -> go.Figure:
     for row, key in enumerate(order, 1):
         for curve, colour in zip(curves, COLOURS, strict=False):
             found = curve.points(key, unit)
-            fig.add_scatter(
-                x=[x for x, _ in found],
-                y=[y for _, y in found],
-                mode="lines+markers",
-                line={"color": colour, "width": 2},
-                marker={"size": 7},
-                cliponaxis=False,
-                hovertemplate=f"{safe(clip(curve.name, 28))}, {unit} %{{x:.1f}}: %{{y:.1%}}<extra></extra>",
-                row=row,
-                col=1,
-            )
-        axis = "" if row == 1 else str(row)
-        place = {"xref": "paper", "yref": f"y{axis} domain", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
-        fig.add_annotation(text=WORDS[key], showarrow=False, yshift=8, font={"size": 14, "color": TEXT}, **place)
-    named = [
-        f'<span style="color:{colour}">●</span> {safe(clip(curve.name, 20))}'
-        for curve, colour in zip(curves, COLOURS, strict=False)
-    ]
-    lines = ["   ".join(named[i : i + 2]) for i in range(0, len(named), 2)]
-    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
-    fig.add_annotation(text="<br>".join(lines), showarrow=False, align="left", yshift=32, font={"size": 13}, **place)
+            x, y = [x for x, _ in found], [y for _, y in found]
+            tip = f"{label(curve.name, 28)}, {unit} %{{x:.1f}}: %{{y:.1%}}<extra></extra>"
+            fig.add_trace(kit.line(x, y, colour, size=7, hovertemplate=tip), row, 1)
+        fig.add_annotation(kit.above(WORDS[key], row=row))
+    lines = legend([curve.name for curve in curves], 20)
+    fig.add_annotation(kit.above("<br>".join(lines), 32, size=13))
     fig.update_xaxes(rangemode="tozero", fixedrange=True)
     fig.update_xaxes(title={"text": UNITS[unit], "standoff": 4}, row=2, col=1)
     fig.update_yaxes(fixedrange=True, tickformat=".0%")

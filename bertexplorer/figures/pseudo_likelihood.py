@@ -6,14 +6,17 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.pseudo_likelihood import PseudoLikelihood
-from bertexplorer.figures.style import ACCENT, MONO, clip, finish, percent, quote, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, decimal, finish, label, percent, quote
 
 
 def draw(result: PseudoLikelihood) -> go.Figure:
     places = np.flatnonzero(result.ranks)
     bits = -result.log_probabilities[places] / math.log(2)
     shares = np.exp(result.log_probabilities[places])
-    labels = [safe(clip(result.tokens[i], 16)) for i in places]
+    labels = [label(result.tokens[i], 16) for i in places]
+    ranks = result.ranks[places]
+    told = [f"{one}: {percent(float(p))}, rank {r:,}" for one, p, r in zip(labels, shares, ranks, strict=True)]
     fig = go.Figure(
         go.Bar(
             x=list(range(len(places))),
@@ -23,16 +26,12 @@ def draw(result: PseudoLikelihood) -> go.Figure:
             textposition="outside",
             textangle=0 if len(places) <= 12 else -90,
             cliponaxis=False,
-            customdata=[
-                f"{label}: {percent(float(p))}, rank {rank:,}"
-                for label, p, rank in zip(labels, shares, result.ranks[places], strict=True)
-            ],
+            customdata=told,
             hovertemplate="%{customdata}, %{y:.1f} bits<extra></extra>",
         )
     )
-    step = max(1, math.ceil(len(places) / 24))
-    ticks = {"tickvals": list(range(0, len(places), step)), "ticktext": labels[::step]}
-    fig.update_xaxes(showgrid=False, tickfont={"family": MONO, "size": 13}, tickangle=-45, **ticks)
+    ticks = kit.ticks(labels, step=max(1, math.ceil(len(places) / 24)), mono=13)
+    fig.update_xaxes(showgrid=False, tickangle=-45, **ticks)
     fig.update_yaxes(title="surprise (bits)", range=[0, max(4.0, float(bits.max()) * 1.2)])
     return finish(fig, 420, bargap=0.25)
 
@@ -47,9 +46,8 @@ def say(result: PseudoLikelihood) -> str:
     worst = int(places[np.argmin(result.log_probabilities[places])])
     share = percent(math.exp(float(result.log_probabilities[worst])))
     part = f"the first {result.scored} of {result.scored + result.unscored}" if result.unscored else str(result.scored)
-    total = f"{result.total:.1f}".replace("-", "−")
     return (
-        f"The pseudo-log-likelihood is {total} nats over {part} tokens, a perplexity of "
+        f"The pseudo-log-likelihood is {decimal(result.total, 1)} nats over {part} tokens, a perplexity of "
         f"{result.perplexity:,.1f}. The most surprising token is {quote(result.tokens[worst])} with {share}; "
         f"{int((result.ranks[places] == 1).sum())} of {result.scored} are what it would have written itself."
     )

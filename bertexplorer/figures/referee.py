@@ -2,12 +2,11 @@
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.referee import Referee, Trial
-from bertexplorer.figures.layers import spread
-from bertexplorer.figures.saliency import SHORT, listed
-from bertexplorer.figures.style import ACCENT, GREEN, GREY, ORANGE, clip, finish, percent, quote, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.saliency import SHORT
+from bertexplorer.figures.style import ACCENT, GREEN, GREY, ORANGE, finish, label, listed, percent, quote
 
 PANEL, GAP = 240, 96  # pixels
 PLOT = 0.56  # share of the width that the lines take; their names stand to the right
@@ -18,10 +17,9 @@ BAND = "rgba(138,148,163,0.28)"
 
 
 def draw(result: Referee) -> go.Figure:
-    inner = 2 * PANEL + GAP
-    name = f"P({safe(clip(result.answer, 12))})"
+    name = f"P({label(result.answer, 12)})"
     titles = (f"{name} in deletion: lower is better", f"{name} in insertion: higher is better")
-    fig = make_subplots(rows=2, cols=1, vertical_spacing=GAP / inner, subplot_titles=titles)
+    fig = kit.panels([PANEL, PANEL], GAP, titles)
     top = max(float(result.random.max()), *(float(max(t.deletion.max(), t.insertion.max())) for t in result.trials))
     top = 1.06 * top or 1.0
     share = result.hidden / result.hidden[-1]
@@ -36,10 +34,9 @@ def draw(result: Referee) -> go.Figure:
         labels(fig, result, areas, top, row)
         fig.update_xaxes(range=[-0.02, RIGHT], domain=[0, PLOT], tickformat=".0%", nticks=4, row=row, col=1)
         title = f"of {result.count} tokens {'hidden' if row == 1 else 'shown'}"
-        fig.update_xaxes(title={"text": title, "standoff": 4, "font": {"size": 14}}, row=row, col=1)
+        fig.update_xaxes(title=kit.title(title), row=row, col=1)
         fig.update_yaxes(range=[-0.02 * top, top], tickformat=".0%" if top > 0.1 else ".1%", nticks=5, row=row, col=1)
-    fig.update_annotations(x=0, xanchor="left", font={"size": 14}, selector={"xref": "paper"})
-    return finish(fig, inner + 36 + 56, margin={"l": 8, "r": 8, "t": 36, "b": 56})
+    return finish(fig, 2 * PANEL + GAP + 36 + 56, margin={"l": 8, "r": 8, "t": 36, "b": 56})
 
 
 def band(fig: go.Figure, x: np.ndarray, random: np.ndarray, row: int) -> None:
@@ -47,49 +44,24 @@ def band(fig: go.Figure, x: np.ndarray, random: np.ndarray, row: int) -> None:
     quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     fig.add_scatter(x=x, y=random.max(axis=0), **quiet, row=row, col=1)
     fig.add_scatter(x=x, y=random.min(axis=0), **quiet, fill="tonexty", fillcolor=BAND, row=row, col=1)
-    fig.add_scatter(
-        x=x,
-        y=random.mean(axis=0),
-        mode="lines",
-        line={"color": GREY, "width": 2, "dash": "dot"},
-        hovertemplate=f"mean of {len(random)} random orders: %{{y:.1%}}<extra></extra>",
-        row=row,
-        col=1,
-    )
+    mean = {"mode": "lines", "line": {"color": GREY, "width": 2, "dash": "dot"}}
+    tip = f"mean of {len(random)} random orders: %{{y:.1%}}<extra></extra>"
+    fig.add_scatter(x=x, y=random.mean(axis=0), **mean, hovertemplate=tip, row=row, col=1)
 
 
 def curves(fig: go.Figure, result: Referee, lines: list[tuple[np.ndarray, np.ndarray, float]], row: int) -> None:
     verb = "hidden" if row == 1 else "shown"
     for number, (trial, (x, y, _)) in enumerate(zip(result.trials, lines, strict=True)):
-        fig.add_scatter(
-            x=x,
-            y=y,
-            mode="lines+markers",
-            line={"color": COLOURS[number], "dash": DASHES[number], "width": 2},
-            marker={"size": 5},
-            hovertemplate=f"{trial.method}, %{{x:.0%}} {verb}: %{{y:.1%}}<extra></extra>",
-            cliponaxis=False,
-            row=row,
-            col=1,
-        )
+        tip = f"{trial.method}, %{{x:.0%}} {verb}: %{{y:.1%}}<extra></extra>"
+        curve = kit.line(x, y, COLOURS[number], dash=DASHES[number], size=5, hovertemplate=tip)
+        fig.add_trace(curve, row, 1)
 
 
 def labels(fig: go.Figure, result: Referee, areas: list[float], top: float, row: int) -> None:
     """To the right each name with the mean height of its line, at that height where there is room."""
     names = [*(SHORT.get(trial.method, trial.method) for trial in result.trials), "random"]
-    heights = spread([PANEL * (1 - area / top) for area in areas], PANEL - 8)
-    fig.add_scatter(
-        x=[RIGHT] * len(names),
-        y=[top * (1 - height / PANEL) for height in heights],
-        mode="text",
-        text=[f"{percent(area)} {name}" for area, name in zip(areas, names, strict=True)],
-        textposition="middle right",
-        textfont={"color": [*COLOURS, GREY], "size": 13},
-        cliponaxis=False,
-        hoverinfo="skip",
-        row=row,
-        col=1,
-    )
+    texts = [f"{percent(area)} {name}" for area, name in zip(areas, names, strict=True)]
+    fig.add_trace(kit.line_names(RIGHT, areas, texts, [*COLOURS, GREY], (0, top), PANEL, 8), row, 1)
 
 
 def say(result: Referee) -> str:

@@ -7,7 +7,8 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.attribution import Attribution
 from bertexplorer.analysis.saliency import Saliency, shares
-from bertexplorer.figures.style import ACCENT, INK, MONO, ORANGE, TEXT, clip, finish, percent, quote, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, ORANGE, TEXT, coloured, finish, label, listed, percent, quote
 
 DRAWN = 40  # units; of a longer text the strongest
 ROW, CELL = 24, 27  # pixels of a unit, as a bar and as a row of cells
@@ -40,23 +41,13 @@ def bars(result: Saliency) -> go.Figure:
     (found,) = result.attributions
     kept = drawn(result)
     scores = found.scores[kept]
-    fig = go.Figure(
-        go.Bar(
-            x=scores,
-            y=list(range(len(kept))),
-            orientation="h",
-            marker={
-                "color": [ACCENT if score >= 0 else ORANGE for score in scores],
-                "opacity": [0.5 if result.units[i].special else 1.0 for i in kept],
-            },
-            text=[number(found, float(score)) for score in scores],
-            textposition="outside",
-            textfont={"size": 13, "color": TEXT},
-            cliponaxis=False,
-            customdata=hover(result, found, kept),
-            hovertemplate="%{customdata}<extra></extra>",
-        )
-    )
+    text = [number(found, float(score)) for score in scores]
+    bars = kit.bars(scores, None, text=text, told=hover(result, found, kept), textfont={"size": 13, "color": TEXT})
+    bars["marker"] = {
+        "color": [ACCENT if score >= 0 else ORANGE for score in scores],
+        "opacity": [0.5 if result.units[i].special else 1.0 for i in kept],
+    }
+    fig = go.Figure([bars])
     low, high = min(0.0, float(scores.min())), max(0.0, float(scores.max()))
     room = 0.27 * ((high - low) or 1.0)  # for the numbers
     fig.update_xaxes(range=[low - room * (low < 0), high + room], showticklabels=False, showgrid=False)
@@ -72,28 +63,13 @@ def columns(result: Saliency) -> go.Figure:
     kept = drawn(result)
     cells = np.array([shares(found)[kept] for found in result.attributions])
     texts = [[whole_percent(f, float(c)) for c in row] for f, row in zip(result.attributions, cells, strict=True)]
-    told = [hover(result, found, kept) for found in result.attributions]
+    tips = [hover(result, found, kept) for found in result.attributions]
     root = np.sign(cells) * np.sqrt(np.abs(cells))  # one large share would leave all else white
     most = float(np.abs(root).max()) or 1.0
-    fig = go.Figure(
-        go.Heatmap(
-            z=root.T,
-            text=list(zip(*texts, strict=True)),
-            texttemplate="%{text}",
-            textfont={"size": 13, "color": INK},
-            customdata=list(zip(*told, strict=True)),
-            hovertemplate="%{customdata}<extra></extra>",
-            colorscale=SHADES,
-            zmin=-most,
-            zmax=most,
-            showscale=False,
-            xgap=2,
-            ygap=2,
-        )
-    )
+    text, told = list(zip(*texts, strict=True)), list(zip(*tips, strict=True))
+    fig = go.Figure([kit.cells(root.T, SHADES, -most, most, text=text, told=told, gap=2)])
     names = [HEADINGS.get(found.method, found.method) for found in result.attributions]
-    fig.update_xaxes(side="top", tickvals=list(range(len(names))), ticktext=names, tickangle=0, tickfont={"size": 11})
-    fig.update_xaxes(showgrid=False)
+    fig.update_xaxes(side="top", tickangle=0, tickfont={"size": 11}, showgrid=False, **kit.ticks(names))
     name_rows(fig, result, kept, LETTERS["columns"])
     above = 40 + heading(fig, f"per cent of each method's total<br>{directions(result)}", result, 38)
     return finish(fig, max(300, above + 16 + CELL * len(kept)), margin={"l": 8, "r": 8, "t": above, "b": 8})
@@ -101,8 +77,7 @@ def columns(result: Saliency) -> go.Figure:
 
 def name_rows(fig: go.Figure, result: Saliency, kept: Sequence[int], letters: int) -> None:
     """The units on the y axis, the first one on top."""
-    labels = [safe(clip(result.units[i].label, letters)) for i in kept]
-    ticks = {"tickvals": list(range(len(kept))), "ticktext": labels, "tickfont": {"family": MONO, "size": 13}}
+    ticks = kit.ticks([label(result.units[i].label, letters) for i in kept], mono=13)
     fig.update_yaxes(range=[len(kept) - 0.5, -0.5], showgrid=False, **ticks)
 
 
@@ -110,15 +85,14 @@ def heading(fig: go.Figure, text: str, result: Saliency, shift: int = 4) -> int:
     """*text* above the plot, and that only some units are drawn. Returns the pixels that it takes."""
     if len(result.units) > DRAWN:
         text += f"<br>the {DRAWN} strongest of {len(result.units):,}"
-    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
-    fig.add_annotation(text=text, showarrow=False, align="left", yshift=shift, font={"size": 14}, **place)
+    fig.add_annotation(kit.above(text, shift))
     return 14 + 20 * (text.count("<br>") + 1)
 
 
 def directions(result: Saliency) -> str:
     """What the two signs mean."""
-    answer = safe(clip(result.answer, 14))
-    return f'<span style="color:{ORANGE}">◀ against</span> {answer} <span style="color:{ACCENT}">for ▶</span>'
+    answer = label(result.answer, 14)
+    return f"{coloured('◀ against', ORANGE)} {answer} {coloured('for ▶', ACCENT)}"
 
 
 def source(result: Saliency) -> str:
@@ -129,7 +103,7 @@ def source(result: Saliency) -> str:
 def hover(result: Saliency, found: Attribution, kept: Sequence[int]) -> list[str]:
     share = shares(found)
     return [
-        f"{safe(clip(result.units[i].label, 30))}, {found.method}: {number(found, float(found.scores[i]))}"
+        f"{label(result.units[i].label, 30)}, {found.method}: {number(found, float(found.scores[i]))}"
         + ("" if found.method in SHARES else f", {whole_percent(found, float(share[i]))} % of the total")
         for i in kept
     ]
@@ -195,10 +169,6 @@ def firsts(result: Saliency) -> str:
         by.setdefault(name, []).append(found.method)
     told = [f"{name} for {listed(methods)}" for name, methods in by.items()]
     return f"What speaks for it most is {'; '.join(told)}."
-
-
-def listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def completeness(result: Saliency, found: Attribution) -> str:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, TEXT, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, TEXT, coloured, safe
 
 PHONE = 312  # pixels across that a plot has at the least
 LETTER, LINE = 7.4, 17  # pixels: a character's width and a line's height at 13 px
@@ -14,6 +15,7 @@ ROW = 21  # pixels: a line under a figure
 COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#a0693a")  # Okabe-Ito, yellow darkened, and brown
 SIDES = ("top center", "bottom center", "middle right", "middle left")
 SMALL = 7  # pixels across: a marker that text may cover
+QUIET = {"showticklabels": False, "showgrid": False, "fixedrange": True}  # an axis without numbers
 PAD = 0.08  # share of an axis that is left free at each end
 
 Box = tuple[float, float, float, float]
@@ -106,17 +108,5 @@ def around(sentence: str, start: int, end: int, length: int) -> str:
 
 def write_below(fig: go.Figure, lines: Sequence[tuple[str, str]], gap: int) -> int:
     """(text, colour) line by line under the figure, *gap* pixels below it; returns how many pixels that takes."""
-    for row, (text, colour) in enumerate(lines):
-        fig.add_annotation(
-            text=text if colour == TEXT else f'<span style="color:{colour}">{text}</span>',  # the page sets the others
-            x=0,
-            xref="paper",
-            xanchor="left",
-            y=0,
-            yref="paper",
-            yanchor="top",
-            yshift=-gap - ROW * row,
-            showarrow=False,
-            font={"size": 13, "color": colour},
-        )
-    return gap + ROW * len(lines) + 12
+    texts = [text if colour == TEXT else coloured(text, colour) for text, colour in lines]
+    return kit.write_below(fig, texts, gap, ROW, 13) + 12

@@ -5,7 +5,8 @@ from textwrap import wrap
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.search import Search
-from bertexplorer.figures.style import ACCENT, ORANGE, TEXT, clip, finish, quote, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, ORANGE, clip, coloured, finish, label, quote, safe
 
 ROW = 62  # pixels: a result
 LETTERS = 37  # of a line that fit on a phone
@@ -16,46 +17,16 @@ def draw(result: Search) -> go.Figure:
     places = list(range(count))
     values = [hit.cosine for hit in result.hits]
     low = min(0.0, result.chance, *values)
-    fig = go.Figure()
-    fig.add_bar(
-        x=values,
-        y=places,
-        orientation="h",
-        width=0.26,
-        marker={"color": ACCENT},
-        hovertext=[hover(result, i) for i in places],
-        hoverinfo="text",
-    )
+    tips = [hover(result, i) for i in places]
+    fig = go.Figure([kit.bars(values, ACCENT, width=0.26, hovertext=tips, hoverinfo="text")])
     names = [two_lines(f"{hit.cosine:.2f}  {hit.text}" + f" ({hit.label})" * bool(hit.label)) for hit in result.hits]
-    fig.add_scatter(
-        x=[low] * count,
-        y=[place - 0.42 for place in places],
-        mode="text",
-        text=names,
-        textposition="middle right",
-        textfont={"size": 13, "color": TEXT},
-        hoverinfo="skip",
-        cliponaxis=False,
-    )
+    fig.add_trace(kit.texts(low, [place - 0.42 for place in places], names))
     for place in places:
         box = {"x0": result.chance, "x1": result.chance, "y0": place - 0.18, "y1": place + 0.18}
         fig.add_shape(type="line", line={"color": ORANGE, "width": 3}, **box)
-    fig.add_annotation(
-        text=f'<span style="color:{ORANGE}">Orange: two random sentences, {result.chance:.2f}</span>',
-        x=0,
-        xref="paper",
-        xanchor="left",
-        y=1,
-        yref="paper",
-        yanchor="bottom",
-        yshift=8,
-        showarrow=False,
-        font={"size": 14},
-    )
-    fig.update_xaxes(
-        range=[low, 1], fixedrange=True, nticks=6, title={"text": "cosine", "standoff": 4, "font": {"size": 14}}
-    )
-    fig.update_yaxes(range=[count - 0.6, -0.8], visible=False, fixedrange=True)
+    fig.add_annotation(kit.above(coloured(f"Orange: two random sentences, {result.chance:.2f}", ORANGE)))
+    fig.update_xaxes(range=[low, 1], fixedrange=True, nticks=6, title=kit.title("cosine"))
+    fig.update_yaxes(range=[count - 0.6, -0.8], **kit.HIDDEN)
     return finish(fig, max(300, 90 + ROW * count), margin={"l": 8, "r": 16, "t": 40, "b": 48})
 
 
@@ -69,10 +40,10 @@ def two_lines(text: str) -> str:
 
 def hover(result: Search, i: int) -> str:
     hit = result.hits[i]
-    label = f" ({safe(clip(hit.label, 30))})" if hit.label else ""
+    group = f" ({label(hit.label, 30)})" if hit.label else ""
     lines = wrap(hit.text, 60)
     body = "<br>".join(safe(line) for line in lines[:8]) + "…" * (len(lines) > 8)
-    return f"{hit.rank}. line {hit.line + 1}{label}<br>{body}<br>cosine {hit.cosine:.3f}"
+    return f"{hit.rank}. line {hit.line + 1}{group}<br>{body}<br>cosine {hit.cosine:.3f}"
 
 
 def say(result: Search) -> str:

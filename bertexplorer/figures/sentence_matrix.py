@@ -4,7 +4,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.sentence_matrix import SentenceMatrix
-from bertexplorer.figures.style import INK, ORANGE, SHADES, TEXT, clip, finish, percent, quote, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ORANGE, SHADES, clip, finish, label, percent, quote
 
 ROOMY = 5  # sentences up to which a cell holds the sign too
 
@@ -13,50 +14,20 @@ def draw(result: SentenceMatrix) -> go.Figure:
     count = len(result.sentences)
     matrix = result.matrix
     places = list(range(count))
-    fig = go.Figure(
-        go.Heatmap(
-            z=matrix,
-            x=places,
-            y=places,
-            text=[[number(float(p), count) for p in row] for row in matrix],
-            texttemplate="%{text}",
-            textfont={"size": 13 if count <= 8 else 11, "color": INK},
-            customdata=[[told(result, i, j) for j in places] for i in places],
-            hovertemplate="%{customdata}<extra></extra>",
-            hoverongaps=False,
-            colorscale=SHADES,
-            zmin=0,
-            zmax=1,
-            showscale=False,
-            xgap=3,
-            ygap=3,
-        )
-    )
+    numbers = [[number(float(p), count) for p in row] for row in matrix]
+    told = [[hover(result, i, j) for j in places] for i in places]
+    font = kit.ink(13 if count <= 8 else 11)
+    fig = go.Figure([kit.cells(matrix, SHADES, 0, 1, text=numbers, told=told, textfont=font, hoverongaps=False)])
     for i in range(count - 1):
         box = {"x0": i + 0.5, "x1": i + 1.5, "y0": i - 0.5, "y1": i + 0.5}
         fig.add_shape(type="rect", line={"color": ORANGE, "width": 2}, **box)
-    ticks = {"tickvals": places, "ticktext": [str(i + 1) for i in places], "showgrid": False, "fixedrange": True}
-    title = {"standoff": 6, "font": {"size": 13}}
-    fig.update_xaxes(side="top", title={"text": "… does this one follow?", **title}, **ticks)
-    fig.update_yaxes(autorange="reversed", title={"text": "After this one …", **title}, **ticks)
-    side, line = max(44 if count <= ROOMY else 34, 200 // count), 22
+    ticks = {**kit.counted(count), "fixedrange": True}
+    fig.update_xaxes(side="top", title=kit.title("… does this one follow?", 6, 13), **ticks)
+    fig.update_yaxes(autorange="reversed", title=kit.title("After this one …", 6, 13), **ticks)
+    side = max(44 if count <= ROOMY else 34, 200 // count)
     key = ["Orange frames: neighbours in the text"] + ([] if count <= ROOMY else ["Numbers are per cent"])
-    key += [f"{i}. {safe(clip(sentence, 44))}" for i, sentence in enumerate(result.sentences, 1)]
-    for row, text in enumerate(key):
-        fig.add_annotation(
-            text=text,
-            x=0,
-            xref="paper",
-            xanchor="left",
-            xshift=-34,
-            y=0,
-            yref="paper",
-            yanchor="top",
-            yshift=-10 - line * row,
-            showarrow=False,
-            font={"size": 13, "color": TEXT},
-        )
-    below = 20 + line * len(key)
+    key += [f"{i}. {label(sentence, 44)}" for i, sentence in enumerate(result.sentences, 1)]
+    below = 10 + kit.write_below(fig, key, 10, 22, 13, xshift=-34)
     return finish(fig, 60 + side * count + below, margin={"l": 8, "r": 8, "t": 60, "b": below})
 
 
@@ -69,8 +40,8 @@ def number(p: float, count: int) -> str:
     return "&gt;99" if p > 0.99 else "&lt;1" if p < 0.01 else f"{100 * p:.0f}"
 
 
-def told(result: SentenceMatrix, i: int, j: int) -> str:
-    first, second = (safe(clip(result.sentences[k], 60)) for k in (i, j))
+def hover(result: SentenceMatrix, i: int, j: int) -> str:
+    first, second = (label(result.sentences[k], 60) for k in (i, j))
     yes, no = result.logits[i, j]
     share = (
         "" if i == j else f"<br>is next {percent(float(result.matrix[i, j]))} (logits {yes:.2f} is next, {no:.2f} not)"

@@ -4,7 +4,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.sentence_pairs import NEXT, SentencePairs
-from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, PALE, clip, finish, percent, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, PALE, coloured, finish, label, percent, safe
 
 LINE = 82  # pixels a pair
 LETTERS = 46  # of a sentence
@@ -14,28 +15,20 @@ def draw(result: SentencePairs) -> go.Figure:
     places = list(range(len(result.pairs)))
     known = not np.isnan(result.is_next).any()
     shares = result.is_next if known else np.zeros(len(places))
-    fig = go.Figure(
-        go.Bar(
-            x=shares,
-            y=places,
-            orientation="h",
-            width=0.1,
-            offset=0.22,
-            marker={"color": [ACCENT if pair.kind == NEXT else PALE for pair in result.pairs]},
-            customdata=[f"A: {safe(p.first)}<br>B: {safe(p.second)}<br>{p.kind}" for p in result.pairs],
-            hovertemplate="%{customdata}" + ("<br>P(is next) %{x:.1%}" if known else "") + "<extra></extra>",
-        )
-    )
+    colours = [ACCENT if pair.kind == NEXT else PALE for pair in result.pairs]
+    told = [f"A: {safe(p.first)}<br>B: {safe(p.second)}<br>{p.kind}" for p in result.pairs]
+    tip = "%{customdata}" + ("<br>P(is next) %{x:.1%}" if known else "") + "<extra></extra>"
+    fig = go.Figure([kit.bars(shares, colours, width=0.1, offset=0.22, customdata=told, hovertemplate=tip)])
     for place, (pair, share) in enumerate(zip(result.pairs, shares.tolist(), strict=True)):
         colour = GREEN if pair.kind == NEXT else ORANGE
         mark = "next" if pair.kind == NEXT else pair.kind.split()[0]
         answer = f"   P(is next) {percent(share)}" if known else ""
-        told = f"{safe(clip(pair.first, LETTERS))}<br><b>{safe(clip(pair.second, LETTERS))}</b>"
-        told += f'<br><span style="color:{colour}">● {mark}</span>{answer}'
-        fig.add_annotation(text=told, x=0, y=place + 0.17, xanchor="left", yanchor="bottom", align="left",
+        text = f"{label(pair.first, LETTERS)}<br><b>{label(pair.second, LETTERS)}</b>"
+        text += f"<br>{coloured(f'● {mark}', colour)}{answer}"
+        fig.add_annotation(text=text, x=0, y=place + 0.17, xanchor="left", yanchor="bottom", align="left",
                            showarrow=False, font={"size": 13})  # fmt: skip
-    fig.update_xaxes(range=[0, 1], visible=False, fixedrange=True)
-    fig.update_yaxes(range=[len(places) - 0.6, -0.62], visible=False, fixedrange=True)
+    fig.update_xaxes(range=[0, 1], **kit.HIDDEN)
+    fig.update_yaxes(range=[len(places) - 0.6, -0.62], **kit.HIDDEN)
     return finish(fig, max(320, LINE * len(places) + 24), margin={"l": 4, "r": 8, "t": 4, "b": 8})
 
 

@@ -1,6 +1,7 @@
 """How figures look: one hue for probability, colours that all can tell apart, numbers as people say them."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -39,6 +40,25 @@ def safe(text: str) -> str:
 
 def clip(text: str, length: int = 24) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def label(text: str, length: int = 24) -> str:
+    """Text cut to *length* characters, for plotly."""
+    return safe(clip(text, length))
+
+
+def coloured(text: str, colour: str) -> str:
+    return f'<span style="color:{colour}">{text}</span>'
+
+
+def decimal(value: float, digits: int = 2) -> str:
+    """A number with a real minus sign."""
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b and c."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def finish(fig: go.Figure | dict[str, Any], height: int, **layout: Any) -> go.Figure:

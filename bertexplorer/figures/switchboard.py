@@ -2,11 +2,11 @@
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.switchboard import Switchboard
-from bertexplorer.figures.style import ACCENT, GREY, INK, ORANGE, PALE, TEXT, clip, finish, percent, quote, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, GREY, INK, ORANGE, PALE, TEXT, finish, label, percent, quote
 
 SIGNED = [[0.0, "#d55e00"], [0.25, "#f2b48a"], [0.5, "#f4f6f9"], [0.75, "#9fc1e6"], [1.0, "#2b6cb0"]]
 CELL, BAR, GAP = 34, 46, 96  # px
@@ -20,19 +20,18 @@ COLOURS = {
 
 def draw(result: Switchboard) -> go.Figure:
     heights = [CELL * len(result.change), BAR * len(bars_of(result)), 24 * max(1, len(result.after.candidates))]
-    inner = sum(heights) + 2 * GAP
-    fig = make_subplots(rows=3, cols=1, row_heights=heights, vertical_spacing=GAP / inner)
+    fig = kit.panels(heights, GAP)
     switches(fig, result)
     bars(fig, result)
     lists(fig, result)
     names = (
         "Press a head to switch it off or on.<br>" + COLOURS[result.how],
-        f"{'P(is next)' if result.target == 'is next' else 'P of ' + quote(safe(clip(result.target, 16)))}",
+        f"{'P(is next)' if result.target == 'is next' else 'P of ' + quote(label(result.target, 16))}",
         ("All heads on, and with those off" if result.off else "All heads on") if result.after.candidates else "",
     )
     for row, name in enumerate(names, 1):
-        heading(fig, row, name)
-    return finish(fig, inner + 110, margin={"l": 8, "r": 12, "t": 84, "b": 26})
+        fig.add_annotation(kit.above(name, row=row))
+    return finish(fig, kit.height_of(heights, GAP) + 110, margin={"l": 8, "r": 12, "t": 84, "b": 26})
 
 
 def switches(fig: go.Figure, result: Switchboard) -> None:
@@ -47,22 +46,9 @@ def switches(fig: go.Figure, result: Switchboard) -> None:
         [f"{Head(i, j)}{', off' if result.states[i, j] else ''}: {signed(v)} bits" for j, v in enumerate(line)]
         for i, line in enumerate(result.change)
     ]
-    fig.add_heatmap(
-        z=result.change.round(3).tolist(),
-        x=list(range(heads)),
-        y=list(range(layers)),
-        text=told,
-        customdata=leads,
-        colorscale=SIGNED,
-        zmin=-limit,
-        zmax=limit,
-        showscale=False,
-        xgap=2,
-        ygap=2,
-        hovertemplate="%{text}<extra></extra>",
-        row=1,
-        col=1,
-    )
+    change = result.change.round(3).tolist()
+    cells = kit.cells(change, SIGNED, -limit, limit, gap=2, customdata=leads, hovertemplate="%{text}<extra></extra>")
+    fig.add_trace({**cells, "text": told}, 1, 1)
     rows, columns = np.nonzero(result.states)
     fig.add_scatter(
         x=columns.tolist(),
@@ -74,25 +60,9 @@ def switches(fig: go.Figure, result: Switchboard) -> None:
         row=1,
         col=1,
     )
-    step = 1 if layers <= 12 else 2
-    fig.update_yaxes(
-        autorange="reversed",
-        tickvals=list(range(0, layers, step)),
-        ticktext=[f"layer {i + 1}" for i in range(0, layers, step)],
-        showgrid=False,
-        fixedrange=True,
-        row=1,
-        col=1,
-    )
-    fig.update_xaxes(
-        tickvals=list(range(heads)),
-        ticktext=[str(j + 1) for j in range(heads)],
-        side="bottom",
-        showgrid=False,
-        fixedrange=True,
-        row=1,
-        col=1,
-    )
+    ticks = kit.counted(layers, 1 if layers <= 12 else 2, "layer ")
+    fig.update_yaxes(autorange="reversed", fixedrange=True, row=1, col=1, **ticks)
+    fig.update_xaxes(side="bottom", fixedrange=True, row=1, col=1, **kit.counted(heads))
 
 
 def bars_of(result: Switchboard) -> list[tuple[str, float, str]]:
@@ -114,18 +84,10 @@ def bars_of(result: Switchboard) -> list[tuple[str, float, str]]:
 def bars(fig: go.Figure, result: Switchboard) -> None:
     """The target's probability before and after, and for random sets of as many heads, each set a tick."""
     found = bars_of(result)
-    places = list(range(len(found)))
     top = max([p for _, p, _ in found] + result.controls.tolist()) or 1.0
-    fig.add_bar(
-        x=[p for _, p, _ in found],
-        y=places,
-        orientation="h",
-        width=0.34,
-        marker={"color": [colour for *_, colour in found]},
-        hovertemplate="%{x:.2%}<extra></extra>",
-        row=2,
-        col=1,
-    )
+    colours = [colour for *_, colour in found]
+    tip = "%{x:.2%}<extra></extra>"
+    fig.add_trace(kit.bars([p for _, p, _ in found], colours, width=0.34, hovertemplate=tip), 2, 1)
     if len(result.controls):
         fig.add_scatter(
             x=result.controls.tolist(),
@@ -136,47 +98,20 @@ def bars(fig: go.Figure, result: Switchboard) -> None:
             row=2,
             col=1,
         )
-    labels = [f"{safe(clip(name, 40))}: {percent(p)}" for name, p, _ in found]
-    write(fig, 2, [0] * len(found), [p - 0.36 for p in places], labels, "middle right")
-    fig.update_xaxes(range=[-0.01 * top, 1.04 * top], visible=False, fixedrange=True, row=2, col=1)
-    fig.update_yaxes(range=[len(found) - 0.6, -0.75], visible=False, fixedrange=True, row=2, col=1)
+    labels = [f"{label(name, 40)}: {percent(p)}" for name, p, _ in found]
+    fig.add_trace(kit.texts(0, [place - 0.36 for place in range(len(found))], labels), 2, 1)
+    fig.update_xaxes(range=[-0.01 * top, 1.04 * top], row=2, col=1, **kit.HIDDEN)
+    fig.update_yaxes(range=[len(found) - 0.6, -0.75], row=2, col=1, **kit.HIDDEN)
 
 
 def lists(fig: go.Figure, result: Switchboard) -> None:
     """The first choices before and after, side by side."""
     for x, outcome in ((0.0, result.before), (0.5, result.after))[: 1 + bool(result.off)]:
         for row, c in enumerate(outcome.candidates):
-            write(fig, 3, [x], [row], [f"{safe(clip(c.token, 14))}  {percent(c.probability)}"], "middle right")
-    fig.update_xaxes(range=[-0.01, 1], visible=False, fixedrange=True, row=3, col=1)
-    fig.update_yaxes(
-        range=[max(1, len(result.after.candidates)) - 0.5, -0.5], visible=False, fixedrange=True, row=3, col=1
-    )
-
-
-def write(fig: go.Figure, row: int, x: list[float], y: list[float], text: list[str], place: str) -> None:
-    font = {"size": 13, "color": TEXT}
-    fig.add_scatter(
-        x=x, y=y, mode="text", text=text, textposition=place, textfont=font, hoverinfo="skip", cliponaxis=False,
-        row=row, col=1,
-    )  # fmt: skip
-
-
-def heading(fig: go.Figure, row: int, text: str) -> None:
-    """A line over one of the parts, at the left edge of the figure."""
-    axis = "" if row == 1 else str(row)
-    fig.add_annotation(
-        text=text,
-        showarrow=False,
-        align="left",
-        xref="paper",
-        x=0,
-        xanchor="left",
-        yref=f"y{axis} domain",
-        y=1,
-        yanchor="bottom",
-        yshift=8,
-        font={"size": 14, "color": TEXT},
-    )
+            text = f"{label(c.token, 14)}  {percent(c.probability)}"
+            fig.add_trace(kit.texts(x, [row], [text]), 3, 1)
+    fig.update_xaxes(range=[-0.01, 1], row=3, col=1, **kit.HIDDEN)
+    fig.update_yaxes(range=[max(1, len(result.after.candidates)) - 0.5, -0.5], row=3, col=1, **kit.HIDDEN)
 
 
 def names(result: Switchboard) -> str:

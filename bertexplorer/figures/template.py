@@ -3,35 +3,21 @@
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.template import Template
-from bertexplorer.figures.style import INK, MONO, SHADES, clip, finish, percent, quote, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import SHADES, finish, label, percent, quote, safe
 
 
 def draw(result: Template) -> go.Figure:
-    labels = [safe(clip(" / ".join(f), 28)) for f in result.fillings]
+    labels = [label(" / ".join(f), 28) for f in result.fillings]
     words = [safe(w) for w in result.words]
     top = float(result.probabilities.max())
-    fig = go.Figure(
-        go.Heatmap(
-            z=result.probabilities,
-            x=list(range(len(words))),  # not the words: two that are clipped alike would share a column
-            y=list(range(len(labels))),
-            text=[[percent(float(p)) for p in row] for row in result.probabilities],
-            texttemplate="%{text}",
-            textfont={"size": 14, "color": INK},
-            customdata=[[f"{safe(text)}<br>{word}" for word in words] for text in result.texts],
-            colorscale=SHADES,
-            zmin=0,
-            zmax=max(top, 0.01),
-            showscale=False,
-            xgap=3,
-            ygap=3,
-            hovertemplate="%{customdata}: %{text}<extra></extra>",
-        )
-    )
-    across = {"tickvals": list(range(len(words))), "ticktext": [safe(clip(w, 14)) for w in result.words]}
-    fig.update_xaxes(side="top", showgrid=False, tickfont={"family": MONO, "size": 14}, **across)
-    ticks = {"tickvals": list(range(len(labels))), "ticktext": labels}
-    fig.update_yaxes(autorange="reversed", showgrid=False, **ticks)
+    shares = [[percent(float(p)) for p in row] for row in result.probabilities]
+    told = [[f"{safe(text)}<br>{word}" for word in words] for text in result.texts]
+    cells = kit.cells(result.probabilities, SHADES, 0, max(top, 0.01), text=shares, told=told)
+    fig = go.Figure([{**cells, "textfont": kit.ink(14), "hovertemplate": "%{customdata}: %{text}<extra></extra>"}])
+    across = kit.ticks([label(word, 14) for word in result.words], mono=14)
+    fig.update_xaxes(side="top", showgrid=False, **across)
+    fig.update_yaxes(kit.down(labels))
     return finish(fig, max(360, 80 + 34 * len(labels)), margin={"l": 8, "r": 16, "t": 40, "b": 8})
 
 

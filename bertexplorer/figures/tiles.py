@@ -1,12 +1,12 @@
 """Many matrices as one picture: each a tile of a PNG, which takes a browser a tenth of the time of many plots."""
 
 import base64
-import struct
-import zlib
+from io import BytesIO
 from typing import cast
 
 import numpy as np
 from jaxtyping import Float, UInt8
+from PIL import Image, ImageColor
 
 from bertexplorer.figures.style import BLUE
 
@@ -47,21 +47,15 @@ def pool(values: Float[np.ndarray, "..."], step: int, axis: int) -> Float[np.nda
 
 
 def png(shades: UInt8[np.ndarray, "y x"]) -> str:
-    """A PNG (ISO/IEC 15948) with a palette: 0 is transparent, 1 to SHADES run from light to dark blue."""
-    height, width = shades.shape
-    lines = np.pad(shades, ((0, 0), (1, 0)))  # a byte before each line: unfiltered
-    header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"PLTE", palette()), (b"tRNS", b"\0"), (b"IDAT", zlib.compress(lines.tobytes(), 6)))
-    whole = b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in (*chunks, (b"IEND", b"")))
-    return "data:image/png;base64," + base64.b64encode(whole).decode()
-
-
-def chunk(name: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    """A PNG with a palette: 0 is transparent, 1 to SHADES run from light to dark blue."""
+    picture, file = Image.fromarray(shades), BytesIO()
+    picture.putpalette(palette())
+    picture.save(file, "PNG", transparency=0, bits=8)
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
 def palette() -> bytes:
     places, names = zip(*cast(list[tuple[float, str]], BLUE), strict=True)
-    colours = np.array([list(bytes.fromhex(name[1:])) for name in names])
+    colours = np.array([ImageColor.getrgb(name) for name in names])
     channels = [np.interp(np.linspace(0, 1, SHADES), places, colours[:, i]) for i in range(3)]
     return b"\0\0\0" + np.rint(np.stack(channels, axis=1)).astype(np.uint8).tobytes()

@@ -5,7 +5,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.tokenization import Tokenization, Word
-from bertexplorer.figures.style import ACCENT, GREEN, GREY, MONO, ORANGE, PALE, clip, finish, quote, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, GREEN, GREY, MONO, ORANGE, PALE, clip, finish, label, quote, safe
 
 SHOWN = 64  # tokens whose vectors are drawn
 STEPS = 18  # lines of the words that are cut
@@ -76,31 +77,18 @@ def heading(result: Tokenization, words: list[Word]) -> str:
 def cuts(fig: go.Figure, words: list[Word], kind: str) -> None:
     """A line for each step: what was taken before, the piece that is taken now, and the rest."""
     width = max(16, min(LETTERS, max(len(word.read) for word in words)))
+    scale = [[edge / 4, shade] for i, shade in enumerate(SHADES) for edge in (i, i + 1)]
     places: list[float] = []
     for word in words:
         top = places[-1] + 1.5 if places else 0.0
         lines = [top + line for line in range(len(word.steps))]
         states, texts = letters(word, width)
-        fig.add_heatmap(
-            z=states,
-            x=list(range(width)),
-            y=lines,
-            text=texts,
-            texttemplate="%{text}",
-            textfont={"family": MONO, "size": 13},
-            customdata=[[tell(word, line, kind)] * width for line in range(len(lines))],
-            colorscale=[[edge / 4, shade] for i, shade in enumerate(SHADES) for edge in (i, i + 1)],
-            zmin=0.5,
-            zmax=4.5,
-            showscale=False,
-            ygap=3,
-            hovertemplate="%{customdata}<extra></extra>",
-            hoverongaps=False,
-            row=1,
-            col=1,
-        )
+        told = [[tell(word, line, kind)] * width for line in range(len(lines))]
+        font = {"family": MONO, "size": 13}
+        cells = kit.cells(states, scale, 0.5, 4.5, text=texts, told=told, y=lines, textfont=font, hoverongaps=False)
+        fig.add_trace({**cells, "xgap": None}, 1, 1)
         places += lines
-    pieces = [safe(clip(step.piece, 10)) for word in words for step in word.steps]
+    pieces = [label(step.piece, 10) for word in words for step in word.steps]
     ticks = {"tickvals": places, "ticktext": pieces, "tickfont": {"family": MONO, "size": 13}}
     fig.update_yaxes(range=[places[-1] + 0.5, -0.5], showgrid=False, **ticks, row=1, col=1)
     fig.update_xaxes(visible=False, row=1, col=1)
@@ -133,7 +121,6 @@ def tell(word: Word, line: int, kind: str) -> str:
 def lengths(fig: go.Figure, result: Tokenization, row: int) -> None:
     """A column for each vector with its own scale, a bar for each token."""
     count = min(SHOWN, len(result.tokens))
-    places = list(range(count))
     tokens = [safe(token) for token in result.tokens[:count]]
     told = [
         f"{token}: id {result.ids[i]}, position {result.positions[i]}, segment {result.segments[i]}"
@@ -142,26 +129,16 @@ def lengths(fig: go.Figure, result: Tokenization, row: int) -> None:
     values = {**dict(zip(result.parts, result.norms, strict=True)), "cosine": result.cosines}
     for column, (name, numbers) in enumerate(values.items(), 1):
         digits = 2 if name == "cosine" or (len(values) < 7 and numbers.max() < 10) else 1
-        fig.add_bar(
-            x=numbers[:count],
-            y=places,
-            orientation="h",
-            marker={"color": COLOURS.get(name, GREY)},
-            text=[f"{number:.{digits}f}" for number in numbers[:count].tolist()],
-            textposition="outside",
-            textfont={"size": 11},
-            constraintext="none",
-            cliponaxis=False,
-            customdata=told,
-            hovertemplate="%{customdata}<br>" + name + " %{x:.3f}<extra></extra>",
-            row=row,
-            col=column,
-        )
+        written = [f"{number:.{digits}f}" for number in numbers[:count].tolist()]
+        style = {"textfont": {"size": 11}, "constraintext": "none"}
+        bars = kit.bars(numbers[:count], COLOURS.get(name, GREY), text=written, told=told, **style)
+        tip = "%{customdata}<br>" + name + " %{x:.3f}<extra></extra>"
+        fig.add_trace({**bars, "hovertemplate": tip}, row, column)
         low, top = min(0.0, float(numbers[:count].min())), max(float(np.abs(numbers[:count]).max()), 1e-6)
         fig.update_xaxes(range=[low * 2.8, top * 2.8], visible=False, row=row, col=column)
         fig.update_yaxes(range=[count - 0.5, -0.5], showgrid=False, showticklabels=column == 1, row=row, col=column)
-    ticks = {"tickvals": places, "ticktext": [safe(clip(token, 10)) for token in result.tokens[:count]]}
-    fig.update_yaxes(tickfont={"family": MONO, "size": 13}, **ticks, row=row, col=1)
+    ticks = kit.ticks([label(token, 10) for token in result.tokens[:count]], mono=13)
+    fig.update_yaxes(**ticks, row=row, col=1)
 
 
 def say(result: Tokenization) -> str:

@@ -2,13 +2,13 @@
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.occurrences import Occurrence
 from bertexplorer.analysis.word_in_context import WordInContext
-from bertexplorer.figures.layers import spread
+from bertexplorer.figures import kit
 from bertexplorer.figures.scatter import COLOURS, around, write_below
 from bertexplorer.figures.style import ACCENT, GREEN, INK, ORANGE, TEXT, clip, finish, quote, safe
+from bertexplorer.figures.word_path import by_layer, upright
 
 SIGNED = [[0.0, "#a04500"], [0.25, "#e9a36f"], [0.5, "#f6f4f1"], [0.75, "#8fb8e2"], [1.0, "#1d548f"]]
 WIDEST, LINES, GAP = 300, 190, 62  # pixels: the cells, the panel below, between them
@@ -19,19 +19,11 @@ PLOT = 0.55  # share of the width that the lines take; their names stand to the 
 def draw(result: WordInContext) -> go.Figure:
     count = len(result.occurrences)
     cells = int(min(56, WIDEST / count) * count) if count > 3 else 60 * count
-    inner = cells + LINES + GAP
-    fig = make_subplots(
-        rows=2,
-        cols=1,
-        row_heights=[cells, LINES],
-        vertical_spacing=GAP / inner,
-        subplot_titles=("", "mean cosine, layer by layer"),
-    )
+    fig = kit.panels([cells, LINES], GAP, ("", "mean cosine, layer by layer"))
     matrix(fig, result)
     curves(fig, result)
-    fig.update_annotations(x=0, xanchor="left", font={"size": 14, "color": TEXT}, selector={"xref": "paper"})
     below = write_below(fig, key(result), 40)
-    return finish(fig, 40 + inner + below, margin={"l": 8, "r": 12, "t": 40, "b": below})
+    return finish(fig, 40 + cells + LINES + GAP + below, margin={"l": 8, "r": 12, "t": 40, "b": below})
 
 
 def matrix(fig: go.Figure, result: WordInContext) -> None:
@@ -40,30 +32,15 @@ def matrix(fig: go.Figure, result: WordInContext) -> None:
     told = [[hover(result, i, j) for j in range(count)] for i in range(count)]
     numbers = [["" if i == j else f"{shown[i, j]:.2f}" for j in range(count)] for i in range(count)]
     strong = np.abs(np.nan_to_num(shown)) > 0.7 * most
+    text = np.array(numbers)
     for dark in (False, True):  # two layers, so that each number stands out from its cell
-        fig.add_heatmap(
-            z=np.where(strong == dark, shown, np.nan),
-            x=list(range(count)),
-            y=list(range(count)),
-            text=np.where(strong == dark, numbers, "") if count <= NUMBERED else None,
-            texttemplate="%{text}" if count <= NUMBERED else None,
-            textfont={"size": 13 if count <= 6 else 11, "color": "#ffffff" if dark else INK},
-            customdata=told,
-            hovertemplate="%{customdata}<extra></extra>",
-            hoverongaps=False,
-            colorscale=SIGNED,
-            zmin=-most,
-            zmax=most,
-            showscale=False,
-            xgap=2 if count <= 20 else 1,
-            ygap=2 if count <= 20 else 1,
-            row=1,
-            col=1,
-        )
-    step = 1 if count <= 20 else 5
-    places = list(range(0, count, step))
-    ticks = {"tickvals": places, "ticktext": [str(i + 1) for i in places], "showgrid": False, "fixedrange": True}
-    title = {"text": title_of(result), "standoff": 6, "font": {"size": 14}}
+        here = strong == dark
+        font = {"size": 13 if count <= 6 else 11, "color": "#ffffff" if dark else INK}
+        written = {"text": np.where(here, text, ""), "textfont": font} if count <= NUMBERED else {"textfont": font}
+        style: kit.Part = {"gap": 2 if count <= 20 else 1, "hoverongaps": False, **written}
+        fig.add_trace(kit.cells(np.where(here, shown, np.nan), SIGNED, -most, most, told=told, **style), 1, 1)
+    ticks = {**kit.counted(count, 1 if count <= 20 else 5), "fixedrange": True}
+    title = kit.title(title_of(result), 6)
     ends = [-0.5, count - 0.5]
     fig.update_xaxes(side="top", tickangle=0, title=title, range=ends, row=1, col=1, **ticks)
     fig.update_yaxes(range=ends[::-1], row=1, col=1, **ticks)
@@ -79,7 +56,7 @@ def scale(result: WordInContext) -> float:
 
 def title_of(result: WordInContext) -> str:
     kind = "cosine above random words" if result.subtract else "cosine"
-    return f"{kind}, {'input' if result.layer == 0 else f'layer {result.layer}'}"
+    return f"{kind}, {kit.layer_name(result.layer)}"
 
 
 def hover(result: WordInContext, i: int, j: int) -> str:
@@ -103,48 +80,17 @@ def curves(fig: go.Figure, result: WordInContext) -> None:
     else:
         found = [("the word", ACCENT, "solid", result.mean)]
     found.append(("random words", ORANGE, "dot", result.baseline))
-    places = list(range(len(result.baseline)))
     for name, colour, dash, values in found:
-        fig.add_scatter(
-            x=places,
-            y=values.tolist(),
-            mode="lines+markers",
-            line={"color": colour, "dash": dash, "width": 2},
-            marker={"size": 8 if len(places) <= 13 else 5},
-            hovertext=[f"{name}, {'input' if i == 0 else f'layer {i}'}: {value:.2f}" for i, value in enumerate(values)],
-            hoverinfo="text",
-            customdata=[{"set": {"layer": i}} for i in places],
-            cliponaxis=False,
-            row=2,
-            col=1,
-        )
-    low, high = min(0.0, *(float(values.min()) for *_, values in found)), 1.0
-    room = 0.05 * len(places)
-    names(fig, found, len(places) - 1 + room, low, high)
-    step = 1 if len(places) <= 13 else 6
-    ticks = {"tickvals": places[::step], "ticktext": ["in", *map(str, places[1:])][::step], "tickangle": 0}
-    fig.update_xaxes(domain=[0, PLOT], range=[-room, len(places) - 1 + room], row=2, col=1, **ticks)
-    fig.update_yaxes(range=[low, high], nticks=6, row=2, col=1)
-    fig.add_shape(
-        type="line", x0=result.layer, x1=result.layer, y0=low, y1=high, line={"color": TEXT, "width": 1}, row=2, col=1
-    )
-
-
-def names(fig: go.Figure, found: list, x: float, low: float, high: float) -> None:  # type: ignore[type-arg]
-    """The name of each line beside its end, in its colour."""
-    ends = [LINES * (high - float(values[-1])) / (high - low) for *_, values in found]
-    fig.add_scatter(
-        x=[x] * len(found),
-        y=[high - place / LINES * (high - low) for place in spread(ends, LINES)],
-        mode="text",
-        text=[f"{values[-1]:.2f} {name}" for name, *_, values in found],
-        textposition="middle right",
-        textfont={"color": [colour for _, colour, *_ in found], "size": 13},
-        cliponaxis=False,
-        hoverinfo="skip",
-        row=2,
-        col=1,
-    )
+        told = [f"{name}, {kit.layer_name(i)}: {value:.2f}" for i, value in enumerate(values)]
+        fig.add_trace(by_layer(values, colour, dash, told), 2, 1)
+    count, ends = len(result.baseline), (min(0.0, *(float(values.min()) for *_, values in found)), 1.0)
+    last = [float(values[-1]) for *_, values in found]
+    names = [f"{value:.2f} {name}" for value, (name, *_) in zip(last, found, strict=True)]
+    colours = [colour for _, colour, *_ in found]
+    fig.add_trace(kit.line_names(count - 1 + kit.room(count), last, names, colours, ends, LINES), 2, 1)
+    fig.update_xaxes(kit.layer_axis(count, PLOT), row=2, col=1)
+    fig.update_yaxes(range=list(ends), nticks=6, row=2, col=1)
+    fig.add_shape(upright(result.layer, *ends), row=2, col=1)
 
 
 def key(result: WordInContext) -> list[tuple[str, str]]:

@@ -1,13 +1,15 @@
 """Word path drawn: each occurrence's way through the layers on one plane, and how far it goes from its input."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.word_path import WordPath
-from bertexplorer.figures.layers import spread
-from bertexplorer.figures.scatter import COLOURS, Name, around, limits, write_below, write_names
-from bertexplorer.figures.style import MONO, TEXT, clip, finish, percent, quote, safe
+from bertexplorer.figures import kit
+from bertexplorer.figures.scatter import COLOURS, QUIET, Name, around, limits, write_below, write_names
+from bertexplorer.figures.style import MONO, TEXT, clip, finish, label, percent, quote, safe
 
 PLANE, LINES, GAP = 420, 170, 62  # pixels: the plane, the panel below, between them
 PLOT = 0.7  # share of the width that the lines take; their names stand to the right
@@ -17,23 +19,11 @@ DASHES = ("solid", "dash", "dot", "dashdot", "solid", "dash", "dot")
 
 
 def draw(result: WordPath) -> go.Figure:
-    inner = PLANE + LINES + GAP
-    fig = make_subplots(
-        rows=2,
-        cols=1,
-        row_heights=[PLANE, LINES],
-        vertical_spacing=GAP / inner,
-        subplot_titles=("", "cosine with the word's own input vector"),
-    )
+    fig = kit.panels([PLANE, LINES], GAP, ("", "cosine with the word's own input vector"))
     plane(fig, result)
     curves(fig, result)
-    fig.update_annotations(x=0, xanchor="left", font={"size": 14, "color": TEXT}, selector={"xref": "paper"})
     below = write_below(fig, key(result), 40)
-    return finish(fig, 30 + inner + below, margin={"l": 8, "r": 12, "t": 30, "b": below})
-
-
-def layer_name(layer: int) -> str:
-    return "input" if layer == 0 else f"layer {layer}"
+    return finish(fig, 30 + PLANE + LINES + GAP + below, margin={"l": 8, "r": 12, "t": 30, "b": below})
 
 
 def plane(fig: go.Figure, result: WordPath) -> None:
@@ -46,7 +36,7 @@ def plane(fig: go.Figure, result: WordPath) -> None:
         y=crowd[:, 1].round(4),
         mode="markers",
         marker={"color": TEXT, "size": 5, "opacity": 0.55},
-        hovertext=[f"{safe(clip(token))}, {layer_name(result.layer)}" for token in tokens],
+        hovertext=[f"{label(token)}, {kit.layer_name(result.layer)}" for token in tokens],
         hoverinfo="text",
         row=1,
         col=1,
@@ -54,35 +44,29 @@ def plane(fig: go.Figure, result: WordPath) -> None:
     for number, path in enumerate(result.paths):
         track(fig, result, number, path)
     words(fig, result, crowd, ranges)
-    quiet = {"showticklabels": False, "showgrid": False, "fixedrange": True}
-    title = {"text": f"first component, {percent(result.explained[0])} of the variance", "standoff": 8}
-    fig.update_xaxes(range=ranges[0], title={**title, "font": {"size": 13}}, row=1, col=1, **quiet)
-    fig.update_yaxes(range=ranges[1], row=1, col=1, **quiet)
+    title = kit.title(f"first component, {percent(result.explained[0])} of the variance", 8, 13)
+    fig.update_xaxes(range=ranges[0], title=title, row=1, col=1, **QUIET)
+    fig.update_yaxes(range=ranges[1], row=1, col=1, **QUIET)
 
 
 def track(fig: go.Figure, result: WordPath, number: int, path: np.ndarray) -> None:
     """One path: a marker for each layer, the one looked at large."""
     colour, layers = COLOURS[number], range(len(path))
-    fig.add_scatter(
-        x=path[:, 0].round(4),
-        y=path[:, 1].round(4),
-        mode="lines+markers",
-        line={"color": colour, "width": 2, "dash": DASHES[number]},
-        marker={
-            "color": colour,
-            "size": [LARGE if layer == result.layer else 7 for layer in layers],
-            "symbol": ["diamond" if layer == 0 else "circle" for layer in layers],
-        },
-        hovertext=[
-            f"{number + 1}. {safe(clip(result.occurrences[number].word))}, {layer_name(layer)}: cosine "
-            f"{result.to_input[number, layer]:.2f} with its input"
-            for layer in layers
-        ],
-        hoverinfo="text",
-        customdata=[{"set": {"layer": layer}} for layer in layers],
-        row=1,
-        col=1,
-    )
+    marker = {
+        "color": colour,
+        "size": [LARGE if layer == result.layer else 7 for layer in layers],
+        "symbol": ["diamond" if layer == 0 else "circle" for layer in layers],
+    }
+    name = f"{number + 1}. {label(result.occurrences[number].word)}"
+    cosines = enumerate(result.to_input[number])
+    told = [f"{name}, {kit.layer_name(layer)}: cosine {value:.2f} with its input" for layer, value in cosines]
+    style: kit.Part = {"dash": DASHES[number], "marker": marker, "cliponaxis": None}
+    lead: kit.Part = {
+        "hovertext": told,
+        "hoverinfo": "text",
+        "customdata": [{"set": {"layer": layer}} for layer in layers],
+    }
+    fig.add_trace(kit.line(path[:, 0].round(4), path[:, 1].round(4), colour, **style, **lead), 1, 1)
 
 
 def words(fig: go.Figure, result: WordPath, crowd: np.ndarray, ranges: list[list[float]]) -> None:
@@ -101,44 +85,34 @@ def words(fig: go.Figure, result: WordPath, crowd: np.ndarray, ranges: list[list
 
 def curves(fig: go.Figure, result: WordPath) -> None:
     """How near each path stays to where it began."""
-    places = list(range(result.to_input.shape[1]))
+    count = result.to_input.shape[1]
     for number, values in enumerate(result.to_input):
-        fig.add_scatter(
-            x=places,
-            y=values.round(4).tolist(),
-            mode="lines+markers",
-            line={"color": COLOURS[number], "dash": DASHES[number], "width": 2},
-            marker={"size": 8 if len(places) <= 13 else 5},
-            hovertext=[f"{number + 1}, {layer_name(i)}: {value:.2f}" for i, value in enumerate(values)],
-            hoverinfo="text",
-            customdata=[{"set": {"layer": i}} for i in places],
-            cliponaxis=False,
-            row=2,
-            col=1,
-        )
-    low, room = min(0.0, float(result.to_input.min())), 0.05 * len(places)
-    ends = spread([LINES * (1 - float(values[-1])) / (1 - low) for values in result.to_input], LINES)
-    fig.add_scatter(
-        x=[places[-1] + room] * len(ends),
-        y=[1 - end / LINES * (1 - low) for end in ends],
-        mode="text",
-        text=[
-            f"{values[-1]:.2f} {i} {safe(clip(o.word, 8))}"
-            for i, (o, values) in enumerate(zip(result.occurrences, result.to_input, strict=True), 1)
-        ],
-        textposition="middle right",
-        textfont={"color": list(COLOURS[: len(ends)]), "size": 13},
-        cliponaxis=False,
-        hoverinfo="skip",
-        row=2,
-        col=1,
+        told = [f"{number + 1}, {kit.layer_name(i)}: {value:.2f}" for i, value in enumerate(values)]
+        fig.add_trace(by_layer(values.round(4), COLOURS[number], DASHES[number], told), 2, 1)
+    ends = (min(0.0, float(result.to_input.min())), 1)
+    last = [float(values[-1]) for values in result.to_input]
+    names = [
+        f"{v:.2f} {i} {label(o.word, 8)}" for i, (o, v) in enumerate(zip(result.occurrences, last, strict=True), 1)
+    ]
+    fig.add_trace(
+        kit.line_names(count - 1 + kit.room(count), last, names, list(COLOURS[: len(last)]), ends, LINES), 2, 1
     )
-    step = 1 if len(places) <= 13 else 6
-    ticks = {"tickvals": places[::step], "ticktext": ["in", *map(str, places[1:])][::step], "tickangle": 0}
-    fig.update_xaxes(domain=[0, PLOT], range=[-room, places[-1] + room], row=2, col=1, **ticks)
-    fig.update_yaxes(range=[low, 1], nticks=6, row=2, col=1)
-    line = {"color": TEXT, "width": 1}
-    fig.add_shape(type="line", x0=result.layer, x1=result.layer, y0=low, y1=1, line=line, row=2, col=1)
+    fig.update_xaxes(kit.layer_axis(count, PLOT), row=2, col=1)
+    fig.update_yaxes(range=list(ends), nticks=6, row=2, col=1)
+    fig.add_shape(upright(result.layer, *ends), row=2, col=1)
+
+
+def by_layer(values: Any, colour: str, dash: str, told: Sequence[str]) -> kit.Part:
+    """A line over the layers. A press on a marker chooses its layer."""
+    lead = {"customdata": [{"set": {"layer": i}} for i in range(len(values))]}
+    size = 8 if len(values) <= 13 else 5
+    x, y = list(range(len(values))), values.tolist()
+    return kit.line(x, y, colour, dash=dash, size=size, hovertext=told, hoverinfo="text", **lead)
+
+
+def upright(x: float, low: float, high: float) -> kit.Part:
+    """A thin vertical line."""
+    return {"type": "line", "x0": x, "x1": x, "y0": low, "y1": high, "line": {"color": TEXT, "width": 1}}
 
 
 def key(result: WordPath) -> list[tuple[str, str]]:

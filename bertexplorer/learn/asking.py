@@ -12,8 +12,9 @@ from bertexplorer.learn.expressions import Expression
 from bertexplorer.learn.lesson import Block
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.shelf import Shelf
-from bertexplorer.ui.explore import VIEWS, Explore
+from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
+from bertexplorer.ui.tabs import VIEWS
 
 ASKED = ("predict", "choice", "number", "click")  # blocks of a lesson that a class can answer
 YES_NO, OTHER = ("yes", "no"), "something else"
@@ -96,7 +97,7 @@ def own_shares(explore: Explore, question: Question, opening: State) -> dict[str
 def suggested(explore: Explore, link: str, opening: State) -> dict[str, Any]:
     """A question about the view *link* that does not give its answer away, for the teacher to change."""
     state = grading.state_of(explore, link, opening)
-    prompt, choices = VIEWS[state.view].QUESTION, []
+    prompt, choices = VIEWS[state.view].question, []
     if state.view == "next-sentence":
         prompt, choices = (
             f"Does BERT think that the second follows the first?\n\n{state.text}\n\n{state.pair}",

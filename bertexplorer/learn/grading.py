@@ -15,9 +15,10 @@ from bertexplorer.learn.lesson import RANGE, Block, Item
 from bertexplorer.learn.prose import plain
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.learn.recording import facts as recording_facts
-from bertexplorer.ui.explore import VIEWS, Explore
+from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.link import followed
 from bertexplorer.ui.state import State
+from bertexplorer.ui.tabs import VIEWS
 
 ATTEMPTS = 2  # before the answer is shown
 NUMBER = re.compile(r"\s*([-+]?\d*[.,]?\d+)\s*(%?)\s*")

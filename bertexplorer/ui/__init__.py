@@ -12,5 +12,5 @@ strip.py           the text as token chips, each a button that hides or picks it
 forms.py           an Options dataclass -> the components of a form
 about.py           limits and promises in plain words, folded at the end of each page
 html.py            the small pieces of HTML of Train and Pretrain; everything from outside is escaped here
-example.py         a text that teaches something in a view, one click away
+view.py            View: an analysis and its figure, with a question, a note and examples
 """

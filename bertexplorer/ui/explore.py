@@ -8,15 +8,14 @@ import time
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer import engine
-from bertexplorer.analysis import export
+from bertexplorer.analysis import Alternatives, export
 from bertexplorer.engine.progress import Stopped
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, unforeseen
-from bertexplorer.figures import Figure, difference
+from bertexplorer.figures import Colouring, Figure, Page, difference
 from bertexplorer.model.text import TOKENS, Encoding, Span
 from bertexplorer.options import build, option_specs
 from bertexplorer.settings import Settings
@@ -26,24 +25,22 @@ from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Saved
 from bertexplorer.store.text_uploads import TextUploads
 from bertexplorer.ui import strip
-from bertexplorer.ui.example import Example
 from bertexplorer.ui.state import State, follow, scrub, spans_of
-from bertexplorer.ui.tabs import TABS, chips, slug
+from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.ui.view import Example, View
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
-VIEWS: dict[str, ModuleType] = {slug(tab): tab for tab in TABS}
 DEFAULTS: dict[str, dict[str, Any]] = {
-    name: {s.name: s.default for s in option_specs(tab.analysis.Options)} for name, tab in VIEWS.items()
+    name: {s.name: s.default for s in option_specs(view.analysis.Options)} for name, view in VIEWS.items()
 }
-SLOW = {name for name, tab in VIEWS.items() if getattr(tab.analysis, "SLOW", False)}  # take a second or more
 log = logging.getLogger(__name__)
 
 
 def opening(settings: Settings) -> State:
     """The state that the page opens with if there is no link."""
-    first = VIEWS["fill-mask"].EXAMPLES[0]
+    first = VIEWS["fill-mask"].examples[0]
     return State(first.text, checkpoint=settings.checkpoint, precision=settings.precision)
 
 
@@ -115,23 +112,24 @@ class Explore:
             checkpoint = self.library.get(state.checkpoint, state.precision)
             encoding = self.read(checkpoint, state)
             drawn = self.strip(checkpoint, encoding, state)
-            tab = VIEWS[state.view]
+            view = VIEWS[state.view]
             started = time.perf_counter()
             result = self.analyse(checkpoint, state)
             took = 1000 * (time.perf_counter() - started)
-            if hasattr(tab.figure, "colours"):
-                drawn = self.strip(checkpoint, encoding, state, tab.figure.colours(result))
-            figure = tab.figure.draw(result)
+            module = view.figure
+            if isinstance(module, Colouring):
+                drawn = self.strip(checkpoint, encoding, state, module.colours(result))
+            figure = module.draw(result)
             beside = self.beside(state, result) if state.compared else None
             if beside and beside.figure and isinstance(figure, Figure):
                 difference.one_scale(figure, beside.figure)
-            height = tab.figure.height(result) if isinstance(figure, str) else 0
+            height = module.height(result) if isinstance(module, Page) else 0
             series = tuple(self.library.series(state.checkpoint))
             return Answer(
                 state,
                 drawn,
                 figure,
-                tab.figure.say(result),
+                module.say(result),
                 took,
                 checkpoint=checkpoint,
                 beside=beside,
@@ -154,21 +152,20 @@ class Explore:
     def read(self, checkpoint: Checkpoint, state: State) -> Encoding:
         """The tokens that the strip shows: the text's, or of a text with alternatives those of the first of them."""
         analysis, text = VIEWS[state.view].analysis, state.as_text
-        if not hasattr(analysis, "first") or "{" not in text.first:
+        if not isinstance(analysis, Alternatives) or "{" not in text.first:
             return checkpoint.tokenizer.encode(text)
         encoding = checkpoint.tokenizer.encode(analysis.first(checkpoint, text))
         return replace(encoding, notes=(*encoding.notes, "The first of the sentences; the others are in the figure."))
 
     def analyse(self, checkpoint: Checkpoint, state: State) -> Any:
         """The result of the view's analysis."""
-        analysis, options = VIEWS[state.view].analysis, self.options(state)
-        needs: tuple[str, ...] = getattr(analysis, "NEEDS", ())
+        view, options = VIEWS[state.view], self.options(state)
         more: dict[str, Any] = {}
-        if "lines" in needs and options.lines:
+        if "lines" in view.needs and options.lines:
             more["lines"] = self.lines.load(options.lines).lines
-        if "index" in needs:
+        if "index" in view.needs:
             more["index"] = self.index
-        return analysis.run(checkpoint, state.as_text, options=options, **more)
+        return view.analysis.run(checkpoint, state.as_text, options=options, **more)
 
     def keep_lines(self, content: bytes, name: str) -> tuple[str, str]:
         """(key of the lines in an uploaded file, how they were read). Raises ExplorerError for what is no text."""
@@ -195,17 +192,17 @@ class Explore:
         names = (own, self.library.called(other.checkpoint))
         return checkpoint, other, (scrub(state.text), scrub(other.text)) if state.against == "another text" else names
 
-    def compared(self, state: State, tab: ModuleType, result: Any) -> Beside:
+    def compared(self, state: State, view: View, result: Any) -> Beside:
         checkpoint, other, names = self.opposite(state)
         own = self.library.called(state.checkpoint)
         found = self.analyse(checkpoint, other)
         here = self.library.get(state.checkpoint, state.precision)
-        drawn = difference.draw(tab.analysis, result, found, names, (here, checkpoint))
-        figure = tab.figure.draw(found)
-        said = tab.figure.say(found)
+        drawn = difference.draw(view.analysis, result, found, names, (here, checkpoint))
+        figure = view.figure.draw(found)
+        said = view.figure.say(found)
         if isinstance(figure, str):
             return Beside(
-                names[1], None, f"{said} {tab.TITLE} draws one at a time; below, the numbers side by side.", drawn, own
+                names[1], None, f"{said} {view.title} draws one at a time; below, the numbers side by side.", drawn, own
             )
         return Beside(names[1], figure, said, drawn, own)
 
@@ -223,7 +220,7 @@ class Explore:
     def strip(
         self, checkpoint: Checkpoint, encoding: Encoding, state: State, colours: Mapping[int, float] | None = None
     ) -> dict[str, Any]:
-        return strip.draw(checkpoint, encoding, colours, press=chips(VIEWS[state.view]))
+        return strip.draw(checkpoint, encoding, colours, press=VIEWS[state.view].chips)
 
     def typed(self, before: State, text: str, pair: str) -> State:
         """The text was edited: hidden and picked words stay so where they still stand."""

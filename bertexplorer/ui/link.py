@@ -5,8 +5,9 @@ from dataclasses import asdict, replace
 from urllib.parse import parse_qsl
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore, shown_in
+from bertexplorer.ui.explore import DEFAULTS, Explore, shown_in
 from bertexplorer.ui.state import State, from_link, to_link
+from bertexplorer.ui.tabs import VIEWS
 
 
 def no_view(name: object) -> str:
@@ -20,7 +21,7 @@ def followed(explore: Explore, query: Mapping[str, str], opening: State) -> tupl
     if view not in VIEWS:
         view, told = opening.view, no_view(view)
     if "text" not in query:
-        shown = opening if view == opening.view else shown_in(VIEWS[view].EXAMPLES[0], replace(opening, view=view))
+        shown = opening if view == opening.view else shown_in(VIEWS[view].examples[0], replace(opening, view=view))
         query = {**dict(parse_qsl(to_link(shown, DEFAULTS[view])[1:])), **query}
     state = from_link(query, opening, DEFAULTS)
     try:

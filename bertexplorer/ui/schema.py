@@ -2,16 +2,15 @@
 
 from dataclasses import asdict
 from functools import cache
-from types import ModuleType
 from typing import Any
 
 from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.ui.about import parts
-from bertexplorer.ui.explore import VIEWS
 from bertexplorer.ui.state import COMPARED
-from bertexplorer.ui.tabs import chips
+from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.ui.view import View
 
 COUNTED = {"layer": "layers", "head": "heads"}  # settings that end where the checkpoint does
 
@@ -23,20 +22,20 @@ def page_schema(settings: Settings) -> dict[str, Any]:
 
 @cache
 def all_views() -> dict[str, Any]:
-    return {name: view_schema(tab) for name, tab in VIEWS.items()}
+    return {name: view_schema(view) for name, view in VIEWS.items()}
 
 
-def view_schema(tab: ModuleType) -> dict[str, Any]:
+def view_schema(view: View) -> dict[str, Any]:
     """A view's words, examples and settings."""
     return {
-        "title": tab.TITLE,
-        "topic": tab.GROUP,
-        "question": tab.QUESTION,
-        "note": tab.NOTE,
-        "press": chips(tab),
-        "lines": "lines" in getattr(tab.analysis, "NEEDS", ()),
-        "examples": [asdict(example) for example in tab.EXAMPLES],
-        "settings": [setting_schema(setting) for setting in option_specs(tab.analysis.Options)],
+        "title": view.title,
+        "topic": view.topic,
+        "question": view.question,
+        "note": view.note,
+        "press": view.chips,
+        "lines": "lines" in view.needs,
+        "examples": [asdict(example) for example in view.examples],
+        "settings": [setting_schema(setting) for setting in option_specs(view.analysis.Options)],
     }
 
 

@@ -36,14 +36,14 @@ def asked(view: str) -> dict[str, Any]:
 
 def called(served: Any, view: str) -> dict[str, Any]:
     """The same without HTTP."""
-    given, tab = asked(view), VIEWS[view]
+    given, asked_of = asked(view), VIEWS[view]
     checkpoint = served.library.get("little")
     text = Text(given["text"], given.get("pair", ""), picked=tuple(Span(**span) for span in given.get("picked", ())))
-    options = build(tab.analysis.Options, {name: value for name, value in given.items() if name not in FIELDS})
-    more = {"index": served.explore.index} if "index" in getattr(tab.analysis, "NEEDS", ()) else {}
-    result = tab.analysis.run(checkpoint, text, options=options, **more)
+    options = build(asked_of.analysis.Options, {name: value for name, value in given.items() if name not in FIELDS})
+    more = {"index": served.explore.index} if "index" in asked_of.needs else {}
+    result = asked_of.analysis.run(checkpoint, text, options=options, **more)
     told = {"options": asdict(options), "provenance": provenance(checkpoint)}
-    return {**told, "rows": tab.analysis.rows(result), "said": tab.figure.say(result)}
+    return {**told, "rows": asked_of.analysis.rows(result), "said": asked_of.figure.say(result)}
 
 
 @pytest.mark.parametrize("view", VIEWS)

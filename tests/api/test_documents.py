@@ -52,6 +52,12 @@ def test_all_routes_and_their_problems_stand_there(document: dict) -> None:
     paths = set(document["paths"])
     assert {f"/api/v1/{view}" for view in VIEWS} < paths
     others = {"checkpoints", "page", "view", "view/{kind}", "lines", "runs", "runs/{id}", "runs/{id}/events"}
+    others |= {"lessons", "lessons/runs/{name}", "lessons/{slug}", "lessons/{slug}/{kind}", "lessons/{slug}/{part}"}
+    others |= {
+        "class",
+        "class/suggest",
+        *(f"class/{{code}}{part}" for part in ("", "/qr.svg", "/vote", "/step", "/end")),
+    }
     assert paths == {f"/api/v1/{name}" for name in (*VIEWS, *others)}
     assert set(document["paths"]["/api/v1/runs/{id}"]) == {"get", "delete"}
     for path in document["paths"].values():

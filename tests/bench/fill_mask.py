@@ -20,7 +20,7 @@ from bertexplorer.analysis import fill_mask
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.precision import has_bf16
-from bertexplorer.ui.tabs import TABS
+from bertexplorer.ui.tabs import VIEWS
 from tests.bench.common import MINI, base_shape, machine, medians
 
 LENGTHS = (16, 128, 512)
@@ -62,7 +62,7 @@ def speed(name: str, folder: Path, rounds: int) -> None:
 
 def agreement(fp32: Checkpoint, bf16: Checkpoint) -> None:
     """Print on how many blanks of the page's examples the two precisions name the same five pieces."""
-    texts = [e.text for tab in TABS for e in tab.EXAMPLES if "[MASK]" in e.text and "{" not in e.text]
+    texts = [e.text for view in VIEWS.values() for e in view.examples if "[MASK]" in e.text and "{" not in e.text]
     same = ties = blanks = 0
     for text in texts:
         wide = fill_mask.Options(top=10)

@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Page, expect, sync_playwright
 
-from bertexplorer.ui.tabs import TABS, slug
+from bertexplorer.ui.tabs import VIEWS
 from tests.browser.conftest import FLAGS, chromium
 from tests.browser.steps import choose_view
 
@@ -35,16 +35,16 @@ def main(address: str) -> None:
         page.goto(address)
         page.wait_for_selector("#figure .bars")
         take(page, ASSETS / "screenshot.png")
-        for tab in TABS:
-            choose_view(page, tab.TITLE)
-            expect(page.locator("#question h2")).to_have_text(tab.QUESTION)
+        for view in VIEWS.values():
+            choose_view(page, view.title)
+            expect(page.locator("#question h2")).to_have_text(view.question)
             page.locator("button.example").first.click()
-            expect(page.locator("#text textarea")).to_have_value(tab.EXAMPLES[0].text)
+            expect(page.locator("#text textarea")).to_have_value(view.examples[0].text)
             expect(page.locator("bx-explore[aria-busy=true]")).to_have_count(0)
             page.wait_for_timeout(2500)
             page.evaluate("document.activeElement.blur()")
             page.mouse.move(4, 4)
-            take(page, ASSETS / "views" / f"{slug(tab)}.png")
+            take(page, ASSETS / "views" / f"{view.slug}.png")
         browser.close()
 
 

@@ -5,7 +5,7 @@ from weakref import WeakKeyDictionary
 
 from playwright.sync_api import Page, Request, expect
 
-from bertexplorer.ui.tabs import TABS, slug
+from bertexplorer.ui.tabs import VIEWS
 
 TEXT = "#text textarea"
 UNDER_WAY: WeakKeyDictionary[Page, set[Request]] = WeakKeyDictionary()  # the requests of a page without an end yet
@@ -25,9 +25,9 @@ def chips(page: Page) -> list[str]:
 
 def choose_view(page: Page, title: str) -> None:
     """Open the topic that the view stands under, then the view."""
-    tab = next(tab for tab in TABS if title == tab.TITLE)
-    page.locator("button.topic").get_by_text(tab.GROUP, exact=True).click()
-    button = page.locator(f'button.view[data-view="{slug(tab)}"]')
+    view = next(view for view in VIEWS.values() if title == view.title)
+    page.locator("button.topic").get_by_text(view.topic, exact=True).click()
+    button = page.locator(f'button.view[data-view="{view.slug}"]')
     if button.get_attribute("aria-selected") != "true":
         button.click()
     expect(button).to_have_attribute("aria-selected", "true")

@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page, expect
 
-from bertexplorer.ui.tabs import TABS
+from bertexplorer.ui.tabs import VIEWS
 from tests.browser.conftest import opened
 from tests.browser.steps import chip, choose_view, expect_message, wait_until_idle, write
 
@@ -39,15 +39,15 @@ def test_axe_finds_nothing(browser: Browser, address: str, size: str, scheme: st
         page.wait_for_selector("#figure .bars")
         wait_until_idle(page)
         page.add_style_tag(content="*, ::before, ::after { transition: none !important; animation: none !important }")
-        for tab in TABS[odd::2]:
-            choose_view(page, tab.TITLE)
+        for view in list(VIEWS.values())[odd::2]:
+            choose_view(page, view.title)
             settled(page)
             with page.expect_response("**/api/v1/view"):
                 page.locator("button.example").first.click()
             settled(page)
             for more in page.locator("#forms .more:not([open]) > summary").all():
                 more.click()
-            found[tab.TITLE] = wrong(page)
+            found[view.title] = wrong(page)
         choose_view(page, "One mask")
         write(page, "Paris is the capital.")
         expect_message(page, "Nothing is hidden")

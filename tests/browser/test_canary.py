@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from safetensors.torch import load_file, save_file
 
-from bertexplorer.ui.tabs import TABS
+from bertexplorer.ui.tabs import VIEWS
 from tests import tiny
 from tests.browser.conftest import App, opened
 from tests.browser.steps import TEXT, choose_view, use_checkpoint, wait_until_idle, wait_until_quiet, write
@@ -71,9 +71,9 @@ def test_in_every_view(browser: Browser, nest: str, tmp_path: Path) -> None:
         write(page, TYPED)
         expect(page.locator("#figure")).to_contain_text("<img src=x")  # the rest is cut
         silent(page, "#caption .said")
-        for tab in TABS:
-            choose_view(page, tab.TITLE)
-            expect(page.locator("#question h2")).to_have_text(tab.QUESTION)
+        for view in VIEWS.values():
+            choose_view(page, view.title)
+            expect(page.locator("#question h2")).to_have_text(view.question)
             wait_until_idle(page)
             hover(page)
             silent(page)

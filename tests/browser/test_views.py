@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from bertexplorer.ui.tabs import TABS
+from bertexplorer.ui.tabs import VIEWS
 from tests.browser.conftest import SIZES, opened
 from tests.browser.steps import choose_view, wait_until, wait_until_idle, wait_until_quiet, write
 
@@ -23,20 +23,20 @@ def phone(browser: Browser, address: str) -> Iterator[Page]:
         yield page
 
 
-@pytest.mark.parametrize("tab", TABS, ids=lambda tab: tab.TITLE)
-def test_a_view_answers_its_examples(phone: Page, tab) -> None:
-    choose_view(phone, tab.TITLE)
-    expect(phone.locator("#question h2")).to_have_text(tab.QUESTION)
+@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.title)
+def test_a_view_answers_its_examples(phone: Page, view) -> None:
+    choose_view(phone, view.title)
+    expect(phone.locator("#question h2")).to_have_text(view.question)
     wait_until_idle(phone)
-    for number in {0, len(tab.EXAMPLES) - 1}:  # tests/ui/test_explore.py has them all answered
+    for number in {0, len(view.examples) - 1}:  # tests/ui/test_explore.py has them all answered
         with phone.expect_response("**/api/v1/view"):
             phone.locator("button.example").nth(number).click()
         wait_until_idle(phone)
-        expect(phone.locator("#text textarea")).to_have_value(tab.EXAMPLES[number].text)
+        expect(phone.locator("#text textarea")).to_have_value(view.examples[number].text)
         expect(phone.locator("#message")).to_be_empty()
     wait_until_idle(phone)
     drawn = phone.locator("#figure :is(iframe, .plot .main-svg, .bars)").first
-    if tab.TITLE != "BertViz":
+    if view.title != "BertViz":
         expect(phone.locator("#figure > *")).to_have_attribute(
             "aria-label", phone.locator("#caption .said").inner_text()
         )

@@ -8,6 +8,7 @@ import pytest
 
 from bertexplorer.analysis.fill_mask import Candidate
 from bertexplorer.analysis.layers import Followed, LayerAnswer, Layers
+from bertexplorer.figures import kit
 from bertexplorer.figures import layers as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
@@ -58,9 +59,9 @@ def test_lines() -> None:
 
 def test_labels_stand_apart() -> None:
     ends = [0.0, 3.0, 3.0, 90.0, 249.0, 250.0]
-    moved = figure.spread(ends, 250)
-    assert all(b - a >= figure.LINE - 1e-9 for a, b in zip(moved, moved[1:], strict=False)) and moved[-1] <= 250
-    assert figure.spread([10.0, 100.0], 250) == [10.0, 100.0]
+    moved = kit.spread(ends, 250)
+    assert all(b - a >= kit.LINE - 1e-9 for a, b in zip(moved, moved[1:], strict=False)) and moved[-1] <= 250
+    assert kit.spread([10.0, 100.0], 250) == [10.0, 100.0]
     *_, names, bits = figure.draw(layers()).data
     assert list(names.text) == ["1 &lt;img src=x …", "3 word1", "4 word2"]
     assert list(bits.text) == ["7.0 unsure", "0.0 to final"]

@@ -32,7 +32,7 @@ def state(view: str, text: str, **options) -> State:
 @pytest.mark.slow
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_answers_its_examples(explore: Explore, view: str) -> None:
-    for example in VIEWS[view].EXAMPLES:
+    for example in VIEWS[view].examples:
         answer = explore.answer(shown_in(example, state(view, "")))
         assert answer.error == "" and answer.said and answer.strip
         if isinstance(answer.figure, str):

@@ -7,17 +7,16 @@ import gradio as gr
 import pytest
 
 from bertexplorer.options import option_specs
-from bertexplorer.ui.explore import VIEWS
 from bertexplorer.ui.forms import form
-from bertexplorer.ui.tabs import TABS
+from bertexplorer.ui.tabs import VIEWS
 from tests.conftest import ROOT
 
 
-@pytest.mark.parametrize("tab", TABS, ids=lambda tab: tab.TITLE)
-def test_every_setting_has_its_component(tab) -> None:
+@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.title)
+def test_every_setting_has_its_component(view) -> None:
     with gr.Blocks():
-        made = form(tab.analysis.Options, "x", True)
-    for setting in option_specs(tab.analysis.Options):
+        made = form(view.analysis.Options, "x", True)
+    for setting in option_specs(view.analysis.Options):
         component = made.components[setting.name]
         assert component.label == setting.option.label
         assert component.value == setting.default
@@ -25,20 +24,14 @@ def test_every_setting_has_its_component(tab) -> None:
             assert (component.minimum, component.maximum) == (setting.option.low, setting.option.high)
 
 
-@pytest.mark.parametrize("tab", TABS, ids=lambda tab: tab.TITLE)
-def test_every_example_can_be_set(tab) -> None:
-    names = {s.name for s in option_specs(tab.analysis.Options)}
-    assert len(tab.EXAMPLES) == 5
-    for example in tab.EXAMPLES:
-        tab.analysis.Options(**example.options)
+@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.title)
+def test_every_example_can_be_set(view) -> None:
+    names = {s.name for s in option_specs(view.analysis.Options)}
+    assert len(view.examples) == 5
+    for example in view.examples:
+        view.analysis.Options(**example.options)
         assert set(example.options) <= names
-    assert tab.QUESTION.endswith("?") and len(tab.NOTE) > 60
-
-
-def test_views_are_named_like_their_modules() -> None:
-    for name, tab in VIEWS.items():
-        assert tab.analysis.__name__.endswith(name.replace("-", "_"))
-        assert tab.figure.__name__.endswith(name.replace("-", "_"))
+    assert view.question.endswith("?") and len(view.note) > 60
 
 
 @pytest.mark.slow

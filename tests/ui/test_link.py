@@ -21,7 +21,7 @@ def explore() -> Explore:
 @pytest.mark.parametrize("view", [view for view in VIEWS if view != OPENING.view])
 def test_a_view_alone_opens_with_its_first_example(explore: Explore, view: str) -> None:
     state, told = followed(explore, {"view": view}, OPENING)
-    example = shown_in(VIEWS[view].EXAMPLES[0], replace(OPENING, view=view))
+    example = shown_in(VIEWS[view].examples[0], replace(OPENING, view=view))
     assert not told
     assert state == replace(example, options=asdict(build(VIEWS[view].analysis.Options, dict(example.options))))
 
@@ -29,7 +29,7 @@ def test_a_view_alone_opens_with_its_first_example(explore: Explore, view: str) 
 def test_what_stands_in_the_link_goes_before_the_example(explore: Explore) -> None:
     asked = {"view": "contrast", "other": "In Rome [MASK].", "checkpoint": "a/b", "precision": "fp32"}
     state, told = followed(explore, asked, OPENING)
-    assert (state.text, state.options["other"]) == (VIEWS["contrast"].EXAMPLES[0].text, "In Rome [MASK].")
+    assert (state.text, state.options["other"]) == (VIEWS["contrast"].examples[0].text, "In Rome [MASK].")
     assert (state.checkpoint, state.precision, told) == ("a/b", "fp32", "")
 
 

@@ -17,12 +17,18 @@ export async function handIn(article, lesson) {
   copy.querySelectorAll("button").forEach((one) => one.remove());
   copy.querySelectorAll("details").forEach((one) => { one.open = true; });
   const made = h("p", { class: "hint" }, `Saved on ${new Date().toLocaleString()} from the lesson “${lesson.title}” of BERT Explorer.`);
-  const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'"><title></title><style>${STYLE}</style>`;
-  const whole = document.implementation.createHTMLDocument(lesson.title);
-  whole.head.innerHTML = head;
-  whole.title = lesson.title;
-  whole.body.append(whole.importNode(copy, true), whole.importNode(made, true));
-  save(`${lesson.slug}.html`, URL.createObjectURL(new Blob([`<!doctype html>${whole.documentElement.outerHTML}`], { type: "text/html" })));
+  saveAsFile(lesson.slug, lesson.title, [copy, made]);
+}
+
+/** Save a page of its own that asks for nothing: *parts* below each other. *script*: its source, if it has one. */
+export function saveAsFile(name, title, parts, script = "") {
+  const policy = `default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src ${script ? "data:" : "'none'"}`;
+  const whole = document.implementation.createHTMLDocument(title);
+  whole.documentElement.lang = "en";
+  whole.head.prepend(h("meta", { charset: "utf-8" }), h("meta", { name: "viewport", content: "width=device-width" }), h("meta", { "http-equiv": "Content-Security-Policy", content: policy }), h("style", {}, STYLE));
+  whole.body.append(...parts.map((one) => whole.importNode(one, true)));
+  if (script) whole.body.append(h("script", { src: `data:text/javascript;base64,${btoa(unescape(encodeURIComponent(script)))}` }));
+  save(`${name}.html`, URL.createObjectURL(new Blob([`<!doctype html>${new XMLSerializer().serializeToString(whole.documentElement)}`], { type: "text/html" })));
 }
 
 /** What a person entered, as words. */

@@ -1,35 +1,127 @@
-"""Attention: who looks at whom, in one head, in several, or in all of them."""
+"""Views of the attention heads."""
 
-from bertexplorer.analysis import attention as analysis  # noqa: F401
-from bertexplorer.figures import attention as figure  # noqa: F401
-from bertexplorer.ui.example import Example
+from bertexplorer.ui.view import Example, View
 
-TITLE = "Heads"
-GROUP = "Attention"
-CHIPS = "pick"
-QUESTION = "Who looks at whom?"
-NOTE = (
-    "A weight says how much a head reads from a token, not how much that token matters for the answer. What is read "
-    "may be next to nothing (choose norm), and many heads rest on a special token when they find nothing to do: on "
-    "[SEP] in BERT-base, on [CLS] in mini."
+TOPIC = "Attention"
+ATTENTION = View(
+    "attention",
+    TOPIC,
+    title="Heads",
+    question="Who looks at whom?",
+    note=(
+        "A weight says how much a head reads from a token, not how much that token matters for the answer. What is "
+        "read may be next to nothing (choose norm), and many heads rest on a special token when they find nothing to "
+        "do: on [SEP] in BERT-base, on [CLS] in mini."
+    ),
+    examples=(
+        Example("It was too tired", "The animal didn't cross the street because it was too tired.", picked="0:43-45"),
+        Example("It was too wide", "The animal didn't cross the street because it was too wide.", picked="0:43-45"),
+        Example(
+            "Two sentences",
+            "The man went to the store.",
+            "He bought a gallon of milk.",
+            options={"show": "arcs", "direction": "B to A", "special": "hidden"},
+        ),
+        Example(
+            "The keys to the cabinet",
+            "The keys to the cabinet [MASK] on the table.",
+            options={"show": "arcs", "special": "hidden"},
+        ),
+        Example(
+            "Pieces to words",
+            "Untranslatable misunderstandings embarrassed the philosophers.",
+            options={"show": "head", "merge": True, "special": "discounted"},
+        ),
+    ),
+    chips="pick",
 )
-EXAMPLES = (
-    Example("It was too tired", "The animal didn't cross the street because it was too tired.", picked="0:43-45"),
-    Example("It was too wide", "The animal didn't cross the street because it was too wide.", picked="0:43-45"),
-    Example(
-        "Two sentences",
-        "The man went to the store.",
-        "He bought a gallon of milk.",
-        options={"show": "arcs", "direction": "B to A", "special": "hidden"},
+ATTENTION_FLOW = View(
+    "attention_flow",
+    TOPIC,
+    title="Rollout and flow",
+    question="Where does a token come from?",
+    note=(
+        "Both methods follow the weights alone and count a layer's own token as half: what value vectors and "
+        "feed-forward blocks do is not in there. After many layers all tokens look alike; that lies in the method."
     ),
-    Example(
-        "The keys to the cabinet",
-        "The keys to the cabinet [MASK] on the table.",
-        options={"show": "arcs", "special": "hidden"},
+    examples=(
+        Example("It was too tired", "The animal didn't cross the street because [MASK] was too tired."),
+        Example("The keys to the cabinet", "The keys to the cabinet [MASK] on the table."),
+        Example("Flow", "The keys to the cabinet [MASK] on the table.", options={"method": "flow", "layer": 2}),
+        Example("The capital of France", "The capital of France is [MASK].", options={"method": "raw"}),
+        Example("Two sentences", "The man went to the store.", "He bought a gallon of [MASK].", options={"layer": 3}),
     ),
-    Example(
-        "Pieces to words",
-        "Untranslatable misunderstandings embarrassed the philosophers.",
-        options={"show": "head", "merge": True, "special": "discounted"},
-    ),
+    chips="pick",
 )
+HEAD_ROLES = View(
+    "head_roles",
+    TOPIC,
+    title="Head roles",
+    question="What does each head do?",
+    note=(
+        "A head is named after where most of its attention goes on these sentences. It may do something else on "
+        "others, and a pattern that is easy to see need not matter for the answer."
+    ),
+    examples=(
+        Example("All heads", "The keys to the cabinet [MASK] on the table."),
+        Example("Previous token", "The keys to the cabinet [MASK] on the table.", options={"pattern": "previous"}),
+        Example("Resting on [SEP]", "The keys to the cabinet [MASK] on the table.", options={"pattern": "[SEP]"}),
+        Example("Heads alike", "The keys to the cabinet [MASK] on the table.", options={"show": "map"}),
+        Example(
+            "A garden path",
+            "The old man the boats, and the horse raced past the barn fell.",
+            options={"on": "this text", "pattern": "entropy"},
+        ),
+    ),
+    chips="",
+    slow=True,
+)
+SWITCHBOARD = View(
+    "switchboard",
+    TOPIC,
+    title="Switchboard",
+    question="Which heads does the answer need?",
+    note=(
+        "A network without a head is one that was never trained: zeros are a stranger to the layers above, so compare "
+        "with the random sets, and with the mean. A head picked because it changes most beats random ones by that "
+        "alone. Heads stand in for each other, so a head that can be missed may still be used."
+    ),
+    examples=(
+        Example("The capital of France", "The capital of France is [MASK].", options={"off": "6·6"}),
+        Example("The keys to the cabinet", "The keys to the cabinet [MASK] on the table.", options={"word": "are"}),
+        Example(
+            "A patch",
+            "The capital of France is [MASK].",
+            options={
+                "how": "patch",
+                "source": "The capital of Japan is [MASK].",
+                "off": "6·6, 6·1, 5·6",
+                "word": "japan",
+            },
+        ),
+        Example("He or she", "The doctor said that [MASK] is busy.", options={"word": "she", "how": "mean"}),
+        Example("Does B follow A", "The man went to the store.", "He bought a gallon of milk."),
+    ),
+    slow=True,
+)
+BERTVIZ = View(
+    "bertviz",
+    TOPIC,
+    title="BertViz",
+    question="What do the heads look like in BertViz?",
+    note=(
+        "Lines of several heads lie on top of each other, so a dark bundle is not one strong head. Attention shows "
+        "what a head reads, not why the answer came out as it did."
+    ),
+    examples=(
+        Example("It was too tired", "The animal didn't cross the street because it was too tired."),
+        Example(
+            "Two sentences", "The man went to the store.", "He bought a gallon of milk.", options={"layers": "1-3"}
+        ),
+        Example("All heads", "The keys to the cabinet [MASK] on the table.", options={"kind": "model"}),
+        Example("Queries and keys", "The capital of France is [MASK].", options={"kind": "neuron"}),
+        Example("River bank", "She sat on the bank of the river.", options={"kind": "head", "layers": "5"}),
+    ),
+    chips="pick",
+)
+VIEWS = (ATTENTION, ATTENTION_FLOW, HEAD_ROLES, SWITCHBOARD, BERTVIZ)

@@ -1,20 +1,134 @@
-"""Fill-mask: what the checkpoint would put in each blank."""
+"""Views of words filled into blanks."""
 
-from bertexplorer.analysis import fill_mask as analysis  # noqa: F401
-from bertexplorer.figures import fill_mask as figure  # noqa: F401
-from bertexplorer.ui.example import Example
+from bertexplorer.ui.view import Example, View
 
-GROUP = "Fill-mask"
-TITLE = "One mask"
-QUESTION = "What would BERT put here?"
-NOTE = (
-    "These are bets on which word people would write, not facts that BERT knows: it can be sure and wrong. Each blank "
-    "is answered as if it were the only one."
+TOPIC = "Fill-mask"
+FILL_MASK = View(
+    "fill_mask",
+    TOPIC,
+    title="One mask",
+    question="What would BERT put here?",
+    note=(
+        "These are bets on which word people would write, not facts that BERT knows: it can be sure and wrong. Each "
+        "blank is answered as if it were the only one."
+    ),
+    examples=(
+        Example("The capital of France", "The capital of France is [MASK]."),
+        Example("A robin is (not) a bird", "A robin is not a [MASK]."),
+        Example(
+            "The keys to the cabinet", "The keys to the cabinet [MASK] on the table.", options={"words": "is, are"}
+        ),
+        Example("IBM [MASK] me", "IBM [MASK] me BERT."),
+        Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
+    ),
 )
-EXAMPLES = (
-    Example("The capital of France", "The capital of France is [MASK]."),
-    Example("A robin is (not) a bird", "A robin is not a [MASK]."),
-    Example("The keys to the cabinet", "The keys to the cabinet [MASK] on the table.", options={"words": "is, are"}),
-    Example("IBM [MASK] me", "IBM [MASK] me BERT."),
-    Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
+DECODING = View(
+    "decoding",
+    TOPIC,
+    title="Several masks",
+    question="How should several blanks be filled together?",
+    note=(
+        "Independent answers ignore each other, so their product is no probability of the sentence. Scored in order, "
+        "each word is judged given the ones before it; only those numbers compare. BERT never learnt to write left to "
+        "right."
+    ),
+    examples=(
+        Example("Two words that must agree", "She poured the [MASK] into the [MASK]."),
+        Example("New York", "He lives in [MASK] [MASK], the largest city of the United States."),
+        Example("A whole phrase", "The [MASK] [MASK] [MASK] was very happy."),
+        Example("Cause and effect", "Because it was [MASK], we stayed at [MASK]."),
+        Example("Singular or plural", "The [MASK] of the school [MASK] here."),
+    ),
 )
+PSEUDO_LIKELIHOOD = View(
+    "pseudo_likelihood",
+    TOPIC,
+    title="Whole sentence",
+    question="How likely is this sentence, word by word?",
+    note=(
+        "Each word is judged with all the others in view, so this is no probability of the sentence and does not "
+        "compare with the perplexity of a left-to-right model. Compare sentences of the same length, on the same "
+        "checkpoint."
+    ),
+    examples=(
+        Example("An ordinary sentence", "The man went to the store to buy some milk."),
+        Example("One odd word", "The man went to the store to buy some justice."),
+        Example("Agreement", "The keys to the cabinet is on the table."),
+        Example("Garden path", "The old man the boat."),
+        Example("Word order", "The dog bit the man and the man bit the dog."),
+    ),
+)
+CONTRAST = View(
+    "contrast",
+    TOPIC,
+    title="Two sentences",
+    question="What changes when one word of the sentence does?",
+    note=(
+        "Each dot is a piece of the vocabulary; on the dotted line it is as likely in both. Words are named only if "
+        "one of the two gives them 0.01 % or more. A difference shows what the training text holds, not what is true "
+        "or fair."
+    ),
+    examples=(
+        Example(
+            "Texas, New York",
+            "In Texas they like to buy [MASK].",
+            options={"other": "In New York they like to buy [MASK]."},
+        ),
+        Example(
+            "Doctor, nurse",
+            "The doctor said that [MASK] is busy.",
+            options={"other": "The nurse said that [MASK] is busy."},
+        ),
+        Example("Is, is not", "A robin is a [MASK].", options={"other": "A robin is not a [MASK]."}),
+        Example(
+            "River bank, savings bank",
+            "We sat by the river and looked at the [MASK].",
+            options={"other": "We went to the bank and asked about the [MASK]."},
+        ),
+        Example(
+            "Then, now", "In 1850 people travelled by [MASK].", options={"other": "Today people travel by [MASK]."}
+        ),
+    ),
+)
+LEFT_CONTEXT = View(
+    "left_context",
+    TOPIC,
+    title="Left side only",
+    question="What does it mean to read in both directions?",
+    note=(
+        "On the right each token is shut off from what stands behind it, as in a left-to-right language model. BERT "
+        "was not trained that way, so its left-only answers are worse than such a model's would be."
+    ),
+    examples=(
+        Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
+        Example("The answer comes last", "The [MASK] barked at the postman."),
+        Example("The capital of France", "[MASK] is the capital of France."),
+        Example("Two readings", "He took the [MASK] and caught three fish."),
+        Example("A question", "[MASK] is the president? It is the woman over there."),
+    ),
+)
+TEMPLATE = View(
+    "template",
+    TOPIC,
+    title="Template",
+    question="What does a change of one word do, case by case?",
+    note=(
+        "Write alternatives in braces: {doctor|nurse}. One template is an anecdote: before you speak of bias, try "
+        "several wordings, names and checkpoints, and see how far the numbers move."
+    ),
+    examples=(
+        Example(
+            "Doctor, nurse",
+            "The {doctor|nurse|teacher|engineer} said that [MASK] is busy.",
+            options={"words": "he, she"},
+        ),
+        Example("Countries", "The capital of {France|Italy|Spain|Japan|Egypt} is [MASK]."),
+        Example("Negation", "A {robin|dog|rose} is {a|not a} [MASK]."),
+        Example(
+            "Agreement", "The {key|keys} to the {cabinet|cabinets} [MASK] on the table.", options={"words": "is, are"}
+        ),
+        Example("Seasons", "In {winter|spring|summer|autumn} the weather is [MASK]."),
+    ),
+    chips="",
+)
+VIEWS = (FILL_MASK, DECODING, PSEUDO_LIKELIHOOD, CONTRAST, LEFT_CONTEXT, TEMPLATE)

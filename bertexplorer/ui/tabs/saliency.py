@@ -1,30 +1,62 @@
-"""Saliency: which tokens an answer in a mask, or a next-sentence decision, rests on."""
+"""Views of how much each token counts for an answer."""
 
-from bertexplorer.analysis import saliency as analysis  # noqa: F401
-from bertexplorer.figures import saliency as figure  # noqa: F401
-from bertexplorer.ui.example import Example
+from bertexplorer.ui.view import Example, View
 
-GROUP = "Saliency"
-TITLE = "Saliency"
-QUESTION = "Which words mattered?"
-NOTE = (
-    "Each method asks something else: what a small change of a word's vector would do, what hiding the word does, or "
-    "where attention goes. None of them is a reason that BERT gives. Where they differ, see the referee; and a word "
-    "without a score may still matter together with another one."
-)
-EXAMPLES = (
-    Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
-    Example("All methods", "The farmers cultivate the [MASK] to grow crops.", options={"method": "all"}),
-    Example(
-        "The keys to the cabinet",
-        "The keys to the cabinet [MASK] on the table.",
-        options={"method": "occlusion", "word": "are"},
+TOPIC = "Saliency"
+SALIENCY = View(
+    "saliency",
+    TOPIC,
+    title="Saliency",
+    question="Which words mattered?",
+    note=(
+        "Each method asks something else: what a small change of a word's vector would do, what hiding the word does, "
+        "or where attention goes. None of them is a reason that BERT gives. Where they differ, see the referee; and a "
+        "word without a score may still matter together with another one."
     ),
-    Example(
-        "Does B follow A?",
-        "The man went to the store.",
-        "He bought a gallon of milk.",
-        {"target": "next sentence", "method": "all"},
+    examples=(
+        Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
+        Example("All methods", "The farmers cultivate the [MASK] to grow crops.", options={"method": "all"}),
+        Example(
+            "The keys to the cabinet",
+            "The keys to the cabinet [MASK] on the table.",
+            options={"method": "occlusion", "word": "are"},
+        ),
+        Example(
+            "Does B follow A?",
+            "The man went to the store.",
+            "He bought a gallon of milk.",
+            {"target": "next sentence", "method": "all"},
+        ),
+        Example("A baseline that fails", "The capital of France is [MASK].", options={"baseline": "[PAD]", "steps": 8}),
     ),
-    Example("A baseline that fails", "The capital of France is [MASK].", options={"baseline": "[PAD]", "steps": 8}),
+    slow=True,
 )
+REFEREE = View(
+    "referee",
+    TOPIC,
+    title="Referee",
+    question="Which explanation holds?",
+    note=(
+        "A good order makes the answer fall early when its words are hidden, and rise early when they are shown. A "
+        "text of masks is unlike anything that BERT has read, so part of each curve is surprise, not loss of words; "
+        "and in a short sentence a random order may be good by luck."
+    ),
+    examples=(
+        Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
+        Example("The keys to the cabinet", "The keys to the cabinet [MASK] on the table.", options={"word": "are"}),
+        Example("The capital of France", "Paris is the [MASK] of France."),
+        Example(
+            "Does B follow A?",
+            "The man went to the store.",
+            "He bought a gallon of milk.",
+            {"target": "next sentence"},
+        ),
+        Example(
+            "A long sentence",
+            "The doctor told the nurse that the patient in the next room had been [MASK] for two days, and that nobody "
+            "knew why.",
+        ),
+    ),
+    slow=True,
+)
+VIEWS = (SALIENCY, REFEREE)

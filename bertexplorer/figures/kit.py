@@ -1,0 +1,143 @@
+"""Parts that figures share: cells, bars, lines and text as traces, panels one above the other, words around them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from bertexplorer.figures.style import INK, MONO, TEXT
+
+Part = dict[str, Any]
+TOLD = "%{customdata}<extra></extra>"
+LINE = 17  # pixels between two labels
+HIDDEN: Part = {"visible": False, "fixedrange": True}
+
+
+def panels(heights: Sequence[float], gap: int, titles: Sequence[str] = ()) -> go.Figure:
+    """Panels of *heights* pixels one above the other, *gap* pixels apart, each with its title above its left edge."""
+    spacing = gap / (sum(heights) + gap * (len(heights) - 1)) if len(heights) > 1 else 0
+    sizes = {"row_heights": list(heights), "vertical_spacing": spacing}
+    fig = make_subplots(rows=len(heights), cols=1, subplot_titles=titles or None, **sizes)
+    fig.update_annotations(x=0, xanchor="left", font={"size": 14})
+    return fig
+
+
+def height_of(heights: Sequence[float], gap: int) -> int:
+    """Pixels that the panels take with the gaps between them."""
+    return round(sum(heights)) + gap * (len(heights) - 1)
+
+
+def cells(z: Any, scale: Any, low: float, high: float, *, text: Any = None, told: Any = None, **more: Any) -> Part:
+    """A heatmap with *text* in its cells. The pointer shows *told*."""
+    base = {"type": "heatmap", "z": z, "colorscale": scale, "zmin": low, "zmax": high, "showscale": False}
+    written = {"text": text, "texttemplate": "%{text}", "textfont": ink(13)} if text is not None else {}
+    tip = {"customdata": told, "hovertemplate": TOLD} if told is not None else {}
+    gap = more.pop("gap", 3)
+    return {**base, "xgap": gap, "ygap": gap, **written, **tip, **more}
+
+
+def ink(size: int) -> Part:
+    """The font in a light cell."""
+    return {"size": size, "color": INK}
+
+
+def bars(values: Any, colour: Any, *, text: Any = None, told: Any = None, **more: Any) -> Part:
+    """Horizontal bars in rows from 0 on, with *text* to the right of their ends. The pointer shows *told*."""
+    base = {"type": "bar", "x": values, "y": list(range(len(values))), "orientation": "h", "marker": {"color": colour}}
+    written = {"text": text, "textposition": "outside", "cliponaxis": False} if text is not None else {}
+    tip = {"customdata": told, "hovertemplate": TOLD} if told is not None else {}
+    return {**base, **written, **tip, **more}
+
+
+def line(x: Any, y: Any, colour: str, *, dash: str | None = None, size: int = 6, **more: Any) -> Part:
+    """A line with a marker at each point."""
+    style = {"mode": "lines+markers", "line": {"color": colour, "width": 2, "dash": dash}, "marker": {"size": size}}
+    return {"type": "scatter", "x": x, "y": y, **style, "cliponaxis": False, **more}
+
+
+def texts(x: Any, y: Any, text: Any, *, colour: Any = TEXT, **more: Any) -> Part:
+    """Text that begins at its points. A single *x* is that of all."""
+    places = {"x": [x] * len(y) if isinstance(x, int | float) else x, "y": y}
+    style = {"textposition": "middle right", "textfont": {"color": colour, "size": 13}}
+    return {"type": "scatter", "mode": "text", **places, "text": text, **style, "hoverinfo": "skip",
+            "cliponaxis": False, **more}  # fmt: skip
+
+
+def line_names(x: float, values: Sequence[float], names: Any, colours: Any, ends: tuple[float, float], height: int,
+               room: int = 0) -> Part:  # fmt: skip
+    """The names of lines to the right of where they end, moved apart on an axis that is *height* pixels tall."""
+    low, high = ends
+    places = spread([height * (high - value) / (high - low) for value in values], height - room)
+    return texts(x, [high - place / height * (high - low) for place in places], names, colour=colours)
+
+
+def spread(ends: list[float], height: int) -> list[float]:
+    """*ends* moved apart to at least LINE, in their order, none below *height* where there is room."""
+    order = sorted(range(len(ends)), key=lambda i: ends[i])
+    moved = list(ends)
+    floor = -np.inf
+    for i in order:
+        moved[i] = floor = max(moved[i], floor + LINE)
+    ceiling = float(height)
+    for i in reversed(order):
+        moved[i] = ceiling = min(moved[i], ceiling)
+        ceiling -= LINE
+    return moved
+
+
+def above(text: str, shift: float = 8, *, row: int = 0, size: int = 14, **more: Any) -> Part:
+    """An annotation above the left edge of the figure, or of the panel in *row*."""
+    place = {"xref": "paper", "x": 0, "xanchor": "left", "yref": f"{axis('y', row)} domain" if row else "paper", "y": 1}
+    style = {"showarrow": False, "align": "left", "font": {"size": size}, "yanchor": "bottom", "yshift": shift}
+    return {"text": text, **place, **style, **more}
+
+
+def write_below(fig: go.Figure, lines: Sequence[str], gap: int, step: int, size: int = 14, **more: Any) -> int:
+    """Write *lines* under the figure, *gap* pixels below it and *step* pixels apart. Returns the pixels they take."""
+    for row, text in enumerate(lines):
+        fig.add_annotation(above(text, -gap - step * row, size=size, **{"y": 0, "yanchor": "top", **more}))
+    return gap + step * len(lines)
+
+
+def axis(letter: str, row: int) -> str:
+    """The name of the axis of the panel in *row*, as traces and annotations refer to it."""
+    return letter if row == 1 else f"{letter}{row}"
+
+
+def ticks(labels: Sequence[Any], *, step: int = 1, mono: int = 0) -> Part:
+    """Every *step*th of *labels* at the places 0, 1, 2, …, in the font of tokens if *mono* gives its size."""
+    font = {"tickfont": {"family": MONO, "size": mono}} if mono else {}
+    return {"tickvals": list(range(0, len(labels), step)), "ticktext": list(labels[::step]), **font}
+
+
+def counted(count: int, step: int = 1, word: str = "") -> Part:
+    """Ticks that count from 1."""
+    return {**ticks([f"{word}{i + 1}" for i in range(count)], step=step), "showgrid": False}
+
+
+def down(labels: Sequence[Any], **more: Any) -> Part:
+    """A y axis with *labels* from the top down."""
+    return {"autorange": "reversed", "showgrid": False, **ticks(labels, **more)}
+
+
+def layer_axis(count: int, share: float) -> Part:
+    """An x axis from the input to the last layer, over *share* of the width. Names of lines take the rest."""
+    labels = ["in", *map(str, range(1, count))]
+    ends = {"domain": [0, share], "range": [-room(count), count - 1 + room(count)]}
+    return {**ends, **ticks(labels, step=1 if count <= 13 else 6), "tickangle": 0}
+
+
+def room(count: int) -> float:
+    """Layers' worth of space beside the first and the last marker."""
+    return 0.05 * count
+
+
+def layer_name(layer: int) -> str:
+    return f"layer {layer}" if layer else "input"
+
+
+def title(text: str, standoff: int = 4, size: int = 14) -> Part:
+    """The title of an axis."""
+    return {"text": text, "standoff": standoff, "font": {"size": size}}

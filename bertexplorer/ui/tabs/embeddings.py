@@ -1,0 +1,129 @@
+"""Views of vectors: of words in context and of sentences."""
+
+from bertexplorer.ui.view import Example, View
+
+TOPIC = "Embeddings"
+BANK = (
+    "river: Boats lie at the bank of the canal. | river: The river broke through its bank. | money: The bank lent him "
+    "money for a house. | money: She works at a bank in the city."
+)
+SPRING = (
+    "season: In spring the birds come back. | coil: The spring in the clock is broken. | coil: A spring pushes the lid "
+    "open. | water: They drank from a spring in the rocks. | water: The river begins at a spring."
+)
+WORD_IN_CONTEXT = View(
+    "word_in_context",
+    TOPIC,
+    title="Word in context",
+    question="Where does this word live?",
+    note=(
+        "A high cosine alone says little: in many checkpoints any two words are alike, so the mean of random words is "
+        "taken off. What two vectors share may also be their place in the sentence or the words around them, not a "
+        "sense."
+    ),
+    examples=(
+        Example(
+            "River bank, money bank",
+            "They sat on the bank of the river.",
+            options={"word": "bank", "sense": "river", "sentences": BANK},
+        ),
+        Example(
+            "Three springs",
+            "The garden is lovely in spring.",
+            options={"word": "spring", "sense": "season", "sentences": SPRING},
+        ),
+        Example("The capital of France", "The capital of France is Paris.", options={"word": "capital"}),
+        Example(
+            "Doctor and nurse",
+            "The doctor came late and the nurse waited.",
+            options={"word": "doctor, nurse", "sentences": "A doctor writes. | A nurse writes. | The nurse is ill."},
+        ),
+        Example(
+            "With and without not",
+            "He can be happy.",
+            options={"word": "happy", "sentences": "He cannot be happy. | He is not happy. | He is very happy."},
+        ),
+    ),
+    chips="pick",
+)
+WORD_PATH = View(
+    "word_path",
+    TOPIC,
+    title="Path",
+    question="Where does a word go on its way through the layers?",
+    note=(
+        "A plane shows two directions of hundreds; two paths that meet on it may still be far apart in the others. The "
+        "sentence above says how much of the variance the plane holds."
+    ),
+    examples=(
+        Example(
+            "Two banks",
+            "They sat on the bank of the river.",
+            options={"word": "bank", "sentences": "The bank lent him money for a house."},
+        ),
+        Example(
+            "The animal and the street",
+            "The animal didn't cross the street because it was too tired.",
+            picked="0:43-45",
+        ),
+        Example(
+            "Three words", "The doctor told the nurse to call the patient.", options={"word": "doctor, nurse, patient"}
+        ),
+        Example("What is hidden", "The capital of France is [MASK].", picked="0:25-31"),
+        Example(
+            "Light and light",
+            "The light is on.",
+            options={"word": "light", "sentences": "This bag is light. | Light the fire. | The light is off."},
+        ),
+    ),
+    chips="pick",
+)
+EMBEDDING_MAP = View(
+    "embedding_map",
+    TOPIC,
+    title="Map",
+    question="What lies near what?",
+    note=(
+        "A map flattens hundreds of directions into two or three. With t-SNE and UMAP only who is near whom means "
+        "something; the size of a cluster and the distance between two do not. The cosines in the list are of full "
+        "vectors."
+    ),
+    examples=(
+        Example("One sentence", "The bank by the river is steep, and the bank in town is closed.", picked="0:4-8"),
+        Example(
+            "Input vectors", "The bank by the river is steep, and the bank in town is closed.", options={"layer": 0}
+        ),
+        Example("Ten topics", "The judge listened to the witness.", options={"unit": "sentences", "method": "t-SNE"}),
+        Example("Topics by [CLS]", "Fish swim in the river.", options={"unit": "sentences", "pooling": "CLS"}),
+        Example(
+            "In three dimensions",
+            "The judge listened to the witness.",
+            options={"unit": "sentences", "dimensions": "3-D"},
+        ),
+    ),
+    chips="pick",
+    slow=True,
+    needs=("lines",),
+)
+SEARCH = View(
+    "search",
+    TOPIC,
+    title="Search",
+    question="Which lines mean something like this?",
+    note=(
+        "BERT was trained to fill masks, not to compare sentences: even unrelated sentences have a cosine above 0. "
+        "Compare with what random sentences score, which the figure marks. Checkpoints trained for search do this "
+        "better."
+    ),
+    examples=(
+        Example("A judge in court", "A judge in court"),
+        Example("Feeling ill", "I feel ill and need some help."),
+        Example("River bank", "Ducks swim near the bank."),
+        Example("Money bank", "He borrowed a lot of cash."),
+        Example("By [CLS]", "A judge in court", options={"pooling": "CLS"}),
+    ),
+    chips="",
+    slow=True,
+    needs=("lines", "index"),
+)
+VIEWS = (WORD_IN_CONTEXT, WORD_PATH, EMBEDDING_MAP, SEARCH)

@@ -1,0 +1,56 @@
+"""View: an analysis and its figure, with a question, a note and examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+if TYPE_CHECKING:
+    from bertexplorer.analysis import Analysis
+    from bertexplorer.figures import FigureModule
+
+
+@dataclass(frozen=True)
+class Example:
+    """A text that teaches something in a view. *label*: on its chip; *options*: the settings that differ from their
+    defaults; *picked*: the picked spans as a link writes them ("0:4-10")."""
+
+    label: str
+    text: str
+    pair: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    picked: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One view. It imports its analysis and its figure when they are first used.
+
+    *name*: of the modules of its analysis and its figure. *note*: how not to misread it. *chips*: what a press on a
+    chip does: "hide" its token, "pick" it for the view to be about, or nothing. *slow*: it waits in a queue of its own.
+    *needs*: what its analysis takes besides a text: "lines" that a person uploaded, the search "index"."""
+
+    name: str
+    topic: str
+    title: str
+    question: str
+    note: str
+    examples: tuple[Example, ...]
+    chips: Literal["hide", "pick", ""] = "hide"
+    slow: bool = False
+    needs: tuple[Literal["lines", "index"], ...] = ()
+
+    @property
+    def slug(self) -> str:
+        """The view's name in a link and on the command line."""
+        return self.name.replace("_", "-")
+
+    @property
+    def analysis(self) -> Analysis:
+        return cast("Analysis", import_module(f"bertexplorer.analysis.{self.name}"))
+
+    @property
+    def figure(self) -> FigureModule:
+        return cast("FigureModule", import_module(f"bertexplorer.figures.{self.name}"))
