@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.training.learner import resting
-from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, pad, run
+from bertexplorer.training.learner import Learner, evaluation_mode
+from bertexplorer.training.texts import Item, TextBatch, by_length, pad, run
 
 Pooling = Literal["mean", "cls"]
 
@@ -63,17 +63,13 @@ def pool(
     return (last * real).sum(dim=1) / real.sum(dim=1)
 
 
-class Embedder:
-    """A learner without a head: its vectors are what is learnt."""
+class Embedder(Learner):
+    """A learner without a head: the encoder learns to make vectors. options.pooling: see `pool`."""
 
-    def __init__(self, checkpoint: Checkpoint, pooling: Pooling, max_tokens: int = 128) -> None:
-        self.checkpoint, self.pooling = checkpoint, pooling
-        self.extra, self.bf16, self.first_only = nn.ModuleDict(), False, pooling == "cls"
-        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder})
-        self.limit(max_tokens)
-
-    def limit(self, max_tokens: int) -> None:
-        self.reader = Reader(self.checkpoint.tokenizer, max_tokens)
+    def __init__(self, checkpoint: Checkpoint, options: Any, max_tokens: int = 128) -> None:
+        super().__init__(checkpoint, options, max_tokens)
+        self.pooling: Pooling = options.pooling
+        self.first_only = self.pooling == "cls"
 
     def pad(self, items: Sequence[Item]) -> TextBatch:
         return pad(items, self.checkpoint.tokenizer.pad_id, torch.zeros(len(items)))
@@ -89,7 +85,7 @@ class Embedder:
 
     def vectors_of(self, items: Sequence[Item]) -> Float[np.ndarray, "n d"]:
         found = np.zeros((len(items), self.checkpoint.config.hidden_size), np.float32)
-        with resting(cast(Any, self)):
+        with evaluation_mode(self):
             for part in by_length(items):
                 batch = self.pad([items[i] for i in part]).to(self.checkpoint.device)
                 found[part] = self.embed(batch).cpu().numpy()
@@ -109,5 +105,5 @@ class Embedder:
                 for i, (path, kind) in enumerate(kinds)
             ],
             "1_Pooling/config.json": pooling,
-            "sentence_bert_config.json": {"max_seq_length": self.reader.most, "do_lower_case": False},
+            "sentence_bert_config.json": {"max_seq_length": self.max_tokens, "do_lower_case": False},
         }

@@ -29,7 +29,7 @@ def pieces(reader: Reader, texts: Sequence[str], *, end: bool) -> list[list[Item
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class Predictions:
     """Predictions of m tokens: the true ids, their nats, and the ids that were held likeliest."""
 
     gold: Int[NDArray[np.int64], " m"]
@@ -40,22 +40,22 @@ class Told:
     def right(self) -> NDArray[np.bool_]:
         return self.gold == self.best
 
-    def split(self, sizes: Sequence[int]) -> list["Told"]:
+    def split(self, sizes: Sequence[int]) -> list["Predictions"]:
         """Runs of so many tokens each."""
         ends = np.cumsum(sizes)[:-1]
         parts = (np.split(values, ends) for values in (self.gold, self.nats, self.best))
-        return [Told(*part) for part in zip(*parts, strict=True)]
+        return [Predictions(*part) for part in zip(*parts, strict=True)]
 
     @staticmethod
-    def joined(parts: Sequence["Told"]) -> "Told":
-        return Told(*(np.concatenate([vars(part)[kind] for part in parts]) for kind in ("gold", "nats", "best")))
+    def joined(parts: Sequence["Predictions"]) -> "Predictions":
+        return Predictions(*(np.concatenate([vars(part)[kind] for part in parts]) for kind in ("gold", "nats", "best")))
 
 
-def told(head: nn.Module, vectors: Float[Tensor, "m d"], targets: Int[Tensor, " m"]) -> Told:
+def predictions(head: nn.Module, vectors: Float[Tensor, "m d"], targets: Int[Tensor, " m"]) -> Predictions:
     """What the MLM head makes of *vectors* against *targets*."""
     logs = head(vectors).float().log_softmax(-1)
     nats = -logs.gather(-1, targets[:, None]).squeeze(-1)
-    return Told(targets.cpu().numpy(), nats.cpu().numpy(), logs.argmax(-1).cpu().numpy())
+    return Predictions(targets.cpu().numpy(), nats.cpu().numpy(), logs.argmax(-1).cpu().numpy())
 
 
 def unigram(texts: Iterable[Sequence[int]], size: int) -> Float[NDArray[np.float64], " v"]:

@@ -29,7 +29,7 @@ def keep(learner: Learner, folder: Path, spec: Spec, step: int, found: Evaluatio
         extra = {name: tensor.detach().cpu().contiguous() for name, tensor in learner.extra.state_dict().items()}
         if extra:
             save_file(extra, into / "task.safetensors")
-        about = {"task": spec.task, "described": learner.described(), "metrics": found.metrics, "step": step}
+        about = {"task": spec.task, "described": learner.state(), "metrics": found.metrics, "step": step}
         about |= {"tables": found.tables, "confusion": asdict(found.confusion) if found.confusion else None}
         (into / "task.json").write_text(json.dumps(about, indent=1), "utf-8")
         lines = "".join(json.dumps(row) + "\n" for row in found.rows)
@@ -59,7 +59,7 @@ def opened(folder: Path) -> Learner:
         path = folder / "task.safetensors"
         tensors = load_file(path) if path.is_file() else {}
         checkpoint = load(folder, precision="fp32")
-        learner = learners.again(task_of(about["task"]), checkpoint, about["described"], tensors)
+        learner = learners.restore(task_of(about["task"]), checkpoint, about["described"], tensors)
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, ExplorerError):
             raise

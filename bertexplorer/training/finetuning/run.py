@@ -139,8 +139,8 @@ class Run:
         if not train_examples or not dev:
             empty = "to learn from" if not train_examples else "to try on"
             raise ExplorerError(f"No row {empty} can be used. Check which columns hold what.")
-        learner = learners.begin(self.task, checkpoint, train_examples, options, seed=tuning.seed)
-        learner.limit(tuning.max_tokens)
+        learner = learners.create(self.task, checkpoint, train_examples, options, seed=tuning.seed)
+        learner.set_max_tokens(tuning.max_tokens)
         learner.bf16 = self.bf16
         prepare(learner, tuning)
         weights.set_dropout(learner.modules, tuning.dropout)

@@ -10,7 +10,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.training.finetuning import lora
 from bertexplorer.training.finetuning.spec import Tuning, rate_of
-from bertexplorer.training.learner import Learner, resting
+from bertexplorer.training.learner import Learner, evaluation_mode
 from bertexplorer.training.optimiser import Learning
 from bertexplorer.training.texts import Item, by_length, run
 
@@ -73,7 +73,7 @@ def frozen_vectors(learner: Learner, items: Sequence[Item], folder: Path) -> lis
         aside = folder / "partial.npy"
         made = np.lib.format.open_memmap(aside, mode="w+", dtype=np.float32, shape=shape)
         device = learner.checkpoint.device
-        with resting(learner):
+        with evaluation_mode(learner):
             for part in by_length(items):
                 batch = learner.collate([items[i] for i in part]).to(device)
                 last = run(learner.checkpoint.encoder, batch.ids, batch.segments, batch.mask).float().cpu().numpy()

@@ -27,26 +27,35 @@ if TYPE_CHECKING:
     from bertexplorer.training.learner import Learner
 
 
-def of(task: ModuleType) -> ModuleType:
-    """The module here that learns *task*, one of training/tasks; imports torch."""
+CLASSES = {
+    "classification": "Classifier",
+    "tagging": "Tagger",
+    "question_answering": "Reader",
+    "similarity": "Similarity",
+    "retrieval": "Retrieval",
+    "reranking": "Reranker",
+    "summary": "Summariser",
+    "adaptation": "Adapter",
+    "next_word": "Continuer",
+    "sequence": "Rewriter",
+    "distillation": "Distiller",
+}  # of each module
+
+
+def of(task: ModuleType) -> type[Learner]:
+    """The class that learns *task*, a module of training/tasks; imports torch."""
     name = getattr(task, "LEARNER", task.__name__.rpartition(".")[2])
-    return import_module(f"{__name__}.{name}")
+    return getattr(import_module(f"{__name__}.{name}"), CLASSES[name])
 
 
-def begin(task: ModuleType, checkpoint: Checkpoint, train: Sequence[Any], options: Any, *, seed: int) -> Learner:
-    """*checkpoint* with the head of *task*, drawn by *seed* where it lacks one. Raises ExplorerError for rows that it
-    cannot learn from, and for a checkpoint that it cannot begin with."""
-    return of(task).begin(checkpoint, train, options, seed=seed)
+def create(task: ModuleType, checkpoint: Checkpoint, train: Sequence[Any], options: Any, *, seed: int) -> Learner:
+    """*checkpoint* with the head of *task*; new weights are drawn with *seed*. Raises ExplorerError for examples or a
+    checkpoint that do not fit the task."""
+    return of(task).create(checkpoint, train, options, seed=seed)
 
 
-def again(
-    task: ModuleType, checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]
+def restore(
+    task: ModuleType, checkpoint: Checkpoint, state: Mapping[str, Any], tensors: Mapping[str, Tensor]
 ) -> Learner:
-    """A learner that was saved, as it was *described*. *tensors*: of its extra parts."""
-    return of(task).again(checkpoint, described, tensors)
-
-
-def check(task: ModuleType, checkpoint: Checkpoint, train: Sequence[Any], options: Any) -> None:
-    """Raises ExplorerError where *task* could not begin with *checkpoint*, before anything is started."""
-    if hasattr(of(task), "check"):
-        of(task).check(checkpoint, train, options)
+    """A saved learner. *state*: as its `state` returned it; *tensors*: the state dict of its extra parts."""
+    return of(task).restore(checkpoint, task.Options(**state["options"]), state, tensors)

@@ -2,85 +2,69 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import with_heads
-from bertexplorer.training.learner import resting
+from bertexplorer.training.learner import Learner
 from bertexplorer.training.objective import Loss
 from bertexplorer.training.ranking import BM25, best_first, quality, ties
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.reranking import METRICS, Example, Options, before, by_query, grades_of
-from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, encode, pad
+from bertexplorer.training.texts import Item, TextBatch, encode
 
 LABEL = "relevance"
 SHOWN = 10  # candidates of a query in the rows of an evaluation
 
 
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Reranker":
-    """Raises ExplorerError if all passages answer, or none does."""
-    right = sum(example.relevance > 0 for example in train)
-    if right in (0, len(train)):
-        raise ExplorerError(
-            f"Of {len(train):,} rows to learn from {'none answers' if not right else 'all answer'} the query; wanted "
-            "some with relevance 0 and some above. Check which column it is, or add passages that do not answer."
-        )
-    made = with_heads(checkpoint, ["sequence_classifier"], seed=seed, labels=(LABEL,), problem="regression")
-    weight = (len(train) - right) / right if options.balance else 1.0
-    return Reranker(made, options, max(example.relevance for example in train), weight)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Reranker":
-    options, highest = Options(**described["options"]), described["highest"]
-    return Reranker(checkpoint, options, highest, described["weight"], described["max_tokens"])
-
-
-class Reranker:
-    """The encoder with one logit over query and passage: how relevant (Nogueira and Cho, 2019)."""
+class Reranker(Learner):
+    """The encoder with one logit for the relevance of a passage to a query (Nogueira and Cho, 2019)."""
 
     weights = {"relevance": 1.0}
+    heads = ("sequence_classifier",)
+    saved = ("highest", "weight")
 
     def __init__(
         self, checkpoint: Checkpoint, options: Options, highest: float, weight: float = 1.0, max_tokens: int = 256
     ) -> None:
-        self.checkpoint, self.options, self.highest, self.weight = checkpoint, options, highest, weight
-        self.extra, self.bf16 = nn.ModuleDict(), False
-        head = checkpoint.sequence_classifier
-        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, "sequence_classifier": head})
-        self.first_only = not head.mean
-        self.limit(max_tokens)
+        """*highest*: relevance that counts as 1; *weight*: of a relevant passage in the loss."""
+        super().__init__(checkpoint, options, max_tokens)
+        self.highest, self.weight = highest, weight
+        self.first_only = not checkpoint.sequence_classifier.mean
 
-    def limit(self, max_tokens: int) -> None:
-        self.reader = Reader(self.checkpoint.tokenizer, max_tokens)
-
-    def described(self) -> dict[str, Any]:
-        about = {"options": asdict(self.options), "highest": self.highest, "weight": self.weight}
-        return about | {"max_tokens": self.reader.most}
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:
+        """Raises ExplorerError if all passages are relevant, or none is."""
+        right = sum(example.relevance > 0 for example in train)
+        if right in (0, len(train)):
+            raise ExplorerError(
+                f"Of {len(train):,} rows to learn from {'none answers' if not right else 'all answer'} the query; "
+                "wanted some with relevance 0 and some above. Check which column it is, or add passages that do not "
+                "answer."
+            )
+        made = with_heads(checkpoint, ["sequence_classifier"], seed=seed, labels=(LABEL,), problem="regression")
+        weight = (len(train) - right) / right if options.balance else 1.0
+        return cls(made, options, max(example.relevance for example in train), weight)
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
         """The target is the relevance as a share of the highest grade learnt from."""
         targets = [min(1.0, example.relevance / self.highest) for example in examples]
         return self.reader.items([example.texts for example in examples], targets)
 
-    def collate(self, items: Sequence[Item]) -> TextBatch:
-        targets = torch.tensor([item.target or 0.0 for item in items], dtype=torch.float32)
-        return pad(items, self.checkpoint.tokenizer.pad_id, targets)
+    def targets(self, items: Sequence[Item]) -> Float[Tensor, " b"]:
+        return torch.tensor([item.target or 0.0 for item in items], dtype=torch.float32)
 
     def logits(self, batch: TextBatch) -> Float[Tensor, " b"]:
         last = encode(self.modules["encoder"], batch)
         mask = batch.mask if last.shape[1] > 1 else None
         return cast(Tensor, self.modules["sequence_classifier"](last, mask)).float().squeeze(-1)
-
-    def counts(self, batch: TextBatch) -> dict[str, int]:
-        return {"relevance": len(batch.targets)}
 
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
         """Binary cross-entropy against the target. Right: above ½ just where the passage is relevant."""
@@ -91,12 +75,8 @@ class Reranker:
         return {"relevance": Loss(total, len(batch.targets), right)}
 
     def scores(self, items: Sequence[Item]) -> Float[np.ndarray, " n"]:
-        """The logit of each."""
-        found = np.zeros(len(items))
-        with resting(self):
-            for part in by_length(items):
-                found[part] = self.logits(self.collate([items[i] for i in part]).to(self.checkpoint.device)).cpu()
-        return found
+        """The logit of each item."""
+        return np.array(self.in_batches(items, lambda _, batch: self.logits(batch).tolist()))
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
         """Per query, its rows in their new order beside that of BM25. Queries without a relevant passage count in the

@@ -1,8 +1,7 @@
 """Retrieval: one encoder for queries and passages, each query nearer to its passage than to all others."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.training.embedding import Embedder, GroupBatch, together
+from bertexplorer.training.learner import Learner
 from bertexplorer.training.negatives import apart
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.ranking import TOP, best_first, quality, ties
@@ -23,25 +23,6 @@ OTHERS = 31  # passages beside the right one in the loss of an evaluation, as in
 KEPT = 2_000  # passages that the playground searches
 ORDER = 4  # stream of random numbers
 QUERIES = 256  # that are compared with all passages at once
-
-
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Retrieval":
-    """Raises ExplorerError if there is nothing that a right passage could be told from."""
-    known = {example.passage for example in train if example.relevance}
-    if len(known) < 2 and not (known and any(example.negatives for example in train)):
-        raise ExplorerError(
-            f"The rows to learn from hold {len(known)} passage{'s' * (len(known) != 1)} that answer a query; wanted 2 "
-            "different ones at least."
-        )
-    return Retrieval(checkpoint, options, passages(train), train)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Retrieval":
-    made = Retrieval(checkpoint, Options(**described["options"]), described["passages"])
-    made.limit(described["max_tokens"])
-    made.index.vectors = tensors["collection.vectors"]
-    made.left_out = described["left_out"]
-    return made
 
 
 class Known(nn.Module):
@@ -63,17 +44,36 @@ class Retrieval(Embedder):
     def __init__(
         self, checkpoint: Checkpoint, options: Options, known: Sequence[str], train: Sequence[Example] = ()
     ) -> None:
-        super().__init__(checkpoint, options.pooling)
-        self.options, self.passages, self.known = options, list(known), list(known)
+        super().__init__(checkpoint, options)
+        self.passages, self.known = list(known), list(known)
         self.pairs, self.wanted = [example for example in train if example.relevance], judged(train)
         self.index = Known(torch.zeros(0, checkpoint.config.hidden_size))
         self.extra["collection"] = self.index
         self.left_out = 0
 
-    def described(self) -> dict[str, Any]:
-        known = self.known[: len(self.index.vectors)]
-        about = {"options": asdict(self.options), "max_tokens": self.reader.most}
-        return about | {"passages": known, "left_out": self.left_out}
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:
+        """Raises ExplorerError if no query has a wrong passage to compare with."""
+        right = {example.passage for example in train if example.relevance}
+        if len(right) < 2 and not (right and any(example.negatives for example in train)):
+            raise ExplorerError(
+                f"The rows to learn from hold {len(right)} passage{'s' * (len(right) != 1)} that answer a query; "
+                "wanted 2 different ones at least."
+            )
+        return cls(checkpoint, options, passages(train), train)
+
+    @classmethod
+    def restore(
+        cls, checkpoint: Checkpoint, options: Any, state: Mapping[str, Any], tensors: Mapping[str, Tensor]
+    ) -> Learner:
+        made = cls(checkpoint, options, state["passages"])
+        made.set_max_tokens(state["max_tokens"])
+        made.index.vectors = tensors["collection.vectors"]
+        made.left_out = state["left_out"]
+        return made
+
+    def state(self) -> dict[str, Any]:
+        return super().state() | {"passages": self.known[: len(self.index.vectors)], "left_out": self.left_out}
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
         """Those with a passage that answers: others are only there to be searched."""
@@ -101,9 +101,6 @@ class Retrieval(Embedder):
         wrong = [part for item in items for part in item.parts[2:]]
         parts = (self.pad([item.parts[0] for item in items]), self.pad([*right, *wrong]))
         return GroupBatch(parts, torch.arange(len(items)))
-
-    def counts(self, batch: GroupBatch) -> dict[str, int]:
-        return {"passage": len(batch.targets)}
 
     def losses(self, batch: GroupBatch) -> dict[str, Loss]:
         queries, found = (self.embed(part) for part in batch.parts)

@@ -1,13 +1,11 @@
 """Similarity: the encoder alone, whose cosines are to be the scores."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -20,36 +18,28 @@ from bertexplorer.training.texts import Item
 NEAR = 0.1  # of the range: so near counts as right
 
 
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Similarity":
-    """The lowest and the highest score of *train* are 0 and 1. Raises ExplorerError if they are the same."""
-    scores = [example.score for example in train]
-    if min(scores) == max(scores):
-        raise ExplorerError(
-            f"Every row to learn from has the score {scores[0]:g}; wanted different ones. Check which column it is."
-        )
-    return Similarity(checkpoint, options, min(scores), max(scores))
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Similarity":
-    options = Options(**described["options"])
-    return Similarity(checkpoint, options, described["low"], described["high"], described["max_tokens"])
-
-
 class Similarity(Embedder):
     """The encoder alone. Learns by regression: the squared error of the cosine against the score between 0 and 1
     (Reimers and Gurevych, 2019, section 3)."""
 
     weights = {"score": 1.0}
+    saved = ("low", "high")
 
     def __init__(
         self, checkpoint: Checkpoint, options: Options, low: float, high: float, max_tokens: int = 128
     ) -> None:
-        super().__init__(checkpoint, options.pooling, max_tokens)
-        self.options, self.low, self.high = options, low, high
+        super().__init__(checkpoint, options, max_tokens)
+        self.low, self.high = low, high
 
-    def described(self) -> dict[str, Any]:
-        about = {"options": asdict(self.options), "low": self.low, "high": self.high}
-        return about | {"max_tokens": self.reader.most}
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:
+        """The lowest and the highest score of *train* become 0 and 1. Raises ExplorerError if they are the same."""
+        scores = [example.score for example in train]
+        if min(scores) == max(scores):
+            raise ExplorerError(
+                f"Every row to learn from has the score {scores[0]:g}; wanted different ones. Check which column it is."
+            )
+        return cls(checkpoint, options, min(scores), max(scores))
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
         items = self.reader.items([(text,) for example in examples for text in example.texts])
@@ -60,9 +50,6 @@ class Similarity(Embedder):
     def collate(self, items: Sequence[Any]) -> GroupBatch:
         parts = tuple(self.pad([item.parts[side] for item in items]) for side in (0, 1))
         return GroupBatch(parts, torch.tensor([item.target for item in items], dtype=torch.float32))
-
-    def counts(self, batch: GroupBatch) -> dict[str, int]:
-        return {"score": len(batch.targets)}
 
     def losses(self, batch: GroupBatch) -> dict[str, Loss]:
         """Right: nearer than a tenth of the range."""

@@ -1,14 +1,13 @@
 """The encoder with a token classifier and, where it is wanted, a CRF over its logits."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -17,11 +16,11 @@ from bertexplorer.training.entities import scores
 from bertexplorer.training.entities.crf import CRF
 from bertexplorer.training.entities.rows import Sentence, is_plain, split
 from bertexplorer.training.entities.tags import OUTSIDE, Entity, entities, iob2, labels, words
-from bertexplorer.training.learner import resting
+from bertexplorer.training.learner import Learner
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.tagging import Options
-from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, encode, pad
+from bertexplorer.training.texts import Item, TextBatch, encode
 
 MAX_LABELS = 1000
 NO_WORD, UNKNOWN = -100, -1  # targets of a token that begins no word, and of a tag that was never learnt
@@ -43,47 +42,31 @@ class Answer(NamedTuple):
     loss: float
 
 
-def begin(checkpoint: Checkpoint, train: Sequence[Sentence], options: Options, *, seed: int) -> "Tagger":
-    """A tagger over the tags of *train*; a head that is there for just these is gone on with."""
-    plain = is_plain(train)
-    found = labels((one.tags for one in train), plain)
-    if not 2 <= len(found) <= MAX_LABELS:
-        raise ExplorerError(
-            f"The rows to learn from bear {len(found):,} different tag{'s' * (len(found) != 1)}; wanted 2 to "
-            f"{MAX_LABELS:,}. Check which column holds the tags."
-        )
-    if set(found) == set(checkpoint.labels):
-        found = checkpoint.labels
-    return Tagger(with_heads(checkpoint, ["token_classifier"], seed=seed, labels=found), options, plain)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Tagger":
-    made = Tagger(checkpoint, Options(**described["options"]), described["plain"], described["max_tokens"])
-    made.extra.load_state_dict(dict(tensors))
-    return made
-
-
-class Tagger:
-    """The encoder with its token classifier and, where it is wanted, a CRF. The first token of a word stands for it."""
+class Tagger(Learner):
+    """The encoder with its token classifier and optionally a CRF. A word is represented by its first token."""
 
     weights = {"tag": 1.0}
-    first_only, bf16 = False, False
+    heads = ("token_classifier",)
+    saved = ("plain",)
 
     def __init__(self, checkpoint: Checkpoint, options: Options, plain: bool, max_tokens: int = 128) -> None:
-        self.checkpoint, self.options, self.plain = checkpoint, options, plain
-        self.labels = checkpoint.labels
-        self.extra = nn.ModuleDict()
-        if options.head == "crf":
-            self.extra["crf"] = CRF(self.labels, plain).to(checkpoint.device)
-        heads = {"encoder": checkpoint.encoder, "token_classifier": checkpoint.token_classifier}
-        self.modules = nn.ModuleDict({**heads, **self.extra})
-        self.limit(max_tokens)
+        self.labels, self.plain = checkpoint.labels, plain
+        extra = {"crf": CRF(self.labels, plain)} if options.head == "crf" else {}
+        super().__init__(checkpoint, options, max_tokens, extra=extra)
 
-    def limit(self, max_tokens: int) -> None:
-        self.reader = Reader(self.checkpoint.tokenizer, max_tokens)
-
-    def described(self) -> dict[str, Any]:
-        return {"options": asdict(self.options), "plain": self.plain, "max_tokens": self.reader.most}
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Sentence], options: Options, *, seed: int) -> Self:
+        """A tagger for the tags of *train*. A head that already has exactly these tags is trained further."""
+        plain = is_plain(train)
+        tags = labels((sentence.tags for sentence in train), plain)
+        if not 2 <= len(tags) <= MAX_LABELS:
+            raise ExplorerError(
+                f"The rows to learn from bear {len(tags):,} different tag{'s' * (len(tags) != 1)}; wanted 2 to "
+                f"{MAX_LABELS:,}. Check which column holds the tags."
+            )
+        if set(tags) == set(checkpoint.labels):
+            tags = checkpoint.labels
+        return cls(with_heads(checkpoint, ["token_classifier"], seed=seed, labels=tags), options, plain)
 
     def read(self, examples: Sequence[Sentence]) -> list[Item]:
         """Words beyond the limit, and those of which the tokenizer leaves nothing, are not read: an entity that has
@@ -100,11 +83,12 @@ class Tagger:
             items.append(Item(found.ids, found.type_ids, Target(read, tokens, gold), beyond))
         return items
 
-    def collate(self, items: Sequence[Item]) -> TextBatch:
+    def targets(self, items: Sequence[Item]) -> Int[Tensor, "b t"]:
+        """The label at the first token of each word that is read, NO_WORD elsewhere."""
         targets = torch.full((len(items), max(len(item.ids) for item in items)), NO_WORD)
         for row, item in enumerate(items):
             targets[row, torch.from_numpy(item.target.tokens)] = torch.from_numpy(item.target.labels)
-        return pad(items, self.checkpoint.tokenizer.pad_id, targets)
+        return targets
 
     def logits(self, batch: TextBatch) -> tuple[Float[Tensor, "b w l"], Int[Tensor, "b w"], Bool[Tensor, "b w"]]:
         """Of the first tokens of the words alone, closed up; with the labels; and which are real."""
@@ -132,15 +116,14 @@ class Tagger:
 
     def answers(self, items: Sequence[Item]) -> list[Answer]:
         """In the order of *items*."""
-        found: dict[int, Answer] = {}
-        with resting(self):
-            for part in by_length(items):
-                batch = self.collate([items[i] for i in part]).to(self.checkpoint.device)
-                tags, shares, losses = (t.cpu().numpy() for t in self.answer(*self.logits(batch)))
-                for row, i in enumerate(part):
-                    count = len(items[i].target.words)
-                    found[i] = Answer(tags[row, :count], shares[row, :count], float(losses[row]))
-        return [found[i] for i in range(len(items))]
+
+        def compute(part: list[Item], batch: TextBatch) -> Iterator[Answer]:
+            tags, shares, losses = (t.cpu().numpy() for t in self.answer(*self.logits(batch)))
+            for row, item in enumerate(part):
+                count = len(item.target.words)
+                yield Answer(tags[row, :count], shares[row, :count], float(losses[row]))
+
+        return self.in_batches(items, compute)
 
     def answer(
         self, logits: Float[Tensor, "b w l"], gold: Int[Tensor, "b w"], real: Bool[Tensor, "b w"]

@@ -127,7 +127,7 @@ class RunService:
         if not found.stops:
             try:
                 examples = spec.module.examples(found.train, spec.task_options)[0]
-                learners.check(spec.module, checkpoint, examples, spec.task_options)
+                learners.of(spec.module).check(checkpoint, examples, spec.task_options)
             except ExplorerError as error:
                 found.findings.insert(0, Finding(str(error), stops=True))
         data: dict[str, Any] = {

@@ -39,10 +39,10 @@ def made(folder: Path, rows: list[Row] = ROWS, most: int = 40, **options: Any) -
     chosen = qa.Options(**{"stride": 8, "longest": 6, "n_best": 5, **options})
     found, problems = qa.examples(rows, chosen)
     assert not problems
-    learner = learners.begin(qa, load(folder, precision="fp32"), found, chosen, seed=0)
+    learner = learners.create(qa, load(folder, precision="fp32"), found, chosen, seed=0)
     torch.manual_seed(0)
     torch.nn.init.normal_(learner.modules["span"].output.weight)
-    learner.limit(most)
+    learner.set_max_tokens(most)
     return learner, found
 
 
@@ -152,7 +152,7 @@ def test_the_playground_gives_spans_of_the_passage_with_probabilities(tiny: Call
 def test_what_is_saved_answers_the_same(tiny: Callable[..., Path], tmp_path: Path) -> None:
     learner, found = made(tiny("roberta"))
     save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
-    again = learners.again(qa, load(tmp_path / "saved", precision="fp32"), learner.described(), {})
+    again = learners.restore(qa, load(tmp_path / "saved", precision="fp32"), learner.state(), {})
     asked = [{"question": one.question, "context": one.context} for one in found]
     assert again.predict(asked) == learner.predict(asked) and again.silent
 

@@ -38,7 +38,7 @@ def made(folder: Path, head: str = "softmax", rows: list[Row] = ROWS, **more: An
     options = tagging.Options(head=head)
     sentences, problems = tagging.examples(rows, options)
     assert not problems
-    learner = learners.begin(tagging, load(folder, precision="fp32"), sentences, options, seed=0)
+    learner = learners.create(tagging, load(folder, precision="fp32"), sentences, options, seed=0)
     if "crf" in learner.extra:
         torch.manual_seed(0)
         for parameter in learner.extra["crf"].parameters():
@@ -83,7 +83,7 @@ def test_a_word_begins_at_its_first_token(family: str, tiny: Callable[..., Path]
 
 def test_words_beyond_the_limit_count_as_missed(tiny: Callable[..., Path]) -> None:
     learner, sentences = made(tiny())
-    learner.limit(8)
+    learner.set_max_tokens(8)
     found = learner.evaluate(sentences)
     items = learner.read(sentences)
     read = [len(item.target.words) for item in items]
@@ -151,7 +151,7 @@ def test_what_is_saved_answers_the_same(tiny: Callable[..., Path], tmp_path: Pat
         save(exported(learner.checkpoint, torch.float32), folder)
         tensors = learner.extra.state_dict()
         assert bool(tensors) == (head == "crf")
-        again = learners.again(tagging, load(folder, precision="fp32"), learner.described(), tensors)
+        again = learners.restore(tagging, load(folder, precision="fp32"), learner.state(), tensors)
         assert again.predict(asked) == learner.predict(asked)
 
 
@@ -173,7 +173,7 @@ def test_plain_tags_are_learnt_without_an_o(tiny: Callable[..., Path]) -> None:
         assert learner.plain and learner.labels == ("DET", "NOUN", "VERB")
         found = learner.evaluate(sentences)
         assert found.metrics["entity_f1"] == found.metrics["accuracy"] and "Per label" in found.tables
-        learner.limit(4)
+        learner.set_max_tokens(4)
         assert learner.evaluate(sentences).rows[0]["predicted_tags"][-1] == ""
     assert tagging.floors(sentences, sentences, tagging.Options())["accuracy"][1] == 1.0
 
