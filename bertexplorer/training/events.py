@@ -53,19 +53,3 @@ def brief(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def read(folder: Path) -> list[Event]:
-    """The events of a run as if it had never been cut off: after a resume, steps that were done twice stand once.
-    A last line that was torn is left out."""
-    found: list[Event] = []
-    path = folder / "events.jsonl"
-    for line in path.read_text("utf-8").splitlines() if path.is_file() else []:
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if event["event"] == "resumed":
-            found = [e for e in found if e["step"] <= event["step"]]
-        found.append(event)
-    return found

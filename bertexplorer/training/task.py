@@ -5,12 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from bertexplorer.training.data.rows import Problem, Row
-
-if TYPE_CHECKING:
-    pass
 
 Kind = Literal["text", "label", "labels", "number", "tokens", "tags", "answers", "feature"]
 

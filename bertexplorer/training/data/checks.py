@@ -56,11 +56,6 @@ def overlap(train: Sequence[Row], dev: Sequence[Row], keys: Sequence[str]) -> li
     return [(row.line, first[said]) for row in dev if (said := same(row, keys)) in first]
 
 
-def cut_share(lengths: Sequence[int], limit: int) -> float:
-    """The share of texts, 0 to 1, that are longer than *limit* tokens; 0 where there are none."""
-    return sum(length > limit for length in lengths) / len(lengths) if lengths else 0.0
-
-
 def similar(labels: Sequence[str]) -> list[tuple[str, ...]]:
     """Groups of labels that differ by case or spaces only."""
     groups: dict[str, list[str]] = defaultdict(list)

@@ -54,10 +54,6 @@ class Experiment:
     unit: Literal["minutes", "step"] = "minutes"  # along which curves are drawn
     note: str = ""
 
-    @property
-    def total_minutes(self) -> float:
-        return self.minutes * sum(arm.share for arm in self.arms)
-
 
 MLM_NSP, MLM, LTR = "MLM + NSP", "MLM only", "left to right"
 MIXES = {

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bertexplorer.engine.masking import Masking
 from bertexplorer.model.text import clean
 from bertexplorer.training.data.rows import Problem, Row, written
 from bertexplorer.training.task import Column
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Domain adaptation"
 ABOUT = "More of BERT's own training, on texts of one's own: words are hidden and guessed."

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row, written
 from bertexplorer.training.features import beside
 from bertexplorer.training.task import Column
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Sentence classification"
 ABOUT = "One label for a text, such as its sentiment, its topic, or whether it is good English; or several labels."

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import classification
 from bertexplorer.training.tasks.classification import Example
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Distillation"
 ABOUT = "A smaller, quicker copy of a classifier: fewer of its layers learn to give the same answers."

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from bertexplorer.options import Option
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks.adaptation import Example, examples, floors  # noqa: F401
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Next word"
 ABOUT = "A checkpoint that reads from left to right and guesses each next token: it can continue a text."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from bertexplorer.training.answers import scores
 from bertexplorer.training.answers.rows import Question, questions
 from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.task import Column
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Question answering"
 ABOUT = "The answer to a question, as a span of a passage; or, if the rows have such questions, that it does not say."

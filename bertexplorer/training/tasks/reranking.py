@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from bertexplorer.training.data.numbers import relevance
 from bertexplorer.training.data.rows import Problem, Row, written
 from bertexplorer.training.ranking import BM25, best_first, quality
 from bertexplorer.training.task import Column
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Re-ranking"
 ABOUT = "Puts the passages that a search found in order, by reading each together with the query."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from bertexplorer.training.data.numbers import relevance
 from bertexplorer.training.data.rows import Problem, Row, written
 from bertexplorer.training.ranking import BM25, TOP, quality
 from bertexplorer.training.task import Column
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Retrieval"
 ABOUT = "Finds the passages that answer a query, by vectors that lie near each other."

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from bertexplorer.model.text import clean
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row, written
 from bertexplorer.training.task import Column
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Source to target"
 ABOUT = "A text written from another one: a translation, a summary in new words, a rewriting."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -14,9 +14,6 @@ from bertexplorer.training.data.numbers import number
 from bertexplorer.training.data.rows import Problem, Row, written
 from bertexplorer.training.ranking import words
 from bertexplorer.training.task import Column
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Similarity"
 ABOUT = "How alike two texts are in meaning, from a score that people gave them."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row, written
 from bertexplorer.training.extract import KINDS, Rouge, oracle, split
 from bertexplorer.training.task import Column
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Extractive summary"
 ABOUT = "Picks the sentences of a document that sum it up."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row
@@ -13,9 +13,6 @@ from bertexplorer.training.entities import scores
 from bertexplorer.training.entities.rows import Sentence, is_plain, sentences
 from bertexplorer.training.entities.tags import OUTSIDE
 from bertexplorer.training.task import Column
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Named entities and tagging"
 ABOUT = "A tag for each word: the names of people, places and organisations, parts of speech, and the like."

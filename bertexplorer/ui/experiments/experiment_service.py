@@ -155,12 +155,9 @@ class ExperimentService:
             return None
         experiment = BY_NAME[name]
         order = [arm.name for arm in experiment.arms]
-        found = [Arm(str((run.spec or {}).get("arm", "")), run, self.events(run)) for run in own]
+        found = [Arm(str((run.spec or {}).get("arm", "")), run, runs.history(run.folder)) for run in own]
         arms = sorted((arm for arm in found if arm.name in order), key=lambda arm: order.index(arm.name))
         return Trial(group, experiment, tuple(arms))
-
-    def events(self, run: Run) -> list[dict[str, Any]]:
-        return runs.joined([], runs.events(run.folder)[0])
 
     def stop(self, arms: Sequence[Arm], owner: str) -> None:
         for arm in arms:

@@ -16,7 +16,6 @@ from bertexplorer.ui.training import comparison, export, html
 from bertexplorer.ui.training.page import PageComponents
 from bertexplorer.ui.training.run_service import RunDetail, RunService
 
-GONE = "That run is no longer there. Choose one from the list."
 Updates = dict[Any, Any]
 
 

@@ -224,9 +224,8 @@ class RunService:
 
     def detail(self, id: str, owner: str) -> RunDetail:
         run = self.jobs.run(id, owner)
-        found, _ = runs.events(run.folder)
         best, about = kept(run, "task.json")
-        return RunDetail(run, runs.joined([], found), json.loads(about) if best else None, best)
+        return RunDetail(run, runs.history(run.folder), json.loads(about) if best else None, best)
 
     def predictions(self, detail: RunDetail) -> list[dict[str, Any]]:
         """The rows tried on, as the best checkpoint answered them."""

@@ -40,10 +40,6 @@ def test_duplicates_by_brute_force() -> None:
     assert checks.duplicates(given, ["text"]) == brute
 
 
-def test_cut_share() -> None:
-    assert checks.cut_share([1, 128, 129, 500], 128) == 0.5 and checks.cut_share([], 128) == 0
-
-
 def test_empty_cells() -> None:
     found = checks.empty(rows(("", "x"), ("a", " \t"), ([], "y"), ("b", 0)), ["text", "label"])
     assert [(p.line, p.what) for p in found] == [

@@ -12,7 +12,8 @@ import transformers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
-from bertexplorer.training import events, learners
+from bertexplorer.store import runs
+from bertexplorer.training import learners
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, mapped
 from bertexplorer.training.data.split import split
@@ -188,7 +189,7 @@ def test_the_built_in_set_is_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     }
     specs.begin(tmp_path / "run", specs.make("question-answering", "tiny", str(start), quick), train[:200], dev)
     *_, last = finetune(tmp_path / "run")
-    first = next(e for e in events.read(tmp_path / "run") if e["event"] == "evaluated")
+    first = next(e for e in runs.history(tmp_path / "run") if e["event"] == "evaluated")
     assert last["event"] == "finished" and last["value"] > first["metrics"]["f1"] + 0.1
     (kept,) = (tmp_path / "run" / "best").glob("step-*")
     assert opened(kept).predict([{"question": "Who cooked?", "context": rows[0].cells["context"]}])[0]["answers"]

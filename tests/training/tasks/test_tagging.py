@@ -12,7 +12,8 @@ import transformers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
-from bertexplorer.training import events, learners
+from bertexplorer.store import runs
+from bertexplorer.training import learners
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, mapped
 from bertexplorer.training.data.split import split
@@ -195,7 +196,7 @@ def test_the_built_in_set_is_learnt(head: str, tmp_path: Path, monkeypatch: pyte
     quick = {"epochs": 8, "rate": 3e-3, "precision": "fp32", "snapshots": 0, "head": head, "dropout": 0.0, "batch": 16}
     specs.begin(tmp_path / "run", specs.make("tagging", "tiny", str(start), quick), *split(rows, 0.2, 0))
     *_, last = finetune(tmp_path / "run")
-    first, floor = (next(e for e in events.read(tmp_path / "run") if e["event"] == k) for k in ("evaluated", "ready"))
+    first, floor = (next(e for e in runs.history(tmp_path / "run") if e["event"] == k) for k in ("evaluated", "ready"))
     assert last["value"] > first["metrics"]["entity_f1"] + 0.4
     assert 0 < floor["floors"]["entity_f1"]["value"] < 0.8
     (kept,) = (tmp_path / "run" / "best").glob("step-*")
