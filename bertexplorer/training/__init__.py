@@ -10,6 +10,7 @@ data_parallel.py  a step's batches shared out among threads, each with gradients
 optimiser.py      AdamW in groups, and the learning rate along the budget
 distributed.py    this process alone, or several that add up their gradients
 padding.py        like lengths together, so that next to nothing is padded
+run_driver.py     what fine-tuning and pretraining share: resume, commits, snapshots
 run_process.py    a run's folder while one process works in it; stopped by a file or a signal
 weights.py        weights and moments, for an exact resume
 checkpointing.py  checkpoints that survive a crash, read only if whole

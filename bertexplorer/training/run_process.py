@@ -9,23 +9,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.events import Event, Log, say
-
-
-class Working(Protocol):
-    """A run while it is computed."""
-
-    def where(self) -> dict[str, Any]:
-        """Stretch and step."""
-        ...
-
-    def events(self) -> Iterable[Event]: ...
+from bertexplorer.training.run_driver import RunDriver
 
 
 @contextmanager
@@ -42,7 +33,7 @@ def alone(folder: Path) -> Iterator[None]:
             locks.clear(lock)
 
 
-def work(folder: Path, begin: Callable[[Callable[[], bool]], Working], stop: Callable[[], bool]) -> Iterator[Event]:
+def work(folder: Path, begin: Callable[[Callable[[], bool]], RunDriver], stop: Callable[[], bool]) -> Iterator[Event]:
     """The events of the run that *begin* makes (it is given what asks whether to stop), each written down, then given.
 
     Raises ExplorerError; what was committed stays whole."""

@@ -13,7 +13,6 @@ from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.training import learners
 from bertexplorer.training.checkpointing import commit
-from bertexplorer.training.events import Event
 from bertexplorer.training.finetuning import lora
 from bertexplorer.training.finetuning.card import card
 from bertexplorer.training.finetuning.spec import Spec, task_of
@@ -37,13 +36,6 @@ def keep(learner: Learner, folder: Path, spec: Spec, step: int, found: Evaluatio
         (into / "README.md").write_text(card(learner, spec, step, found), "utf-8")
 
     commit(folder, f"step-{step:09d}", write, keep=1)
-
-
-def snapshot(checkpoint: Checkpoint, folder: Path, step: int) -> Event:
-    """The checkpoint as it is, with all its heads, in bf16: to look into."""
-    name = f"step-{step:09d}"
-    commit(folder, name, lambda into: save(exported(checkpoint, torch.bfloat16), into), keep=10**6)
-    return {"event": "snapshot", "name": name}
 
 
 def exported(checkpoint: Checkpoint, dtype: torch.dtype) -> Checkpoint:

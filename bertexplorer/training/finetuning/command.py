@@ -16,7 +16,7 @@ from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.dry_run import dry_run
-from bertexplorer.training.finetuning.preflight import preflight
+from bertexplorer.training.finetuning.preflight import plan
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.run_process import asked_to_stop, show
 from bertexplorer.training.tasks import BY_NAME
@@ -116,10 +116,8 @@ def set_up(
     *checkpoint*: its name and its folder; *values*: settings of Tuning and of the task; *columns*: those of the task ->
     those of the *table*, guessed where left out; *strict*: whether rows that cannot be used stop it. What is wrong with
     rows is told line by line. Raises ExplorerError if no run can be made of them."""
-    start, place = checkpoint
-    spec = specs.make(task, start, str(place), values, name=name)
-    looked = preflight(
-        spec.module, table, dev, mapping=dict(columns) or None, options=spec.task_options, seed=spec.tuning.seed
+    spec, looked = plan(
+        task, checkpoint, table, dev, values=values, mapping=dict(columns) or None, file=file, name=name
     )
     tell(f"note: {looked.told}")
     for problem in looked.problems[:20]:
@@ -130,9 +128,7 @@ def set_up(
         raise ExplorerError(" ".join(looked.stops))
     if looked.problems and strict:
         raise ExplorerError(f"{len(looked.problems):,} rows cannot be used. Mend them, or leave --strict out.")
-    data: dict[str, Any] = {"file": file, "told": looked.told, "mapping": looked.mapping}
-    data |= {"skipped": len(looked.problems), "train": len(looked.train), "dev": len(looked.dev)}
-    specs.begin(folder, specs.make(task, start, str(place), values, name=name, data=data), looked.train, looked.dev)
+    specs.begin(folder, spec, looked.train, looked.dev)
     return folder
 
 

@@ -1,7 +1,8 @@
 """Preflight: before a run begins, its rows as they were understood, and what a person should know of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from bertexplorer.training.data import checks
 from bertexplorer.training.data.guess import guess, reasons
 from bertexplorer.training.data.rows import Problem, Row, Table, mapped
 from bertexplorer.training.data.split import split
+from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning.spec import Spec
 
 if TYPE_CHECKING:
     from bertexplorer.model.text import Tokenizer
@@ -74,6 +77,36 @@ def preflight(
     if said := interval.warning(len(dev), task.METRICS[task.METRIC], counted=task.METRIC == "accuracy"):
         findings.append(checks.Finding(said))
     return Preflight(chosen, train, dev, problems, findings, counts, told, why)
+
+
+def plan(
+    task: str,
+    checkpoint: tuple[str, Path],
+    table: Table,
+    dev: Table | None,
+    *,
+    values: Mapping[str, Any],
+    mapping: Mapping[str, str] | None,
+    file: str,
+    name: str,
+    tokenizer: "Tokenizer | None" = None,
+) -> tuple[Spec, Preflight]:
+    """The settings of a run and its rows. *checkpoint*: name and folder; *values*: settings of Tuning and of the task;
+    *file*: where the rows come from. Raises ExplorerError as `specs.make` and `preflight` do."""
+    spec = specs.make(task, checkpoint[0], str(checkpoint[1]), values, name=name)
+    found = preflight(
+        spec.module,
+        table,
+        dev,
+        mapping=mapping,
+        options=spec.task_options,
+        seed=spec.tuning.seed,
+        tokenizer=tokenizer,
+        max_tokens=spec.tuning.max_tokens,
+    )
+    data: dict[str, Any] = {"file": file, "told": found.told, "mapping": found.mapping}
+    data |= {"skipped": len(found.problems), "train": len(found.train), "dev": len(found.dev)}
+    return replace(spec, data=data), found
 
 
 def usable(task: ModuleType, table: Table, mapping: Mapping[str, str], options: Any) -> tuple[list[Row], list[Problem]]:

@@ -17,24 +17,23 @@ from typing import Any
 import torch
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model import precision as precisions
 from bertexplorer.model.load import load
-from bertexplorer.model.scheduler import available
+from bertexplorer.model.save import save
 from bertexplorer.training import learners, weights
-from bertexplorer.training.checkpointing import commit, newest
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.distributed import Distributed, follows
 from bertexplorer.training.events import Event
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.artifacts import keep, snapshot
-from bertexplorer.training.finetuning.batch_sampler import epoch_of, steps_of
+from bertexplorer.training.finetuning.artifacts import exported, keep
+from bertexplorer.training.finetuning.batch_sampler import Order, epoch_of, steps_of
 from bertexplorer.training.finetuning.diagnostics import alarms, memory_mb
 from bertexplorer.training.finetuning.spec import Spec
 from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_of, prepare, scale_of
 from bertexplorer.training.learner import Learner
-from bertexplorer.training.loop import Budget, State, Window, train
+from bertexplorer.training.loop import Budget, Window, train
 from bertexplorer.training.optimiser import adamw
+from bertexplorer.training.run_driver import RunDriver
 from bertexplorer.training.run_process import work
 from bertexplorer.training.texts import Item, TextBatch
 
@@ -76,8 +75,8 @@ class Best:
         return replace(self, waited=waited)
 
 
-class Run:
-    """A run while it is computed."""
+class Run(RunDriver):
+    """A fine-tuning run while it is computed."""
 
     def __init__(
         self,
@@ -87,34 +86,27 @@ class Run:
         dev_rows: Sequence[Row],
         stop: Callable[[], bool],
     ) -> None:
-        self.folder, self.spec, self.stop = folder, spec, stop
-        self.task, self.tuning = spec.module, spec.tuning
+        self.spec, self.task, self.tuning = spec, spec.module, spec.tuning
         self.rows = train_rows, dev_rows
-        self.state, self.best = State(), Best()
-        self.threads = self.tuning.threads or available()
-        torch.set_num_threads(self.threads)
+        self.best = Best()
         self.placement = Distributed()
-        self.device = self.placement.device
-        self.bf16 = precisions.resolve(self.tuning.precision, self.device) == torch.bfloat16
-
-    def where(self) -> Event:
-        return {"stretch": 0, "step": self.state.step}
+        tuning, device = self.tuning, self.placement.device
+        super().__init__(folder, stop, threads=tuning.threads, precision=tuning.precision, device=device)
 
     def events(self) -> Iterator[Event]:
         learner, train_items, dev = self.learner()
-        tuning = self.tuning
-        self.learning = learning_of(tuning, learner.checkpoint.config)
-        optimiser = adamw(learner.modules, self.learning, scale_of(tuning, learner.checkpoint.config))
-        yield from self.resumed(learner, optimiser)
-        if tuning.method == "frozen":
+        optimiser = self.optimiser(learner)
+        source = yield from self.newest_commit()
+        more = yield from self.resume(learner.modules, optimiser, source)
+        if more:
+            self.best = Best(**more["best"])
+        if self.tuning.method == "frozen":
             yield {"event": "reading", "text": "The frozen encoder reads every row once."}
             train_items = frozen_vectors(learner, train_items, self.folder / "vectors")
-        lengths = [len(item.ids) for item in train_items]
         order = getattr(learner, "order", epoch_of)  # some choose which rows stand together
         if self.placement.count > 1 and order is not epoch_of:
             yield {"event": "warning", "text": "Each process sees a part of a batch, so rows have fewer others beside."}
-        self.per_epoch, rows_of = steps_of(lengths, tuning.batch, tuning.accumulate, tuning.seed, order)
-        self.steps = max(1, round(tuning.epochs * self.per_epoch))
+        batches = self.batches(learner, train_items, order)
         yield {
             "event": "ready",
             "rows": len(train_items),
@@ -128,7 +120,7 @@ class Run:
             "processes": self.placement.count,
             "floors": self.floors,
         }
-        yield from self.learn(learner, optimiser, self.batches(learner, train_items, rows_of), dev)
+        yield from self.learn(learner, optimiser, batches, dev)
 
     def learner(self) -> tuple[Learner, list[Item], list[Any]]:
         """The start: the checkpoint with the task's head, the rows as ids, and the examples to try on."""
@@ -148,28 +140,20 @@ class Run:
         self.floors = {metric: {"name": name, "value": value} for metric, (name, value) in floors.items()}
         return learner, learner.read(train_examples), dev
 
-    def resumed(self, learner: Learner, optimiser: torch.optim.Optimizer) -> Iterator[Event]:
-        """Weights, moments, State and Best of the newest whole commit, if there is one."""
-        source = None
-        for path, wrong in newest(self.folder / "commits"):
-            if not wrong:
-                source = path
-            else:
-                yield {"event": "warning", "text": f"commit {path.name} is not whole ({wrong}) and is left aside"}
-        if source is None:
-            yield {"event": "begun"}
-            return
-        self.state, more, changed = weights.read(learner.modules, optimiser, self.threads, source)
-        self.best = Best(**more["best"])
-        yield {"event": "resumed", "commit": source.name}
-        if changed:
-            yield {"event": "warning", "text": f"the resume may not be exact: {'; '.join(changed)}"}
+    def optimiser(self, learner: Learner) -> torch.optim.Optimizer:
+        config = learner.checkpoint.config
+        self.learning = learning_of(self.tuning, config)
+        return adamw(learner.modules, self.learning, scale_of(self.tuning, config))
 
     def batches(
-        self, learner: Learner, items: Sequence[Item], rows_of: Callable[[int], list[list[int]]]
+        self, learner: Learner, items: Sequence[Item], order: Order = epoch_of
     ) -> Callable[[int], list[TextBatch]]:
-        """A step's number -> its batches; each is shared out where several processes compute."""
-        count = self.placement.count
+        """A step's number -> its batches, each divided among the processes if there are several. Sets how many steps an
+        epoch and the run have."""
+        tuning, count = self.tuning, self.placement.count
+        lengths = [len(item.ids) for item in items]
+        self.per_epoch, rows_of = steps_of(lengths, tuning.batch, tuning.accumulate, tuning.seed, order)
+        self.steps = max(1, round(tuning.epochs * self.per_epoch))
 
         def drawn(step: int) -> list[TextBatch]:
             parts = [rows[i::count] for rows in rows_of(step) for i in range(count) if rows[i::count]]
@@ -204,7 +188,7 @@ class Run:
                 yield {"event": "steps"} | self.so_far() | window.tell() | {"memory_mb": memory_mb()}
                 window = Window()
             if state.step in looks and self.placement.main:
-                yield snapshot(learner.checkpoint, self.folder / "snapshots", state.step)
+                yield self.snapshot(lambda into: save(exported(learner.checkpoint, torch.bfloat16), into))
             if state.step % every == 0 or last:
                 yield from self.evaluated(learner, dev)
                 ended = bool(tuning.patience) and self.best.waited >= tuning.patience
@@ -246,17 +230,16 @@ class Run:
             yield {"event": "best", "metric": self.task.METRIC, "value": value}
 
     def commit(self, learner: Learner, optimiser: torch.optim.Optimizer) -> Event:
+        """The first of several processes writes it, the others wait."""
         began = time.monotonic()
-        name = f"step-{self.state.step:09d}"
+        event = {"event": "committed", "commit": self.name}
         if self.placement.main:
-            more = {"best": asdict(self.best)}
-            commit(
-                self.folder / "commits",
-                name,
-                lambda into: weights.write(learner.modules, optimiser, self.state, self.threads, into, **more),
+            best = asdict(self.best)
+            event = self.committed(
+                lambda into: weights.write(learner.modules, optimiser, self.state, self.threads, into, best=best)
             )
         self.placement.wait()
-        return {"event": "committed", "commit": name, "seconds": time.monotonic() - began}
+        return event | {"seconds": time.monotonic() - began}
 
     def finished(self) -> Iterator[Event]:
         yield (

@@ -99,15 +99,25 @@ def make(task: str, checkpoint: str, folder: str, values: Mapping[str, Any], **m
     return Spec(task, checkpoint, folder, options=options, tuning=build(Tuning, rest), **more)
 
 
+def plain(spec: Spec) -> dict[str, Any]:
+    """What spec.json holds."""
+    return {"format": FORMAT, "kind": "finetuning", **asdict(spec)}
+
+
+def write_rows(folder: Path, train: Sequence[Row], dev: Sequence[Row]) -> None:
+    """The rows of a run in *folder*/data."""
+    (folder / "data").mkdir(parents=True)
+    for name, rows in (("train", train), ("dev", dev)):
+        lines = "".join(json.dumps({"line": row.line, "cells": row.cells}) + "\n" for row in rows)
+        (folder / "data" / f"{name}.jsonl").write_text(lines, "utf-8")
+
+
 def begin(folder: Path, spec: Spec, train: Sequence[Row], dev: Sequence[Row]) -> None:
-    """Make the folder of a run: its rows and spec.json, on the disk for good when this returns."""
+    """Make the folder of a run: its rows and spec.json, flushed to disk when this returns."""
     try:
-        (folder / "data").mkdir(parents=True)
-        for name, rows in (("train", train), ("dev", dev)):
-            lines = "".join(json.dumps({"line": row.line, "cells": row.cells}) + "\n" for row in rows)
-            (folder / "data" / f"{name}.jsonl").write_text(lines, "utf-8")
+        write_rows(folder, train, dev)
         aside = folder / ".spec.partial"
-        aside.write_text(json.dumps({"format": FORMAT, "kind": "finetuning", **asdict(spec)}, indent=1), "utf-8")
+        aside.write_text(json.dumps(plain(spec), indent=1), "utf-8")
         for path in (folder / "data" / "train.jsonl", folder / "data" / "dev.jsonl", aside):
             flush(path)
         os.replace(aside, folder / "spec.json")

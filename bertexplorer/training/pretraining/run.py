@@ -11,7 +11,6 @@ RUN/stop               put there by anyone, it ends the run after the step it is
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +19,11 @@ from numpy.typing import NDArray
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import precision as precisions
-from bertexplorer.model.scheduler import available
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.settings import DATA
-from bertexplorer.training.checkpointing import commit, newest
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.events import Event
-from bertexplorer.training.loop import Budget, State, Window, train
+from bertexplorer.training.loop import Budget, Window, train
 from bertexplorer.training.optimiser import adamw
 from bertexplorer.training.pretraining import heldout
 from bertexplorer.training.pretraining import probe as probes
@@ -37,8 +34,9 @@ from bertexplorer.training.pretraining.examples import Bucket, Pool, buckets, ex
 from bertexplorer.training.pretraining.objectives import CausalLanguage
 from bertexplorer.training.pretraining.sentences import text_files
 from bertexplorer.training.pretraining.spec import Spec
-from bertexplorer.training.pretraining.start import Trained, again, begin, capture, export, restore
+from bertexplorer.training.pretraining.start import Trained, again, begin, capture, export
 from bertexplorer.training.pretraining.vocabulary import train_wordpiece
+from bertexplorer.training.run_driver import RunDriver
 from bertexplorer.training.run_process import work
 from bertexplorer.training.weights import set_dropout
 
@@ -55,21 +53,14 @@ def pretrain(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator
     yield from work(folder, lambda ending: Run(folder, stretches, ending), stop)
 
 
-class Run:
-    """A run while it is computed."""
+class Run(RunDriver):
+    """A pretraining run while it is computed."""
 
     def __init__(self, folder: Path, stretches: list[Spec], stop: Callable[[], bool]) -> None:
-        self.folder, self.stop = folder, stop
         self.spec, self.stretch = stretches[-1], len(stretches) - 1
-        self.state = State()
         self.probe: probes.Probe | None = None
-        self.threads = self.spec.running.threads or available()
-        torch.set_num_threads(self.threads)
-        self.device = precisions.best_device()
-        self.bf16 = precisions.resolve(self.spec.running.precision, self.device) == torch.bfloat16
-
-    def where(self) -> Event:
-        return {"stretch": self.stretch, "step": self.state.step}
+        running, device = self.spec.running, precisions.best_device()
+        super().__init__(folder, stop, threads=running.threads, precision=running.precision, device=device)
 
     def events(self) -> Iterator[Event]:
         tokenizer, shards = yield from self.read()
@@ -80,9 +71,11 @@ class Run:
                 f"Documents of two sentences or more: {pool.with_boundary}; wanted 2, to draw a wrong next sentence. "
                 "Put blank lines between documents and add some, or choose an objective without pairs."
             )
-        trained, source = self.trained(tokenizer)
+        source = yield from self.newest_commit()
+        trained = again(source, self.spec, self.device) if source else begin(self.spec, tokenizer, self.device)
+        set_dropout(trained.objective.modules, self.spec.running.dropout)
         optimiser = adamw(trained.objective.modules, self.spec.learning)
-        yield from self.resumed(trained, optimiser, source)
+        yield from self.resume(trained.objective.modules, optimiser, source)
         most = trained.checkpoints["model"].config.max_positions
         parts = buckets(self.spec.drawing.lengths, most)
         measure = heldout.fix(shards, held, tokenizer, count=self.spec.running.heldout_pairs, longest=most)
@@ -135,29 +128,6 @@ class Run:
             heldout.write(found, place)
         return heldout.read(place)
 
-    def trained(self, tokenizer: Tokenizer) -> tuple[Trained, Path | None]:
-        """The modules, and the commit that they come from."""
-        self.torn = [(path.name, wrong) for path, wrong in newest(self.folder / "commits") if wrong]
-        source = next((path for path, wrong in newest(self.folder / "commits") if not wrong), None)
-        trained = again(source, self.spec, self.device) if source else begin(self.spec, tokenizer, self.device)
-        set_dropout(trained.objective.modules, self.spec.running.dropout)
-        return trained, source
-
-    def resumed(self, trained: Trained, optimiser: torch.optim.Optimizer, source: Path | None) -> Iterator[Event]:
-        """Weights, moments and State of the commit, if there is one; a new stretch counts its budget from here."""
-        for name, wrong in self.torn:
-            yield {"event": "warning", "text": f"commit {name} is not whole ({wrong}) and is left aside"}
-        if source is None:
-            yield {"event": "begun"}
-            return
-        self.state, changed = restore(trained, optimiser, self.threads, source)
-        if new := self.state.stretch < self.stretch:
-            now = self.state
-            self.state = replace(now, stretch=self.stretch, begun_step=now.step, begun_seconds=now.seconds)
-        yield {"event": "resumed", "commit": source.name} | ({"new_stretch": True} if new else {})
-        if changed:
-            yield {"event": "warning", "text": f"the resume may not be exact: {'; '.join(changed)}"}
-
     def batches(self, pool: Pool, parts: tuple[Bucket, ...], tokenizer: Tokenizer) -> Callable[[int], list[Batch]]:
         """A step's number -> its batches: text and masks each follow from seed and step."""
         spec, running = self.spec, self.spec.running
@@ -182,7 +152,7 @@ class Run:
         """Steps, with evaluations and commits between them; the last of both at the end, whatever ends it."""
         spec, running, state = self.spec, self.spec.running, self.state
         workers = self.workers(trained)
-        yield from self.snapshot(trained)
+        yield from self.snapshots(trained)
         if state.step == state.begun_step:
             yield self.evaluated(trained, measure)
         window = Window()
@@ -202,8 +172,7 @@ class Run:
             if time.monotonic() - window.since >= TELL:
                 yield {"event": "steps"} | self.so_far() | window.tell()
                 window = Window()
-            if state.step in spec.snapshot_steps:
-                yield from self.snapshot(trained)
+            yield from self.snapshots(trained)
             if time.monotonic() - evaluated >= 60 * running.evaluate_minutes:
                 yield self.evaluated(trained, measure)
                 evaluated = time.monotonic()
@@ -240,24 +209,12 @@ class Run:
         return {"event": "evaluated"} | self.so_far() | found | {"seconds": time.monotonic() - began}
 
     def commit(self, trained: Trained, optimiser: torch.optim.Optimizer) -> Event:
-        began = time.monotonic()
         running = self.spec.running
-        name = f"step-{self.state.step:09d}"
-        commit(
-            self.folder / "commits",
-            name,
-            lambda into: capture(trained, optimiser, self.state, self.threads, into, running.export),
-            keep=running.keep,
+        return self.committed(
+            lambda into: capture(trained, optimiser, self.state, self.threads, into, running.export), keep=running.keep
         )
-        return {"event": "committed", "commit": name, "seconds": time.monotonic() - began}
 
-    def snapshot(self, trained: Trained) -> Iterator[Event]:
+    def snapshots(self, trained: Trained) -> Iterator[Event]:
+        """A snapshot, if this step is to have one."""
         if self.state.step in self.spec.snapshot_steps:
-            name = f"step-{self.state.step:09d}"
-            commit(
-                self.folder / "snapshots",
-                name,
-                lambda into: export(trained, into, self.spec.running.export),
-                keep=10**6,
-            )
-            yield {"event": "snapshot", "name": name}
+            yield self.snapshot(lambda into: export(trained, into, self.spec.running.export))

@@ -59,7 +59,7 @@ def begin(spec: Spec, tokenizer: Tokenizer, device: torch.device) -> Trained:
 
 
 def again(folder: Path, spec: Spec, device: torch.device) -> Trained:
-    """The same structure from a commit's *folder*; its exact weights come with `restore`."""
+    """The same structure from a commit's *folder*; RunDriver.resume reads its exact weights."""
     task = spec.running.objective
     given = {p.name: load(p, precision="fp32", device=device) for p in sorted(folder.iterdir()) if p.is_dir()}
     given["model"] = with_heads(given["model"], HEADS[task], seed=spec.running.seed + 1)
@@ -125,9 +125,3 @@ def export(trained: Trained, folder: Path, dtype: str) -> None:
     for name, checkpoint in trained.checkpoints.items():
         described = {**checkpoint.hf_config, "dtype": "bfloat16" if dtype == "bf16" else "float32"}
         save(replace(checkpoint, stored_dtype=DTYPES[dtype], hf_config=described), folder / name)
-
-
-def restore(trained: Trained, optimiser: torch.optim.Optimizer, threads: int, folder: Path) -> tuple[State, list[str]]:
-    """Put weights and moments back as `capture` found them. The State, and what may make the resume inexact."""
-    state, _, changed = weights.read(trained.objective.modules, optimiser, threads, folder)
-    return state, changed

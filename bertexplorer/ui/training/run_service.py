@@ -31,7 +31,7 @@ from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 from bertexplorer.training.features import PREFIX
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.preflight import Preflight, preflight
+from bertexplorer.training.finetuning.preflight import Preflight, plan
 from bertexplorer.training.finetuning.spec import Spec, task_of
 
 BUILT_IN = ASSETS / "data"
@@ -107,22 +107,22 @@ class RunService:
         start = library.find(request.checkpoint)
         if start is None:
             raise ExplorerError(f"{request.checkpoint} is not on this disk. Open it on the page “Explore” first.")
-        spec = specs.make(request.task, request.checkpoint, str(start), request.values, name=request.name)
         table = self.fetched(request.hub) if request.hub else self.rows(request.task, request.file)
         dev = self.rows(request.task, request.dev) if request.dev else None
         mapping = {name: column for name, column in request.mapping.items() if column} or None
         if mapping and request.beside:
             mapping |= {PREFIX + column: column for column in request.beside}
         checkpoint = library.get(request.checkpoint)
-        found = preflight(
-            spec.module,
+        spec, found = plan(
+            request.task,
+            (request.checkpoint, start),
             table,
             dev,
+            values=request.values,
             mapping=mapping,
-            options=spec.task_options,
-            seed=spec.tuning.seed,
+            file=request.hub or Path(request.file).name or "built-in rows",
+            name=request.name,
             tokenizer=checkpoint.tokenizer,
-            max_tokens=spec.tuning.max_tokens,
         )
         if not found.stops:
             try:
@@ -130,14 +130,7 @@ class RunService:
                 learners.of(spec.module).check(checkpoint, examples, spec.task_options)
             except ExplorerError as error:
                 found.findings.insert(0, Finding(str(error), stops=True))
-        data: dict[str, Any] = {
-            "file": request.hub or Path(request.file).name or "built-in rows",
-            "told": found.told,
-            "mapping": found.mapping,
-        }
-        data |= {"skipped": len(found.problems), "train": len(found.train), "dev": len(found.dev)}
-        whole = specs.make(request.task, request.checkpoint, str(start), request.values, name=request.name, data=data)
-        return RunPreview(whole, table, found)
+        return RunPreview(spec, table, found)
 
     def fetched(self, name: str) -> Table:
         """A data set of the hub; asked for once, however often it is looked at."""
@@ -200,10 +193,7 @@ class RunService:
             )
 
         def fill(folder: Path) -> None:
-            specs.begin(folder / "made", preview.spec, preview.found.train, preview.found.dev)
-            (folder / "made" / "data").rename(folder / "data")
-            (folder / "made" / "spec.json").unlink()
-            (folder / "made").rmdir()
+            specs.write_rows(folder, preview.found.train, preview.found.dev)
 
         seconds = seconds or self.timings.get(likeness(preview.spec), 0.0)
         title = request.name or f"{preview.spec.module.TITLE}, {request.checkpoint}"
@@ -214,8 +204,7 @@ class RunService:
             several = {"group": key, "key": f"{key}-{number}"} if request.seeds > 1 else {"key": key}
             name = f"{title[: MAX_NAME - 12]}, seed {tuning.seed}" if request.seeds > 1 else title
             spec = replace(preview.spec, tuning=tuning, name=name)
-            plain = {"format": specs.FORMAT, "kind": "finetuning", **asdict(spec)}
-            made.append(self.jobs.accept(owner, name, plain, fill=fill, seconds=seconds, **several))
+            made.append(self.jobs.accept(owner, name, specs.plain(spec), fill=fill, seconds=seconds, **several))
         return made[0]
 
     def runs(self, owner: str, *, deleted: bool = False) -> list[Run]:
