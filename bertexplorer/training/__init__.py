@@ -9,7 +9,6 @@ loop.py           a generator of what happened, step by step; saving and stoppin
 data_parallel.py  a step's batches shared out among threads, each with gradients of its own
 optimiser.py      AdamW in groups, and the learning rate along the budget
 distributed.py    this process alone, or several that add up their gradients
-padding.py        like lengths together, so that next to nothing is padded
 run_driver.py     what fine-tuning and pretraining share: resume, commits, snapshots
 run_process.py    a run's folder while one process works in it; stopped by a file or a signal
 weights.py        weights and moments, for an exact resume
@@ -17,7 +16,6 @@ checkpointing.py  checkpoints that survive a crash, read only if whole
 events.py         what a run tells while it goes on, for programs and for people
 embedding.py      one vector a text, and texts in groups
 ranking.py        BM25, and how good an order of passages is
-negatives.py      batches in which every other row's passage is a wrong one
 interval.py       how surely a few rows tell an accuracy
 features.py       other columns of a row beside its text, as numbers
 extract.py        which sentences make a summary, and how near one is to another by ROUGE

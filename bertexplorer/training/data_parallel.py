@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from bertexplorer.training.objective import Batch, Loss, Objective
-from bertexplorer.training.padding import OVERHEAD
+from bertexplorer.training.texts import OVERHEAD
 
 if TYPE_CHECKING:
     from bertexplorer.training.distributed import Distributed

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean, pstdev
 from typing import Any
 
-from bertexplorer.training.data.numbers import number
-from bertexplorer.training.data.rows import written
+from bertexplorer.training.data.rows import number, written
 
 PREFIX = "feature:"  # of their names in a row's cells
 MOST = 100  # values of a category that have a place, the commonest

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.forward import NO_CHANGE, Intervention
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training.padding import cuts
 
+OVERHEAD = 60  # what a batch costs beside its tokens, in tokens
 AT_ONCE = 4096  # padded tokens of a batch that nothing is learnt from
 
 
@@ -127,3 +127,21 @@ def by_length(items: Sequence[Item], most: int = AT_ONCE) -> list[list[int]]:
     """Numbers of *items* in batches of like lengths, *most* padded tokens each."""
     order = sorted(range(len(items)), key=lambda i: len(items[i].ids))
     return [order[start:end] for start, end in cuts([len(items[i].ids) for i in order], most)]
+
+
+def cuts(lengths: Sequence[int], most: int) -> list[tuple[int, int]]:
+    """Where to cut ascending *lengths* into batches of *most* padded tokens, so that padding and OVERHEAD together
+    cost least: a shortest path, exact."""
+    best, last = [0.0], [0]
+    for end in range(1, len(lengths) + 1):
+        longest = lengths[end - 1]
+        starts = range(max(0, end - max(1, most // longest)), end)
+        costs = [best[start] + longest * (end - start) + OVERHEAD for start in starts]
+        best.append(min(costs))
+        last.append(starts[costs.index(best[-1])])
+    found = []
+    end = len(lengths)
+    while end:
+        found.append((last[end], end))
+        end = last[end]
+    return found[::-1]

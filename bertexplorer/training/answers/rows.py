@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from bertexplorer.model.text import clean
 from bertexplorer.training.data import squad
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, written
 
 YES = ("true", "yes", "1")
 OFFER = "; “Realign” takes the nearest place where it stands"
@@ -30,21 +30,10 @@ class Question:
     answers: tuple[Answer, ...]
 
 
-class Unfit(Exception):
-    """Why a row cannot be used."""
-
-
 def questions(rows: Sequence[Row], realign: bool) -> tuple[list[Question], list[Problem]]:
     """Rows with "question", "context", "answers" (a list of {"text", "start"}, or the text alone, which is then looked
     for) and perhaps "impossible". *realign*: an answer that is not where it is said to be is looked for as well."""
-    found: list[Question] = []
-    problems: list[Problem] = []
-    for row in rows:
-        try:
-            found.append(question(row, realign))
-        except Unfit as error:
-            problems.append(Problem(row.line, str(error)))
-    return found, problems
+    return converted(rows, lambda row: question(row, realign))
 
 
 def question(row: Row, realign: bool) -> Question:

@@ -5,7 +5,6 @@ rows.py       rows, problems with their line, columns under a task's names
 decode.py     bytes -> text, and in which encoding they were
 delimited.py  CSV and TSV, strictly: a row of another width is named, never shifted
 jsonl.py      an object a line, or the list of one JSON file
-numbers.py    a cell as a number or a relevance
 hub.py        a data set of the hub by its name
 qrels.py      queries, passages and judgements in three files
 squad.py      questions on passages, with answers and where they start

@@ -12,8 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.data.numbers import number
-from bertexplorer.training.data.rows import MAX_CELL, Row
+from bertexplorer.training.data.rows import MAX_CELL, Row, number
 from bertexplorer.training.data.split import split as split_rows
 from bertexplorer.training.ranking import BM25
 

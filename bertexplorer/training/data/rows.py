@@ -1,16 +1,19 @@
 """Rows: what was read of a file, what of it cannot be used, and its columns under the names that a task gives them."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from math import isfinite
+from typing import Any, Protocol, TypeVar
 
 from bertexplorer.errors import ExplorerError
 
 MAX_COLUMNS = 50
 MAX_NAME = 200  # characters of a column's name
 MAX_CELL = 10_000  # characters; of a list, those of its JSON
+TRUTH = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 Cells = dict[str, Any]
+Example = TypeVar("Example")
 Entry = tuple[int, Cells | str]  # (line, its cells or the reason why it has none)
 
 
@@ -29,6 +32,10 @@ class Problem:
 
     line: int
     what: str
+
+
+class Unfit(Exception):
+    """Why a row cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +89,27 @@ def mapped(table: Table, mapping: Mapping[str, str], columns: Sequence[Wanted] =
     return [Row(row.line, {name: row.cells[column] for name, column in chosen.items()}) for row in table.rows]
 
 
+def converted(rows: Sequence[Row], convert: Callable[[Row], Example]) -> tuple[list[Example], list[Problem]]:
+    """(what *convert* makes of the rows, a problem for each row that it raises Unfit for)."""
+    examples: list[Example] = []
+    problems: list[Problem] = []
+    for row in rows:
+        try:
+            examples.append(convert(row))
+        except Unfit as error:
+            problems.append(Problem(row.line, str(error)))
+    return examples, problems
+
+
 def written(cell: object) -> str:
     """A cell as text: itself, or its JSON."""
     return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
+
+
+def parts(cell: object) -> tuple[str, ...]:
+    """The texts of a cell, each once: a list, or with | between them."""
+    given = cell if isinstance(cell, list) else written(cell).split("|")
+    return tuple(dict.fromkeys(text for part in given if (text := written(part).strip())))
 
 
 def too_long(cells: Cells) -> str:
@@ -95,3 +120,18 @@ def too_long(cells: Cells) -> str:
         if (length := len(written(cell))) > MAX_CELL:
             return f"“{name[:40]}” has {length:,} characters; the limit is {MAX_CELL:,}"
     return ""
+
+
+def number(cell: object) -> float | None:
+    """None where the cell holds no finite number."""
+    try:
+        found = float(written(cell).strip().replace(",", "."))
+    except ValueError:
+        return None
+    return found if isfinite(found) else None
+
+
+def relevance(cell: object) -> float | None:
+    """How relevant, 0 for not at all: a number (below 0 counts as 0), or yes, no, true, false."""
+    said = TRUTH.get(written(cell).strip().casefold(), number(cell))
+    return said if said is None else max(0.0, said)

@@ -8,7 +8,7 @@ from typing import Any
 from tokenizers import Regex, pre_tokenizers
 
 from bertexplorer.model.text import clean
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, written
 from bertexplorer.training.entities.tags import OUTSIDE, TAG, Entity, entities, iob2
 
 AROUND = 12  # characters shown on either side of a mistake
@@ -26,21 +26,11 @@ class Sentence:
     tags: tuple[str, ...]
 
 
-class Unfit(Exception):
-    """Why a row cannot be used."""
-
-
 def sentences(rows: Sequence[Row]) -> tuple[list[Sentence], list[Problem]]:
     """Rows with "tokens" (a list, words with spaces between, or a text) and "tags" (a list, tags with spaces between,
     or the spans of the text). IOB1 and IOBES become IOB2. Where nearly all tags bear a B- or an I-, one that bears none
     is a problem; else the tags are plain and left as they are."""
-    found: list[Sentence] = []
-    problems: list[Problem] = []
-    for row in rows:
-        try:
-            found.append(sentence(row))
-        except Unfit as error:
-            problems.append(Problem(row.line, str(error)))
+    found, problems = converted(rows, sentence)
     if is_plain(found):
         return found, problems
     kept = []

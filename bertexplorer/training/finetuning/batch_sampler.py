@@ -1,6 +1,7 @@
 """The order in which rows are seen: shuffled each epoch by the seed, like lengths together, then shuffled again."""
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 import numpy as np
@@ -37,3 +38,24 @@ def steps_of(
         return epochs(epoch)[at * accumulate : (at + 1) * accumulate]
 
     return per_epoch, step
+
+
+def apart(
+    passages: Sequence[AbstractSet[str]], answers: Sequence[AbstractSet[str]], order: Sequence[int], batch: int
+) -> list[list[int]]:
+    """Numbers of rows in ⌈n / batch⌉ batches of like size. *passages*: those of each row; *answers*: all that answer
+    its query, in any row. A row of *order* goes to the next batch with room where no row's passage answers the query
+    of another; one that fits nowhere is left out."""
+    size = -(-len(order) // batch)
+    rows: list[list[int]] = [[] for _ in range(size)]
+    held: list[set[str]] = [set() for _ in range(size)]
+    answered: list[set[str]] = [set() for _ in range(size)]
+    for number, row in enumerate(order):
+        for place in ((number + i) % size for i in range(size)):
+            fits = held[place].isdisjoint(answers[row]) and answered[place].isdisjoint(passages[row])
+            if fits and len(rows[place]) < batch:
+                rows[place].append(row)
+                held[place] |= passages[row]
+                answered[place] |= answers[row]
+                break
+    return rows

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.training.embedding import Embedder, GroupBatch, together
+from bertexplorer.training.finetuning.batch_sampler import apart
 from bertexplorer.training.learner import Learner
-from bertexplorer.training.negatives import apart
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.ranking import TOP, best_first, quality, ties
 from bertexplorer.training.task import Evaluation

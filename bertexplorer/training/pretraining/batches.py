@@ -11,8 +11,8 @@ from torch import Tensor
 
 from bertexplorer.engine.masking import Masking, Vocabulary, alter, choose
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training.padding import cuts
 from bertexplorer.training.pretraining.examples import Example
+from bertexplorer.training.texts import cuts
 
 
 @dataclass(frozen=True, eq=False)

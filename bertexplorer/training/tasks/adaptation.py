@@ -8,7 +8,7 @@ from typing import Any
 
 from bertexplorer.engine.masking import Masking
 from bertexplorer.model.text import clean
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, written
 from bertexplorer.training.task import Column
 
 TITLE = "Domain adaptation"
@@ -35,14 +35,14 @@ class Example:
 
 def examples(rows: Sequence[Row], options: Any) -> tuple[list[Example], list[Problem]]:
     """A row without a text that can be seen is a problem."""
-    found: list[Example] = []
-    problems: list[Problem] = []
-    for row in rows:
-        if text := clean(written(row.cells.get("text", "")))[0].strip():
-            found.append(Example(row.line, text))
-        else:
-            problems.append(Problem(row.line, "has no text"))
-    return found, problems
+
+    def convert(row: Row) -> Example:
+        text = clean(written(row.cells.get("text", "")))[0].strip()
+        if not text:
+            raise Unfit("has no text")
+        return Example(row.line, text)
+
+    return converted(rows, convert)
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Row, Unfit, converted, parts, written
 from bertexplorer.training.features import beside
 from bertexplorer.training.task import Column
 
@@ -51,28 +51,20 @@ class Example:
 
 def examples(rows: Sequence[Row], options: Options, columns: Sequence[str] = ("text",)) -> tuple[list[Any], list[Any]]:
     """A row without a text, or without its one label, is a problem."""
-    found: list[Example] = []
-    problems: list[Problem] = []
-    for row in rows:
+
+    def convert(row: Row) -> Example:
         texts = tuple(written(row.cells.get(column, "")).strip() for column in columns)
-        labels = split(row.cells.get("label", ""), options.labels == "several")
-        bare = [column for column, text in zip(columns, texts, strict=True) if not text]
-        if bare:
-            problems.append(Problem(row.line, f"has no {' and no '.join(bare).replace('_', ' ')}"))
-        elif not labels and options.labels == "one":
-            problems.append(Problem(row.line, "has no label"))
-        else:
-            found.append(Example(row.line, texts, labels, beside(row.cells)))
-    return found, problems
+        cell, several = row.cells.get("label", ""), options.labels == "several"
+        label = written(cell).strip()
+        labels = parts(cell) if several else (label,) if label else ()
+        empty = [column for column, text in zip(columns, texts, strict=True) if not text]
+        if empty:
+            raise Unfit(f"has no {' and no '.join(empty).replace('_', ' ')}")
+        if not labels and not several:
+            raise Unfit("has no label")
+        return Example(row.line, texts, labels, beside(row.cells))
 
-
-def split(cell: Any, several: bool) -> tuple[str, ...]:
-    """The labels of a cell."""
-    if several:
-        parts = cell if isinstance(cell, list) else written(cell).split("|")
-        return tuple(dict.fromkeys(label for part in parts if (label := written(part).strip())))
-    label = written(cell).strip()
-    return (label,) if label else ()
+    return converted(rows, convert)
 
 
 def names(train: Sequence[Example]) -> tuple[str, ...]:

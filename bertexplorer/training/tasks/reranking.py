@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.numbers import relevance
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, relevance, written
 from bertexplorer.training.ranking import BM25, best_first, quality
 from bertexplorer.training.task import Column
 
@@ -48,20 +47,17 @@ class Example:
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
     """A row without both texts, or whose relevance is no number, is a problem."""
-    found: list[Example] = []
-    problems: list[Problem] = []
-    for row in rows:
+
+    def convert(row: Row) -> Example:
         query, passage = (written(row.cells.get(column, "")).strip() for column in ("query", "passage"))
-        said = row.cells.get("relevance", "")
-        grade = relevance(said)
+        grade, given = relevance(row.cells.get("relevance", "")), written(row.cells.get("relevance", ""))
         if not query or not passage:
-            problems.append(Problem(row.line, f"has no {'passage' if query else 'query'}"))
-        elif grade is None:
-            what = f"has the relevance {written(said)[:40]!r}, no number" if written(said).strip() else None
-            problems.append(Problem(row.line, what or "has no relevance"))
-        else:
-            found.append(Example(row.line, (query, passage), grade))
-    return found, problems
+            raise Unfit(f"has no {'passage' if query else 'query'}")
+        if grade is None:
+            raise Unfit(f"has the relevance {given[:40]!r}, no number" if given.strip() else "has no relevance")
+        return Example(row.line, (query, passage), grade)
+
+    return converted(rows, convert)
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:

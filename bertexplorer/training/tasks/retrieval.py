@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.numbers import relevance
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, parts, relevance, written
 from bertexplorer.training.ranking import BM25, TOP, quality
 from bertexplorer.training.task import Column
 
@@ -53,27 +52,20 @@ class Example:
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
     """A row without a passage is a problem, and one without a query unless its relevance is 0."""
-    found: list[Example] = []
-    problems: list[Problem] = []
-    for row in rows:
+
+    def convert(row: Row) -> Example:
         query, passage = (written(row.cells.get(column, "")).strip() for column in ("query", "passage"))
-        said = row.cells.get("relevance", "")
-        grade = relevance(said) if written(said).strip() else 1.0
+        given = row.cells.get("relevance", "")
+        grade = relevance(given) if written(given).strip() else 1.0
         if not passage:
-            problems.append(Problem(row.line, "has no passage"))
-        elif grade is None:
-            problems.append(Problem(row.line, f"has the relevance {written(said)[:40]!r}, no number"))
-        elif not query and grade:
-            problems.append(Problem(row.line, "has no query"))
-        else:
-            found.append(Example(row.line, query, passage, grade, split(row.cells.get("negatives", ""))))
-    return found, problems
+            raise Unfit("has no passage")
+        if grade is None:
+            raise Unfit(f"has the relevance {written(given)[:40]!r}, no number")
+        if not query and grade:
+            raise Unfit("has no query")
+        return Example(row.line, query, passage, grade, parts(row.cells.get("negatives", "")))
 
-
-def split(cell: Any) -> tuple[str, ...]:
-    """The passages of a cell."""
-    parts = cell if isinstance(cell, list) else written(cell).split("|")
-    return tuple(dict.fromkeys(text for part in parts if (text := written(part).strip())))
+    return converted(rows, convert)
 
 
 def judged(examples: Sequence[Example]) -> dict[str, dict[str, float]]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from bertexplorer.model.text import clean
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, written
 from bertexplorer.training.task import Column
 
 TITLE = "Source to target"
@@ -43,15 +43,14 @@ class Example:
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
     """A row that lacks one of its texts is a problem."""
-    found: list[Example] = []
-    problems: list[Problem] = []
-    for row in rows:
+
+    def convert(row: Row) -> Example:
         source, target = (clean(written(row.cells.get(column.name, "")))[0].strip() for column in COLUMNS)
-        if source and target:
-            found.append(Example(row.line, source, target))
-        else:
-            problems.append(Problem(row.line, f"has no {'target' if source else 'source'}"))
-    return found, problems
+        if not source or not target:
+            raise Unfit(f"has no {'target' if source else 'source'}")
+        return Example(row.line, source, target)
+
+    return converted(rows, convert)
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:

@@ -10,8 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.numbers import number
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, number, written
 from bertexplorer.training.ranking import words
 from bertexplorer.training.task import Column
 
@@ -43,19 +42,17 @@ class Example:
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
     """A row without both texts, or whose score is no number, is a problem."""
-    found: list[Example] = []
-    problems: list[Problem] = []
-    for row in rows:
+
+    def convert(row: Row) -> Example:
         first, second = (written(row.cells.get(column, "")).strip() for column in ("text_a", "text_b"))
-        score = number(row.cells.get("score", ""))
+        score, given = number(row.cells.get("score", "")), written(row.cells.get("score", "")).strip()
         if not first or not second:
-            problems.append(Problem(row.line, f"has no {'second' if first else 'first'} text"))
-        elif score is None:
-            said = written(row.cells.get("score", "")).strip()
-            problems.append(Problem(row.line, f"has the score {said[:40]!r}, no number" if said else "has no score"))
-        else:
-            found.append(Example(row.line, (first, second), score))
-    return found, problems
+            raise Unfit(f"has no {'second' if first else 'first'} text")
+        if score is None:
+            raise Unfit(f"has the score {given[:40]!r}, no number" if given else "has no score")
+        return Example(row.line, (first, second), score)
+
+    return converted(rows, convert)
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:

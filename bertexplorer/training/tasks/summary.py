@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, written
 from bertexplorer.training.extract import KINDS, Rouge, oracle, split
 from bertexplorer.training.task import Column
 
@@ -52,23 +52,22 @@ class Example:
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
     """A row is a problem without a document of two sentences, without a summary, or if they share no word."""
-    found: list[Example] = []
-    problems: list[Problem] = []
-    for row in rows:
-        document, summary = (told(row.cells.get(column, "")) for column in ("document", "summary"))
-        chosen = oracle(document, " ".join(summary), options.sentences)
+
+    def convert(row: Row) -> Example:
+        document, summary = (sentences(row.cells.get(column, "")) for column in ("document", "summary"))
         if not document or not summary:
-            problems.append(Problem(row.line, f"has no {'summary' if document else 'document'}"))
-        elif len(document) < 2:
-            problems.append(Problem(row.line, "has a document of one sentence; wanted two at least"))
-        elif not chosen:
-            problems.append(Problem(row.line, "has a summary that shares no word with the document"))
-        else:
-            found.append(Example(row.line, tuple(document), tuple(summary), tuple(chosen)))
-    return found, problems
+            raise Unfit(f"has no {'summary' if document else 'document'}")
+        if len(document) < 2:
+            raise Unfit("has a document of one sentence; wanted two at least")
+        chosen = oracle(document, " ".join(summary), options.sentences)
+        if not chosen:
+            raise Unfit("has a summary that shares no word with the document")
+        return Example(row.line, tuple(document), tuple(summary), tuple(chosen))
+
+    return converted(rows, convert)
 
 
-def told(cell: Any) -> list[str]:
+def sentences(cell: Any) -> list[str]:
     """The sentences of a cell."""
     return [part for text in (cell if isinstance(cell, list) else [cell]) for part in split(written(text))]
 
