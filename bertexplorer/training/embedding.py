@@ -1,4 +1,4 @@
-"""Embedding: one vector a text, pooled from those of its tokens (Reimers and Gurevych, 2019), and texts in groups."""
+"""Embeddings: one vector per text, pooled from its tokens (Reimers and Gurevych, 2019), and groups of texts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Pooling = Literal["mean", "cls"]
 
 @dataclass(frozen=True, eq=False)
 class Group(Item):
-    """Texts that are read one by one and learnt from together. *ids*: of all of them, one after the other."""
+    """Texts that are encoded separately but trained on together. *ids*: of all of them, concatenated."""
 
     parts: tuple[Item, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class GroupBatch:
-    """Groups as the encoder takes them, in parts that are padded each by itself."""
+    """A batch of groups, in parts that are padded separately."""
 
     parts: tuple[TextBatch, ...]
     targets: Tensor
@@ -54,7 +54,7 @@ def together(parts: Sequence[Item], target: Any = None) -> Group:
 def pool(
     last: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None, pooling: Pooling = "mean"
 ) -> Float[Tensor, "b d"]:
-    """The vector of the first token, or the mean over all tokens, special ones included."""
+    """The vector of the first token, or the mean over all tokens, including special ones."""
     if pooling == "cls":
         return last[:, 0]
     if mask is None:
@@ -64,7 +64,7 @@ def pool(
 
 
 class Embedder(Learner):
-    """A learner without a head: the encoder learns to make vectors. options.pooling: see `pool`."""
+    """A learner without a head, which trains the encoder to embed texts. options.pooling: see `pool`."""
 
     def __init__(self, checkpoint: Checkpoint, options: Any, max_tokens: int = 128) -> None:
         super().__init__(checkpoint, options, max_tokens)
@@ -80,7 +80,7 @@ class Embedder(Learner):
         return F.normalize(pool(last.float(), batch.mask, self.pooling), dim=-1)
 
     def vectors(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
-        """The vectors of *texts*, of length 1: their products are cosines."""
+        """The vectors of *texts*, of length 1, so that their dot products are cosines."""
         return self.vectors_of(self.reader.items([(text,) for text in texts]))
 
     def vectors_of(self, items: Sequence[Item]) -> Float[np.ndarray, "n d"]:
@@ -92,7 +92,7 @@ class Embedder(Learner):
         return found
 
     def files(self) -> dict[str, Any]:
-        """What sentence-transformers wants beside the checkpoint: path -> JSON."""
+        """The extra files that sentence-transformers needs: path -> JSON."""
         kinds = (("", "Transformer"), ("1_Pooling", "Pooling"))
         pooling = {
             "word_embedding_dimension": self.checkpoint.config.hidden_size,

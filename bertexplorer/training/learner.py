@@ -1,4 +1,4 @@
-"""A learner: a checkpoint with a task's head, which the loop trains and which answers afterwards."""
+"""A learner: a checkpoint with a task's head, which the loop trains and which then answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,8 +25,8 @@ class Learner(ABC):
 
     weights: dict[str, float]  # loss -> weight
     heads: tuple[str, ...] = ()  # of the checkpoint, trained together with the encoder
-    saved: tuple[str, ...] = ()  # attributes and arguments of __init__ that `state` holds besides the options
-    first_only = False  # whether the head reads nothing but the vector of the first token
+    saved: tuple[str, ...] = ()  # attributes, also arguments of __init__, that `state` saves besides the options
+    first_only = False  # whether the head reads only the vector of the first token
     bf16 = False  # whether it computes in bf16
 
     def __init__(

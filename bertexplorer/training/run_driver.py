@@ -1,4 +1,4 @@
-"""The driver that fine-tuning and pretraining share: where a run is, how it resumes, its commits and snapshots."""
+"""The base class of fine-tuning and pretraining runs: resume, commits and snapshots."""
 
 import time
 from abc import ABC, abstractmethod
@@ -21,7 +21,7 @@ from bertexplorer.training.loop import State
 class RunDriver(ABC):
     """A run while it is computed in *folder*. *stop*: asks whether to end early; *threads*: 0 for all cores."""
 
-    stretch = 0  # index of the stretch that is computed; a fine-tuning run has one
+    stretch = 0  # index of the stretch of training that is computed; a fine-tuning run has one
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A run's folder while a process works in it: held by one alone, told of in files, stopped by a file or a signal."""
+"""The folder of a run while a process works in it: locked, logged, and stopped by a file or a signal."""
 
 import ctypes
 import errno
@@ -21,7 +21,7 @@ from bertexplorer.training.run_driver import RunDriver
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Hold the run's lock. Raises ExplorerError if another process has it; a crash lets go of it."""
+    """Hold the run's lock. Raises ExplorerError if another process has it; a crash releases it."""
     lock = locks.hold(folder / "lock")
     if lock is None:
         raise ExplorerError(f"The run in {folder} is going on in another process. Stop that one first.")
@@ -34,9 +34,10 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def work(folder: Path, begin: Callable[[Callable[[], bool]], RunDriver], stop: Callable[[], bool]) -> Iterator[Event]:
-    """The events of the run that *begin* makes (it is given what asks whether to stop), each written down, then given.
+    """The events of the run that *begin* creates, each yielded after it is logged. *begin* gets a function that says
+    whether to stop: by *stop*, or by the file RUN/stop.
 
-    Raises ExplorerError; what was committed stays whole."""
+    Raises ExplorerError; what is committed stays intact."""
     threads = torch.get_num_threads()
     with alone(folder):
         (folder / "stop").unlink(missing_ok=True)
@@ -69,7 +70,7 @@ def told(error: Exception) -> str:
 
 
 def asked_to_stop() -> Callable[[], bool]:
-    """Whether SIGTERM or SIGINT has come since this was called; neither ends the process any more."""
+    """A function that says whether SIGTERM or SIGINT has arrived since this call; neither ends the process any more."""
     asked: list[int] = []
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda number, _: asked.append(number))
@@ -77,7 +78,7 @@ def asked_to_stop() -> Callable[[], bool]:
 
 
 def show(events: Iterable[Event]) -> int:
-    """Write the events to stdout as they come. Returns 0, or 2 after an error told on stderr."""
+    """Print the events as they arrive. Returns 0, or 2 after printing an error to stderr."""
     try:
         for event in events:
             sys.stdout.write(say(event) + "\n")
@@ -89,8 +90,8 @@ def show(events: Iterable[Event]) -> int:
 
 
 def keep_memory() -> None:
-    """Have glibc keep freed memory: a step frees and takes the same 47 MB matrices a hundred times, and getting fresh
-    pages for them takes a sixth of its time."""
+    """Make glibc keep freed memory: a step frees and allocates the same 47 MB matrices a hundred times, and getting
+    fresh pages for them takes a sixth of its time."""
     try:
         tune = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError, TypeError):  # another C library, or system

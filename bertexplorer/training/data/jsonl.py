@@ -1,4 +1,4 @@
-"""JSONL: an object a line, read strictly; and the same objects as the list of one JSON file."""
+"""JSON Lines, read strictly, and JSON files with a list of the same objects."""
 
 import io
 import json
@@ -17,7 +17,7 @@ MAX_ITEMS = 2_000_000
 
 
 def lines(text: str, most: int) -> Parsed:
-    """An object for each line of *text*; what is none is named with its line. Those beyond *most* are not looked at."""
+    """An object per line of *text*; any other line is a problem. Lines beyond *most* are not parsed."""
     return Parsed(line_entries(text, most), "JSON, an object a line")
 
 
@@ -32,7 +32,7 @@ def line_entries(text: str, most: int) -> Iterator[Entry]:
 
 
 def document(text: str, name: str) -> Parsed:
-    """The objects of one JSON file: a list of them, or SQuAD's layout. Raises ExplorerError for any other file."""
+    """The objects of a JSON file: a list of them, or SQuAD's layout. Raises ExplorerError for any other file."""
     try:
         whole = load(text)
     except ValueError as error:
@@ -63,8 +63,8 @@ def item_entries(items: list[Any]) -> Iterator[Entry]:
 
 
 def load(text: str) -> Any:
-    """What JSON says, and nothing beyond it. Raises ValueError for NaN, an infinite number, a name that stands twice
-    in an object, an absurd number or depth."""
+    """Strict JSON. Raises ValueError for NaN, infinite or huge numbers, repeated names in an object, and deep
+    nesting."""
     try:
         return json.loads(
             text, object_pairs_hook=once, parse_constant=refused, parse_float=finite, parse_int=whole_number
@@ -74,8 +74,8 @@ def load(text: str) -> Any:
 
 
 def cells(item: Any) -> Cells:
-    """An object as cells: text as it is, a number or a truth value as JSON writes it, null as "", lists and objects as
-    they are. Raises ValueError with the reason why it cannot be used."""
+    """An object as cells: texts unchanged, numbers and booleans as JSON, null as "", lists and objects unchanged.
+    Raises ValueError with the reason if it cannot be used."""
     if not isinstance(item, dict):
         raise ValueError(f"is {noun(item)}, no object in {{braces}}")
     if not item:

@@ -1,4 +1,4 @@
-"""Rows: what was read of a file, what of it cannot be used, and its columns under the names that a task gives them."""
+"""Rows of a file, their problems, and their columns under the names of a task."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,8 +19,8 @@ Entry = tuple[int, Cells | str]  # (line, its cells or the reason why it has non
 
 @dataclass(frozen=True)
 class Row:
-    """One row. *line* counts from 1 in the uploaded file (where the row starts; see Table.unit). A cell is text as it
-    was written; from JSON and CoNLL also a list or a dict, from SQuAD a bool."""
+    """One row. *line* counts from 1 in the uploaded file (where the row starts; see Table.unit). A cell is text as in
+    the file; from JSON and CoNLL also a list or a dict, from SQuAD a bool."""
 
     line: int
     cells: Cells
@@ -28,7 +28,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Problem:
-    """Why the row that starts at *line* cannot be used as it is."""
+    """Why the row that starts at *line* cannot be used."""
 
     line: int
     what: str
@@ -40,7 +40,7 @@ class Unfit(Exception):
 
 @dataclass(frozen=True)
 class Table:
-    """A file as it was understood. Each row has all *columns*; *told* says in a sentence how the file was read."""
+    """A file as it was read. Each row has all *columns*; *told* is a sentence on how the file was read."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -52,7 +52,7 @@ class Table:
 
 
 class Wanted(Protocol):
-    """The column of a task, as far as it is looked at here."""
+    """A column that a task needs."""
 
     @property
     def name(self) -> str: ...
@@ -66,7 +66,8 @@ class Wanted(Protocol):
 
 @dataclass(frozen=True)
 class Parsed:
-    """A file taken apart, not yet held to the limits: *entries* ascend by line, *how* is a part of a sentence."""
+    """A parsed file before the limits are checked: *entries* in the order of their lines; *how* is part of a
+    sentence."""
 
     entries: Iterable[Entry]
     how: str
@@ -75,9 +76,8 @@ class Parsed:
 
 
 def mapped(table: Table, mapping: Mapping[str, str], columns: Sequence[Wanted] = ()) -> list[Row]:
-    """The rows with their cells under a task's names: *mapping* is {wanted name: column of the table}, "" for none.
-    Raises ExplorerError for a column that the table has not, and for one of *columns* that is neither optional nor
-    mapped."""
+    """The rows with their cells under a task's names. *mapping*: {column of the task: column of the table}, "" for
+    none. Raises ExplorerError for an unknown column, and if a required one of *columns* is not mapped."""
     chosen = {name: column for name, column in mapping.items() if column}
     there = ", ".join(f"“{column[:40]}”" for column in table.columns)
     for name, column in chosen.items():
@@ -90,7 +90,7 @@ def mapped(table: Table, mapping: Mapping[str, str], columns: Sequence[Wanted] =
 
 
 def converted(rows: Sequence[Row], convert: Callable[[Row], Example]) -> tuple[list[Example], list[Problem]]:
-    """(what *convert* makes of the rows, a problem for each row that it raises Unfit for)."""
+    """(the examples that *convert* makes of the rows, a problem for each row for which it raises Unfit)."""
     examples: list[Example] = []
     problems: list[Problem] = []
     for row in rows:
@@ -107,13 +107,13 @@ def written(cell: object) -> str:
 
 
 def parts(cell: object) -> tuple[str, ...]:
-    """The texts of a cell, each once: a list, or with | between them."""
+    """The distinct texts of a cell: of a list, or separated by |."""
     given = cell if isinstance(cell, list) else written(cell).split("|")
     return tuple(dict.fromkeys(text for part in given if (text := written(part).strip())))
 
 
 def too_long(cells: Cells) -> str:
-    """The reason why a row is refused for the length of a cell or a name; empty where it is not."""
+    """Why a row is rejected for the length of a cell or a name; "" if it is not."""
     for name, cell in cells.items():
         if len(name) > MAX_NAME:
             return f"has a column whose name is {len(name):,} characters long; the limit is {MAX_NAME}"
@@ -123,7 +123,7 @@ def too_long(cells: Cells) -> str:
 
 
 def number(cell: object) -> float | None:
-    """None where the cell holds no finite number."""
+    """The number in a cell, such as 3.8 or 3,8; None if it does not hold a finite number."""
     try:
         found = float(written(cell).strip().replace(",", "."))
     except ValueError:
@@ -132,6 +132,6 @@ def number(cell: object) -> float | None:
 
 
 def relevance(cell: object) -> float | None:
-    """How relevant, 0 for not at all: a number (below 0 counts as 0), or yes, no, true, false."""
+    """Relevance, 0 for not relevant: a number (negative counts as 0), or yes, no, true, false; None otherwise."""
     said = TRUTH.get(written(cell).strip().casefold(), number(cell))
     return said if said is None else max(0.0, said)

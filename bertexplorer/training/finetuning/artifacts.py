@@ -1,4 +1,4 @@
-"""What a run leaves for others: the best checkpoint with its task, metrics and predictions; snapshots; a model card."""
+"""What a run saves: the best checkpoint with its task, metrics and predictions, and a model card."""
 
 import json
 from dataclasses import asdict, replace
@@ -21,7 +21,7 @@ from bertexplorer.training.task import Evaluation
 
 
 def keep(learner: Learner, folder: Path, spec: Spec, step: int, found: Evaluation) -> None:
-    """Commit the learner as it is to *folder*/step-N, in fp32 and whole; the one before goes."""
+    """Commit the learner to *folder*/step-N, in fp32 and with LoRA merged, replacing the previous one."""
 
     def write(into: Path) -> None:
         save(exported(learner.checkpoint, torch.float32), into)
@@ -39,13 +39,13 @@ def keep(learner: Learner, folder: Path, spec: Spec, step: int, found: Evaluatio
 
 
 def exported(checkpoint: Checkpoint, dtype: torch.dtype) -> Checkpoint:
-    """As it is to be saved: whole weights, and the dtype in its config."""
+    """The checkpoint to save: LoRA merged, and the dtype in its config."""
     described = {**checkpoint.hf_config, "dtype": str(dtype).removeprefix("torch.")}
     return replace(lora.merged(checkpoint), stored_dtype=dtype, hf_config=described)
 
 
 def opened(folder: Path) -> Learner:
-    """The learner that was kept in *folder*, ready to answer. Raises ExplorerError if there is none."""
+    """The learner saved in *folder*. Raises ExplorerError if there is none."""
     try:
         about = json.loads((folder / "task.json").read_text("utf-8"))
         path = folder / "task.safetensors"

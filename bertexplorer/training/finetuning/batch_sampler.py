@@ -1,4 +1,4 @@
-"""The order in which rows are seen: shuffled each epoch by the seed, like lengths together, then shuffled again."""
+"""Which rows a batch has: shuffled each epoch, grouped by length, then shuffled again; reproducible from the seed."""
 
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
@@ -13,7 +13,7 @@ ORDER = 3  # stream of random numbers
 
 
 def epoch_of(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
-    """Numbers of the rows, a list for each batch; every row once."""
+    """The row indices of each batch; every row once."""
     draw = np.random.default_rng([seed, ORDER, epoch])
     order = draw.permutation(len(lengths))
     size = np.asarray(lengths)
@@ -28,7 +28,7 @@ def epoch_of(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[
 def steps_of(
     lengths: Sequence[int], batch: int, accumulate: int, seed: int, order: Order = epoch_of
 ) -> tuple[int, Callable[[int], list[list[int]]]]:
-    """(steps an epoch, a step's number -> the rows of its batches)."""
+    """(steps per epoch, a function from a step to the row indices of its batches)."""
     batches = -(-len(lengths) // batch)
     per_epoch = -(-batches // accumulate)
     epochs = lru_cache(maxsize=2)(lambda epoch: order(lengths, batch, seed, epoch))
@@ -43,9 +43,9 @@ def steps_of(
 def apart(
     passages: Sequence[AbstractSet[str]], answers: Sequence[AbstractSet[str]], order: Sequence[int], batch: int
 ) -> list[list[int]]:
-    """Numbers of rows in ⌈n / batch⌉ batches of like size. *passages*: those of each row; *answers*: all that answer
-    its query, in any row. A row of *order* goes to the next batch with room where no row's passage answers the query
-    of another; one that fits nowhere is left out."""
+    """Row indices in ⌈n / batch⌉ batches of similar size, in which no row's passage answers another row's query.
+    *passages*: of each row; *answers*: every passage that answers its query, in any row. The rows of *order* go to the
+    next batch where they fit; a row that fits nowhere is left out."""
     size = -(-len(order) // batch)
     rows: list[list[int]] = [[] for _ in range(size)]
     held: list[set[str]] = [set() for _ in range(size)]

@@ -21,9 +21,9 @@ from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.run_process import asked_to_stop, show
 from bertexplorer.training.tasks import BY_NAME
 
-HUB = "hub:"  # before the name of a data set
-CANDIDATES = 50  # that BM25 adds to those judged, for each query to re-rank
-MOST = 1_000_000  # rows; the page takes fewer
+HUB = "hub:"  # prefix of the name of a data set
+CANDIDATES = 50  # unjudged passages that BM25 adds per query for re-ranking
+MOST = 1_000_000  # rows; the limit on the page is lower
 
 
 def parser() -> argparse.ArgumentParser:
@@ -75,7 +75,7 @@ def line(words: str) -> None:
 
 
 def begin(given: argparse.Namespace, find: Callable[[str], Path], runs: Path) -> Path:
-    """Make the folder of a new run. What is wrong with rows goes to stderr."""
+    """Create the folder of a new run. Problems with rows are printed to stderr."""
     if not given.task or not given.data:
         raise ExplorerError("Name a run's folder to go on with, or --task and --data to begin one.")
     values = {s.name: value for s in option_specs(specs.Tuning) if (value := getattr(given, s.name)) is not None}
@@ -113,9 +113,9 @@ def set_up(
 ) -> Path:
     """Write a new run to *folder*, which is returned; `finetune` trains it.
 
-    *checkpoint*: its name and its folder; *values*: settings of Tuning and of the task; *columns*: those of the task ->
-    those of the *table*, guessed where left out; *strict*: whether rows that cannot be used stop it. What is wrong with
-    rows is told line by line. Raises ExplorerError if no run can be made of them."""
+    *checkpoint*: name and folder; *values*: settings of Tuning and of the task; *columns*: columns of the task ->
+    columns of the *table*, guessed if empty; *strict*: raise if rows cannot be used; *tell*: receives problems and
+    findings line by line. Raises ExplorerError if the rows do not make a run."""
     spec, looked = plan(
         task, checkpoint, table, dev, values=values, mapping=dict(columns) or None, file=file, name=name
     )
@@ -143,7 +143,7 @@ def opened(name: str) -> Table:
 
 
 def collection(names: Sequence[str], task: str) -> Table:
-    """Queries, documents and judgements as rows; to re-rank, with what BM25 finds besides."""
+    """Queries, documents and judgements as rows; for re-ranking also the passages that BM25 finds."""
     if len(names) != 3 or task not in ("retrieval", "reranking"):
         raise ExplorerError(
             f"--data got {len(names)} files for {task}; wanted one, or for retrieval and reranking three: queries, "
@@ -163,7 +163,7 @@ def collection(names: Sequence[str], task: str) -> Table:
 
 
 def pairs(given: Sequence[str], flag: str) -> dict[str, Any]:
-    """NAME=VALUE, each."""
+    """Parse NAME=VALUE arguments."""
     found = [part.partition("=") for part in given]
     if odd := [name for name, sign, _ in found if not sign]:
         raise ExplorerError(f"{flag} got {odd[0]!r:.60}; wanted NAME=VALUE.")

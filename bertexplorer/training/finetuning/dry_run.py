@@ -1,4 +1,4 @@
-"""A trial: a few real steps of a run, timed, before it begins."""
+"""Time a few real steps of a run before it starts."""
 
 import time
 from collections.abc import Callable
@@ -14,9 +14,9 @@ TIMED = 3  # steps
 
 
 def dry_run(folder: Path, tell: Callable[[str], None] = lambda words: None) -> dict[str, float]:
-    """Three real steps of the run in *folder* after one to warm up, and some rows tried: how long the whole would take
-    ("seconds"), "steps", and the most memory it held ("memory_mb"). Nothing is written. *tell* hears what is going on.
-    """
+    """Run three real steps after one to warm up, and evaluate some rows, without writing anything. Returns the
+    estimated time of the whole run ("seconds"), its "steps", and peak memory ("memory_mb"). *tell* receives progress
+    messages."""
     tell("Loading the checkpoint…")
     spec, train_rows, dev_rows = specs.read(folder)
     run = Run(folder, spec, train_rows, dev_rows, lambda: False)

@@ -1,4 +1,4 @@
-"""Preflight: before a run begins, its rows as they were understood, and what a person should know of them."""
+"""Preflight: plan a run before it starts, from settings and rows, with findings for the user."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,15 +18,15 @@ from bertexplorer.training.finetuning.spec import Spec
 if TYPE_CHECKING:
     from bertexplorer.model.text import Tokenizer
 
-SHARE = 0.1  # of the rows are tried on where no file of their own is given
+SHARE = 0.1  # of the rows become validation rows if no file of them is given
 LABELS = ("label", "labels")
-READ = 2000  # texts that are measured
+READ = 2000  # texts whose lengths are checked
 
 
 @dataclass(frozen=True)
 class Preflight:
-    """Rows that can be used, on two sides, and what is to be said before Start. *problems*: rows that cannot be used,
-    with their line; *findings*: what holds for the rest."""
+    """The usable rows for training and validation. *problems*: rows that cannot be used, with their lines; *findings*:
+    remarks on the others; *told*: how the files were read."""
 
     mapping: dict[str, str]
     train: list[Row]
@@ -35,11 +35,11 @@ class Preflight:
     findings: list[checks.Finding]
     labels: dict[str, int]  # label -> rows to learn from
     told: str
-    reasons: dict[str, str]  # column of the task -> why that column of the file was taken, where no person chose it
+    reasons: dict[str, str]  # column of the task -> why its column of the file was guessed
 
     @property
     def stops(self) -> list[str]:
-        """Why the run cannot begin."""
+        """Why the run cannot start."""
         return [finding.what for finding in self.findings if finding.stops]
 
 
@@ -55,9 +55,9 @@ def preflight(
     tokenizer: "Tokenizer | None" = None,
     max_tokens: int = 128,
 ) -> Preflight:
-    """Look at what a run would learn from. *mapping*: {column of the task: column of the file}; None: guessed.
+    """Check the rows of a run. *mapping*: {column of the task: column of the file}; None: guessed.
 
-    Raises ExplorerError if a column is lacking or no row can be used."""
+    Raises ExplorerError if a column is missing or no row can be used."""
     options = options or task.Options()
     chosen = dict(mapping) if mapping is not None else guess(table, task.COLUMNS)
     why = reasons(table, task.COLUMNS, chosen)
@@ -110,7 +110,7 @@ def plan(
 
 
 def usable(task: ModuleType, table: Table, mapping: Mapping[str, str], options: Any) -> tuple[list[Row], list[Problem]]:
-    """The rows that the task can read, and what is wrong with the others."""
+    """The rows that the task can use, and the problems of the others."""
     rows = mapped(table, mapping, task.COLUMNS)
     examples, wrong = task.examples(rows, options)
     problems = sorted([*table.problems, *wrong], key=lambda problem: problem.line)
@@ -122,7 +122,7 @@ def usable(task: ModuleType, table: Table, mapping: Mapping[str, str], options: 
 
 
 def cut(rows: list[Row], texts: list[str], tokenizer: "Tokenizer", max_tokens: int) -> list[checks.Finding]:
-    """How many of the first texts are longer than the limit."""
+    """A finding if texts exceed the limit, measured on the first rows."""
     from bertexplorer.training.texts import Reader
 
     given = [

@@ -1,11 +1,11 @@
-"""A fine-tuning run is a folder; it is begun, gone on with and finished here, and tells what happens as events.
+"""Compute a fine-tuning run, from its start or from its last commit, and report it as events. A run is a folder:
 
-RUN/spec.json, data/       what was asked, and the rows
-RUN/events.jsonl, log.txt  what happened, a JSON object a line; the same in words
-RUN/commits/STEP/          weights, moments, state.json: the exact resume
-RUN/best/STEP/             the checkpoint that is kept, as transformers loads it, with its task, metrics and predictions
-RUN/snapshots/STEP/        checkpoints along the way, to look into
-RUN/stop                   put there by anyone, it ends the run after a commit, as SIGTERM and SIGINT do
+RUN/spec.json, data/       settings and rows
+RUN/events.jsonl, log.txt  the log, as a JSON object per line and as text
+RUN/commits/STEP/          weights, moments and state.json, for an exact resume
+RUN/best/STEP/             the best checkpoint in transformers format, with its task, metrics and predictions
+RUN/snapshots/STEP/        checkpoints along the way
+RUN/stop                   anyone may create it; it ends the run after a commit, as SIGTERM and SIGINT do
 """
 
 import time
@@ -37,15 +37,16 @@ from bertexplorer.training.run_driver import RunDriver
 from bertexplorer.training.run_process import work
 from bertexplorer.training.texts import Item, TextBatch
 
-TELL = 2.0  # seconds between two lines about steps
+TELL = 2.0  # seconds between two events about steps
 COMMIT = 60.0  # seconds between two commits, at least
-SPENT = 0.05  # share of the time that commits may take
+SPENT = 0.05  # largest share of the time for commits
 
 
 def finetune(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
-    """Go on with the run in *folder* until it is done or *stop* says so. Every event is written down, then given.
+    """Continue the run in *folder* until it is done or *stop* returns True. Yields each event after writing it to the
+    log.
 
-    Raises ExplorerError; commits stay whole."""
+    Raises ExplorerError; commits stay intact."""
     spec, train_rows, dev_rows = specs.read(folder)
     if follows():
         for _ in Run(folder, spec, train_rows, dev_rows, stop).events():
@@ -60,13 +61,13 @@ class Best:
 
     value: float = float("nan")
     step: int = -1
-    waited: int = 0  # evaluations since without a better value
+    waited: int = 0  # evaluations since the last better value
     start: float = float("nan")  # before the first step
-    loss: float = float("inf")  # decides between equal values
+    loss: float = float("inf")  # breaks ties
 
     def after(self, step: int, value: float, loss: float, *, higher: bool) -> "Best":
-        """What is best once *step* was tried: of equal values that with the lower loss. Only a better value ends the
-        waiting."""
+        """The best evaluation after *step*. Of equal values the one with the lower loss is best, but only a better
+        value resets the patience."""
         gain = value - self.value if higher else self.value - value
         better = gain > 0 or self.step < 0
         waited = 0 if better else self.waited + 1
@@ -103,7 +104,7 @@ class Run(RunDriver):
         if self.tuning.method == "frozen":
             yield {"event": "reading", "text": "The frozen encoder reads every row once."}
             train_items = frozen_vectors(learner, train_items, self.folder / "vectors")
-        order = getattr(learner, "order", epoch_of)  # some choose which rows stand together
+        order = getattr(learner, "order", epoch_of)  # some learners choose which rows share a batch
         if self.placement.count > 1 and order is not epoch_of:
             yield {"event": "warning", "text": "Each process sees a part of a batch, so rows have fewer others beside."}
         batches = self.batches(learner, train_items, order)
@@ -123,7 +124,7 @@ class Run(RunDriver):
         yield from self.learn(learner, optimiser, batches, dev)
 
     def learner(self) -> tuple[Learner, list[Item], list[Any]]:
-        """The start: the checkpoint with the task's head, the rows as ids, and the examples to try on."""
+        """The untrained learner, the training rows as items, and the validation examples."""
         options, tuning = self.spec.task_options, self.tuning
         checkpoint = load(self.spec.folder, name=self.spec.checkpoint, precision="fp32", device=self.device)
         train_examples, _ = self.task.examples(self.rows[0], options)
@@ -213,7 +214,7 @@ class Run(RunDriver):
         return {"share": share, "epoch": self.state.step / self.per_epoch, "seconds_left": left}
 
     def evaluated(self, learner: Learner, dev: Sequence[Any]) -> Iterator[Event]:
-        """The rows to try on, tried; what is best so far is kept."""
+        """Evaluate on the validation rows and save the learner if it is the best so far."""
         began = time.monotonic()
         found = learner.evaluate(dev)
         value = found.metrics[self.task.METRIC]
@@ -230,7 +231,7 @@ class Run(RunDriver):
             yield {"event": "best", "metric": self.task.METRIC, "value": value}
 
     def commit(self, learner: Learner, optimiser: torch.optim.Optimizer) -> Event:
-        """The first of several processes writes it, the others wait."""
+        """Write a commit. Of several processes the main one writes it and the others wait."""
         began = time.monotonic()
         event = {"event": "committed", "commit": self.name}
         if self.placement.main:

@@ -1,4 +1,4 @@
-"""What a fine-tuning run is told: its task, its start, where its rows came from and every setting, as in spec.json."""
+"""The settings of a fine-tuning run, as in spec.json: task, checkpoint, origin of the rows, and all options."""
 
 import json
 import os
@@ -16,12 +16,12 @@ from bertexplorer.training.data.rows import Row
 from bertexplorer.training.tasks import BY_NAME
 
 FORMAT = 1
-RATES = ((128, 3e-4), (512, 1e-4), (768, 5e-5))  # up to this hidden size, this rate
+RATES = ((128, 3e-4), (512, 1e-4), (768, 5e-5))  # (hidden size up to, learning rate)
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """How a run learns. A rate of 0 is chosen by `rate_of`."""
+    """How a run trains. A rate of 0 means `rate_of`."""
 
     method: Annotated[
         Literal["full", "frozen", "lora"],
@@ -54,11 +54,11 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Spec:
-    """A run, but for its rows."""
+    """A run without its rows."""
 
-    task: str  # of BY_NAME
-    checkpoint: str  # as a person names it
-    folder: str  # where it lies
+    task: str  # a key of tasks.BY_NAME
+    checkpoint: str  # its name
+    folder: str  # of the checkpoint
     name: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)  # of the task
     tuning: Tuning = field(default_factory=Tuning)
@@ -74,15 +74,15 @@ class Spec:
 
 
 def task_of(name: str) -> ModuleType:
-    """The module of a task. Raises ExplorerError if there is none of that name."""
+    """The module of a task. Raises ExplorerError for an unknown name."""
     if name not in BY_NAME:
         raise ExplorerError(f"There is no task {name!r:.60}; wanted one of {', '.join(BY_NAME)}.")
     return BY_NAME[name]
 
 
 def rate_of(tuning: Tuning, config: EncoderConfig) -> float:
-    """The rate that was set, else one that works for such a size (Turc et al., 2019, for the small ones): a new head
-    alone and LoRA bear more."""
+    """The given rate, else one that suits the size of the checkpoint (Turc et al., 2019, for the small ones); a new
+    head alone and LoRA tolerate a higher one."""
     if tuning.rate:
         return tuning.rate
     by_size = next((rate for size, rate in RATES if config.hidden_size <= size), 2e-5)
@@ -90,8 +90,8 @@ def rate_of(tuning: Tuning, config: EncoderConfig) -> float:
 
 
 def make(task: str, checkpoint: str, folder: str, values: Mapping[str, Any], **more: Any) -> Spec:
-    """A Spec from flat *values* of Tuning's and the task's settings, each checked; what is not given is the task's
-    default. Raises ExplorerError for an unknown or unfit one."""
+    """A Spec from flat *values* of the settings of Tuning and the task, each validated; missing ones get the task's
+    defaults. Raises ExplorerError for an unknown setting or an invalid value."""
     module = task_of(task)
     own = {name: values[name] for name in values if name in module.Options.__dataclass_fields__}
     rest = {**module.DEFAULTS, **{name: value for name, value in values.items() if name not in own}}
@@ -100,12 +100,12 @@ def make(task: str, checkpoint: str, folder: str, values: Mapping[str, Any], **m
 
 
 def plain(spec: Spec) -> dict[str, Any]:
-    """What spec.json holds."""
+    """The contents of spec.json."""
     return {"format": FORMAT, "kind": "finetuning", **asdict(spec)}
 
 
 def write_rows(folder: Path, train: Sequence[Row], dev: Sequence[Row]) -> None:
-    """The rows of a run in *folder*/data."""
+    """Write the rows of a run to *folder*/data."""
     (folder / "data").mkdir(parents=True)
     for name, rows in (("train", train), ("dev", dev)):
         lines = "".join(json.dumps({"line": row.line, "cells": row.cells}) + "\n" for row in rows)
@@ -113,7 +113,7 @@ def write_rows(folder: Path, train: Sequence[Row], dev: Sequence[Row]) -> None:
 
 
 def begin(folder: Path, spec: Spec, train: Sequence[Row], dev: Sequence[Row]) -> None:
-    """Make the folder of a run: its rows and spec.json, flushed to disk when this returns."""
+    """Create the folder of a run with its rows and spec.json, flushed to disk."""
     try:
         write_rows(folder, train, dev)
         aside = folder / ".spec.partial"
@@ -127,7 +127,7 @@ def begin(folder: Path, spec: Spec, train: Sequence[Row], dev: Sequence[Row]) ->
 
 
 def read(folder: Path) -> tuple[Spec, list[Row], list[Row]]:
-    """(spec, rows to learn from, rows to try on). Raises ExplorerError if *folder* holds no such run."""
+    """(spec, training rows, validation rows). Raises ExplorerError if *folder* is not a fine-tuning run."""
     try:
         held = json.loads((folder / "spec.json").read_text("utf-8"))
         if (held.pop("format"), held.pop("kind")) != (FORMAT, "finetuning"):

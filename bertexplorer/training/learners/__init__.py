@@ -1,16 +1,16 @@
-"""The learners of the tasks, by the name of their task: heads, batches, losses, metrics, answers.
+"""The learner of each task: head, batches, losses, metrics, answers.
 
 classification.py      the encoder with a classification head
-tagging.py             the encoder with a token classifier, and a CRF where it is wanted
-question_answering.py  the encoder with two logits a token, over all windows of a passage
-similarity.py          the encoder alone, whose cosines are to be the scores
-retrieval.py           one encoder for queries and passages; the others of a batch are wrong ones
-reranking.py           one logit over query and passage
-summary.py             a score for each sentence's own [CLS]
-adaptation.py          the MLM head, on masks drawn anew each time
+tagging.py             the encoder with a token classifier and optionally a CRF
+question_answering.py  the encoder with two logits per token, over all windows of a passage
+similarity.py          the encoder alone; its cosines are trained to match the scores
+retrieval.py           one encoder for queries and passages, with in-batch negatives
+reranking.py           one logit for a query with a passage
+summary.py             a logit for each sentence, from its own [CLS]
+adaptation.py          the MLM head, with new masks each time
 next_word.py           the MLM head under a causal mask
-sequence.py            the MLM head under a prefix mask, and beam search
-distillation.py        a student beside its teacher
+sequence.py            the MLM head under a prefix mask; beam search
+distillation.py        a student and its teacher
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CLASSES = {
     "next_word": "Continuer",
     "sequence": "Rewriter",
     "distillation": "Distiller",
-}  # of each module
+}  # module -> its class
 
 
 def of(task: ModuleType) -> type[Learner]:

@@ -1,4 +1,4 @@
-"""The encoder with its MLM head, which guesses what is hidden."""
+"""Domain adaptation: the encoder with its MLM head, which predicts masked tokens."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,19 +20,19 @@ from bertexplorer.training.tasks.adaptation import Example, Options
 from bertexplorer.training.texts import Item, by_length, encode, pad
 
 GENERAL = ASSETS / "data" / "general.txt"
-SEED = 2018  # of the masks of an evaluation
-MEASURE = Options()  # what an evaluation hides, whatever is learnt with
+SEED = 2018  # of the masks in evaluations
+MEASURE = Options()  # the masking in evaluations, whatever the options
 
 
 class Adapter(MaskedLanguage, Learner):
-    """The encoder with its MLM head. New tokens are masked each time a row is seen (Liu et al., 2019)."""
+    """The encoder with its MLM head. The masks are drawn anew each time a row is seen (Liu et al., 2019)."""
 
     heads = ("masked_lm",)
 
     def __init__(
         self, checkpoint: Checkpoint, options: Options, train: Sequence[Example] = (), max_tokens: int = 128
     ) -> None:
-        """*train*: whose word counts the evaluation compares with."""
+        """*train*: texts for the unigram baseline."""
         Learner.__init__(self, checkpoint, options, max_tokens)
         self.pairs, self.weights = False, {"mlm": 1.0}
         self.collator = Collator.of(checkpoint.tokenizer, options)
@@ -50,14 +50,14 @@ class Adapter(MaskedLanguage, Learner):
         return cls(checkpoint, options, train)
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
-        """Nothing is left out: a long text is learnt piece by piece."""
+        """Nothing is cut: a long text becomes several items."""
         return [item for parts in self.parts([example.text for example in examples]) for item in parts]
 
     def parts(self, texts: Sequence[str]) -> list[list[Item]]:
         return pieces(self.reader, texts, end=True)
 
     def collate(self, items: Sequence[Item]) -> Any:
-        """With masks that follow from torch's random numbers, which the loop sets anew for each step."""
+        """The masks depend on torch's random state, which the loop sets for each step."""
         return self.hidden(items, self.collator, int(torch.randint(2**62, ())))
 
     @staticmethod
@@ -67,7 +67,7 @@ class Adapter(MaskedLanguage, Learner):
         )
 
     def predictions(self, texts: Sequence[str]) -> list[Predictions]:
-        """For each text, what was guessed of it under masks that depend on *texts* alone."""
+        """The predictions for each text, under masks that depend only on *texts*."""
         parts = self.parts(texts)
         items = [item for those in parts for item in those]
         found: dict[int, Predictions] = {}
@@ -83,8 +83,8 @@ class Adapter(MaskedLanguage, Learner):
         return [Predictions.joined([next(every_item) for _ in those]) for those in parts]
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """15 % of the tokens chosen, 80/10/10, the same ones always; means over all of them. A row's *gold* and
-        *predicted* are the chosen tokens and the guesses, in order."""
+        """With 15 % of the tokens chosen, 80/10/10, always the same ones; means over all of them. A row's *gold* and
+        *predicted* are the chosen tokens and their predictions, in order."""
         found = self.predictions([example.text for example in examples])
         every = Predictions.joined(found)
         general = Predictions.joined(self.predictions(GENERAL.read_text("utf-8").splitlines()))
@@ -113,7 +113,7 @@ class Adapter(MaskedLanguage, Learner):
         return Evaluation(metrics, rows)
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """For each mask of a text the likeliest pieces, and the text with the likeliest one in each."""
+        """The likeliest tokens for each mask of a text, and the text filled with the best ones."""
         return [self.answer(given.get("text", "")) for given in inputs]
 
     def answer(self, text: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The encoder with a classification head: one label a text, or each label by itself."""
+"""The encoder with a classification head: one label per text, or several independent ones."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -126,8 +126,8 @@ class Classifier(Learner):
         return np.array(self.in_batches(items, compute), np.float32).reshape(-1, len(self.labels))
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """Accuracy counts a text with several labels as right if all of them are. A label that was never learnt is a
-        class of its own that is never predicted: its rows count as wrong, but not in the loss."""
+        """A text with several labels counts as correct in the accuracy if all are. A label that was not trained is a
+        class that is never predicted: its rows count as wrong, but not in the loss."""
         items = self.read(examples)
         shares = self.probabilities(items)
         every = (*self.labels, *unseen(self.labels, examples))
@@ -168,7 +168,7 @@ def unseen(known: Sequence[str], examples: Sequence[Example]) -> list[str]:
 
 
 def nats(share: Float[np.ndarray, " l"], target: Sequence[int], several: bool) -> float:
-    """The loss of one text, a mean over labels where each is decided alone."""
+    """The loss of one text; with several labels, a mean over the labels."""
     tiny = 1e-12
     if not several:
         return -float(np.log(max(share[target[0]], tiny)))
@@ -184,8 +184,8 @@ def scores(
     rows: list[dict[str, Any]],
     several: bool,
 ) -> tuple[dict[str, float], list[dict[str, Any]], dict[str, list[dict[str, Any]]], Confusion | None]:
-    """Metrics, rows, tables, confusion, by scikit-learn's definitions. Macro-F1 is the mean over the classes that occur
-    among the true or the predicted ones; it is 0 where no row has either."""
+    """(metrics, rows, tables, confusion), as scikit-learn defines them. Macro-F1 is the mean over the classes that
+    occur among the true or the predicted ones; it is 0 if there is none."""
     from sklearn.metrics import f1_score, matthews_corrcoef, precision_recall_fscore_support
 
     right = np.array([row["right"] for row in rows])
@@ -214,7 +214,7 @@ def scores(
 
 
 def calibration(confidence: np.ndarray, right: np.ndarray) -> list[dict[str, Any]]:
-    """Ten bins of confidence (Guo et al., 2017): how sure the answers were and how many were right."""
+    """Ten bins of confidence (Guo et al., 2017): mean confidence and accuracy of each."""
     place = np.minimum((confidence * BINS).astype(int), BINS - 1)
     return [
         {

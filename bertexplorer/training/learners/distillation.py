@@ -1,4 +1,4 @@
-"""A student beside its teacher: the teacher less some layers, which learns its answers."""
+"""Distillation: a student with fewer layers than its teacher learns the teacher's answers."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from bertexplorer.training.tasks.classification import Example, names
 from bertexplorer.training.tasks.distillation import Options
 from bertexplorer.training.texts import Item, TextBatch, by_length, run
 
-TIMED = 4  # batches whose passes are timed
+TIMED = 4  # batches in the measurement of speed
 ROUNDS = 5
 
 
@@ -100,7 +100,7 @@ class Distiller(Classifier):
         return {name: found[name] for name in self.weights}
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """The student's, and beside it how the teacher does on the same examples. The speed is measured once."""
+        """The student's results, and the teacher's on the same examples. The speed is measured once."""
         self.teacher.bf16 = self.bf16
         found, items = super().evaluate(examples), self.read(examples)
         said = [self.labels[i] for i in self.teacher.probabilities(items).argmax(1)]
@@ -119,7 +119,7 @@ class Distiller(Classifier):
         return replace(found, metrics=metrics, rows=rows)
 
     def timed(self, items: Sequence[Item]) -> float:
-        """The teacher's time over the student's for the same passes, each the shortest of a few rounds."""
+        """The teacher's time divided by the student's for the same passes, each the minimum of a few rounds."""
         batches = [
             self.collate([items[i] for i in part]).to(self.checkpoint.device) for part in by_length(items)[:TIMED]
         ]
@@ -141,5 +141,5 @@ def passed(one: Classifier, batch: TextBatch) -> tuple[Float[Tensor, "b t d"], F
 
 
 def size(one: Classifier) -> int:
-    """Parameters that an answer takes."""
+    """The number of parameters used for an answer."""
     return sum(parameter.numel() for parameter in one.modules.parameters())

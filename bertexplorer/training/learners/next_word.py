@@ -1,4 +1,4 @@
-"""The encoder as a language model: it guesses each next token, and continues a text."""
+"""Next word: the encoder as a left-to-right language model, which also continues a text."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -29,7 +29,7 @@ class Continuer(Learner):
     def __init__(
         self, checkpoint: Checkpoint, options: Options, train: Sequence[Example] = (), max_tokens: int = 128
     ) -> None:
-        """*train*: whose word counts the evaluation compares with."""
+        """*train*: texts for the unigram baseline."""
         super().__init__(checkpoint, options, max_tokens)
         predicted = (item.ids[1:] for item in self.read(train))
         self.unigram = unigram(predicted, checkpoint.config.vocab_size) if train else None
@@ -39,18 +39,19 @@ class Continuer(Learner):
         return cls(checkpoint, options, train)
 
     def parts(self, examples: Sequence[Example]) -> list[list[Item]]:
-        """The items of each example: a text beyond the limit is several. An item of one token has none to guess."""
+        """The items of each example: a text beyond the limit becomes several. The first token of an item is not
+        predicted."""
         return pieces(self.reader, [example.text for example in examples], end=False)
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
-        """Nothing is left out: a long text is learnt piece by piece."""
+        """Nothing is cut: a long text becomes several items."""
         return [item for parts in self.parts(examples) for item in parts]
 
     def counts(self, batch: TextBatch) -> dict[str, int]:
         return {"next": batch.tokens - len(batch.ids)}
 
     def vectors(self, batch: TextBatch) -> tuple[Float[Tensor, "m d"], Tensor, Bool[Tensor, "b s"]]:
-        """(vectors, the token that comes after each, which of positions 1 and up hold those tokens)."""
+        """(vectors m x d, the next token after each, b x (t - 1) whether positions 1 and up hold such a token)."""
         last = run(self.modules["encoder"], batch.ids, batch.segments, batch.mask, CAUSAL)
         targets = batch.ids[:, 1:]
         real = torch.ones_like(targets, dtype=torch.bool) if batch.mask is None else batch.mask[:, 1:]
@@ -61,7 +62,7 @@ class Continuer(Learner):
         return {"next": cross_entropy(self.modules["masked_lm"](vectors), targets)}
 
     def predictions(self, items: Sequence[Item]) -> list[Predictions]:
-        """For each item, what was predicted at positions 1 and up."""
+        """The predictions for positions 1 and up of each item."""
 
         def compute(_: list[Item], batch: TextBatch) -> list[Predictions]:
             vectors, targets, real = self.vectors(batch)
@@ -70,8 +71,8 @@ class Continuer(Learner):
         return self.in_batches(items, compute, AT_ONCE)
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """Means over all tokens. A row's *predicted* is what was held likeliest at each place, the true tokens before
-        it given."""
+        """Means over all tokens. A row's *predicted* is the likeliest token at each position, given the true tokens
+        before it."""
         parts = self.parts(examples)
         items = [item for those in parts for item in those]
         every = iter(self.predictions(items))
@@ -91,8 +92,8 @@ class Continuer(Learner):
         return Evaluation(metrics, rows)
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """Each text continued, with the probability of every token as it was chosen and the likeliest first tokens.
-        *cut*: tokens at the beginning of the text that there was no room for."""
+        """Each text continued, with the probability of every token and the likeliest first tokens. *cut*: number of
+        tokens dropped from the beginning of the text."""
         prompts = [given.get("text", "").strip() for given in inputs]
         if not all(prompts):
             raise ExplorerError("The text is empty. Type the beginning of a sentence.")
@@ -100,7 +101,7 @@ class Continuer(Learner):
 
     def answer(self, prompt: str) -> dict[str, Any]:
         options, tokenizer = self.options, self.checkpoint.tokenizer
-        start, *ids = tokenizer.whole.encode(tokenizer.prepare(prompt)[0]).ids[:-1]  # less [SEP]
+        start, *ids = tokenizer.whole.encode(tokenizer.prepare(prompt)[0]).ids[:-1]  # without [SEP]
         room = tokenizer.max_tokens - 1
         most = min(options.length, room // 2)
         kept = ids[-(room - most) :]

@@ -1,4 +1,5 @@
-"""The encoder with two logits a token: the answer starts here, it ends here; over all windows of a passage."""
+"""Extractive question answering: two logits per token, for the start and the end of the answer, over all windows of a
+passage."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
@@ -25,7 +26,7 @@ from bertexplorer.training.texts import Item, TextBatch, encode
 
 
 class Reply(NamedTuple):
-    """The best spans of a passage, the best first, the score of no answer, and the loss in nats a decision."""
+    """The best spans of a passage, best first, the score of no answer, and the loss in nats per decision."""
 
     spans: list[Found]
     nothing: float
@@ -58,13 +59,14 @@ class Reader(Learner):
         )
 
     def windows(self, examples: Sequence[Question]) -> list[list[Item]]:
-        """Those of each example, with the first of its answers."""
+        """The windows of each example, with the first of its answers as target."""
         answers = [one.answers[0] if one.answers else None for one in examples]
         prepare = self.checkpoint.tokenizer.prepare
         return self.cutter.items([(prepare(one.question)[0], one.context) for one in examples], answers)
 
     def read(self, examples: Sequence[Question]) -> list[Item]:
-        """A window is an item: there are more of them than examples. One without the answer points to [CLS]."""
+        """Each window is an item, so there are more items than examples. The target of a window without the answer is
+        [CLS]."""
         return [item for items in self.windows(examples) for item in items]
 
     def targets(self, items: Sequence[Item]) -> Int[Tensor, "b 2"]:
@@ -72,7 +74,7 @@ class Reader(Learner):
         return torch.tensor([item.target.answer for item in items])
 
     def logits(self, batch: TextBatch) -> tuple[Float[Tensor, "b t"], Float[Tensor, "b t"]]:
-        """Of start and end, -inf at padding."""
+        """(start, end), -inf at padding."""
         found: Tensor = self.modules["span"](encode(self.modules["encoder"], batch)).float()
         if batch.mask is not None:
             found = found.masked_fill(~batch.mask.unsqueeze(2), float("-inf"))
@@ -83,7 +85,7 @@ class Reader(Learner):
         return {"start": cross_entropy(start, batch.targets[:, 0]), "end": cross_entropy(end, batch.targets[:, 1])}
 
     def replies(self, windows: Sequence[Sequence[Item]]) -> list[Reply]:
-        """One for each passage, over all of its windows."""
+        """A reply per passage, over all of its windows."""
         readings = iter(self.in_batches([item for of_one in windows for item in of_one], self.scan))
         replies = []
         for of_one in windows:
@@ -93,7 +95,7 @@ class Reader(Learner):
         return replies
 
     def scan(self, items: list[Item], batch: TextBatch) -> Iterator[Reply]:
-        """The reply of each window by itself. Spans are in characters of the passage."""
+        """The reply of each window on its own. Spans are in characters of the passage."""
         options = self.options
         start, end = self.logits(batch)
         inside = torch.zeros(start.shape, dtype=torch.bool)  # tokens of the passage
@@ -114,7 +116,7 @@ class Reader(Learner):
             yield Reply(spans, null, nats)
 
     def shares(self, reply: Reply) -> Float[np.ndarray, " n"]:
-        """Probabilities of the spans, and last of no answer (0 if it is never said): softmax over their scores."""
+        """Softmax over the scores of the spans and, last, of no answer (0 if that is not allowed)."""
         logits = np.array([*(one.score for one in reply.spans), reply.nothing if self.silent else -np.inf])
         weights = np.exp(logits - logits.max())
         return weights / weights.sum()
@@ -124,7 +126,7 @@ class Reader(Learner):
         return reply.nothing - reply.spans[0].score if reply.spans else float("inf")
 
     def evaluate(self, examples: Sequence[Question]) -> Evaluation:
-        """By the rules of SQuAD 2.0, which are those of 1.1 where every question has an answer."""
+        """By the rules of SQuAD 2.0, which equal those of 1.1 if every question has an answer."""
         windows = self.windows(examples)
         replies = self.replies(windows)
         rows, spoken, silent = [], [], []
@@ -145,7 +147,7 @@ class Reader(Learner):
         return Evaluation(self.measured(rows), rows, self.tables(rows, replies, spoken, silent))
 
     def measured(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-        """Metrics; those of questions with and without an answer only where there are both."""
+        """Metrics; separate ones for questions with and without an answer if there are both."""
 
         def mean(name: str, among: Sequence[Mapping[str, Any]]) -> float:
             return float(np.mean([row[name] for row in among]))
@@ -174,10 +176,10 @@ class Reader(Learner):
         return found
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The best answers with their probabilities, and where they stand in "context", in characters."""
+        """The best answers with their probabilities and positions in "context", in characters."""
         asked = [Question(0, given.get("question", ""), clean(given.get("context", ""))[0], ()) for given in inputs]
         for one in asked:
-            self.checkpoint.tokenizer.prepare(one.context)  # refuses what is too long
+            self.checkpoint.tokenizer.prepare(one.context)  # raises ExplorerError if it is too long
             if not one.question.strip() or not one.context.strip():
                 raise ExplorerError(f"There is no {'passage' if one.question.strip() else 'question'}. Type one.")
         windows = self.windows(asked)

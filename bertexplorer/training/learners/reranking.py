@@ -1,4 +1,4 @@
-"""Re-ranking: the encoder over query and passage together, with one logit for how relevant."""
+"""Re-ranking: the encoder over query and passage together, with one logit for the relevance."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from bertexplorer.training.tasks.reranking import METRICS, Example, Options, bef
 from bertexplorer.training.texts import Item, TextBatch, encode
 
 LABEL = "relevance"
-SHOWN = 10  # candidates of a query in the rows of an evaluation
+SHOWN = 10  # candidates per query in the rows of an evaluation
 
 
 class Reranker(Learner):
@@ -54,7 +54,7 @@ class Reranker(Learner):
         return cls(made, options, max(example.relevance for example in train), weight)
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
-        """The target is the relevance as a share of the highest grade learnt from."""
+        """The target is the relevance divided by the highest grade in training."""
         targets = [min(1.0, example.relevance / self.highest) for example in examples]
         return self.reader.items([example.texts for example in examples], targets)
 
@@ -67,7 +67,7 @@ class Reranker(Learner):
         return cast(Tensor, self.modules["sequence_classifier"](last, mask)).float().squeeze(-1)
 
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
-        """Binary cross-entropy against the target. Right: above ½ just where the passage is relevant."""
+        """Binary cross-entropy against the target. Correct: above ½ exactly if the passage is relevant."""
         logits = self.logits(batch)
         scale = logits.new_tensor(self.weight)
         total = F.binary_cross_entropy_with_logits(logits, batch.targets, pos_weight=scale, reduction="sum")
@@ -79,8 +79,9 @@ class Reranker(Learner):
         return np.array(self.in_batches(items, lambda _, batch: self.logits(batch).tolist()))
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """Per query, its rows in their new order beside that of BM25. Queries without a relevant passage count in the
-        loss only: no order of theirs is better than another. Raises ExplorerError if there are no others."""
+        """Each query with its passages in the new order and in that of BM25. Queries without a relevant passage count
+        only in the loss, as no order of their passages is better than another. Raises ExplorerError if there are no
+        others."""
         queries = by_query(examples)
         every = [example for own in queries.values() for example in own]
         items = self.read(every)
@@ -105,7 +106,7 @@ class Reranker(Learner):
         return Evaluation(metrics, rows, {"Queries": table})
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The passages, one a line, with their probabilities, the most relevant first."""
+        """The passages, one per line, with their probabilities, the most relevant first."""
         return [self.rank(given.get("query", "").strip(), given.get("passage", "")) for given in inputs]
 
     def rank(self, query: str, given: str) -> dict[str, Any]:
@@ -119,7 +120,7 @@ class Reranker(Learner):
 
 
 def listed(texts: Sequence[str], scores: np.ndarray, first: list[int], cut: Sequence[int]) -> list[dict[str, Any]]:
-    """The passages in their new order, each with its rank before, from 1."""
+    """The passages in their new order, each with its rank before, counted from 1."""
     return [
         {
             "passage": texts[i],
@@ -133,12 +134,12 @@ def listed(texts: Sequence[str], scores: np.ndarray, first: list[int], cut: Sequ
 
 
 def nats(scores: Float[np.ndarray, " n"], targets: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """Binary cross-entropy of each, from logits."""
+    """Binary cross-entropy of each passage, from logits."""
     return np.logaddexp(0, scores) - targets * scores
 
 
 def compared(own: Sequence[Example], scores: Float[np.ndarray, " n"], first: Sequence[int]) -> dict[str, Any]:
-    """A query's candidates after and before."""
+    """The ranking of a query's candidates after and before re-ranking."""
     order = best_first(scores, ties([example.texts[1] for example in own])).tolist()
     grades = grades_of(own)
     after, earlier = (quality([grades[i] for i in way], grades) for way in (order, first))

@@ -1,4 +1,4 @@
-"""Retrieval: one encoder for queries and passages, each query nearer to its passage than to all others."""
+"""Retrieval: one encoder for queries and passages, which brings each query closest to its own passage."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -19,14 +19,14 @@ from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.retrieval import METRICS, Example, Options, collected, judged, passages
 from bertexplorer.training.texts import Item
 
-OTHERS = 31  # passages beside the right one in the loss of an evaluation, as in a batch of 32
+OTHERS = 31  # wrong passages in the loss of an evaluation, as in a batch of 32
 KEPT = 2_000  # passages that the playground searches
 ORDER = 4  # stream of random numbers
-QUERIES = 256  # that are compared with all passages at once
+QUERIES = 256  # compared with all passages at once
 
 
 class Known(nn.Module):
-    """The vectors of the passages that the playground searches: nothing that is learnt."""
+    """The vectors of the passages that the playground searches; not trained."""
 
     vectors: Tensor
 
@@ -36,8 +36,8 @@ class Known(nn.Module):
 
 
 class Retrieval(Embedder):
-    """One encoder for queries and passages. Each query is to be nearer to its own passage than to all others of the
-    batch (Henderson et al., 2017, section 4.4: multiple negatives ranking), its wrong passages included."""
+    """One encoder for queries and passages. Each query is trained to be closer to its own passage than to all others of
+    the batch (Henderson et al., 2017, section 4.4: multiple negatives ranking), including its given negatives."""
 
     weights = {"passage": 1.0}
 
@@ -76,7 +76,7 @@ class Retrieval(Embedder):
         return super().state() | {"passages": self.known[: len(self.index.vectors)], "left_out": self.left_out}
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
-        """Those with a passage that answers: others are only there to be searched."""
+        """The examples with a relevant passage; the others only extend the collection."""
         wanted = judged(examples)
         texts = [
             (example.query, example.passage, *(text for text in example.negatives if text not in wanted[example.query]))
@@ -87,8 +87,8 @@ class Retrieval(Embedder):
         return [together([next(items) for _ in group]) for group in texts]
 
     def order(self, lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
-        """Batches in which no passage answers the query of another row. A row that fits nowhere waits for another
-        epoch. Raises ExplorerError for batches of 1 where no wrong passages are given."""
+        """Batches in which no passage answers another row's query. A row that fits nowhere waits for another epoch.
+        Raises ExplorerError for batches of 1 without given negatives."""
         if batch < 2 and not all(example.negatives for example in self.pairs):
             raise ExplorerError("A batch of 1 has no passage to tell the right one from. Set Batch to 2 or more.")
         draw = np.random.default_rng([seed, ORDER, epoch])
@@ -107,8 +107,8 @@ class Retrieval(Embedder):
         return {"passage": cross_entropy(self.options.scale * queries @ found.T, batch.targets)}
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """Exact search, for each query of *examples*, among all passages of theirs and of the rows learnt from. Loss:
-        beside 31 passages drawn at random, the same each time."""
+        """Exact search, for each query of *examples*, in their passages and those of the training rows. The loss
+        compares with 31 passages drawn at random, always the same."""
         wanted = judged(examples)
         if not wanted:
             raise ExplorerError("No query to try on has a passage that answers it. Check the column of the relevance.")
@@ -133,14 +133,14 @@ class Retrieval(Embedder):
         return Evaluation(metrics, rows, {"Collection": [size]})
 
     def nats(self, scores: Float[np.ndarray, " n"], own: Sequence[int]) -> float:
-        """The mean loss of a query's right passages, each beside the same others."""
+        """The mean loss of a query's relevant passages, each against the same others."""
         others = np.random.default_rng(0).choice(len(scores), min(OTHERS + len(own), len(scores)), replace=False)
         rivals = np.setdiff1d(others, own, assume_unique=True)[:OTHERS]
         logits = self.options.scale * scores.astype(float)
         return float(np.mean([np.logaddexp.reduce([logits[i], *logits[rivals]]) - logits[i] for i in own]))
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The nearest of the passages that are given, one a line, or else of those that the run knew."""
+        """The nearest of the given passages, one per line; if there are none, of those saved with the run."""
         return [self.search(given.get("query", "").strip(), given.get("passage", "")) for given in inputs]
 
     def search(self, query: str, given: str) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def ranked(
     equals: Int[np.ndarray, " n"],
     grades: Mapping[str, float],
 ) -> dict[str, Any]:
-    """How good the order of *collection* by *scores* is, with its first three. *equals*: its `ties`."""
+    """Metrics of the order of *collection* by *scores*, with its first three passages. *equals*: see `ties`."""
     order = best_first(scores, equals)
     found = [grades.get(collection[i], 0.0) for i in order]
     top = [

@@ -1,4 +1,4 @@
-"""The encoder that reads a source both ways and writes a target from left to right."""
+"""Source to target: reads a source in both directions and writes a target from left to right."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
@@ -42,14 +42,14 @@ class Rewriter(Learner):
         return cls(checkpoint, options, longest)
 
     def set_max_tokens(self, max_tokens: int) -> None:
-        """A target may take `longest` tokens, but at most half of all; its source takes the rest."""
+        """A target may take `longest` tokens, but at most half of the limit; its source gets the rest."""
         super().set_max_tokens(max_tokens)
         self.room = min(self.longest, self.max_tokens // 2)
         self.sources = Reader(self.checkpoint.tokenizer, self.max_tokens - self.room)
-        self.goals = Reader(self.checkpoint.tokenizer, self.room + 1)  # with a [CLS] that is dropped
+        self.goals = Reader(self.checkpoint.tokenizer, self.room + 1)  # including a [CLS] that is dropped
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
-        """target: the number of tokens of the source. A target that was cut has no end to learn."""
+        """Item.target is the number of tokens of the source. A target that was cut has no end to learn."""
         sources = self.sources.items([(example.source,) for example in examples])
         targets = self.goals.items([(example.target,) for example in examples])
         found = []
@@ -67,7 +67,7 @@ class Rewriter(Learner):
         return {"target": batch.tokens - int(batch.targets.sum())}
 
     def vectors(self, batch: TextBatch) -> tuple[Tensor, Tensor, Bool[Tensor, "b t"]]:
-        """(vectors m x d, the token that comes after each, where those tokens stand)."""
+        """(vectors m x d, the next token after each, b x t whether a position holds such a token)."""
         change = Intervention(prefix=batch.targets)
         last = run(self.modules["encoder"], batch.ids, batch.segments, batch.mask, change)
         wanted = torch.arange(batch.ids.shape[1], device=last.device) >= batch.targets[:, None]
@@ -80,7 +80,7 @@ class Rewriter(Learner):
         return {"target": cross_entropy(self.modules["masked_lm"](vectors), targets)}
 
     def surprise(self, items: Sequence[Item]) -> list[tuple[float, float]]:
-        """(mean nats, share of tokens predicted) of each item's target, given the true tokens before."""
+        """(mean loss in nats, accuracy) of the tokens of each item's target, given the true tokens before."""
 
         def compute(_: list[Item], batch: TextBatch) -> Iterator[tuple[float, float]]:
             vectors, targets, wanted = self.vectors(batch)
@@ -98,14 +98,13 @@ class Rewriter(Learner):
             return beam_search(writer, sources, beams=options.beams, most=self.room, penalty=options.penalty)
 
     def spelt(self, text: str) -> str:
-        """*text* as this tokenizer can write it at best: what is lost is not held against the checkpoint."""
+        """*text* encoded and decoded, so that what the tokenizer cannot write does not count against the checkpoint."""
         tokenizer = self.checkpoint.tokenizer
         return tokenizer.join(tokenizer.whole.encode(tokenizer.prepare(text)[0], add_special_tokens=False).ids)
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """Targets are compared as the tokenizer spells them (an uncased one in small letters), whole even where they
-        were cut for learning. The first options.shown are written out; loss and accuracy are means over the tokens of
-        all."""
+        """Targets are compared as the tokenizer writes them (an uncased one in lower case), in full even if they were
+        cut for training. The first options.shown are generated; loss and accuracy are means over the tokens of all."""
         items = self.read(examples)
         nats, right = zip(*self.surprise(items), strict=True)
         tried = items[: self.options.shown]
@@ -133,8 +132,8 @@ class Rewriter(Learner):
         return Evaluation(metrics | {"written": float(len(tried))}, rows)
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The beams of each source, the best first, with their probability among all targets. *ended* False: there was
-        no room for more."""
+        """The beams of each source, best first, with their probability. *ended* False: it reached the longest
+        length."""
         sources = [given.get("source", "").strip() for given in inputs]
         if not all(sources):
             raise ExplorerError("The source is empty. Type a sentence.")

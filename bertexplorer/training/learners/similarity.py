@@ -1,4 +1,4 @@
-"""Similarity: the encoder alone, whose cosines are to be the scores."""
+"""Similarity: the encoder alone; the cosine of two texts is trained to match their score."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -15,7 +15,7 @@ from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.similarity import Example, Options, correlations
 from bertexplorer.training.texts import Item
 
-NEAR = 0.1  # of the range: so near counts as right
+NEAR = 0.1  # share of the range: closer counts as correct
 
 
 class Similarity(Embedder):
@@ -52,7 +52,7 @@ class Similarity(Embedder):
         return GroupBatch(parts, torch.tensor([item.target for item in items], dtype=torch.float32))
 
     def losses(self, batch: GroupBatch) -> dict[str, Loss]:
-        """Right: nearer than a tenth of the range."""
+        """Correct: closer than a tenth of the range."""
         first, second = (self.embed(part) for part in batch.parts)
         gaps = (first * second).sum(-1) - batch.targets
         return {"score": Loss(gaps.square().sum(), len(gaps), (gaps.detach().abs() < NEAR).sum())}
@@ -62,11 +62,11 @@ class Similarity(Embedder):
         return (first * second).sum(-1).astype(float)
 
     def score(self, cosine: float) -> float:
-        """In the range of the rows that were learnt from."""
+        """A cosine in the range of the training scores."""
         return self.low + min(1.0, max(0.0, cosine)) * (self.high - self.low)
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """The rows with the widest gap between gold and predicted come first."""
+        """Rows are sorted by the gap between gold and predicted, the largest first."""
         cosines = self.cosines([example.texts for example in examples])
         rows = []
         for example, item, cosine in zip(examples, self.read(examples), cosines.tolist(), strict=True):
@@ -79,7 +79,7 @@ class Similarity(Embedder):
         return Evaluation(metrics, sorted(rows, key=lambda row: -row["gap"]))
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The cosine of two texts, and the score that it stands for."""
+        """The cosine of two texts and the score it corresponds to."""
         pairs = [(given.get("text_a", "").strip(), given.get("text_b", "").strip()) for given in inputs]
         if not all(first and second for first, second in pairs):
             raise ExplorerError("One of the two texts is empty. Type both.")

@@ -19,12 +19,12 @@ from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.summary import METRIC, Example, Options
 from bertexplorer.training.texts import Item, TextBatch, encode
 
-PLACES = 10  # of the table: from the tenth on together
+PLACES = 10  # rows of the table; the last one is for the tenth place and later
 NOT_A_START = -1.0
 
 
 class Target(NamedTuple):
-    """What is wanted of an Item: where its sentences start, and which are to be chosen."""
+    """The target of an Item: the positions where its sentences start, and the indices of those to choose."""
 
     starts: list[int]
     chosen: set[int]
@@ -50,7 +50,7 @@ class Summariser(Learner):
         return self.items([example.document for example in examples], [set(example.chosen) for example in examples])
 
     def items(self, documents: Sequence[Sequence[str]], chosen: Sequence[set[int]]) -> list[Item]:
-        """Whole sentences as long as they fit; the first is cut if it must be."""
+        """As many whole sentences as fit; the first is cut if necessary."""
         read = iter(self.reader.items([(sentence,) for document in documents for sentence in document]))
         return [
             joined([next(read) for _ in document], own, self.max_tokens)
@@ -81,7 +81,7 @@ class Summariser(Learner):
         return {"sentence": int((batch.targets >= 0).sum())}
 
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
-        """Binary cross-entropy, a loss a sentence."""
+        """Binary cross-entropy, one term per sentence."""
         logits, wanted = self.logits(batch), batch.targets[batch.targets >= 0]
         total = F.binary_cross_entropy_with_logits(logits, wanted, reduction="sum")
         return {"sentence": Loss(total, len(wanted), ((logits.detach() > 0) == (wanted > 0)).sum())}
@@ -99,8 +99,8 @@ class Summariser(Learner):
         return choose(document, logits, self.options.sentences, blocking=self.options.blocking)
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """ROUGE against the summaries, beside that of the first sentences and of the best. A sentence for
-        which there was no room is never picked, and is not in the loss."""
+        """ROUGE against the summaries, compared with the first sentences and with the best ones. A sentence that did
+        not fit is never chosen and not in the loss."""
         items, rouge = self.read(examples), Rouge()
         rows: list[dict[str, Any]] = []
         compared: dict[str, list[dict[str, float]]] = {"this": [], "lead": [], "oracle": []}
@@ -127,7 +127,7 @@ class Summariser(Learner):
         return Evaluation(metrics, rows, {"ROUGE": table, "Places": places(rows)})
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The sentences in order, with the probability of each and whether it is chosen; null where not read."""
+        """The sentences in order, with the probability of each and whether it is chosen; null for those not read."""
         documents = [split(given.get("document", "")) for given in inputs]
         if not all(documents):
             raise ExplorerError("The document is empty. Paste a text of some sentences.")
@@ -167,7 +167,7 @@ def mean(rows: Sequence[Mapping[str, Any]], key: str) -> float:
 
 
 def places(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """How often the sentence at each place was picked, and was one of the best."""
+    """How often the sentence at each place was chosen, and was one of the best."""
 
     def count(key: str, place: int) -> int:
         return sum(min(i, PLACES - 1) == place for row in rows for i in row[key])

@@ -1,4 +1,4 @@
-"""The encoder with a token classifier and, where it is wanted, a CRF over its logits."""
+"""Tagging: the encoder with a token classifier and optionally a CRF over its logits."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self, cast
@@ -23,11 +23,11 @@ from bertexplorer.training.tasks.tagging import Options
 from bertexplorer.training.texts import Item, TextBatch, encode
 
 MAX_LABELS = 1000
-NO_WORD, UNKNOWN = -100, -1  # targets of a token that begins no word, and of a tag that was never learnt
+NO_WORD, UNKNOWN = -100, -1  # targets: not the first token of a word; a tag that was not trained
 
 
 class Target(NamedTuple):
-    """Of one sentence: which words are read, at which token each begins, and its label (UNKNOWN, or none at all)."""
+    """Of a sentence: the indices of the words that are read, the first token of each, and its label (or UNKNOWN)."""
 
     words: Int[np.ndarray, " w"]
     tokens: Int[np.ndarray, " w"]
@@ -35,7 +35,7 @@ class Target(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A label for each word that is read, its probability, and the loss of the sentence in nats a word."""
+    """The label of each word that is read, its probability, and the loss of the sentence in nats per word."""
 
     labels: Int[np.ndarray, " w"]
     shares: Float[np.ndarray, " w"]
@@ -69,8 +69,8 @@ class Tagger(Learner):
         return cls(with_heads(checkpoint, ["token_classifier"], seed=seed, labels=tags), options, plain)
 
     def read(self, examples: Sequence[Sentence]) -> list[Item]:
-        """Words beyond the limit, and those of which the tokenizer leaves nothing, are not read: an entity that has
-        lost its beginning begins later."""
+        """Words beyond the limit, and those that the tokenizer drops, are not read; an entity without its beginning
+        then begins later."""
         place = {label: i for i, label in enumerate(self.labels)}
         items = []
         for one, found in zip(examples, self.reader.cut.encode_batch([one.text for one in examples]), strict=True):
@@ -91,7 +91,7 @@ class Tagger(Learner):
         return targets
 
     def logits(self, batch: TextBatch) -> tuple[Float[Tensor, "b w l"], Int[Tensor, "b w"], Bool[Tensor, "b w"]]:
-        """Of the first tokens of the words alone, closed up; with the labels; and which are real."""
+        """(logits of the first token of each word, packed to the left, their labels, False at padding)."""
         real = batch.targets != NO_WORD
         count = max(1, int(real.sum(1).max()))
         order = (~real).int().argsort(dim=1, stable=True)[:, :count]
@@ -104,8 +104,8 @@ class Tagger(Learner):
         return {"tag": int((batch.targets >= 0).sum())}
 
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
-        """Nats a word, by a CRF those of a sentence shared out among its words. Right is what is right word by word,
-        before the CRF."""
+        """In nats per word; a CRF's loss of a sentence is divided among its words. Accuracy is per word, before the
+        CRF."""
         logits, gold, real = self.logits(batch)
         alone = cross_entropy(logits[gold >= 0], gold[gold >= 0])
         if "crf" not in self.modules:
@@ -115,7 +115,7 @@ class Tagger(Learner):
         return {"tag": Loss(paths.sum(), alone.count, alone.right)}
 
     def answers(self, items: Sequence[Item]) -> list[Answer]:
-        """In the order of *items*."""
+        """An answer per item."""
 
         def compute(part: list[Item], batch: TextBatch) -> Iterator[Answer]:
             tags, shares, losses = (t.cpu().numpy() for t in self.answer(*self.logits(batch)))
@@ -128,7 +128,7 @@ class Tagger(Learner):
     def answer(
         self, logits: Float[Tensor, "b w l"], gold: Int[Tensor, "b w"], real: Bool[Tensor, "b w"]
     ) -> tuple[Int[Tensor, "b w"], Float[Tensor, "b w"], Float[Tensor, " b"]]:
-        """Labels, their probabilities, and nats a word: NaN for a sentence with a tag that was never learnt."""
+        """(labels, their probabilities, nats per word). The loss is NaN for a sentence with an unknown tag."""
         known, count = torch.where(real, gold >= 0, True).all(1), real.sum(1)
         wanted = gold.clamp(min=0)
         if "crf" in self.modules:
@@ -143,7 +143,7 @@ class Tagger(Learner):
         return tags, shares, torch.where(known & (count > 0), losses / count, torch.nan)
 
     def evaluate(self, examples: Sequence[Sentence]) -> Evaluation:
-        """Words beyond the limit count as not found: O, or of plain tags as wrong."""
+        """Words beyond the limit count as O, or, with plain tags, as wrong."""
         items = self.read(examples)
         answers = self.answers(items)
         gold, guess, rows, unread = [list(one.tags) for one in examples], [], [], 0
@@ -168,7 +168,7 @@ class Tagger(Learner):
         return Evaluation(metrics, rows, tables, scores.confusion(gold, guess, self.plain))
 
     def tags(self, item: Item, answer: Answer, count: int) -> list[str]:
-        """Of each word: none for one that is not read, but where an entity goes on behind it."""
+        """The tag of each word. A word that was not read has O or no tag, unless an entity continues after it."""
         tags = ["" if self.plain else OUTSIDE] * count
         read = item.target.words
         for i, (word, label) in enumerate(zip(read, answer.labels, strict=True)):
@@ -178,7 +178,7 @@ class Tagger(Learner):
         return tags
 
     def say(self, one: Sentence, tags: Sequence[str]) -> str:
-        """“Ada Lovelace (PER), London (LOC)”, or plain tags one after the other."""
+        """“Ada Lovelace (PER), London (LOC)”, or the plain tags."""
         if self.plain:
             return " ".join(tags)
         return ", ".join(f"{found['text']} ({found['label']})" for found in told(one, entities(tags)))
@@ -206,13 +206,13 @@ class Tagger(Learner):
 
 
 def told(one: Sentence, found: Sequence[Entity]) -> list[dict[str, Any]]:
-    """Entities with their text and where it stands, in characters."""
+    """Entities with their text and position, in characters."""
     spans = [(kind, one.words[start][0], one.words[end - 1][1]) for kind, start, end in found]
     return [{"text": one.text[a:b], "label": kind, "start": a, "end": b} for kind, a, b in spans]
 
 
 def first_tokens(spans: Sequence[tuple[int, int]], found: Any) -> tuple[Int[np.ndarray, " w"], Int[np.ndarray, " w"]]:
-    """Which words have a token, and at which token (of a tokenizers.Encoding) each of them begins."""
+    """The indices of the words that have a token, and the first token (of a tokenizers.Encoding) of each."""
     if not spans:
         return np.zeros(0, int), np.zeros(0, int)
     bounds, tokens = np.array(spans), np.array(found.offsets)

@@ -1,4 +1,4 @@
-"""The command line of a pretraining run: begin, resume or lengthen it; a signal ends it after a commit."""
+"""The command line of a pretraining run: start, resume or extend it; a signal ends it after a commit."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.run import pretrain
 from bertexplorer.training.run_process import asked_to_stop, keep_memory, show
 
-PLAIN = {  # what a Spec has beside its settings
+PLAIN = {  # fields of a Spec besides its settings
     "weights": "shares of files, by the beginning of their name: kids=3,books=0.2",
     "start": "folder of the checkpoint to start from, with --layers from so many of its layers; left out: from scratch",
     "vocabulary": "folder of the tokenizer, for a start from scratch; left out: one is trained on the text",
@@ -23,9 +23,9 @@ PLAIN = {  # what a Spec has beside its settings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns 0 (also after a stop by a signal), or 2 after an error told on stderr."""
+    """Run one command. Returns 0 (also after a stop by a signal), or 2 after printing an error to stderr."""
     given = parser().parse_args(arguments)
-    os.environ["TOKENIZERS_PARALLELISM"] = "true"  # this process has no one to share with
+    os.environ["TOKENIZERS_PARALLELISM"] = "true"  # no other process shares the cores
     keep_memory()
     try:
         folder = Path(given.run)
@@ -61,7 +61,7 @@ def prepare_folder(folder: Path, text: Sequence[str], given: Mapping[str, Any], 
         plain["text"] = tuple(str(Path(t).resolve()) for t in text)
     path = folder / "spec.json"
     sizes = [s.name for s in option_specs(specs.Size) if s.name in values]
-    if plain.get("start") and "layers" in values:  # a student of that checkpoint
+    if plain.get("start") and "layers" in values:  # the run starts from some of its layers
         plain["start_layers"] = build(specs.Size, {"layers": values.pop("layers")}).layers
         sizes.remove("layers")
     if sizes and plain.get("start"):

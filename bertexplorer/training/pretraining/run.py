@@ -1,12 +1,12 @@
-"""A pretraining run is a folder; it is begun, gone on with and finished here, and tells what happens as events.
+"""Compute a pretraining run, from its start or from its last commit, and report it as events. A run is a folder:
 
-RUN/spec.json          every setting of every stretch
-RUN/heldout.txt        documents never trained on
+RUN/spec.json          the settings of every stretch
+RUN/heldout.txt        hashes of the documents that are never trained on
 RUN/tokenizer/         the vocabulary
-RUN/events.jsonl       what happened, a JSON object a line; log.txt: the same in words
-RUN/commits/NAME/      weights, moments, state.json, manifest.json; model/ in it is what transformers loads
-RUN/snapshots/NAME/    weights kept for good, where asked for
-RUN/stop               put there by anyone, it ends the run after the step it is at, as SIGTERM and SIGINT do
+RUN/events.jsonl       the log, a JSON object per line; log.txt: as text
+RUN/commits/NAME/      weights, moments, state.json, manifest.json; model/ is a checkpoint in transformers format
+RUN/snapshots/NAME/    checkpoints along the way, if requested
+RUN/stop               anyone may create it; it ends the run after the current step, as SIGTERM and SIGINT do
 """
 
 import time
@@ -41,14 +41,14 @@ from bertexplorer.training.run_process import work
 from bertexplorer.training.weights import set_dropout
 
 CACHE = DATA / "corpora"
-TELL = 15.0  # seconds between two lines about steps
+TELL = 15.0  # seconds between two events about steps
 TEXT, MASKS = 1, 2  # streams of random numbers
 
 
 def pretrain(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
-    """Go on with the run in *folder*, whose spec.json is written, until its last stretch is done or *stop* says so.
+    """Continue the run in *folder*, which has a spec.json, until its last stretch is done or *stop* returns True.
 
-    Every event is appended to events.jsonl and log.txt, then given. Raises ExplorerError; commits stay whole."""
+    Yields each event after writing it to the log. Raises ExplorerError; commits stay intact."""
     stretches = specs.read(folder / "spec.json")
     yield from work(folder, lambda ending: Run(folder, stretches, ending), stop)
 
@@ -105,7 +105,7 @@ class Run(RunDriver):
         return tokenizer, shards
 
     def tokenizer(self, files: list[Path]) -> Tokenizer:
-        """The run's own, put into its folder when it begins."""
+        """The run's tokenizer, created in its folder when it starts."""
         place = self.folder / "tokenizer"
         most = self.spec.size.positions
         if not place.is_dir():
@@ -120,7 +120,7 @@ class Run(RunDriver):
         return Tokenizer.from_folder(place, max_tokens=most)
 
     def held_out(self, shards: list[Shard]) -> NDArray[np.uint64]:
-        """The run's list, chosen or copied when it begins."""
+        """The run's held-out documents, chosen or copied when it starts."""
         place = self.folder / "heldout.txt"
         if not place.is_file():
             given = self.spec.heldout
@@ -149,7 +149,8 @@ class Run(RunDriver):
         batches: Callable[[int], list[Batch]],
         measure: heldout.HeldOut,
     ) -> Iterator[Event]:
-        """Steps, with evaluations and commits between them; the last of both at the end, whatever ends it."""
+        """Steps, with evaluations and commits in between and at the end. A stopped run is committed but not
+        evaluated."""
         spec, running, state = self.spec, self.spec.running, self.state
         workers = self.workers(trained)
         yield from self.snapshots(trained)
@@ -189,7 +190,8 @@ class Run(RunDriver):
         yield {"event": "stopped" if stopped else "finished"} | self.so_far()
 
     def workers(self, trained: Trained) -> DataParallel:
-        """One a core; one in all where computing draws random numbers, for which threads would race."""
+        """One per core; a single one if computing draws random numbers, which would depend on the order of the
+        threads."""
         running = self.spec.running
         alone = self.device.type != "cpu" or running.dropout > 0 or running.objective == "replaced"
         count = 1 if alone else self.threads

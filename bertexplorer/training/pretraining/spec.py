@@ -1,4 +1,4 @@
-"""What a pretraining run is told: text, where it starts from, and every setting, as it is written to spec.json."""
+"""The settings of a pretraining run, as in spec.json: text, start and all options."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ PAIRS: dict[str, Pairs] = {"mlm+nsp": "next", "mlm+order": "order"}  # the other
 
 @dataclass(frozen=True)
 class Size:
-    """A model started from scratch, and the vocabulary trained for it where none is given."""
+    """The size of a model that starts from scratch, and of the vocabulary trained for it if none is given."""
 
     layers: Annotated[int, Option("Layers", 1, 48)] = 2
     hidden: Annotated[int, Option("Hidden size", 8, 4096)] = 128
@@ -36,7 +36,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Running:
-    """How long, how often, on what."""
+    """Objective, length, and how often to evaluate and commit."""
 
     objective: Annotated[Task, Option("Objective")] = "mlm+nsp"
     steps: Annotated[int, Option("Steps", 0, 100_000_000, "0: the minutes decide")] = 0
@@ -75,10 +75,10 @@ class Spec:
     text: tuple[str, ...]  # files and folders
     weights: str = ""  # "kids=3, books=0.2": by the beginning of a file's name; 1 elsewhere, 0 leaves it out
     start: str = ""  # a checkpoint's folder; "": from scratch, as `size` says
-    start_layers: int = 0  # so many of its layers, spread from first to last as in DistilBERT; 0: all of them
+    start_layers: int = 0  # number of its layers to keep, spread from first to last as in DistilBERT; 0: all
     vocabulary: str = ""  # a folder with a tokenizer, for a start from scratch; "": trained on the text
     heldout: str = ""  # a list of held-out documents; "": chosen from the text
-    cache: str = ""  # where token ids are kept
+    cache: str = ""  # folder of cached token ids
     masking: Masking = field(default_factory=Masking)
     drawing: Drawing = field(default_factory=Drawing)
     learning: Learning = field(default_factory=Learning)
@@ -106,7 +106,7 @@ class Spec:
         return tuple(map(int, given))
 
     def weight(self, name: str) -> float:
-        """The weight of the file *name*: of the longest beginning that is given for it."""
+        """The weight of the file *name*: that of the longest given prefix of the name."""
         found = {"": 1.0}
         for part in filter(None, (p.strip() for p in self.weights.split(","))):
             start, _, value = part.partition("=")
@@ -127,8 +127,8 @@ GROUPS: dict[str, Any] = {
 
 
 def make(plain: Mapping[str, Any], values: Mapping[str, Any], before: Spec | None = None) -> Spec:
-    """A Spec from its *plain* fields (text, start, …) and flat *values* of all its settings, each checked; what is not
-    given is as in *before*, else the default. Raises ExplorerError for an unknown or unfit one."""
+    """A Spec from its *plain* fields (text, start, …) and flat *values* of all its settings, each validated; missing
+    ones are taken from *before*, else the defaults. Raises ExplorerError for an unknown setting or an invalid value."""
     known = {s.name: group for group, options in GROUPS.items() for s in option_specs(options)}
     if unknown := sorted(set(values) - set(known)):
         raise ExplorerError(f"Unknown setting {', '.join(unknown)}; wanted {', '.join(known)}.")
@@ -141,14 +141,14 @@ def make(plain: Mapping[str, Any], values: Mapping[str, Any], before: Spec | Non
 
 
 def save(stretches: list[Spec], path: Path) -> None:
-    """All stretches of a run, so that a torn write leaves the file as it was."""
+    """Write all stretches of a run, atomically."""
     aside = path.with_suffix(".partial")
     aside.write_text(json.dumps({"format": FORMAT, "stretches": [asdict(s) for s in stretches]}, indent=1), "utf-8")
     aside.replace(path)
 
 
 def read(path: Path) -> list[Spec]:
-    """The stretches of a run. Raises ExplorerError if *path* is none of ours."""
+    """The stretches of a run. Raises ExplorerError if *path* is not a run's spec.json."""
     try:
         held = json.loads(path.read_text("utf-8"))
         if held["format"] != FORMAT:

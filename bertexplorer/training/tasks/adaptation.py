@@ -1,4 +1,4 @@
-"""Domain adaptation: masked language modelling goes on, on texts of one's own."""
+"""Domain adaptation: further masked language modelling on one's own texts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Example:
 
 
 def examples(rows: Sequence[Row], options: Any) -> tuple[list[Example], list[Problem]]:
-    """A row without a text that can be seen is a problem."""
+    """A row without visible text is a problem."""
 
     def convert(row: Row) -> Example:
         text = clean(written(row.cells.get("text", "")))[0].strip()
@@ -46,5 +46,5 @@ def examples(rows: Sequence[Row], options: Any) -> tuple[list[Example], list[Pro
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
-    """None that could be said without the tokenizer: each evaluation has the perplexity of word counts alone."""
+    """None: the unigram baseline needs the tokenizer and is a metric of each evaluation."""
     return {}

@@ -1,4 +1,4 @@
-"""Sentence classification: [CLS] -> dense -> a logit a label; one label a text, or any number of them."""
+"""Sentence classification: [CLS] -> dense -> one logit per label; one label per text, or any number."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Example:
 
 
 def examples(rows: Sequence[Row], options: Options, columns: Sequence[str] = ("text",)) -> tuple[list[Any], list[Any]]:
-    """A row without a text, or without its one label, is a problem."""
+    """A row without a text, or without its label if it must have one, is a problem."""
 
     def convert(row: Row) -> Example:
         texts = tuple(written(row.cells.get(column, "")).strip() for column in columns)
@@ -68,7 +68,8 @@ def examples(rows: Sequence[Row], options: Options, columns: Sequence[str] = ("t
 
 
 def names(train: Sequence[Example]) -> tuple[str, ...]:
-    """All labels: numbers by size, words by the alphabet. Raises ExplorerError for fewer than 2 or too many."""
+    """All labels, numbers in numeric and words in alphabetical order. Raises ExplorerError for fewer than 2 or too
+    many."""
     found = {label for example in train for label in example.labels}
     if not 2 <= len(found) <= MAX_LABELS:
         raise ExplorerError(
@@ -81,7 +82,7 @@ def names(train: Sequence[Example]) -> tuple[str, ...]:
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
-    """The most frequent label (or set of labels) of *train*, always said."""
+    """Always the most frequent label (or set of labels) of *train*."""
     if not train or not dev:
         return {}
     most = Counter(example.labels for example in train).most_common(1)[0][0]

@@ -1,4 +1,4 @@
-"""Next word: the encoder under a causal mask, its MLM head telling the token that comes next; it writes on."""
+"""Next word: the encoder under a causal mask, whose MLM head predicts the next token; it continues texts."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Question], lis
 
 
 def floors(train: Sequence[Question], dev: Sequence[Question], options: Options) -> dict[str, tuple[str, float]]:
-    """The sentence that shares most words with the question; or nothing ever, where that gets more."""
+    """The sentence that shares most words with the question, or always no answer if that scores higher."""
     if not dev:
         return {}
     shared = np.mean([scores.scored(texts(one), nearest(one)) for one in dev], axis=0)

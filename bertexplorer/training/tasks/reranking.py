@@ -1,4 +1,4 @@
-"""Re-ranking: query and passage read together, and the candidates put in the order of their scores."""
+"""Re-ranking: query and passage are read together, and candidates are sorted by their scores."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Example:
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
-    """A row without both texts, or whose relevance is no number, is a problem."""
+    """A row without both texts or without a numeric relevance is a problem."""
 
     def convert(row: Row) -> Example:
         query, passage = (written(row.cells.get(column, "")).strip() for column in ("query", "passage"))
@@ -61,7 +61,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
-    """The order of BM25, counted over the passages to try on."""
+    """The order of BM25 over the validation passages."""
     queries = by_query(dev)
     orders = before(queries)
     found = [
@@ -73,7 +73,7 @@ def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -
 
 
 def by_query(examples: Sequence[Example]) -> dict[str, list[Example]]:
-    """Query -> its candidates; a passage that stands there twice counts once, at its highest relevance."""
+    """Query -> its candidates. A repeated passage counts once, with its highest relevance."""
     found: dict[str, dict[str, Example]] = defaultdict(dict)
     for example in sorted(examples, key=lambda example: -example.relevance):
         found[example.texts[0]].setdefault(example.texts[1], example)
@@ -85,7 +85,7 @@ def grades_of(own: Sequence[Example]) -> list[float]:
 
 
 def before(queries: Mapping[str, Sequence[Example]]) -> list[list[int]]:
-    """The order of BM25 for each query's candidates: those without a word in common come last."""
+    """The order of BM25 for each query's candidates; those without a word in common come last."""
     passages = {example.texts[1]: None for own in queries.values() for example in own}
     place = {passage: i for i, passage in enumerate(passages)}
     index = BM25(list(passages))

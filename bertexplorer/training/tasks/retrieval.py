@@ -1,4 +1,4 @@
-"""Retrieval: the passages that answer a query, found by the cosine of vectors that one encoder gives to both."""
+"""Retrieval: find the passages that answer a query by the cosine of vectors that one encoder gives to both."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Options:
 @dataclass(frozen=True)
 class Example:
     line: int
-    query: str  # empty: the passage is only there to be searched
+    query: str  # empty: the passage only extends the collection
     passage: str
     relevance: float = 1.0
     negatives: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ def passages(examples: Sequence[Example]) -> list[str]:
 
 
 def collected(dev: Sequence[Example], others: Sequence[str], options: Options) -> list[str]:
-    """What is searched: the passages of *dev* and *others*. The limit never leaves out one that answers."""
+    """The collection to search: the passages of *dev* and *others*. The limit never drops one that answers a query."""
     found = list(dict.fromkeys([*passages(dev), *others]))
     answers = len({example.passage for example in dev if example.relevance})
     return found[: max(answers, options.collection)] if options.collection else found

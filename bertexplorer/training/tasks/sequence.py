@@ -1,4 +1,5 @@
-"""Source → target: [CLS] source [SEP] target [SEP], the source read both ways, the target written word by word."""
+"""Source to target: [CLS] source [SEP] target [SEP]; the source is read in both directions, the target written left to
+right."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ class Example:
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
-    """A row that lacks one of its texts is a problem."""
+    """A row without one of its texts is a problem."""
 
     def convert(row: Row) -> Example:
         source, target = (clean(written(row.cells.get(column.name, "")))[0].strip() for column in COLUMNS)
@@ -54,7 +55,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
-    """The source copied as it is."""
+    """The source, copied."""
     tried = dev[: options.shown]
     if not tried:
         return {}
@@ -63,8 +64,8 @@ def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -
 
 
 def compared(said: Sequence[str], gold: Sequence[str]) -> tuple[dict[str, float], list[float]]:
-    """(metrics, chrF of each), all 0 to 1: chrF2 by sacrebleu (Popović, 2015); ROUGE-L by rouge_score (Lin, 2004),
-    which reads Latin letters and digits alone."""
+    """(metrics, chrF of each pair), all from 0 to 1: chrF2 by sacrebleu (Popović, 2015); ROUGE-L by rouge_score (Lin,
+    2004), which reads only Latin letters and digits."""
     from rouge_score.rouge_scorer import RougeScorer
     from sacrebleu.metrics.chrf import CHRF
 

@@ -1,4 +1,4 @@
-"""Similarity: how alike two texts are in meaning, as the cosine of their vectors."""
+"""Similarity: how similar two texts are in meaning, as the cosine of their vectors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Example:
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
-    """A row without both texts, or whose score is no number, is a problem."""
+    """A row without both texts or without a numeric score is a problem."""
 
     def convert(row: Row) -> Example:
         first, second = (written(row.cells.get(column, "")).strip() for column in ("text_a", "text_b"))
@@ -56,7 +56,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
-    """The share of words that both texts have (Jaccard)."""
+    """The share of words in common (Jaccard)."""
     shares = []
     for example in dev:
         first, second = (set(words(text)) for text in example.texts)
@@ -67,7 +67,7 @@ def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -
 
 
 def correlations(found: Float[np.ndarray, " n"], gold: Float[np.ndarray, " n"]) -> dict[str, float]:
-    """Spearman's of the ranks and Pearson's of the values; 0 where one side does not vary, which leaves them open."""
+    """Spearman's of the ranks and Pearson's of the values; 0 if either side is constant, where they are undefined."""
     from scipy.stats import pearsonr, spearmanr
 
     if min(np.ptp(found), np.ptp(gold)) == 0:

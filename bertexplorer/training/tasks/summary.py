@@ -1,4 +1,4 @@
-"""Extractive summary: a score for each sentence of a document; the best of them are its summary."""
+"""Extractive summary: a score for each sentence of a document; the best ones are its summary."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class Example:
     line: int
     document: tuple[str, ...]  # sentences
     summary: tuple[str, ...]
-    chosen: tuple[int, ...]  # the sentences that are nearest to the summary
+    chosen: tuple[int, ...]  # the sentences closest to the summary
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
-    """A row is a problem without a document of two sentences, without a summary, or if they share no word."""
+    """A row is a problem without a document of at least two sentences, without a summary, or if they share no word."""
 
     def convert(row: Row) -> Example:
         document, summary = (sentences(row.cells.get(column, "")) for column in ("document", "summary"))

@@ -1,4 +1,4 @@
-"""Tagging: a tag for each word, such as the names of people and places; each alone, or all together by a CRF."""
+"""Tagging: a tag for each word, such as the names of people and places; each on its own, or all together by a CRF."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Sentence], lis
 
 
 def floors(train: Sequence[Sentence], dev: Sequence[Sentence], options: Options) -> dict[str, tuple[str, float]]:
-    """Each word as it is tagged most often in *train*, others as most words are."""
+    """Each word gets its most frequent tag in *train*, unknown words the most frequent tag overall."""
     if not train or not dev:
         return {}
     plain, seen = is_plain(train), defaultdict[str, Counter[str]](Counter)
