@@ -56,7 +56,7 @@ class RunDriver(ABC):
         for path, wrong in newest(self.folder / "commits"):
             if not wrong:
                 return path
-            yield {"event": "warning", "text": f"commit {path.name} is not whole ({wrong}) and is left aside"}
+            yield {"event": "warning", "text": f"commit {path.name} is damaged ({wrong}) and is skipped"}
         return None
 
     def resume(

@@ -24,7 +24,7 @@ def alone(folder: Path) -> Iterator[None]:
     """Hold the run's lock. Raises ExplorerError if another process has it; a crash releases it."""
     lock = locks.hold(folder / "lock")
     if lock is None:
-        raise ExplorerError(f"The run in {folder} is going on in another process. Stop that one first.")
+        raise ExplorerError(f"The run in {folder} is running in another process. Stop that one first.")
     with lock:
         locks.name(lock, os.getpid())
         try:

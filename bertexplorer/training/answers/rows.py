@@ -10,7 +10,7 @@ from bertexplorer.training.data import squad
 from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, written
 
 YES = ("true", "yes", "1")
-OFFER = "; “Realign” takes the nearest place where it stands"
+OFFER = "; “Realign” takes the nearest place where it occurs"
 
 
 class Answer(NamedTuple):
@@ -51,7 +51,7 @@ def question(row: Row, realign: bool) -> Question:
     if left != context:
         answers = [Answer(clean(text)[0], len(clean(context[:start])[0])) for text, start in answers]
         if not all(text for text, _ in answers):
-            raise Unfit("has an answer that no one can see")
+            raise Unfit("has an answer without visible characters")
     return Question(row.line, clean(asked)[0].strip(), left, tuple(answers))
 
 
@@ -87,5 +87,5 @@ def located(context: str, text: str, start: int | None, realign: bool) -> Answer
     stands = context[max(0, start) : max(0, start) + len(text)][:60]
     raise Unfit(
         f"has the answer “{text[:60]}” at character {start}, where the passage has “{stands}”"
-        + (OFFER if places else "; it stands nowhere in it")
+        + (OFFER if places else "; it does not occur in it")
     )

@@ -38,9 +38,11 @@ def decode(content: bytes, name: str) -> tuple[str, str]:
     head = text[:100_000]
     odd = sum(sign < " " and sign not in "\t\n\r\f\v" for sign in head)
     if "\0" in text or odd > len(head) / 100:
-        raise ExplorerError(f"{name} is no text: it holds bytes that no text has. Save it as CSV or TXT in UTF-8.")
+        raise ExplorerError(f"{name} is not text: it contains binary data. Save it as CSV or TXT in UTF-8.")
     if head.lstrip()[:20].lower().startswith(MARKED):
-        raise ExplorerError(f"{name} is a web page or XML, no table. Download the data itself, as CSV, JSONL or TXT.")
+        raise ExplorerError(
+            f"{name} is a web page or XML, not a table. Download the data itself, as CSV, JSONL or TXT."
+        )
     return text.lstrip("\ufeff"), encoding
 
 

@@ -21,7 +21,7 @@ Record = tuple[int, int, list[str] | str]  # first line, last line, its fields o
 REASONS = {
     "unexpected end": "a quote opens here and is never closed",
     "field larger": "a cell of more than 131,072 characters, or a quote that is never closed",
-    "expected after": "text stands after a closing quote; a quote within a quoted cell is written twice",
+    "expected after": "there is text after a closing quote; a quote within a quoted cell is written twice",
 }
 
 
@@ -30,7 +30,7 @@ def table(text: str, name: str, *, delimiter: str = "", header: bool | None = No
     columns are called "column 1" and so on. Raises ExplorerError for more than 50 columns, for a delimiter that is not
     one character, and for more than 200 unclosed quotes."""
     if delimiter != "\t" and (not delimiter.isprintable() or delimiter in ('"', " ") or len(delimiter) > 1):
-        raise ExplorerError(f"The delimiter is {delimiter!r:.20}; wanted one sign: comma, semicolon, tab or bar.")
+        raise ExplorerError(f"The delimiter is {delimiter!r:.20}; wanted one character: comma, semicolon, tab or bar.")
     sign = delimiter or separator(text)
     found, later, literal = variant(text, sign, most + 2)
     fields = [row for _, _, row in found if isinstance(row, list) and any(row)]
@@ -45,7 +45,7 @@ def table(text: str, name: str, *, delimiter: str = "", header: bool | None = No
     how += ", with a header" if headed else ", no header"
     how += "".join(f", {told}" for told in repeated(fields[0])) if headed else ""
     empty = sum(isinstance(row, list) and bool(row) and not any(row) for _, _, row in found)
-    how += f", {empty:,} empty row{'s' * (empty > 1)} passed over" if empty else ""
+    how += f", {empty:,} empty row{'s' * (empty > 1)} skipped" if empty else ""
     return Parsed(entries(chain(found, later), columns, headed), how, columns)
 
 
@@ -60,7 +60,7 @@ def entries(found: Iterator[Record], columns: Sequence[str], headed: bool) -> It
             if any(row):
                 yield line, dict(zip(columns, row, strict=True))
         elif any(row):
-            far = f" (it goes on to line {last}: is a quote left open?)" if last > line else ""
+            far = f" (it continues to line {last}: is a quote left open?)" if last > line else ""
             yield line, f"has {len(row)} field{'s' * (len(row) > 1)}, expected {len(columns)}{far}"
 
 

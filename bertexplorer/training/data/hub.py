@@ -19,7 +19,7 @@ def fetch(name: str, most: int = MAX_ROWS) -> Table:
     a malformed name, a missing network, data set or package."""
     found = NAME.fullmatch(name.strip())
     if not found or Path(found[1]).exists():  # datasets would read a folder of that name
-        raise ExplorerError(f"{name!r:.80} is no data set; wanted {WANTED}.")
+        raise ExplorerError(f"{name!r:.80} is not a data set; wanted {WANTED}.")
     repository, configuration, split = found[1], found[2], found[3] or "train"
     try:
         import datasets

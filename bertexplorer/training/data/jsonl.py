@@ -18,7 +18,7 @@ MAX_ITEMS = 2_000_000
 
 def lines(text: str, most: int) -> Parsed:
     """An object per line of *text*; any other line is a problem. Lines beyond *most* are not parsed."""
-    return Parsed(line_entries(text, most), "JSON, an object a line")
+    return Parsed(line_entries(text, most), "JSON, one object per line")
 
 
 def line_entries(text: str, most: int) -> Iterator[Entry]:
@@ -77,9 +77,9 @@ def cells(item: Any) -> Cells:
     """An object as cells: texts unchanged, numbers and booleans as JSON, null as "", lists and objects unchanged.
     Raises ValueError with the reason if it cannot be used."""
     if not isinstance(item, dict):
-        raise ValueError(f"is {noun(item)}, no object in {{braces}}")
+        raise ValueError(f"is {noun(item)}, not an object in {{braces}}")
     if not item:
-        raise ValueError("is an object with nothing in it")
+        raise ValueError("is an empty object")
     if len(item) > MAX_COLUMNS:
         raise ValueError(f"has {len(item):,} columns; the limit is {MAX_COLUMNS}")
     if too_deep(item, MAX_DEPTH):
@@ -119,12 +119,12 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def refused(word: str) -> Any:
-    raise ValueError(f"holds {word}, which is no JSON")
+    raise ValueError(f"holds {word}, which is not JSON")
 
 
 def finite(digits: str) -> float:
     if not math.isfinite(number := float(digits)):
-        raise ValueError(f"holds a number beyond all bounds, {digits:.20}")
+        raise ValueError(f"holds a number that is too large, {digits:.20}")
     return number
 
 
@@ -135,11 +135,11 @@ def whole_number(digits: str) -> int:
 
 
 def noun(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
+    names = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", type(None): "null"}
     return names.get(type(value), "a number")
 
 
 def reason(error: ValueError) -> str:
     if isinstance(error, json.JSONDecodeError):
-        return f"is no JSON: {error.msg} at character {error.colno:,}"
+        return f"is not JSON: {error.msg} at character {error.colno:,}"
     return str(error)

@@ -82,7 +82,9 @@ def rows(queries: str, documents: str, qrels: str, candidates: int = 0) -> list[
         asked = {str(i): text for i, text in enumerate(asked.values(), 1)}
     known = [one for one in found if asked.get(one[1]) and told.get(one[2])]
     if not known:
-        raise ExplorerError("No judgement names a query and a document of these files. See that they belong together.")
+        raise ExplorerError(
+            "No judgement names a query and a document of these files. Check that they belong together."
+        )
     made = [row(line, asked[query], told[document], grade) for line, query, document, grade in known]
     if not candidates:
         named = {document for _, _, document, _ in known}

@@ -110,7 +110,9 @@ def collected(parsed: Parsed, name: str, kind: str, encoding: str, most: int) ->
 def paragraphs(text: str) -> Parsed:
     """Plain text: a row per line that is not blank."""
     lines = enumerate(io.StringIO(text, newline=""), 1)
-    return Parsed(((n, {"text": line.strip()}) for n, line in lines if line.strip()), "a paragraph a line", ("text",))
+    return Parsed(
+        ((n, {"text": line.strip()}) for n, line in lines if line.strip()), "one paragraph per line", ("text",)
+    )
 
 
 def labelled(text: str) -> Parsed:
@@ -120,7 +122,7 @@ def labelled(text: str) -> Parsed:
         label, _, rest = line.strip().partition(" ")
         coarse, colon, _ = label.partition(":")
         if not colon or not rest.strip():
-            return "is no COARSE:fine label with a text after it"
+            return "is not a COARSE:fine label followed by a text"
         return {"label": coarse, "fine": label, "text": rest.strip()}
 
     lines = enumerate(io.StringIO(text, newline=""), 1)
@@ -129,4 +131,4 @@ def labelled(text: str) -> Parsed:
 
 
 def smallest(kind: str) -> str:
-    return f"The smallest file that would do (⏎ ends a line): {SMALLEST[kind]}"
+    return f"The smallest usable file (⏎ ends a line): {SMALLEST[kind]}"

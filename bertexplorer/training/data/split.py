@@ -21,14 +21,14 @@ def split(
     dev has rows of the largest classes only. Raises ExplorerError for a share outside 0 to 1, and if no two texts
     differ."""
     if not 0 < share < 1:
-        raise ExplorerError(f"The share to try on is {share}; wanted a number between 0 and 1, such as 0.1.")
+        raise ExplorerError(f"The validation share is {share}; wanted a number between 0 and 1, such as 0.1.")
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for i, row in enumerate(rows):
         groups[same(row, keys or [key for key in row.cells if key != label])].append(i)
     if len(groups) < 2:
         raise ExplorerError(
-            f"There are {len(rows)} rows with {len(groups)} different texts; wanted 2 at least, one to learn from "
-            "and one to try on. Add rows, or give a file to try on."
+            f"There are {len(rows)} rows with {len(groups)} different texts; wanted at least 2, one for training "
+            "and one for validation. Add rows, or give a validation file."
         )
     classes: dict[str, list[list[int]]] = defaultdict(list)
     for group in groups.values():

@@ -39,7 +39,7 @@ def sentences(rows: Sequence[Row]) -> tuple[list[Sentence], list[Problem]]:
         if odd is None:
             kept.append(replace(one, tags=tuple(iob2(entities(one.tags), len(one.tags)))))
         else:
-            problems.append(Problem(one.line, f"has the tag “{odd[:40]}” without B- or I-, which the others bear"))
+            problems.append(Problem(one.line, f"has the tag “{odd[:40]}” without B- or I-, which the others have"))
     return kept, sorted(problems, key=lambda problem: problem.line)
 
 
@@ -55,7 +55,7 @@ def sentence(row: Row) -> Sentence:
     nested = isinstance(tags, list) and any(isinstance(tag, list | dict) for tag in tags)
     if nested or (tags == [] and isinstance(tokens, str)):
         if not isinstance(tokens, str):
-            raise Unfit("has spans, but a list of words; wanted the text that the spans count in")
+            raise Unfit("has spans, but a list of words; wanted the text that the spans refer to")
         return spanned(row.line, tokens, tags)
     words, named = listed(tokens), listed(tags)
     if len(words) != len(named):

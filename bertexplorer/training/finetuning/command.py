@@ -28,17 +28,17 @@ MOST = 1_000_000  # rows; the limit on the page is lower
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser("python -m bertexplorer train", description=__doc__)
-    made.add_argument("run", nargs="?", help="a run's folder, to go on with; a new one goes where --out says")
+    made.add_argument("run", nargs="?", help="folder of a run to resume; --out names that of a new one")
     made.add_argument("--task", choices=sorted(BY_NAME))
     made.add_argument(
         "--data",
         nargs="+",
         help="a file: CSV, TSV, JSONL, JSON, CoNLL, TXT; three: queries, documents, judgements (qrels); or hub:NAME",
     )
-    made.add_argument("--dev", help="file to try on; left out: a tenth of --data")
+    made.add_argument("--dev", help="validation file; default: a tenth of --data")
     made.add_argument("--checkpoint", default="mini", help="a name from the list, a hub name or a folder")
     made.add_argument("--out", help="folder of the new run")
-    made.add_argument("--name", default="", help="what the run is called")
+    made.add_argument("--name", default="", help="name of the run")
     made.add_argument("--map", nargs="*", default=[], metavar="COLUMN=FILE_COLUMN", help="which column is which")
     made.add_argument("--trial", action="store_true", help="time three steps of the run in the folder, change nothing")
     made.add_argument(
@@ -77,7 +77,7 @@ def line(words: str) -> None:
 def begin(given: argparse.Namespace, find: Callable[[str], Path], runs: Path) -> Path:
     """Create the folder of a new run. Problems with rows are printed to stderr."""
     if not given.task or not given.data:
-        raise ExplorerError("Name a run's folder to go on with, or --task and --data to begin one.")
+        raise ExplorerError("Name the folder of a run to resume it, or --task and --data to start one.")
     values = {s.name: value for s in option_specs(specs.Tuning) if (value := getattr(given, s.name)) is not None}
     table = collection(given.data, given.task) if len(given.data) > 1 else opened(given.data[0])
     folder = set_up(
@@ -127,7 +127,7 @@ def set_up(
     if looked.stops:
         raise ExplorerError(" ".join(looked.stops))
     if looked.problems and strict:
-        raise ExplorerError(f"{len(looked.problems):,} rows cannot be used. Mend them, or leave --strict out.")
+        raise ExplorerError(f"{len(looked.problems):,} rows cannot be used. Fix them, or omit --strict.")
     specs.begin(folder, spec, looked.train, looked.dev)
     return folder
 

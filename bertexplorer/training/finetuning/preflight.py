@@ -66,14 +66,14 @@ def preflight(
     texts = [column.name for column in task.COLUMNS if column.kind in ("text", "tokens")]
     if dev_table is not None:
         dev, more = usable(task, dev_table, chosen, options)
-        train, problems = rows, [*problems, *(Problem(p.line, f"(to try on) {p.what}") for p in more)]
+        train, problems = rows, [*problems, *(Problem(p.line, f"(validation) {p.what}") for p in more)]
     else:
         train, dev = split(rows, share, seed, label=label, keys=getattr(task, "TOGETHER", ()))
     findings = checks.preflight(train, dev, texts, label)
     if tokenizer is not None:
         findings += cut(train, texts, tokenizer, max_tokens)
     counts = checks.label_counts(train, label) if label else {}
-    told = table.told if dev_table is None else f"{table.told} To try on: {dev_table.told}"
+    told = table.told if dev_table is None else f"{table.told}Validation: {dev_table.told}"
     if said := interval.warning(len(dev), task.METRICS[task.METRIC], counted=task.METRIC == "accuracy"):
         findings.append(checks.Finding(said))
     return Preflight(chosen, train, dev, problems, findings, counts, told, why)

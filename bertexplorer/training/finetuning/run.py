@@ -106,7 +106,10 @@ class Run(RunDriver):
             train_items = frozen_vectors(learner, train_items, self.folder / "vectors")
         order = getattr(learner, "order", epoch_of)  # some learners choose which rows share a batch
         if self.placement.count > 1 and order is not epoch_of:
-            yield {"event": "warning", "text": "Each process sees a part of a batch, so rows have fewer others beside."}
+            yield {
+                "event": "warning",
+                "text": "Each process gets a part of a batch, so a row is compared with fewer others.",
+            }
         batches = self.batches(learner, train_items, order)
         yield {
             "event": "ready",
@@ -130,7 +133,7 @@ class Run(RunDriver):
         train_examples, _ = self.task.examples(self.rows[0], options)
         dev, _ = self.task.examples(self.rows[1], options)
         if not train_examples or not dev:
-            empty = "to learn from" if not train_examples else "to try on"
+            empty = "for training" if not train_examples else "for validation"
             raise ExplorerError(f"No row {empty} can be used. Check which columns hold what.")
         learner = learners.create(self.task, checkpoint, train_examples, options, seed=tuning.seed)
         learner.set_max_tokens(tuning.max_tokens)

@@ -26,12 +26,14 @@ def prepare(learner: Learner, tuning: Tuning) -> None:
         encoder.requires_grad_(False)
     elif tuning.frozen_layers:
         if tuning.frozen_layers > layers:
-            raise ExplorerError(f"{tuning.frozen_layers} layers were to be frozen; the checkpoint has {layers}.")
+            raise ExplorerError(f"{tuning.frozen_layers} layers cannot be frozen; the checkpoint has {layers}.")
         encoder.embeddings.requires_grad_(False)
         for layer in encoder.layers[: tuning.frozen_layers]:
             layer.requires_grad_(False)
     if not any(parameter.requires_grad for parameter in learner.modules.parameters()):
-        raise ExplorerError("With a frozen encoder nothing is left to learn here. Let all weights learn, or use LoRA.")
+        raise ExplorerError(
+            "With a frozen encoder there is nothing left to train here. Train all weights, or use LoRA."
+        )
 
 
 def learning_of(tuning: Tuning, config: EncoderConfig) -> Learning:

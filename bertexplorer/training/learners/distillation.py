@@ -42,19 +42,19 @@ class Distiller(Classifier):
         classifier of the rows' labels, if it has no layer to spare, and if all weights are 0."""
         classifies = "sequence_classifier" in checkpoint.heads
         if not classifies or not set(names(train)) <= set(checkpoint.labels):
-            held = f"tells {', '.join(checkpoint.labels)}" if classifies else "is no classifier"
+            held = f"has {', '.join(checkpoint.labels)}" if classifies else "is not a classifier"
             raise ExplorerError(
-                f"A teacher is needed that tells {', '.join(names(train)):.200}; {checkpoint.name} {held:.200}. Train "
-                "one on these rows first (sentence or pair classification), then start from what that run kept."
+                f"A teacher with the labels {', '.join(names(train)):.200} is needed; {checkpoint.name} {held:.200}. "
+                "Train one on these rows first (sentence or pair classification), then start from its best checkpoint."
             )
         if (checkpoint.folder / "task.safetensors").is_file():
             raise ExplorerError(
-                f"{checkpoint.name} reads other columns beside the text; wanted a teacher of texts alone."
+                f"{checkpoint.name} reads other columns besides the text; wanted a teacher of texts alone."
             )
         if checkpoint.hf_config.get("problem_type") == "multi_label_classification":
             raise ExplorerError(f"{checkpoint.name} gives several labels to a text; wanted a teacher that gives one.")
         if not options.soft + options.task + options.cosine:
-            raise ExplorerError("All three weights are 0: nothing would be learnt. Raise one.")
+            raise ExplorerError("All three weights are 0: nothing would be trained. Raise one.")
         return chosen(checkpoint.config.num_layers, options.student_layers, options.taken)
 
     @classmethod

@@ -45,7 +45,7 @@ class Reranker(Learner):
         right = sum(example.relevance > 0 for example in train)
         if right in (0, len(train)):
             raise ExplorerError(
-                f"Of {len(train):,} rows to learn from {'none answers' if not right else 'all answer'} the query; "
+                f"Of {len(train):,} training rows {'none answers' if not right else 'all answer'} the query; "
                 "wanted some with relevance 0 and some above. Check which column it is, or add passages that do not "
                 "answer."
             )
@@ -96,7 +96,7 @@ class Reranker(Learner):
                 cut = sum(item.left_out > 0 for item in items[part])
                 rows.append(about | compared(own, scores[part], first) | {"cut": cut})
         if not rows:
-            raise ExplorerError("No query to try on has a passage that answers it. Check the column of the relevance.")
+            raise ExplorerError("No validation query has a passage that answers it. Check the relevance column.")
         keys = [key for key in METRICS if key != "loss"]
         metrics = {key: float(np.mean([row[key] for row in rows])) for key in keys} | {"loss": float(losses.mean())}
         moved = Counter("better" if row["gain"] > 0 else "worse" if row["gain"] < 0 else "the same" for row in rows)
@@ -112,7 +112,7 @@ class Reranker(Learner):
     def rank(self, query: str, given: str) -> dict[str, Any]:
         texts = [line.strip() for line in given.splitlines() if line.strip()]
         if not query or not texts:
-            raise ExplorerError("Type a query, and the passages to put in order, one a line.")
+            raise ExplorerError("Type a query, and the passages to rank, one per line.")
         items = self.reader.items([(query, text) for text in texts])
         scores = self.scores(items)
         first = np.argsort(-BM25(texts).scores(query), kind="stable").tolist()

@@ -57,8 +57,8 @@ class Retrieval(Embedder):
         right = {example.passage for example in train if example.relevance}
         if len(right) < 2 and not (right and any(example.negatives for example in train)):
             raise ExplorerError(
-                f"The rows to learn from hold {len(right)} passage{'s' * (len(right) != 1)} that answer a query; "
-                "wanted 2 different ones at least."
+                f"The training rows have {len(right)} passage{'s' * (len(right) != 1)} that answer a query; "
+                "wanted at least 2 different ones."
             )
         return cls(checkpoint, options, passages(train), train)
 
@@ -90,7 +90,7 @@ class Retrieval(Embedder):
         """Batches in which no passage answers another row's query. A row that fits nowhere waits for another epoch.
         Raises ExplorerError for batches of 1 without given negatives."""
         if batch < 2 and not all(example.negatives for example in self.pairs):
-            raise ExplorerError("A batch of 1 has no passage to tell the right one from. Set Batch to 2 or more.")
+            raise ExplorerError("A batch of 1 has no wrong passages. Set Batch to 2 or more.")
         draw = np.random.default_rng([seed, ORDER, epoch])
         answers = [set(self.wanted[pair.query]) for pair in self.pairs]
         texts = [{pair.passage, *pair.negatives} for pair in self.pairs]
@@ -111,7 +111,7 @@ class Retrieval(Embedder):
         compares with 31 passages drawn at random, always the same."""
         wanted = judged(examples)
         if not wanted:
-            raise ExplorerError("No query to try on has a passage that answers it. Check the column of the relevance.")
+            raise ExplorerError("No validation query has a passage that answers it. Check the relevance column.")
         collection = collected(examples, self.passages, self.options)
         made = self.vectors(collection)
         self.known, self.left_out = collection, max(0, len(collection) - KEPT)
@@ -150,7 +150,7 @@ class Retrieval(Embedder):
         made = self.vectors(texts) if texts else self.index.vectors.numpy()
         texts = texts or self.known[: len(made)]
         if not texts:
-            raise ExplorerError("There is no passage to search. Type some, one a line.")
+            raise ExplorerError("There is no passage to search. Type some, one per line.")
         cosines = made @ self.vectors([query])[0]
         found = [{"passage": texts[i], "cosine": float(cosines[i])} for i in np.argsort(-cosines)[:TOP]]
         return {"ranked": found, "searched": len(texts), "left_out": 0 if given.strip() else self.left_out}

@@ -37,7 +37,7 @@ class Similarity(Embedder):
         scores = [example.score for example in train]
         if min(scores) == max(scores):
             raise ExplorerError(
-                f"Every row to learn from has the score {scores[0]:g}; wanted different ones. Check which column it is."
+                f"Every training row has the score {scores[0]:g}; wanted different ones. Check which column it is."
             )
         return cls(checkpoint, options, min(scores), max(scores))
 

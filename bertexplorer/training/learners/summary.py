@@ -130,7 +130,7 @@ class Summariser(Learner):
         """The sentences in order, with the probability of each and whether it is chosen; null for those not read."""
         documents = [split(given.get("document", "")) for given in inputs]
         if not all(documents):
-            raise ExplorerError("The document is empty. Paste a text of some sentences.")
+            raise ExplorerError("The document is empty. Paste a text of several sentences.")
         items = self.items(documents, [set()] * len(documents))
         return [
             self.answer(document, logits.tolist(), item.left_out)

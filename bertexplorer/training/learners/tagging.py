@@ -61,7 +61,7 @@ class Tagger(Learner):
         tags = labels((sentence.tags for sentence in train), plain)
         if not 2 <= len(tags) <= MAX_LABELS:
             raise ExplorerError(
-                f"The rows to learn from bear {len(tags):,} different tag{'s' * (len(tags) != 1)}; wanted 2 to "
+                f"The training rows have {len(tags):,} different tag{'s' * (len(tags) != 1)}; wanted 2 to "
                 f"{MAX_LABELS:,}. Check which column holds the tags."
             )
         if set(tags) == set(checkpoint.labels):

@@ -106,7 +106,7 @@ def build(file: Path, tokenizer: Tokenizer, folder: Path) -> Iterator[Progress]:
                 tokens += sum(map(len, pieces))
         yield Progress(file.name, len(counts), tokens)
     if not counts:
-        raise ExplorerError(f"{file.name} holds no text. Give a file with one paragraph a line.")
+        raise ExplorerError(f"{file.name} holds no text. Give a file with one paragraph per line.")
     np.save(folder / "ids.npy", np.concatenate(ids))
     np.save(folder / "sentences.npy", np.cumsum([0, *lengths], dtype=np.int64))
     np.save(folder / "documents.npy", np.cumsum([0, *counts], dtype=np.int64))

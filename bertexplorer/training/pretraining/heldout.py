@@ -50,7 +50,9 @@ def read(path: Path) -> NDArray[np.uint64]:
         lines = path.read_text("ascii").split()
         return np.array(sorted(int(line, 16) for line in lines), dtype=np.uint64)
     except (OSError, ValueError, OverflowError) as error:
-        raise ExplorerError(f"{path} is no list of held-out documents ({error}); wanted one hash a line.") from error
+        raise ExplorerError(
+            f"{path} is not a list of held-out documents ({error}); wanted one hash per line."
+        ) from error
 
 
 def split(shards: Sequence[Shard], hashes: NDArray[np.uint64]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:

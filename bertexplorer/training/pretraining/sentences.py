@@ -103,7 +103,7 @@ def split(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
     paragraphs: list[str] = []
     for line in lines:
         if "\0" in line:
-            raise ExplorerError(f"{path.name} is a binary file; wanted plain text, one paragraph a line.")
+            raise ExplorerError(f"{path.name} is a binary file; wanted plain text, one paragraph per line.")
         if text := line.strip():
             paragraphs.append(text)
         elif paragraphs:
@@ -119,7 +119,7 @@ def text_files(given: Iterable[str | Path]) -> list[Path]:
     for path in map(Path, given):
         inside = sorted(p for p in path.iterdir() if p.name.endswith(SUFFIXES)) if path.is_dir() else [path]
         if not inside or not all(p.is_file() for p in inside):
-            raise ExplorerError(f"{path} is no text file and no folder of them; wanted .txt or .txt.xz.")
+            raise ExplorerError(f"{path} is neither a text file nor a folder of them; wanted .txt or .txt.xz.")
         found += inside
     if len({p.name for p in found}) < len(found):
         raise ExplorerError("Two of the text files have the same name. Rename one of them.")

@@ -28,10 +28,13 @@ class Size:
     spread: Annotated[
         float,
         Option(
-            "Spread of the first weights", 0.001, 1.0, "their standard deviation; narrow ones learn sooner with more"
+            "Spread of the first weights",
+            0.001,
+            1.0,
+            "standard deviation; narrow models learn sooner with a larger one",
         ),
     ] = 0.02
-    pieces: Annotated[int, Option("Vocabulary", 100, 200_000, "pieces, where one is trained on the text")] = 8000
+    pieces: Annotated[int, Option("Vocabulary", 100, 200_000, "tokens, if one is trained on the text")] = 8000
 
 
 @dataclass(frozen=True)
@@ -43,15 +46,13 @@ class Running:
     minutes: Annotated[float, Option("Minutes", 0.0, 1_000_000.0)] = 10.0
     batch_tokens: Annotated[int, Option("Tokens of a step", 64, 10_000_000)] = 8192
     piece_tokens: Annotated[
-        int, Option("Tokens at a time", 64, 10_000_000, "a step's gradient is added up over such")
+        int, Option("Tokens at a time", 64, 10_000_000, "a step's gradient is summed over batches of this size")
     ] = 2048
-    repeat_steps: Annotated[
-        int, Option("Repeat", 0, 100_000_000, "the text of so many steps comes again and again; 0: ever new")
-    ] = 0
+    repeat_steps: Annotated[int, Option("Repeat", 0, 100_000_000, "repeat the text of that many steps; 0: never")] = 0
     static: Annotated[bool, Option("Static masks", info="repeated text keeps its masks")] = False
-    pair_weight: Annotated[float, Option("Weight of the pairs", 0.0, 100.0, "their loss beside the masked words'")] = (
-        1.0
-    )
+    pair_weight: Annotated[
+        float, Option("Weight of the pairs", 0.0, 100.0, "of their loss, relative to that of the masked words")
+    ] = 1.0
     dropout: Annotated[float, Option("Dropout", 0.0, 0.9)] = 0.0
     seed: Annotated[int, Option("Seed", 0, 2**31 - 1)] = 0
     precision: Annotated[Literal["auto", "fp32", "bf16"], Option("Precision")] = "auto"
@@ -65,7 +66,7 @@ class Running:
     keep: Annotated[int, Option("Keep", 1, 1000, "newest commits")] = 2
     export: Annotated[Literal["bf16", "fp32"], Option("Exported weights")] = "bf16"
     probe: Annotated[bool, Option("Probe", info="a linear probe of the frozen encoder at each evaluation")] = False
-    snapshots: Annotated[str, Option("Snapshots", info="steps whose weights are kept for good, comma-separated")] = ""
+    snapshots: Annotated[str, Option("Snapshots", info="steps whose weights are kept, comma-separated")] = ""
 
 
 @dataclass(frozen=True)
@@ -161,4 +162,4 @@ def read(path: Path) -> list[Spec]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, ExplorerError):
             raise
-        raise ExplorerError(f"{path} is no description of a run ({error}). Name another folder.") from error
+        raise ExplorerError(f"{path} does not describe a run ({error}). Name another folder.") from error

@@ -73,7 +73,9 @@ def join(checkpoints: Mapping[str, Checkpoint], spec: Spec) -> Trained:
     objective: Objective[Any]
     if task == "replaced":
         if "generator" not in checkpoints or "replaced_token" not in model.heads:
-            raise ExplorerError("A run goes on with replaced-token detection only if it began so. Begin a new run.")
+            raise ExplorerError(
+                "A run can continue with replaced-token detection only if it started with it. Start a new run."
+            )
         objective = ReplacedTokens(checkpoints["generator"], model)
     elif "masked_lm" not in model.heads:
         raise ExplorerError(f"{model.name} ({model.family}) has no fill-mask head and none can be added. Use BERT.")

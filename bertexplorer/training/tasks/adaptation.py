@@ -12,7 +12,7 @@ from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, writ
 from bertexplorer.training.task import Column
 
 TITLE = "Domain adaptation"
-ABOUT = "More of BERT's own training, on texts of one's own: words are hidden and guessed."
+ABOUT = "More of BERT's own training, on your own texts: words are masked and predicted."
 COLUMNS = (Column("text", "Text", "text"),)
 METRIC, HIGHER = "perplexity", False
 METRICS = {

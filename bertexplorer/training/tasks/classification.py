@@ -17,7 +17,7 @@ TITLE = "Sentence classification"
 ABOUT = "One label for a text, such as its sentiment, its topic, or whether it is good English; or several labels."
 COLUMNS = (
     Column("text", "Text", "text"),
-    Column("label", "Label", "labels", "several labels in a cell: with | between them"),
+    Column("label", "Label", "labels", "several labels in a cell are separated by |"),
 )
 BESIDE = True  # further columns of a row can be learnt from
 METRIC, HIGHER = "accuracy", True
@@ -35,9 +35,9 @@ MAX_LABELS = 1000
 
 @dataclass(frozen=True)
 class Options:
-    labels: Annotated[Literal["one", "several"], Option("Labels of a text", info="several: each is decided alone")] = (
-        "one"
-    )
+    labels: Annotated[
+        Literal["one", "several"], Option("Labels of a text", info="several: each is predicted on its own")
+    ] = "one"
     balance: Annotated[bool, Option("Balance", info="rare classes weigh as much as frequent ones")] = False
 
 
@@ -73,7 +73,7 @@ def names(train: Sequence[Example]) -> tuple[str, ...]:
     found = {label for example in train for label in example.labels}
     if not 2 <= len(found) <= MAX_LABELS:
         raise ExplorerError(
-            f"The rows to learn from bear {len(found):,} different label{'s' * (len(found) != 1)}; wanted 2 to "
+            f"The training rows have {len(found):,} different label{'s' * (len(found) != 1)}; wanted 2 to "
             f"{MAX_LABELS:,}. Check which column holds the label."
         )
     return tuple(

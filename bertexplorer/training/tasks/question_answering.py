@@ -44,9 +44,9 @@ class Options:
     longest: Annotated[int, Option("Longest answer", 1, 512, "tokens")] = 30
     n_best: Annotated[int, Option("Answers kept", 1, 100, "of each passage, the best first")] = 20
     threshold: Annotated[
-        float, Option("No-answer threshold", -100.0, 100.0, "by how much it must beat the best answer to be said")
+        float, Option("No-answer threshold", -100.0, 100.0, "margin by which no answer must beat the best answer")
     ] = 0.0
-    realign: Annotated[bool, Option("Realign", info="look for answers that are not where they are said to be")] = False
+    realign: Annotated[bool, Option("Realign", info="search for answers that are not at their stated position")] = False
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Question], list[Problem]]:

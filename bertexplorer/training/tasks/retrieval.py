@@ -15,12 +15,12 @@ from bertexplorer.training.ranking import BM25, TOP, quality
 from bertexplorer.training.task import Column
 
 TITLE = "Retrieval"
-ABOUT = "Finds the passages that answer a query, by vectors that lie near each other."
+ABOUT = "Finds the passages that answer a query, by the similarity of their vectors."
 COLUMNS = (
     Column("query", "Query", "text"),
     Column("passage", "Passage", "text", "one that answers the query"),
     Column("negatives", "Wrong passages", "text", "a list, or with | between them", optional=True),
-    Column("relevance", "Relevance", "number", "0: the passage is only there to be searched", optional=True),
+    Column("relevance", "Relevance", "number", "0: the passage only extends the collection", optional=True),
 )
 TOGETHER = ("query",)  # rows that agree here belong on one side of a split
 METRIC, HIGHER = "mrr_10", True

@@ -29,8 +29,8 @@ DEFAULTS: dict[str, Any] = {"batch": 16}
 
 @dataclass(frozen=True)
 class Options:
-    longest: Annotated[int, Option("Longest target", 0, 512, "tokens; 0: as the longest to learn from")] = 0
-    beams: Annotated[int, Option("Beams", 1, 8, "beginnings that are kept while a target is written; 1: greedy")] = 4
+    longest: Annotated[int, Option("Longest target", 0, 512, "in tokens; 0: the longest training target")] = 0
+    beams: Annotated[int, Option("Beams", 1, 8, "candidates kept while a target is written; 1: greedy")] = 4
     penalty: Annotated[float, Option("Length", 0.0, 2.0, "0: the likeliest, often short; higher: longer ones")] = 0.6
     shown: Annotated[int, Option("Written out", 1, 100_000, "first rows at an evaluation; the loss is of all")] = 100
 

@@ -15,7 +15,7 @@ from bertexplorer.training.ranking import words
 from bertexplorer.training.task import Column
 
 TITLE = "Similarity"
-ABOUT = "How alike two texts are in meaning, from a score that people gave them."
+ABOUT = "How similar two texts are in meaning, learned from scores that people gave."
 COLUMNS = (
     Column("text_a", "First text", "text"),
     Column("text_b", "Second text", "text"),

@@ -17,7 +17,7 @@ TITLE = "Extractive summary"
 ABOUT = "Picks the sentences of a document that sum it up."
 COLUMNS = (
     Column("document", "Document", "text", "a text, or a list of sentences"),
-    Column("summary", "Summary", "text", "in any words: the sentences nearest to it are learnt"),
+    Column("summary", "Summary", "text", "in any words; the closest sentences become the targets"),
 )
 METRIC, HIGHER = "rouge_2", True
 METRICS = {

@@ -38,7 +38,7 @@ DEFAULTS: dict[str, Any] = {"batch": 8, "epochs": 5.0}
 class Options:
     head: Annotated[
         Literal["softmax", "crf"],
-        Option("Head", info="softmax: each word alone; crf: all together, so that no tag stands where it may not"),
+        Option("Head", info="softmax: each word alone; crf: all together, without illegal sequences"),
     ] = "softmax"
 
 

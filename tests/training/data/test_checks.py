@@ -126,7 +126,7 @@ def test_of_many_classes_the_largest_are_tried() -> None:
 
 @pytest.mark.parametrize("given", [rows(), rows(("a", "x")), rows(("a", "x"), ("A ", "y"))])
 def test_too_few_to_split(given: list[Row]) -> None:
-    with pytest.raises(ExplorerError, match="different texts; wanted 2 at least"):
+    with pytest.raises(ExplorerError, match="different texts; wanted at least 2"):
         split(given, 0.2, 0, "label")
 
 

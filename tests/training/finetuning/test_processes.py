@@ -47,4 +47,4 @@ def test_a_run_from_a_file_on_the_command_line(tiny: Callable[..., Path], tmp_pa
     assert done.returncode == 0, done.stderr
     assert "skipped: line 62" in done.stderr and "finished" in done.stdout and list((out / "best").glob("step-*"))
     bad = start("-m", "bertexplorer", "train", *given[:-1], str(tmp_path / "other"), "--strict")
-    assert bad.returncode == 2 and "Mend them" in bad.stderr and "Traceback" not in bad.stderr
+    assert bad.returncode == 2 and "Fix them" in bad.stderr and "Traceback" not in bad.stderr

@@ -143,7 +143,7 @@ def test_a_full_disk_leaves_what_was_committed(begin: Begin, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"frozen_layers": 7}, "7 layers were to be frozen; the checkpoint has 3"),
+        ({"frozen_layers": 7}, "7 layers cannot be frozen; the checkpoint has 3"),
         ({"epochs": "many"}, "Epochs"),
         ({"evil": 1}, "Unknown setting evil"),
         ({"task": "nonsense"}, "no task"),

@@ -88,7 +88,7 @@ def test_a_torn_commit_is_told_and_the_one_before_is_used(begin: Begin) -> None:
     torn = sorted((folder / "commits").iterdir())[-1] / "training.safetensors"
     torn.write_bytes(torn.read_bytes()[:-100])
     found = list(pretrain(folder))
-    assert [e["text"] for e in found if e["event"] == "warning"][0].startswith("commit step-000000004 is not whole")
+    assert [e["text"] for e in found if e["event"] == "warning"][0].startswith("commit step-000000004 is damaged")
     assert next(e for e in found if e["event"] == "resumed")["step"] == 2
     assert all(torch.equal(one, last(folder)[name]) for name, one in last(whole).items())
 

@@ -142,7 +142,7 @@ def test_one_side_teaches_nothing(grade: float, said: str, tiny: Callable[..., P
 
 
 def test_no_query_with_an_answer(tiny: Callable[..., Path]) -> None:
-    with pytest.raises(ExplorerError, match="No query to try on"):
+    with pytest.raises(ExplorerError, match="No validation query"):
         made(tiny())[0].evaluate([reranking.Example(1, ("q", "p"), 0.0)])
 
 

@@ -142,7 +142,7 @@ def test_nothing_to_search_or_to_learn(tiny: Callable[..., Path]) -> None:
     learner = Retrieval(checkpoint, retrieval.Options(), [])
     with pytest.raises(ExplorerError, match="no passage to search"):
         learner.predict([{"query": "who"}])
-    with pytest.raises(ExplorerError, match="No query to try on"):
+    with pytest.raises(ExplorerError, match="No validation query"):
         learner.evaluate([retrieval.Example(1, "q", "p", 0.0)])
 
 
