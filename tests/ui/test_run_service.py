@@ -73,7 +73,7 @@ def test_a_teacher_that_cannot_teach_is_refused_before_the_start(service: RunSer
     wanted = RunRequest("distillation", "tiny")
     preview = service.look(wanted)
     assert any("A teacher with the labels" in what for what in preview.found.stops) and preview.found.train
-    with pytest.raises(ExplorerError, match="A teacher is needed"):
+    with pytest.raises(ExplorerError, match="A teacher with the labels"):
         service.start(wanted, "")
     assert not service.runs("")
 

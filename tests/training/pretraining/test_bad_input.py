@@ -96,13 +96,13 @@ def test_the_command_line_tells_and_changes_nothing(begin: Begin, capsys, tmp_pa
         ([str(folder), "--stretch", *start], "started with"),
         ([str(tmp_path / "new"), "--text", "x", *start, "--hidden", "32"], "its own sizes"),
         ([str(tmp_path / "new"), "--text", "x", *start, "--vocabulary", "y"], "its own vocabulary"),
-        ([str(tmp_path / "gone"), "--text", str(tmp_path / "gone.txt")], "no text file"),
+        ([str(tmp_path / "gone"), "--text", str(tmp_path / "gone.txt")], "neither a text file"),
     ):
         assert main(arguments) == 2
         assert said in capsys.readouterr().err
     assert (folder / "spec.json").read_bytes() == before
     (folder / "spec.json").write_text("{}")
-    assert main([str(folder)]) == 2 and "no description of a run" in capsys.readouterr().err
+    assert main([str(folder)]) == 2 and "does not describe a run" in capsys.readouterr().err
 
 
 def test_held_out_lists(shards: list[Shard], tmp_path: Path) -> None:

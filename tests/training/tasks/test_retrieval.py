@@ -135,7 +135,7 @@ def test_what_is_kept_searches_the_same(tiny: Callable[..., Path]) -> None:
 def test_nothing_to_search_or_to_learn(tiny: Callable[..., Path]) -> None:
     checkpoint = load(tiny(), precision="fp32")
     one = [retrieval.Example(1, "q", "p"), retrieval.Example(2, "r", "p")]
-    with pytest.raises(ExplorerError, match="hold 1 passage that"):
+    with pytest.raises(ExplorerError, match="have 1 passage that"):
         learners.create(retrieval, checkpoint, one, retrieval.Options(), seed=0)
     with pytest.raises(ExplorerError, match="hold 0 passages that"):
         learners.create(retrieval, checkpoint, [], retrieval.Options(), seed=0)
