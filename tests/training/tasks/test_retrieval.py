@@ -137,7 +137,7 @@ def test_nothing_to_search_or_to_learn(tiny: Callable[..., Path]) -> None:
     one = [retrieval.Example(1, "q", "p"), retrieval.Example(2, "r", "p")]
     with pytest.raises(ExplorerError, match="have 1 passage that"):
         learners.create(retrieval, checkpoint, one, retrieval.Options(), seed=0)
-    with pytest.raises(ExplorerError, match="hold 0 passages that"):
+    with pytest.raises(ExplorerError, match="have 0 passages that"):
         learners.create(retrieval, checkpoint, [], retrieval.Options(), seed=0)
     learner = Retrieval(checkpoint, retrieval.Options(), [])
     with pytest.raises(ExplorerError, match="no passage to search"):
