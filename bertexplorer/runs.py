@@ -32,7 +32,7 @@ class TrainingRun:
     @property
     def events(self) -> list[Event]:
         """What happened, first to last: each a dictionary with "event", "time" (unix seconds) and "step"."""
-        return runs.joined([], runs.events(self.folder)[0])
+        return runs.history(self.folder)
 
     @property
     def state(self) -> str:

@@ -19,8 +19,8 @@ import pytest
 
 from bertexplorer.cli.main import make_parser
 from bertexplorer.settings import Settings
+from bertexplorer.store import runs
 from bertexplorer.store.library import Library
-from bertexplorer.training import events
 from bertexplorer.training.finetuning import command as finetuning
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.pretraining import command as pretraining
@@ -87,13 +87,13 @@ def test_a_run_that_it_stopped_goes_on_to_its_end(service: RunService) -> None:
     run = next(run for run in service.runs("") if run.name == "Stopped")
     steps = [event["event"] for event in finetune(run.folder)]
     assert "resumed" in steps and steps[-1] == "finished"
-    assert events.read(run.folder)[-1]["step"] == 6
+    assert runs.history(run.folder)[-1]["step"] == 6
 
 
 def test_a_pretraining_run_is_lengthened(tmp_path: Path) -> None:
     here = unpacked(tmp_path)
     assert pretraining.main([str(here / "pretraining"), "--stretch", "--steps", "2"]) == 0
-    assert events.read(here / "pretraining")[-1]["event"] == "finished"
+    assert runs.history(here / "pretraining")[-1]["event"] == "finished"
 
 
 def test_its_upload_is_still_under_its_key(old: Path) -> None:

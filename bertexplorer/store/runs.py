@@ -84,14 +84,18 @@ def events(folder: Path, since: int = 0) -> tuple[list[Event], int]:
 
 
 def joined(before: Sequence[Event], new: Sequence[Event]) -> list[Event]:
-    """Events as if the run had never been cut off: of steps that were done twice the second stand
-    (training.events.read says the same of a whole file)."""
+    """Events as if the run had never been interrupted: of steps computed twice, only the second time counts."""
     found = list(before)
     for event in new:
         if event["event"] == "resumed":
             found = [e for e in found if e["step"] <= event["step"]]
         found.append(event)
     return found
+
+
+def history(folder: Path) -> list[Event]:
+    """All events of a run, as if it had never been interrupted."""
+    return joined([], events(folder)[0])
 
 
 def parsed(line: bytes) -> Event | None:

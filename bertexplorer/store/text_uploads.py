@@ -1,4 +1,4 @@
-"""Text uploads: a CSV, TSV or TXT read into texts with labels, and kept under a hash of its owner and content."""
+"""Text uploads: CSV, TSV or TXT files as texts with labels, stored under a hash of owner and content."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ from bertexplorer.training.data.delimited import DELIMITERS, is_header, separato
 MAX_LINES = 10_000
 KEPT = 32  # uploads of one owner; the oldest go
 SUFFIXES = (".csv", ".tsv", ".txt")
-TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # the first that is there
+TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # the first that exists
 LABEL_NAMES = ("label", "class", "category", "topic")
 KEY = re.compile(r"[0-9a-f]{24}")
 OWNER = re.compile(r"[0-9a-f]{32}|")
@@ -63,7 +63,7 @@ class TextUploads:
         return key
 
     def of(self, owner: str) -> Path:
-        """The folder of one owner. Raises ExplorerError for what is none."""
+        """The folder of one owner. Raises ExplorerError for a malformed owner."""
         if not OWNER.fullmatch(owner):
             raise ExplorerError("The owner of an upload is not known. Reload the page.")
         return self.folder / owner if owner else self.folder
@@ -79,12 +79,13 @@ class TextUploads:
 
 
 def parse(content: bytes, filename: str) -> Lines:
-    """The lines of a CSV or TSV (a row each, one column is the text) or TXT (a line each). Raises ExplorerError for a
-    file that is empty, too large, no text, of another kind, or of more than 10,000 lines."""
+    """The lines of a CSV or TSV (one per row, from the column of texts) or of a TXT. Raises ExplorerError for an empty
+    or too large file, one that is not text, another kind of file, or more than 10,000 lines."""
     suffix = Path(filename).suffix.lower()
     name = shown(filename)
     if suffix not in SUFFIXES:
-        raise ExplorerError(f"{name} is no {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file. Save it as one of these.")
+        kinds = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+        raise ExplorerError(f"{name} is not a {kinds} file. Save it as one of these.")
     text, encoding = decode(content, name)
     if suffix == ".txt":
         lines, how = [Line(line.strip()) for line in re.split(r"\r\n|\n|\r", text)], "a line each"
@@ -101,7 +102,7 @@ def parse(content: bytes, filename: str) -> Lines:
 
 
 def table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
-    """(a line for each row, how it was read)."""
+    """(a line for each row, how the file was read)."""
     delimiter = "\t" if suffix == ".tsv" else separator(text)
     try:
         found = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
@@ -145,7 +146,7 @@ def table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
 
 
 def known(row: Sequence[str]) -> bool:
-    """Whether a cell of the row is the name of a column of texts or labels."""
+    """Whether a cell of the row is a usual name for a column of texts or labels."""
     return any(cell.strip().lower() in (*TEXT_NAMES, *LABEL_NAMES) for cell in row)
 
 

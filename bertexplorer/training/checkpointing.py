@@ -1,4 +1,5 @@
-"""Checkpoints that survive a crash: written aside, flushed, sealed by a manifest, renamed; read only if whole."""
+"""Checkpoints that survive a crash: written to a temporary folder, flushed, sealed by a manifest, renamed; read only if
+whole."""
 
 import json
 import os
@@ -15,9 +16,9 @@ MANIFEST = "manifest.json"
 
 
 def commit(folder: Path, name: str, write: Callable[[Path], None], *, keep: int = 2) -> Path:
-    """Let *write* fill a folder, and put it at *folder*/*name* at once and for good; of the older ones *keep* - 1 stay.
+    """Have *write* fill a folder, then move it to *folder*/*name* atomically. The last *keep* commits are kept.
 
-    Whatever happens meanwhile, what was committed before stays readable. Raises ExplorerError if the disk is full."""
+    Earlier commits stay readable whatever happens. Raises ExplorerError if the disk is full."""
     folder.mkdir(parents=True, exist_ok=True)
     aside = folder / f".{name}.partial"
     shutil.rmtree(aside, ignore_errors=True)
@@ -46,7 +47,7 @@ def commit(folder: Path, name: str, write: Callable[[Path], None], *, keep: int 
 
 
 def flush(path: Path) -> None:
-    """Have what *path* (a file or a folder's list of names) holds on the disk, not in memory."""
+    """Write *path* (a file, or the entries of a folder) through to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -63,12 +64,12 @@ def digest(path: Path) -> str:
 
 
 def committed(folder: Path) -> list[Path]:
-    """The checkpoint folders in *folder* that claim to be whole, oldest first (their names sort so)."""
+    """The commits in *folder* that have a manifest, oldest first (their names sort so)."""
     return sorted(p for p in folder.glob("[!.]*") if (p / MANIFEST).is_file())
 
 
 def fault(folder: Path) -> str:
-    """What is wrong with a committed folder, '' if every file is there with the contents it was sealed with."""
+    """What is wrong with a commit, "" if every file has the contents recorded in the manifest."""
     try:
         sums = json.loads((folder / MANIFEST).read_text("utf-8"))
         for name, entry in sums.items():
@@ -85,7 +86,7 @@ def fault(folder: Path) -> str:
 
 
 def newest(folder: Path) -> Iterator[tuple[Path, str]]:
-    """(checkpoint, what is wrong with it, '' for the one to use), from the newest down to the first whole one."""
+    """(commit, what is wrong with it or ""), from the newest down to the first whole one."""
     for path in reversed(committed(folder)):
         wrong = fault(path)
         yield path, wrong

@@ -1,8 +1,8 @@
-"""A step's batches shared out among threads, each on one core with gradients of its own, added up once a step.
+"""A step's batches divided among threads, each on one core with its own gradients, which are summed once per step.
 
-On a CPU this beats giving each matrix product all the cores: those wait for each other at every operator, and for
-whoever else uses the machine. What goes to which thread is fixed, and so is the order of the sums: the result is
-repeatable bit for bit with the same number of threads."""
+On a CPU this is faster than using all cores for each matrix product: those wait for each other at every operator, and
+for other processes. The assignment to threads and the order of the sums are fixed, so the result is repeatable bit for
+bit with the same number of threads."""
 
 import copy
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from bertexplorer.training.objective import Batch, Loss, Objective
-from bertexplorer.training.padding import OVERHEAD
+from bertexplorer.training.texts import OVERHEAD
 
 if TYPE_CHECKING:
     from bertexplorer.training.distributed import Distributed
@@ -35,8 +35,8 @@ class DataParallel:
         self.pool = ThreadPoolExecutor(count) if count > 1 else None
 
     def gradients(self, batches: Sequence[Batch]) -> tuple[dict[str, int], list[dict[str, Loss]]]:
-        """Add a step's gradient to that of the objective: each task's loss is the mean over all of *batches*. Returns
-        how many losses each task has here, and the losses of each batch."""
+        """Add a step's gradient to the objective's parameters: each loss is the mean over all of *batches*. Returns the
+        number of terms of each loss and the losses of each batch."""
         counts = own = self.counted(batches)
         if self.placement and self.placement.count > 1:  # each process computes its share; the mean is over all
             batches = self.placement.share(batches)
@@ -50,7 +50,7 @@ class DataParallel:
         return own, [losses for part in found for losses in part]
 
     def counted(self, batches: Sequence[Batch]) -> dict[str, int]:
-        """How many losses each task has in *batches*."""
+        """The number of terms of each loss in *batches*."""
         counts: dict[str, int] = {}
         for batch in batches:
             for task, count in self.objective.counts(batch).items():
@@ -70,7 +70,7 @@ class DataParallel:
 
 
 def twin(objective: Objective[Any]) -> Objective[Any]:
-    """A copy on the same weights."""
+    """A copy that shares the weights."""
     made = copy.deepcopy(objective)
     for ours, theirs in zip(objective.modules.parameters(), made.modules.parameters(), strict=True):
         theirs.data = ours.data
@@ -78,7 +78,7 @@ def twin(objective: Objective[Any]) -> Objective[Any]:
 
 
 def share(batches: Sequence[Batch], count: int) -> list[list[Batch]]:
-    """The largest first, each to whoever has least."""
+    """Largest batches first, each to the least loaded thread."""
     parts: list[list[Batch]] = [[] for _ in range(count)]
     loads = [0] * count
     for batch in sorted(batches, key=lambda b: -b.ids.numel()):

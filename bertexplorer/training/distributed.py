@@ -1,4 +1,4 @@
-"""Where a run is computed: this process alone, or several on GPUs and machines that add up their gradients."""
+"""Where a run is computed: in one process, or in several on GPUs and machines that sum their gradients."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -14,12 +14,12 @@ T = TypeVar("T")
 
 
 def follows() -> bool:
-    """Whether this is one of several processes, and not the one that writes."""
+    """Whether this is one of several processes and not the one that writes files."""
     return int(os.environ.get("RANK", "0")) > 0
 
 
 class Distributed:
-    """What `accelerate launch` says of this process; without it, the one process on the best device."""
+    """The process as started by `accelerate launch`; otherwise a single process on the best device."""
 
     def __init__(self) -> None:
         need("train", "Fine-tuning")
@@ -31,11 +31,11 @@ class Distributed:
         self.main: bool = self.accelerator.is_main_process
 
     def share(self, parts: Sequence[T]) -> list[T]:
-        """Those of *parts* that this process computes."""
+        """The *parts* that this process computes."""
         return list(parts[self.accelerator.process_index :: self.count])
 
     def add(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Each gradient becomes the sum over all processes; one that a process lacks is zero there."""
+        """Replace each gradient by its sum over all processes; a missing one counts as zero."""
         if self.count == 1:
             return
         for parameter in parameters:
@@ -43,7 +43,7 @@ class Distributed:
             parameter.grad = self.accelerator.reduce(here, "sum")
 
     def any(self, asked: bool) -> bool:
-        """Whether any process asks."""
+        """Whether *asked* is true in any process."""
         if self.count == 1:
             return asked
         told: Tensor = self.accelerator.reduce(torch.tensor(float(asked), device=self.device), "sum")

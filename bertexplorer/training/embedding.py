@@ -1,34 +1,34 @@
-"""Embedding: one vector a text, pooled from those of its tokens (Reimers and Gurevych, 2019), and texts in groups."""
+"""Embeddings: one vector per text, pooled from its tokens (Reimers and Gurevych, 2019), and groups of texts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.training.learner import resting
-from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, pad, run
+from bertexplorer.training.learner import Learner, evaluation_mode
+from bertexplorer.training.texts import Item, TextBatch, by_length, pad, run
 
 Pooling = Literal["mean", "cls"]
 
 
 @dataclass(frozen=True, eq=False)
 class Group(Item):
-    """Texts that are read one by one and learnt from together. *ids*: of all of them, one after the other."""
+    """Texts that are encoded separately but trained on together. *ids*: of all of them, concatenated."""
 
     parts: tuple[Item, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class GroupBatch:
-    """Groups as the encoder takes them, in parts that are padded each by itself."""
+    """A batch of groups, in parts that are padded separately."""
 
     parts: tuple[TextBatch, ...]
     targets: Tensor
@@ -54,7 +54,7 @@ def together(parts: Sequence[Item], target: Any = None) -> Group:
 def pool(
     last: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None, pooling: Pooling = "mean"
 ) -> Float[Tensor, "b d"]:
-    """The vector of the first token, or the mean over all tokens, special ones included."""
+    """The vector of the first token, or the mean over all tokens, including special ones."""
     if pooling == "cls":
         return last[:, 0]
     if mask is None:
@@ -63,17 +63,13 @@ def pool(
     return (last * real).sum(dim=1) / real.sum(dim=1)
 
 
-class Embedder:
-    """A learner without a head: its vectors are what is learnt."""
+class Embedder(Learner):
+    """A learner without a head, which trains the encoder to embed texts. options.pooling: see `pool`."""
 
-    def __init__(self, checkpoint: Checkpoint, pooling: Pooling, max_tokens: int = 128) -> None:
-        self.checkpoint, self.pooling = checkpoint, pooling
-        self.extra, self.bf16, self.first_only = nn.ModuleDict(), False, pooling == "cls"
-        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder})
-        self.limit(max_tokens)
-
-    def limit(self, max_tokens: int) -> None:
-        self.reader = Reader(self.checkpoint.tokenizer, max_tokens)
+    def __init__(self, checkpoint: Checkpoint, options: Any, max_tokens: int = 128) -> None:
+        super().__init__(checkpoint, options, max_tokens)
+        self.pooling: Pooling = options.pooling
+        self.first_only = self.pooling == "cls"
 
     def pad(self, items: Sequence[Item]) -> TextBatch:
         return pad(items, self.checkpoint.tokenizer.pad_id, torch.zeros(len(items)))
@@ -84,19 +80,19 @@ class Embedder:
         return F.normalize(pool(last.float(), batch.mask, self.pooling), dim=-1)
 
     def vectors(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
-        """The vectors of *texts*, of length 1: their products are cosines."""
+        """The vectors of *texts*, of length 1, so that their dot products are cosines."""
         return self.vectors_of(self.reader.items([(text,) for text in texts]))
 
     def vectors_of(self, items: Sequence[Item]) -> Float[np.ndarray, "n d"]:
         found = np.zeros((len(items), self.checkpoint.config.hidden_size), np.float32)
-        with resting(cast(Any, self)):
+        with evaluation_mode(self):
             for part in by_length(items):
                 batch = self.pad([items[i] for i in part]).to(self.checkpoint.device)
                 found[part] = self.embed(batch).cpu().numpy()
         return found
 
     def files(self) -> dict[str, Any]:
-        """What sentence-transformers wants beside the checkpoint: path -> JSON."""
+        """The extra files that sentence-transformers needs: path -> JSON."""
         kinds = (("", "Transformer"), ("1_Pooling", "Pooling"))
         pooling = {
             "word_embedding_dimension": self.checkpoint.config.hidden_size,
@@ -109,5 +105,5 @@ class Embedder:
                 for i, (path, kind) in enumerate(kinds)
             ],
             "1_Pooling/config.json": pooling,
-            "sentence_bert_config.json": {"max_seq_length": self.reader.most, "do_lower_case": False},
+            "sentence_bert_config.json": {"max_seq_length": self.max_tokens, "do_lower_case": False},
         }

@@ -1,4 +1,4 @@
-"""What a run tells while it goes on: a line of JSON for programs, the same in words for people."""
+"""The log of a run: JSON lines for programs, the same as text for people."""
 
 import json
 import time
@@ -9,7 +9,7 @@ Event = dict[str, Any]  # always with "event", "time" (seconds since 1970), "str
 
 
 class Log:
-    """The files events.jsonl and log.txt of a run's folder, appended to line by line."""
+    """The files events.jsonl and log.txt in the folder of a run, appended line by line."""
 
     def __init__(self, folder: Path) -> None:
         for path in (folder / "events.jsonl", folder / "log.txt"):
@@ -18,7 +18,7 @@ class Log:
         self.words = (folder / "log.txt").open("a", encoding="utf-8")
 
     def write(self, event: Event) -> str:
-        """Append *event*; what was said of it."""
+        """Append *event*. Returns the line of text."""
         self.events.write(json.dumps(event) + "\n")
         line = f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(event['time']))}  {say(event)}"
         self.words.write(line + "\n")
@@ -32,7 +32,7 @@ class Log:
 
 
 def mend(path: Path) -> None:
-    """End a last line that a crash tore, so that the next one does not hang on to it."""
+    """Terminate a last line that a crash cut off, so that the next line starts afresh."""
     with path.open("ab+") as opened:
         if opened.tell():
             opened.seek(-1, 2)
@@ -41,7 +41,7 @@ def mend(path: Path) -> None:
 
 
 def say(event: Event) -> str:
-    """An event in one line."""
+    """An event in one line of text."""
     rest = {k: v for k, v in event.items() if k not in ("event", "time", "stretch", "step")}
     told = "  ".join(f"{k} {brief(v)}" for k, v in rest.items())
     return f"{event['event']:<10} stretch {event['stretch']} step {event['step']:,}  {told}"
@@ -53,19 +53,3 @@ def brief(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def read(folder: Path) -> list[Event]:
-    """The events of a run as if it had never been cut off: after a resume, steps that were done twice stand once.
-    A last line that was torn is left out."""
-    found: list[Event] = []
-    path = folder / "events.jsonl"
-    for line in path.read_text("utf-8").splitlines() if path.is_file() else []:
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if event["event"] == "resumed":
-            found = [e for e in found if e["step"] <= event["step"]]
-        found.append(event)
-    return found

@@ -1,4 +1,4 @@
-"""Extracts: which sentences of a document make its summary, and how near a summary is to another by ROUGE."""
+"""Extractive summaries: choosing sentences, and ROUGE."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ KINDS = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeLsum"}
 
 
 def split(text: str) -> list[str]:
-    """The sentences of a text; a line ends one."""
+    """The sentences of a text. A line break ends a sentence."""
     return [sentence for line in re.split(r"[\r\n]+", text) for sentence in sentences(line.strip())]
 
 
@@ -21,14 +21,14 @@ def ngrams(text: str, n: int) -> Counter[tuple[str, ...]]:
 
 
 def overlap(found: Counter[tuple[str, ...]], gold: Counter[tuple[str, ...]]) -> float:
-    """F1 of the n-grams that both hold, each as often as both do (Lin, 2004)."""
+    """F1 of the n-grams, each counted as often as in both (Lin, 2004)."""
     total = found.total() + gold.total()
     return 2 * (found & gold).total() / total if total else 0.0
 
 
 def oracle(document: Sequence[str], summary: str, most: int) -> list[int]:
-    """Up to *most* sentences of *document*, in its order, chosen one by one as long as each adds to ROUGE-1 + ROUGE-2
-    against *summary* (Nallapati et al., 2017, section 3.2; Liu, 2019)."""
+    """Up to *most* sentences of *document*, in its order, chosen greedily while each adds to ROUGE-1 + ROUGE-2 against
+    *summary* (Nallapati et al., 2017, section 3.2; Liu, 2019)."""
     gold = [ngrams(summary, n) for n in (1, 2)]
     grams = [[ngrams(sentence, n) for n in (1, 2)] for sentence in document]
     chosen: list[int] = []
@@ -47,8 +47,8 @@ def oracle(document: Sequence[str], summary: str, most: int) -> list[int]:
 
 
 def choose(document: Sequence[str], scores: Sequence[float], most: int, *, blocking: bool) -> list[int]:
-    """The *most* sentences with the highest scores, in the order of *document*. *blocking*: one that shares three words
-    in a row with a better one is passed over (Paulus et al., 2018)."""
+    """The *most* sentences with the highest scores, in the order of *document*. *blocking*: skip a sentence that shares
+    three consecutive words with a better one (Paulus et al., 2018)."""
     chosen: list[int] = []
     seen: set[tuple[str, ...]] = set()
     for i in sorted(range(len(scores)), key=lambda i: -scores[i]):

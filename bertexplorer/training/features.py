@@ -1,5 +1,5 @@
-"""Features: other columns of a row beside its text, as numbers. Numbers are standardised; a category has a place for
-each of its values. Torch is not imported."""
+"""Features: other columns of a row as numbers. Numbers are standardised, categories one-hot encoded. Torch is not
+imported."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from statistics import fmean, pstdev
 from typing import Any
 
-from bertexplorer.training.data.numbers import number
-from bertexplorer.training.data.rows import written
+from bertexplorer.training.data.rows import number, written
 
-PREFIX = "feature:"  # of their names in a row's cells
-MOST = 100  # values of a category that have a place, the commonest
+PREFIX = "feature:"  # of the names of these columns in a row's cells
+MOST = 100  # values of a category that are encoded, the most frequent
 
 
 @dataclass(frozen=True)
 class Feature:
-    """How a column becomes numbers. *values*: of a category; none: it is a number."""
+    """How a column becomes numbers. *values*: of a category; empty for a number."""
 
     name: str
     mean: float = 0.0
@@ -29,12 +28,12 @@ class Feature:
 
 
 def beside(cells: Mapping[str, Any]) -> dict[str, str]:
-    """The columns of a row that stand beside its text."""
+    """The feature columns of a row, by name."""
     return {name.removeprefix(PREFIX): written(cell).strip() for name, cell in cells.items() if name.startswith(PREFIX)}
 
 
 def learnt(rows: Sequence[Mapping[str, str]]) -> list[Feature]:
-    """How to read the columns that *rows* have: a number if every cell that is not empty holds one."""
+    """A Feature for each column of *rows*: a number if every non-empty cell is one, else a category."""
     found = []
     for name in dict.fromkeys(name for row in rows for name in row):
         cells = [row[name] for row in rows if row.get(name)]
@@ -49,7 +48,7 @@ def learnt(rows: Sequence[Mapping[str, str]]) -> list[Feature]:
 
 
 def encoded(features: Sequence[Feature], row: Mapping[str, str]) -> list[float]:
-    """A row's numbers, one after the other. What is empty or was never seen counts as the mean, or as no value."""
+    """The numbers of a row, concatenated. An empty cell counts as the mean, an unknown category as all zeros."""
     out: list[float] = []
     for feature in features:
         cell = row.get(feature.name, "")

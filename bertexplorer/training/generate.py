@@ -1,4 +1,4 @@
-"""Text written token by token: what the layers keep of the past, one continuation, and beam search."""
+"""Generate text token by token: a key-value cache, sampling, and beam search."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ CAUSAL = Intervention(causal=True)
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """What was read so far, and the keys and values that each layer made of it (l of them, each b h t k)."""
+    """The tokens read so far, and the keys and values of each layer (l of them, each b h t k)."""
 
     ids: Int[Tensor, "b t"]
     segments: Int[Tensor, "b t"]
@@ -30,7 +30,7 @@ class Memory:
     values: tuple[Tensor, ...] = ()
 
     def rows(self, index: Int[Tensor, " r"]) -> "Memory":
-        """Of some rows, in the order of *index*; a row may stand there twice."""
+        """The rows at *index*, in that order; a row may be repeated."""
         keys, values = (tuple(kept[index] for kept in held) for held in (self.keys, self.values))
         return Memory(self.ids[index], self.segments[index], keys, values)
 
@@ -42,8 +42,9 @@ def read(
     change: Intervention = NO_CHANGE,
     past: Memory | None = None,
 ) -> tuple[Float[Tensor, "b n d"], Memory]:
-    """The last vectors of *ids*, which follow *past*, as a whole pass under *change* makes them if no token of the past
-    saw them. Only the new tokens run through the layers. The encoder must rest (no dropout); nothing is padded."""
+    """The last hidden states of *ids*, which follow *past*, as a whole pass under *change* would compute them if past
+    tokens do not attend to later ones. Only the new tokens are computed. The encoder must be in evaluation mode; there
+    is no padding."""
     segments = torch.full_like(ids, segment if encoder.config.num_segments > 1 else 0)
     start = past.ids.shape[1] if past else 0
     if past:
@@ -71,7 +72,7 @@ def read(
 
 
 class Writer:
-    """A checkpoint that tells the next token by its MLM head. Special tokens are never written but [SEP], the end."""
+    """A checkpoint whose MLM head predicts the next token. Of the special tokens it writes only [SEP], the end."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self.encoder, self.head, self.device = checkpoint.encoder, checkpoint.masked_lm, checkpoint.device
@@ -82,14 +83,14 @@ class Writer:
         self.never[self.end] = False
 
     def following(self, vectors: Float[Tensor, "b d"]) -> Float[Tensor, "b v"]:
-        """Natural-log probabilities of what comes after each of *vectors*, among what may be written."""
+        """Natural-log probabilities of the next token after each of *vectors*, over the tokens that may be written."""
         return self.head(vectors).float().masked_fill(self.never, -torch.inf).log_softmax(-1)
 
 
 @dataclass(frozen=True)
 class Continuation:
-    """What follows a prompt: ids without the end, the probability of each as it was drawn from, the first step's
-    distribution, and whether it ended by itself."""
+    """The continuation of a prompt: ids without the end, the probability with which each was drawn, the distribution of
+    the first token, and whether it ended by itself."""
 
     ids: tuple[int, ...]
     shares: tuple[float, ...]
@@ -100,8 +101,8 @@ class Continuation:
 def continued(
     writer: Writer, prompt: Sequence[int], most: int, *, temperature: float = 0.0, top_k: int = 0, seed: int = 0
 ) -> Continuation:
-    """Up to *most* tokens after *prompt*, each seeing only its past. *temperature* 0 takes the likeliest; else one is
-    drawn from the distribution sharpened (below 1) or flattened, among the *top_k* likeliest (0: all)."""
+    """Up to *most* tokens after *prompt* under a causal mask. *temperature* 0 takes the likeliest token; otherwise one
+    is drawn from the distribution sharpened (below 1) or flattened (above), among the *top_k* likeliest (0: all)."""
     draw = torch.Generator().manual_seed(seed)
     last, memory = read(writer.encoder, torch.tensor([list(prompt)], device=writer.device), 0, CAUSAL)
     found: list[int] = []
@@ -122,7 +123,7 @@ def continued(
 
 
 def sharpened(logs: Float[Tensor, " v"], temperature: float, top_k: int) -> Float[Tensor, " v"]:
-    """The probabilities that are drawn from: softmax of *logs* / *temperature* over the *top_k* highest."""
+    """The distribution to draw from: softmax of *logs* / *temperature* over the *top_k* highest."""
     scaled = logs / temperature if temperature else logs
     if temperature and 0 < top_k < len(logs):
         scaled = scaled.masked_fill(scaled < scaled.topk(top_k).values[-1], -torch.inf)
@@ -131,7 +132,7 @@ def sharpened(logs: Float[Tensor, " v"], temperature: float, top_k: int) -> Floa
 
 @dataclass(frozen=True)
 class Beam:
-    """One way to write a target: ids without the end, its log probability in nats (the end's included), its score."""
+    """A candidate target: ids without the end, its log probability in nats (including the end), its score."""
 
     ids: tuple[int, ...]
     log_prob: float
@@ -140,15 +141,16 @@ class Beam:
 
 
 def score(log_prob: float, tokens: int, penalty: float) -> float:
-    """log P / ((5 + tokens) / 6) ** penalty (Wu et al., 2016, equation 14): 0 favours short, 1 is near a mean."""
+    """log P / ((5 + tokens) / 6) ** penalty (Wu et al., 2016, equation 14): 0 favours short targets, 1 is close to a
+    mean."""
     return float(log_prob / ((5 + tokens) / 6) ** penalty)
 
 
 def beam_search(
     writer: Writer, sources: Sequence[Sequence[int]], *, beams: int, most: int, penalty: float
 ) -> list[list[Beam]]:
-    """For each source (special tokens included) the *beams* best targets of up to *most* tokens that were found, the
-    best first. Sources of one length go together, so that nothing is padded."""
+    """For each source (including special tokens) the *beams* best targets of up to *most* tokens, best first. Sources
+    of equal length are batched, so that there is no padding."""
     groups: dict[int, list[int]] = defaultdict(list)
     for number, source in enumerate(sources):
         groups[len(source)].append(number)
@@ -163,7 +165,7 @@ def beam_search(
 
 
 def together(writer: Writer, sources: Int[Tensor, "r t"], beams: int, most: int, penalty: float) -> list[list[Beam]]:
-    """Beam search over rows of one length. A row leaves as soon as *beams* of its targets have ended."""
+    """Beam search over sources of equal length. A source is finished when *beams* of its targets have ended."""
     last, memory = read(writer.encoder, sources, 0)
     found: list[list[Beam]] = [[] for _ in sources]
     open_: list[tuple[int, tuple[int, ...], float]] = [(row, (), 0.0) for row in range(len(sources))]

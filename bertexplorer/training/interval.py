@@ -1,10 +1,10 @@
-"""How surely a few rows tell an accuracy: Wilson's interval."""
+"""Wilson's confidence interval of an accuracy."""
 
 from math import sqrt
 
 Z = 1.959964  # of 95 %
-ROUGH = 0.05  # an interval that reaches further than this to either side deserves a warning
-FEW = 100  # rows: below them a warning is given where no interval can be
+ROUGH = 0.05  # warn of an interval wider than this to either side
+FEW = 100  # warn below so many rows if there is no interval
 
 
 def wilson(share: float, count: int) -> tuple[float, float]:
@@ -17,8 +17,8 @@ def wilson(share: float, count: int) -> tuple[float, float]:
 
 
 def warning(count: int, words: str, *, counted: bool) -> str:
-    """What to expect of a headline called *words* on *count* validation rows; "" if they are enough. *counted*: it is
-    the share of right rows."""
+    """What to expect of a headline called *words* on *count* validation rows; "" if they suffice. *counted*: whether it
+    is the share of correct rows."""
     rows = f"{count:,} validation row{'s' * (count != 1)}"
     if not counted:
         return f"{words} on {rows} is a rough guide. Give more rows to compare runs by it." if count < FEW else ""
@@ -30,6 +30,6 @@ def warning(count: int, words: str, *, counted: bool) -> str:
 
 
 def told(share: float, count: int, words: str) -> str:
-    """The interval of a headline that was measured."""
+    """A sentence on the interval of a measured headline."""
     low, high = (f"{100 * value:.1f} %" for value in wilson(share, count))
     return f"{words} on {count:,} validation row{'s' * (count != 1)}: the 95 % interval is {low} to {high} (Wilson)."

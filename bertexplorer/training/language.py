@@ -1,4 +1,4 @@
-"""What the learners that predict tokens share: texts in pieces, and how surprising each token is."""
+"""What learners that predict tokens share: texts in pieces, and the loss of each token."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from torch import Tensor, nn
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.texts import Item, Reader
 
-AT_ONCE = 1024  # padded tokens of a batch whose every token meets the whole vocabulary
-SHOWN = 10  # pieces of a list of the likeliest
+AT_ONCE = 1024  # padded tokens of a batch with logits for every token
+SHOWN = 10  # likeliest tokens in a list
 
 
 def pieces(reader: Reader, texts: Sequence[str], *, end: bool) -> list[list[Item]]:
-    """Each text as items of at most *reader*.most tokens that follow each other: nothing is left out. *end*: [SEP]
-    closes each of them, else only the last, where the text is over."""
+    """Each text as consecutive items of at most *reader*.most tokens, nothing left out. *end*: whether each piece ends
+    with [SEP], or only the last."""
     found = []
     for whole in reader.encode([(text,) for text in texts]):
         parts = [whole, *whole.overflowing]
@@ -29,8 +29,8 @@ def pieces(reader: Reader, texts: Sequence[str], *, end: bool) -> list[list[Item
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
-    """Predictions of m tokens: the true ids, their nats, and the ids that were held likeliest."""
+class Predictions:
+    """Predictions of m tokens: the true ids, their loss in nats, and the likeliest ids."""
 
     gold: Int[NDArray[np.int64], " m"]
     nats: Float[NDArray[np.float32], " m"]
@@ -40,27 +40,26 @@ class Told:
     def right(self) -> NDArray[np.bool_]:
         return self.gold == self.best
 
-    def split(self, sizes: Sequence[int]) -> list["Told"]:
-        """Runs of so many tokens each."""
+    def split(self, sizes: Sequence[int]) -> list["Predictions"]:
+        """Consecutive parts of these sizes."""
         ends = np.cumsum(sizes)[:-1]
         parts = (np.split(values, ends) for values in (self.gold, self.nats, self.best))
-        return [Told(*part) for part in zip(*parts, strict=True)]
+        return [Predictions(*part) for part in zip(*parts, strict=True)]
 
     @staticmethod
-    def joined(parts: Sequence["Told"]) -> "Told":
-        return Told(*(np.concatenate([vars(part)[kind] for part in parts]) for kind in ("gold", "nats", "best")))
+    def joined(parts: Sequence["Predictions"]) -> "Predictions":
+        return Predictions(*(np.concatenate([vars(part)[kind] for part in parts]) for kind in ("gold", "nats", "best")))
 
 
-def told(head: nn.Module, vectors: Float[Tensor, "m d"], targets: Int[Tensor, " m"]) -> Told:
-    """What the MLM head makes of *vectors* against *targets*."""
+def predictions(head: nn.Module, vectors: Float[Tensor, "m d"], targets: Int[Tensor, " m"]) -> Predictions:
+    """The predictions of the MLM *head* from *vectors*."""
     logs = head(vectors).float().log_softmax(-1)
     nats = -logs.gather(-1, targets[:, None]).squeeze(-1)
-    return Told(targets.cpu().numpy(), nats.cpu().numpy(), logs.argmax(-1).cpu().numpy())
+    return Predictions(targets.cpu().numpy(), nats.cpu().numpy(), logs.argmax(-1).cpu().numpy())
 
 
 def unigram(texts: Iterable[Sequence[int]], size: int) -> Float[NDArray[np.float64], " v"]:
-    """Nats of each piece if pieces were drawn as often as their ids stand in *texts* (add-one smoothing): what is known
-    without any context."""
+    """The loss of each token in nats under its frequency in *texts* (add-one smoothing): a baseline without context."""
     counts = np.ones(size)
     for ids in texts:
         counts += np.bincount(np.asarray(ids, np.int64), minlength=size)
@@ -68,12 +67,12 @@ def unigram(texts: Iterable[Sequence[int]], size: int) -> Float[NDArray[np.float
 
 
 def perplexity(nats: float) -> float:
-    """e to the mean nats: how many pieces, all equally likely, would surprise as much."""
+    """exp of the mean loss in nats."""
     return exp(min(nats, 700.0))
 
 
 def likeliest(tokenizer: Tokenizer, chances: Float[Tensor, " v"], count: int = SHOWN) -> list[dict[str, Any]]:
-    """The pieces of highest probability."""
+    """The most probable tokens."""
     values, ids = chances.topk(min(count, len(chances)))
     return [
         {"piece": tokenizer.show(i), "probability": p} for i, p in zip(ids.tolist(), values.tolist(), strict=True) if p

@@ -1,67 +1,124 @@
-"""A learner: a checkpoint with a task's head, which the loop trains and which answers afterwards."""
+"""A learner: a checkpoint with a task's head, which the loop trains and which then answers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from dataclasses import asdict
+from typing import Any, Self, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.training.objective import Objective
+from bertexplorer.training.objective import Loss
 from bertexplorer.training.task import Evaluation
-from bertexplorer.training.texts import Item
+from bertexplorer.training.texts import AT_ONCE, Item, Reader, by_length, pad
+
+Result = TypeVar("Result")
 
 
-class Learner(Objective[Any], Protocol):
-    """A checkpoint with a task's head: what the loop trains, what answers afterwards. One that minds which rows stand
-    together in a batch has the method order (finetuning/order.Order) too."""
+class Learner(ABC):
+    """A checkpoint with a task's head: the Objective that the loop trains. Each task defines how its learner reads
+    examples, computes losses, evaluates and predicts.
 
-    @property
-    def checkpoint(self) -> Checkpoint:
-        """The encoder and all heads that transformers knows; shares its modules with those that are trained."""
-        ...
+    A learner whose batches depend on their rows also has a method `order` (finetuning/batch_sampler.Order)."""
 
-    @property
-    def extra(self) -> nn.ModuleDict:
-        """Trained parts that transformers has no place for; they are kept in a file of their own."""
-        ...
+    weights: dict[str, float]  # loss -> weight
+    heads: tuple[str, ...] = ()  # of the checkpoint, trained together with the encoder
+    saved: tuple[str, ...] = ()  # attributes, also arguments of __init__, that `state` saves besides the options
+    first_only = False  # whether the head reads only the vector of the first token
+    bf16 = False  # whether it computes in bf16
 
-    bf16: bool  # whether it answers in bf16, as it is trained
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        options: Any,
+        max_tokens: int = 128,
+        *,
+        extra: Mapping[str, nn.Module] | None = None,
+    ) -> None:
+        """*extra*: trained parts that transformers does not know; they are saved in a file of their own."""
+        self.checkpoint, self.options = checkpoint, options
+        self.extra = nn.ModuleDict(extra).to(checkpoint.device)
+        heads = {name: checkpoint.head(name) for name in self.heads}
+        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, **heads, **self.extra})
+        self.set_max_tokens(max_tokens)
 
-    @property
-    def first_only(self) -> bool:
-        """Whether the head reads nothing but the vector of the first token."""
-        ...
+    @classmethod
+    def check(cls, checkpoint: Checkpoint, train: Sequence[Any], options: Any) -> object:
+        """Raises ExplorerError if no learner can be created from *checkpoint*; called before a run starts."""
+        return None
 
-    def limit(self, max_tokens: int) -> None:
-        """Read no more than so many tokens of a text."""
-        ...
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Any], options: Any, *, seed: int) -> Self:
+        """A learner before training; new weights are drawn with *seed*. Raises ExplorerError if the examples or the
+        checkpoint do not fit the task."""
+        return cls(checkpoint, options)
 
-    def described(self) -> dict[str, Any]:
-        """What `again` needs beside the weights, as JSON."""
-        ...
+    @classmethod
+    def restore(
+        cls, checkpoint: Checkpoint, options: Any, state: Mapping[str, Any], tensors: Mapping[str, Tensor]
+    ) -> "Learner":
+        """A saved learner. *state*: as `state` returned it; *tensors*: the state dict of `extra`."""
+        made = cls(checkpoint, options, **{name: state[name] for name in (*cls.saved, "max_tokens")})
+        made.extra.load_state_dict(dict(tensors))
+        return made
 
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs besides weights, as JSON."""
+        own = {name: getattr(self, name) for name in self.saved}
+        return {"options": asdict(self.options), **own, "max_tokens": self.max_tokens}
+
+    def set_max_tokens(self, max_tokens: int) -> None:
+        """Cut every input to *max_tokens*, or to what the checkpoint can read."""
+        self.max_tokens = min(max_tokens, self.checkpoint.tokenizer.max_tokens)
+        self.reader = Reader(self.checkpoint.tokenizer, self.max_tokens)
+
+    @abstractmethod
     def read(self, examples: Sequence[Any]) -> list[Item]:
-        """The examples as ids with their targets."""
-        ...
+        """The examples as token ids with their targets."""
+
+    def targets(self, items: Sequence[Item]) -> Tensor:
+        """The targets of a batch of *items*."""
+        return torch.zeros(len(items))
 
     def collate(self, items: Sequence[Item]) -> Any:
-        """A batch: ids, tokens and to(device) are what the loop asks for."""
-        ...
+        """A batch (objective.Batch), padded to the longest item."""
+        return pad(items, self.checkpoint.tokenizer.pad_id, self.targets(items))
 
+    def counts(self, batch: Any) -> dict[str, int]:
+        """The number of terms in each loss of *batch*, before it is computed; here one per target."""
+        return dict.fromkeys(self.weights, len(batch.targets))
+
+    @abstractmethod
+    def losses(self, batch: Any) -> dict[str, Loss]:
+        """The losses named in `weights`."""
+
+    @abstractmethod
     def evaluate(self, examples: Sequence[Any]) -> Evaluation:
-        """Metrics, among them "loss" (nats a decision)."""
-        ...
+        """Metrics, among them "loss" (nats per decision)."""
 
+    @abstractmethod
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """What the playground shows for rows without their labels."""
-        ...
+        """What the playground shows for rows without labels."""
+
+    def in_batches(
+        self, items: Sequence[Item], compute: Callable[[list[Item], Any], Iterable[Result]], most: int = AT_ONCE
+    ) -> list[Result]:
+        """*compute*(items, batch) in evaluation mode for batches of items of similar length, of *most* padded tokens
+        each. It returns a result per item; here they are in the order of *items*."""
+        results: dict[int, Result] = {}
+        with evaluation_mode(self):
+            for indices in by_length(items, most):
+                part = [items[i] for i in indices]
+                batch = self.collate(part).to(self.checkpoint.device)
+                results |= zip(indices, compute(part, batch), strict=True)
+        return [results[i] for i in range(len(items))]
 
 
 @contextmanager
-def resting(learner: Learner) -> Iterator[None]:
-    """No dropout, no gradients, and the modes and random numbers as before when it is over."""
+def evaluation_mode(learner: Learner) -> Iterator[None]:
+    """No dropout and no gradients. Restores the modules' modes and the random state on exit."""
     modes = {module: module.training for module in learner.modules.modules()}
     learner.modules.eval()
     try:

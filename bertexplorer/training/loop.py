@@ -1,4 +1,4 @@
-"""The loop: a generator of what happened, step by step. Saving, evaluating and stopping are up to who iterates."""
+"""The training loop: a generator of steps. Saving, evaluating and stopping are up to the caller."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.objective import Batch, Loss
 from bertexplorer.training.optimiser import Learning, rate
 
-PATIENCE = 20  # steps in a row whose gradient is not finite, before giving up
+PATIENCE = 20  # consecutive steps with a non-finite gradient before giving up
 
 
 @dataclass
 class State:
-    """Where a run stands; with weights and the optimiser's moments all that is needed to go on exactly."""
+    """The progress of a run. Together with the weights and the optimiser's moments it allows an exact resume."""
 
     stretch: int = 0
     step: int = 0  # steps done since the run began; the data and the dropout of a step follow from seed and step
@@ -32,13 +32,13 @@ class State:
 
 @dataclass(frozen=True)
 class Budget:
-    """How long a stretch lasts: by steps (exactly repeatable) or by minutes (the clock decides)."""
+    """The length of a stretch: in steps (exactly repeatable) or in minutes (by the clock)."""
 
     steps: int = 0
     minutes: float = 0.0
 
     def share(self, state: State) -> float:
-        """How much of it is spent, 0 to 1."""
+        """The share of it that is spent, 0 to 1."""
         if self.steps:
             return min(1.0, (state.step - state.begun_step) / self.steps)
         return min(1.0, (state.seconds - state.begun_seconds) / (60 * self.minutes)) if self.minutes else 1.0
@@ -68,7 +68,7 @@ class Window:
     since: float = field(default_factory=monotonic)
 
     def tell(self) -> dict[str, Any]:
-        """Means over the window; losses weighted by how many there were."""
+        """Means over the window; losses are weighted by their number of terms."""
         steps, last = self.steps, self.steps[-1]
         counts = {task: sum(s.counts.get(task, 0) for s in steps) for task in last.counts}
         tokens = sum(s.tokens for s in steps)
@@ -98,9 +98,8 @@ def train(
     budget: Budget,
     seed: int,
 ) -> Iterator[Stepped]:
-    """Train until the budget is spent, updating *state* and giving a Stepped after every step.
-
-    *batches* gives those of a step by its number. Raises ExplorerError if the gradient stays without finite numbers."""
+    """Train until the budget is spent, updating *state* and yielding a Stepped after every step. *batches*: a step's
+    number -> its batches. Raises ExplorerError if the gradient stays non-finite."""
     for one in workers.copies:
         one.modules.train()
     parameters = [p for p in workers.objective.modules.parameters() if p.requires_grad]
@@ -127,7 +126,7 @@ def train(
         state.tokens += tokens
         state.skipped += not fine
         ended = perf_counter()
-        state.seconds += ended - clock  # with what the iterator did since the last step
+        state.seconds += ended - clock  # includes what the caller did since the last step
         clock = ended
         yield Stepped(
             step=state.step,
@@ -144,7 +143,7 @@ def train(
 
 
 def means(kind: str, losses: Sequence[dict[str, Loss]], counts: dict[str, int]) -> dict[str, float]:
-    """Losses ("total") or right answers ("right") of each task over a step's batches."""
+    """Means of the losses ("total") or accuracies ("right") over a step's batches."""
     return {
         task: sum(float(getattr(one[task], kind)) for one in losses if task in one) / count
         for task, count in counts.items()

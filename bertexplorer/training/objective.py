@@ -1,4 +1,4 @@
-"""What the loop trains: an objective over batches, and the losses of its tasks."""
+"""What the loop trains: an objective, its batches and its losses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 
 class Batch(Protocol):
-    """Examples as tensors; what else it holds is between it and its objective."""
+    """Examples as tensors. Further fields are known to its objective only."""
 
     @property
     def ids(self) -> Tensor:
@@ -28,7 +28,7 @@ class Batch(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """One task on one batch: the sum of its losses in nats, how many they are, and how many answers were right."""
+    """One loss of a batch: the sum of its terms in nats, their number, and the number of correct answers."""
 
     total: Float[Tensor, ""]
     count: int
@@ -53,14 +53,14 @@ class Objective(Protocol[Anything]):
     def modules(self) -> nn.ModuleDict: ...
 
     def counts(self, batch: Anything) -> dict[str, int]:
-        """How many losses each task has in *batch*, before anything is computed."""
+        """The number of terms of each loss in *batch*, before anything is computed."""
         ...
 
     def losses(self, batch: Anything) -> dict[str, Loss]: ...
 
 
 def cross_entropy(logits: Float[Tensor, "m v"], targets: Int[Tensor, " m"]) -> Loss:
-    """Summed in fp32, whatever the logits are in."""
+    """Summed in fp32, whatever the dtype of the logits."""
     logits = logits.float()
     found = logits.detach()
     best = found.amax(-1) == found.gather(-1, targets[:, None]).squeeze(-1)  # argmax is slower; a tie counts

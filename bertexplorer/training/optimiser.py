@@ -1,4 +1,4 @@
-"""AdamW in groups, and the learning rate along the budget."""
+"""AdamW in parameter groups, and the schedule of the learning rate."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from bertexplorer.options import Option
 
 @dataclass(frozen=True)
 class Learning:
-    """How the weights move."""
+    """The optimiser's settings."""
 
     peak: Annotated[float, Option("Learning rate", 0.0, 1.0, "at its highest")] = 4e-4
     warmup: Annotated[float, Option("Warm-up", 0.0, 1.0, "share of the budget in which the rate rises")] = 0.02
@@ -26,7 +26,7 @@ class Learning:
 
 
 def rate(share: float, learning: Learning) -> float:
-    """The learning rate at *share* (0 to 1) of the budget: up to the peak, held there, then down to peak x final."""
+    """The learning rate at *share* (0 to 1) of the budget: warm-up to the peak, hold, then decay to peak x final."""
     if share < learning.warmup:
         return learning.peak * share / learning.warmup
     down = 1 - learning.warmup - learning.hold
@@ -38,8 +38,8 @@ def rate(share: float, learning: Learning) -> float:
 def adamw(
     modules: nn.Module, learning: Learning, scale: Callable[[str], float] = lambda name: 1.0
 ) -> torch.optim.AdamW:
-    """AdamW (Loshchilov & Hutter, 2019) over every parameter that learns, those of one dimension without weight decay.
-    *scale*: name of a parameter -> its rate as a share of the others'."""
+    """AdamW (Loshchilov & Hutter, 2019) over all trainable parameters, without weight decay for those of one dimension.
+    *scale*: name of a parameter -> factor on its learning rate."""
     groups: dict[tuple[float, bool], dict[str, Any]] = {}
     for name, parameter in modules.named_parameters():
         if parameter.requires_grad:

@@ -1,4 +1,4 @@
-"""Ranking: BM25, which learns nothing, and how good an order of passages is."""
+"""Ranking: BM25, a baseline without training, and metrics."""
 
 import re
 from collections import Counter, defaultdict
@@ -32,7 +32,7 @@ class BM25:
                 self.postings[word].append((place, times))
 
     def scores(self, query: str) -> Float[np.ndarray, " n"]:
-        """Of each passage, 0 without a word in common; a word that the query repeats counts as often."""
+        """The score of each passage, 0 without a word in common; a repeated word of the query counts each time."""
         found = np.zeros(len(self.damp))
         for word, repeated in Counter(words(query)).items():
             if word in self.postings:
@@ -48,41 +48,41 @@ class BM25:
 
 
 def ties(passages: Sequence[str]) -> Int[np.ndarray, " n"]:
-    """The rank of each passage among its equals: by its text, Z before A, as trec_eval does it. The order of a file,
-    in which the right passages often come first, must not break a tie."""
+    """The rank of each passage among those with equal scores: by its text, Z before A, as in trec_eval. The order of
+    the file, in which relevant passages often come first, must not break ties."""
     found = np.empty(len(passages), int)
     found[sorted(range(len(passages)), key=passages.__getitem__, reverse=True)] = np.arange(len(passages))
     return found
 
 
 def best_first(scores: Float[np.ndarray, " n"], equals: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-    """The places of the highest to the lowest of *scores*; *equals*: `ties` of the passages."""
+    """The indices of *scores* from highest to lowest; *equals*: `ties` of the passages."""
     return np.lexsort((equals, -scores))
 
 
 def reciprocal_rank(grades: Sequence[float], top: int = TOP) -> float:
-    """1 / rank of the first relevant passage among the *top* first, else 0. *grades*: in the order of the ranking."""
+    """1 / rank of the first relevant passage in the first *top*, else 0. *grades*: in the order of the ranking."""
     return next((1 / rank for rank, grade in enumerate(grades[:top], 1) if grade > 0), 0.0)
 
 
 def gain(grades: Sequence[float], top: int = TOP) -> float:
-    """Σ grade / log2(rank + 1) (Järvelin and Kekäläinen, 2002, with the discount of trec_eval)."""
+    """DCG: Σ grade / log2(rank + 1) (Järvelin and Kekäläinen, 2002, with the discount of trec_eval)."""
     return sum(grade / log2(rank + 1) for rank, grade in enumerate(grades[:top], 1))
 
 
 def ndcg(grades: Sequence[float], judged: Sequence[float], top: int = TOP) -> float:
-    """The gain as a share of that of the best order of all *judged* grades; 0 if none is above 0."""
+    """The DCG divided by that of the best order of all *judged* grades; 0 if no grade is above 0."""
     best = gain(sorted(judged, reverse=True), top)
     return gain(grades, top) / best if best else 0.0
 
 
 def recall(grades: Sequence[float], judged: Sequence[float], top: int = TOP) -> float:
-    """The share of the relevant passages that stands among the *top* first."""
+    """The share of the relevant passages that is in the first *top*."""
     return sum(grade > 0 for grade in grades[:top]) / max(1, sum(grade > 0 for grade in judged))
 
 
 def quality(grades: Sequence[float], judged: Sequence[float]) -> dict[str, float]:
-    """All three of one query."""
+    """All three metrics of one query."""
     return {
         "mrr_10": reciprocal_rank(grades),
         "ndcg_10": ndcg(grades, judged),

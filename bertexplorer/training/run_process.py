@@ -1,4 +1,4 @@
-"""A run's folder while a process works in it: held by one alone, told of in files, stopped by a file or a signal."""
+"""The folder of a run while a process works in it: locked, logged, and stopped by a file or a signal."""
 
 import ctypes
 import errno
@@ -9,31 +9,22 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.events import Event, Log, say
-
-
-class Working(Protocol):
-    """A run while it is computed."""
-
-    def where(self) -> dict[str, Any]:
-        """Stretch and step."""
-        ...
-
-    def events(self) -> Iterable[Event]: ...
+from bertexplorer.training.run_driver import RunDriver
 
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Hold the run's lock. Raises ExplorerError if another process has it; a crash lets go of it."""
+    """Hold the run's lock. Raises ExplorerError if another process has it; a crash releases it."""
     lock = locks.hold(folder / "lock")
     if lock is None:
-        raise ExplorerError(f"The run in {folder} is going on in another process. Stop that one first.")
+        raise ExplorerError(f"The run in {folder} is running in another process. Stop that one first.")
     with lock:
         locks.name(lock, os.getpid())
         try:
@@ -42,10 +33,11 @@ def alone(folder: Path) -> Iterator[None]:
             locks.clear(lock)
 
 
-def work(folder: Path, begin: Callable[[Callable[[], bool]], Working], stop: Callable[[], bool]) -> Iterator[Event]:
-    """The events of the run that *begin* makes (it is given what asks whether to stop), each written down, then given.
+def work(folder: Path, begin: Callable[[Callable[[], bool]], RunDriver], stop: Callable[[], bool]) -> Iterator[Event]:
+    """The events of the run that *begin* creates, each yielded after it is logged. *begin* gets a function that says
+    whether to stop: by *stop*, or by the file RUN/stop.
 
-    Raises ExplorerError; what was committed stays whole."""
+    Raises ExplorerError; what is committed stays intact."""
     threads = torch.get_num_threads()
     with alone(folder):
         (folder / "stop").unlink(missing_ok=True)
@@ -78,7 +70,7 @@ def told(error: Exception) -> str:
 
 
 def asked_to_stop() -> Callable[[], bool]:
-    """Whether SIGTERM or SIGINT has come since this was called; neither ends the process any more."""
+    """A function that says whether SIGTERM or SIGINT has arrived since this call; neither ends the process any more."""
     asked: list[int] = []
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda number, _: asked.append(number))
@@ -86,7 +78,7 @@ def asked_to_stop() -> Callable[[], bool]:
 
 
 def show(events: Iterable[Event]) -> int:
-    """Write the events to stdout as they come. Returns 0, or 2 after an error told on stderr."""
+    """Print the events as they arrive. Returns 0, or 2 after printing an error to stderr."""
     try:
         for event in events:
             sys.stdout.write(say(event) + "\n")
@@ -98,8 +90,8 @@ def show(events: Iterable[Event]) -> int:
 
 
 def keep_memory() -> None:
-    """Have glibc keep freed memory: a step frees and takes the same 47 MB matrices a hundred times, and getting fresh
-    pages for them takes a sixth of its time."""
+    """Make glibc keep freed memory: a step frees and allocates the same 47 MB matrices a hundred times, and getting
+    fresh pages for them takes a sixth of its time."""
     try:
         tune = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError, TypeError):  # another C library, or system

@@ -1,4 +1,4 @@
-"""A student: a checkpoint with some of the layers of another, from which it starts to learn."""
+"""A student: a checkpoint made of some of another's layers, from which distillation or pretraining starts."""
 
 import copy
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from bertexplorer.model.encoder import Encoder
 
 
 def chosen(layers: int, wanted: int, taken: str) -> list[int]:
-    """Which of the teacher's layers (0-based) the student starts from; *spread* over all of 12, 6 are 0, 2, 4, 7, 9 and
-    11, as in DistilBERT. Raises ExplorerError unless there are fewer than the teacher has."""
+    """The teacher's layers (0-based) from which the student starts. *spread*: of 12 layers, 6 are 0, 2, 4, 7, 9 and 11,
+    as in DistilBERT. Raises ExplorerError unless there are fewer than the teacher has."""
     count = wanted or layers // 2
     if not 0 < count < layers:
         raise ExplorerError(
@@ -30,9 +30,11 @@ def chosen(layers: int, wanted: int, taken: str) -> list[int]:
 
 
 def student_of(teacher: Checkpoint, layers: Sequence[int], heads: Sequence[str]) -> Checkpoint:
-    """A copy of *teacher* with only some of its layers, the first among them, and those of *heads* that it has."""
+    """A copy of *teacher* with only *layers*, which include the first, and those of *heads* that it has."""
     kept = {name: head for name, head in teacher.heads.items() if name in heads}
-    whole = copy.deepcopy(nn.ModuleDict({"encoder": teacher.encoder, **kept}))  # at once: what is shared stays shared
+    whole = copy.deepcopy(
+        nn.ModuleDict({"encoder": teacher.encoder, **kept})
+    )  # in one copy, so that shared weights stay shared
     encoder = cast(Encoder, whole.pop("encoder"))
     old, described = teacher.config, dict(teacher.hf_config)
     described["n_layers" if "n_layers" in described else "num_hidden_layers"] = len(layers)

@@ -1,23 +1,20 @@
-"""What a fine-tuning task is: a module of training/tasks with the names of Task. Torch is not imported for it, so that
-a page or a command line that lists the tasks comes up quickly."""
+"""The interface of a fine-tuning task, a module of training/tasks. Torch is not imported, so that a page or a command
+line that lists the tasks starts quickly."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from bertexplorer.training.data.rows import Problem, Row
-
-if TYPE_CHECKING:
-    pass
 
 Kind = Literal["text", "label", "labels", "number", "tokens", "tags", "answers", "feature"]
 
 
 @dataclass(frozen=True)
 class Column:
-    """What a row needs, as a person reads it. *optional*: a file may lack it."""
+    """A column that the rows of a task have. *optional*: a file may lack it."""
 
     name: str
     label: str
@@ -28,7 +25,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Confusion:
-    """How many examples of the label of a row were given the label of a column."""
+    """Rows: true labels; columns: predicted labels; entries: number of examples."""
 
     labels: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
@@ -36,8 +33,8 @@ class Confusion:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How well a learner does. *rows*: per example its line, what was given, gold and predicted, as plain JSON;
-    *tables*: more tables by their title, such as one row a class."""
+    """The result of an evaluation. *rows*: per example its line, input, gold and predicted, as plain JSON; *tables*:
+    further tables by title, such as one row per class."""
 
     metrics: dict[str, float]
     rows: list[dict[str, Any]]
@@ -51,16 +48,16 @@ class Task(Protocol):
     TITLE: str
     ABOUT: str  # one sentence
     COLUMNS: tuple[Column, ...]
-    METRIC: str  # the headline: a key of METRICS
-    METRICS: dict[str, str]  # key -> words
-    HIGHER: bool  # whether more of METRIC is better
+    METRIC: str  # the headline metric: a key of METRICS
+    METRICS: dict[str, str]  # metric -> its name
+    HIGHER: bool  # whether a higher METRIC is better
     Options: type
-    DEFAULTS: dict[str, Any]  # settings of Tuning that differ here
+    DEFAULTS: dict[str, Any]  # defaults of Tuning that differ
 
     def examples(self, rows: Sequence[Row], options: Any) -> tuple[list[Any], list[Problem]]:
-        """What can be learnt from, and what is wrong with the other rows."""
+        """(the usable examples, the problems of the other rows)."""
         ...
 
     def floors(self, train: Sequence[Any], dev: Sequence[Any], options: Any) -> dict[str, tuple[str, float]]:
-        """Metric -> (name, value) of what is reached without learning."""
+        """Baselines without training: metric -> (name, value)."""
         ...

@@ -1,4 +1,4 @@
-"""Texts -> token ids -> padded tensors, and the encoder's pass over them while it learns."""
+"""Texts -> token ids -> padded tensors, and the encoder's forward pass in training."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,14 +14,14 @@ from torch import Tensor, nn
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.forward import NO_CHANGE, Intervention
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training.padding import cuts
 
-AT_ONCE = 4096  # padded tokens of a batch that nothing is learnt from
+OVERHEAD = 60  # the fixed cost of a batch, in tokens
+AT_ONCE = 4096  # padded tokens of a batch without gradients
 
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """One input as ids, and what is wanted of it. *vectors*: what a frozen encoder makes of it, 1 x d or t x d."""
+    """One input as ids, and its target. *vectors*: the output of a frozen encoder, 1 x d or t x d."""
 
     ids: Sequence[int]
     segments: Sequence[int]
@@ -49,7 +49,7 @@ class TextBatch:
 
 
 class Reader:
-    """A checkpoint's tokenizer with a limit of its own, for many texts at once."""
+    """A checkpoint's tokenizer with its own limit, for many texts at once."""
 
     def __init__(self, tokenizer: Tokenizer, max_tokens: int) -> None:
         self.pad_id = tokenizer.pad_id
@@ -106,7 +106,8 @@ def stacked(items: Sequence[Item]) -> Float[Tensor, "b s d"] | None:
 
 
 def encode(encoder: nn.Module, batch: TextBatch, change: Intervention = NO_CHANGE) -> Float[Tensor, "b s d"]:
-    """The last hidden state, from a pass or from what a frozen encoder made before."""
+    """Each of *texts*, one or a pair, as the page reads it: odd characters and spellings of the mask as in
+    Tokenizer.prepare."""
     return batch.vectors if batch.vectors is not None else run(encoder, batch.ids, batch.segments, batch.mask, change)
 
 
@@ -117,13 +118,31 @@ def run(
     mask: Bool[Tensor, "b t"] | None,
     change: Intervention = NO_CHANGE,
 ) -> Float[Tensor, "b t d"]:
-    """A pass that can be learnt from."""
+    """A forward pass, with gradients unless they are disabled."""
     given = segments if cast(Encoder, encoder).config.num_segments > 1 else None
     slow = ids.device.type == "cpu" and torch.is_autocast_enabled("cpu")  # the fused kernel in bf16, backwards
     return encoder(ids, given, mask, intervention=change, attention=slow and torch.is_grad_enabled()).last
 
 
 def by_length(items: Sequence[Item], most: int = AT_ONCE) -> list[list[int]]:
-    """Numbers of *items* in batches of like lengths, *most* padded tokens each."""
+    """Indices of *items* in batches of similar length, *most* padded tokens each."""
     order = sorted(range(len(items)), key=lambda i: len(items[i].ids))
     return [order[start:end] for start, end in cuts([len(items[i].ids) for i in order], most)]
+
+
+def cuts(lengths: Sequence[int], most: int) -> list[tuple[int, int]]:
+    """Where to cut ascending *lengths* into batches of at most *most* padded tokens, so that padding plus OVERHEAD per
+    batch is smallest: a shortest path, exact."""
+    best, last = [0.0], [0]
+    for end in range(1, len(lengths) + 1):
+        longest = lengths[end - 1]
+        starts = range(max(0, end - max(1, most // longest)), end)
+        costs = [best[start] + longest * (end - start) + OVERHEAD for start in starts]
+        best.append(min(costs))
+        last.append(starts[costs.index(best[-1])])
+    found = []
+    end = len(lengths)
+    while end:
+        found.append((last[end], end))
+        end = last[end]
+    return found[::-1]

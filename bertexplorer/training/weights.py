@@ -1,4 +1,4 @@
-"""What an exact resume needs beside the data: weights and the optimiser's moments, written and read again."""
+"""Weights and the optimiser's moments, written and restored for an exact resume."""
 
 import json
 from dataclasses import asdict
@@ -17,7 +17,7 @@ MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 def write(
     modules: nn.Module, optimiser: torch.optim.Optimizer, state: State, threads: int, folder: Path, **more: Any
 ) -> None:
-    """training.safetensors with every parameter that is learnt, state.json with *state*, the machine and *more*."""
+    """Write training.safetensors with every trained parameter, and state.json with *state*, the machine and *more*."""
     tensors: dict[str, Tensor] = {}
     for name, parameter in modules.named_parameters():
         if not parameter.requires_grad:
@@ -32,14 +32,14 @@ def write(
 
 
 def machine(threads: int) -> dict[str, Any]:
-    """What must be the same for a resume to be exact."""
+    """What must be equal for an exact resume."""
     return {"torch": torch.__version__, "threads": threads}
 
 
 def read(
     modules: nn.Module, optimiser: torch.optim.Optimizer, threads: int, folder: Path
 ) -> tuple[State, dict[str, Any], list[str]]:
-    """Put everything back as `write` found it. The State, what else was kept, and what may make the resume inexact."""
+    """Restore what `write` saved. Returns the State, what else was saved, and what may make the resume inexact."""
     tensors = load_file(folder / "training.safetensors")
     with torch.no_grad():
         for name, parameter in modules.named_parameters():

@@ -129,7 +129,7 @@ def test_no_refused_run_leaves_anything(served: Any, browser: httpx.Client) -> N
         ({"task": "classification", "rows": []}, "rows"),
         ({"task": "classification", "rows": rows}, "row"),
         ({"task": "classification", "mapping": {"text": "a"}}, "mapping: got columns; wanted rows"),
-        ({"task": "distillation"}, "A teacher is needed"),
+        ({"task": "distillation"}, "A teacher with the labels"),
     ]:
         answer = browser.post("/runs", json=sent)
         assert answer.status_code == 422 and said in answer.json()["detail"], answer.text

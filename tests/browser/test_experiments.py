@@ -36,7 +36,7 @@ def test_what_each_experiment_is_about_is_said(page: Page) -> None:
     expect(page.locator("#about")).to_contain_text("Clark et al., 2020")
     page.get_by_label("my text").click()
     page.locator("#start").click()
-    expect_message(page, "No text is there yet")
+    expect_message(page, "No text has been uploaded")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 

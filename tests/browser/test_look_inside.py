@@ -128,7 +128,7 @@ def test_uploaded_lines_are_read_searched_and_remembered(page: Page, tmp_path: P
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="Upload lines").click()
     chooser.value.set_files(bad)
-    expect_message(page, "bad.txt is no text")
+    expect_message(page, "bad.txt is not text")
     expect(page.locator(TEXT)).to_have_value("A deep stream.")
 
 

@@ -33,7 +33,7 @@ def test_a_file_is_looked_at_learnt_from_and_tried(page: Page, tmp_path: Path) -
     looked = page.locator("#looked")
     expect(looked).to_contain_text("semicolons")
     expect(looked).to_contain_text("line 62")
-    expect(looked).to_contain_text("54 rows to learn from, 6 to try on")
+    expect(looked).to_contain_text("54 training rows, 6 validation rows")
     expect(looked).to_contain_text("Three steps were timed", timeout=SOON)
     page.get_by_label("Name of the run").fill("<b>films</b>")
     before = page.locator(".run", has_text="films").count()

@@ -13,7 +13,6 @@ from bertexplorer import locks
 from bertexplorer.store import runs
 from bertexplorer.store.runs import Job, Run
 from bertexplorer.training.events import Log
-from bertexplorer.training.events import read as read_whole
 
 ID = "0123456789abcdef" * 2
 
@@ -154,7 +153,8 @@ def test_steps_done_twice_stand_once_however_the_file_is_cut(tmp_path: Path) -> 
     write(tmp_path, ("begun", 0), *(("steps", n) for n in (1, 2, 3, 4)))
     write(tmp_path, ("resumed", 2), *(("steps", n) for n in (3, 4, 5)), ("finished", 5))
     whole = (tmp_path / "events.jsonl").read_bytes()
-    wanted = read_whole(tmp_path)
+    wanted = runs.history(tmp_path)
+    assert [event["step"] for event in wanted] == [0, 1, 2, 2, 3, 4, 5, 5]
     for cut in range(0, len(whole), 29):
         (tmp_path / "events.jsonl").write_bytes(whole[:cut])
         first, at = runs.events(tmp_path)

@@ -19,7 +19,6 @@ from bertexplorer.store import supervisor as trainer_module
 from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.runs import Run
 from bertexplorer.store.supervisor import JobSupervisor, cause, environment
-from bertexplorer.training.events import read as read_events
 from tests.conftest import ROOT
 from tests.store.running import COMMAND, clear, until
 
@@ -66,7 +65,7 @@ def reached(supervisor: JobSupervisor, run: Run, *states: str) -> Run:
 
 def steps(run: Run) -> list[int]:
     """As they stand in the events, each of which must be there once."""
-    return [e["step"] for e in read_events(run.folder) if e["event"] == "steps"]
+    return [e["step"] for e in runs.history(run.folder) if e["event"] == "steps"]
 
 
 def test_a_queued_run_is_trained_to_its_end(make: Make) -> None:
@@ -90,8 +89,8 @@ def test_one_after_the_other_and_the_next_at_once(make: Make) -> None:
 
     until(over)
     assert all(sum(state in runs.ACTIVE for state in found) <= 1 for found in seen)
-    ends = [read_events(run.folder)[-1]["time"] for run in made]
-    begins = [read_events(run.folder)[0]["time"] for run in made]
+    ends = [runs.history(run.folder)[-1]["time"] for run in made]
+    begins = [runs.history(run.folder)[0]["time"] for run in made]
     assert all(0 < begin - end < 5 for end, begin in zip(ends, begins[1:], strict=False))
 
 
@@ -146,7 +145,7 @@ def test_who_does_not_heed_the_file_gets_a_signal_and_is_killed_only_if_asked(ma
     for run in (polite, deaf):
         supervisor.stop(run.id, "ann")
     reached(supervisor, polite, "stopped")
-    assert read_events(polite.folder)[-1]["event"] == "stopped"
+    assert runs.history(polite.folder)[-1]["event"] == "stopped"
     until(lambda: supervisor.asked.get(deaf.id) == float("inf"))
     time.sleep(0.3)
     assert now(supervisor, deaf).state == "stopping"
@@ -222,7 +221,7 @@ def test_a_process_that_was_started_but_not_written_down_is_not_started_twice(ma
     supervisor = make()
     assert reached(supervisor, run, "finished").attempts == 1
     assert child.wait(5) == 0 and steps(run) == list(range(1, 31))
-    assert [e["event"] for e in read_events(run.folder)].count("finished") == 1
+    assert [e["event"] for e in runs.history(run.folder)].count("finished") == 1
 
 
 @pytest.mark.parametrize("resume", [False, True])
@@ -287,4 +286,4 @@ def test_a_server_killed_at_any_moment_loses_nothing_that_it_accepted(make: Make
         assert lives or now(supervisor, run).state not in runs.ACTIVE, "running without a process"
         reached(supervisor, run, "finished")
         assert steps(run) == list(range(1, 9))
-        assert [e["event"] for e in read_events(run.folder)].count("finished") == 1
+        assert [e["event"] for e in runs.history(run.folder)].count("finished") == 1

@@ -60,7 +60,7 @@ def test_a_column_that_decides_is_learnt(
     assert "task.safetensors" in (best / "README.md").read_text()
     with pytest.raises(ExplorerError, match="other columns"):
         examples, _ = distillation.examples(rows, distillation.Options())
-        learners.begin(distillation, load(best, precision="fp32"), examples, distillation.Options(), seed=0)
+        learners.create(distillation, load(best, precision="fp32"), examples, distillation.Options(), seed=0)
 
 
 def test_the_logits_are_those_of_one_linear_layer_over_both(tiny: Callable[..., Path]) -> None:
@@ -69,7 +69,7 @@ def test_the_logits_are_those_of_one_linear_layer_over_both(tiny: Callable[..., 
         for i in range(4)
     ]
     found, problems = classification.examples(rows, classification.Options())
-    learner = learners.begin(
+    learner = learners.create(
         classification, load(tiny("bert"), precision="fp32"), found, classification.Options(), seed=0
     )
     torch.nn.init.normal_(learner.extra["features"].weight)

@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from bertexplorer.training.negatives import apart
+from bertexplorer.training.finetuning.batch_sampler import apart
 
 
 @pytest.mark.parametrize("seed", range(8))

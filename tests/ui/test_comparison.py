@@ -89,7 +89,7 @@ def test_what_is_taken_along(tmp_path: Path) -> None:
     assert file.parent.parent == tmp_path / "tmp" and "<" not in file.name and ".." not in file.name
     assert uploads.has(file, tmp_path / "tmp", "a" * 32) and not uploads.has(file, tmp_path / "tmp", "b" * 32)
     assert zipfile.ZipFile(file).namelist() == ["config.json"]
-    with pytest.raises(ExplorerError, match="kept no checkpoint"):
+    with pytest.raises(ExplorerError, match="has no checkpoint"):
         export.zipped(RunDetail(Run("a"), [], None, None), tmp_path, "")
     with pytest.raises(ExplorerError, match="wanted OWNER/NAME"):
         export.pushed(detail, EVIL.replace("/", ""), "hf_x")

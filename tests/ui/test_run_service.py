@@ -72,8 +72,8 @@ def test_what_cannot_be_is_said(wanted: RunRequest, told: str, service: RunServi
 def test_a_teacher_that_cannot_teach_is_refused_before_the_start(service: RunService) -> None:
     wanted = RunRequest("distillation", "tiny")
     preview = service.look(wanted)
-    assert any("A teacher is needed" in what for what in preview.found.stops) and preview.found.train
-    with pytest.raises(ExplorerError, match="A teacher is needed"):
+    assert any("A teacher with the labels" in what for what in preview.found.stops) and preview.found.train
+    with pytest.raises(ExplorerError, match="A teacher with the labels"):
         service.start(wanted, "")
     assert not service.runs("")
 

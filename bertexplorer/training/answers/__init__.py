@@ -1,7 +1,7 @@
-"""Answers: the rows that hold them, windows over long passages, spans out of logits, and what counts as right.
+"""Question answering: rows with answers, windows over long passages, spans from logits, and scores.
 
-rows.py     questions whose answers stand where they are said to, or are found again
-windows.py  a question with as much of a passage as fits, again and again
+rows.py     rows -> questions whose answers are located in their passage
+windows.py  overlapping windows of a question and a part of its passage
 spans.py    the best spans of a window, of all windows
 scores.py   exact match and F1 by SQuAD's rules, thresholds for no answer
 """

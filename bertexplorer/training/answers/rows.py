@@ -1,4 +1,4 @@
-"""Rows with a question, a passage and its answers -> questions whose answers stand where they are said to."""
+"""Rows with a question, a passage and its answers -> questions whose answers are located in the passage."""
 
 import re
 from collections.abc import Sequence
@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from bertexplorer.model.text import clean
 from bertexplorer.training.data import squad
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, written
 
 YES = ("true", "yes", "1")
-OFFER = "; “Realign” takes the nearest place where it stands"
+OFFER = "; “Realign” takes the nearest place where it occurs"
 
 
 class Answer(NamedTuple):
-    """What is written in the passage from the character *start* on."""
+    """A text and the character of the passage at which it starts."""
 
     text: str
     start: int
@@ -22,7 +22,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """A question on a passage; without answers the passage does not say."""
+    """A question about a passage. No answers: the passage does not contain one."""
 
     line: int
     question: str
@@ -30,25 +30,14 @@ class Question:
     answers: tuple[Answer, ...]
 
 
-class Unfit(Exception):
-    """Why a row cannot be used."""
-
-
 def questions(rows: Sequence[Row], realign: bool) -> tuple[list[Question], list[Problem]]:
-    """Rows with "question", "context", "answers" (a list of {"text", "start"}, or the text alone, which is then looked
-    for) and perhaps "impossible". *realign*: an answer that is not where it is said to be is looked for as well."""
-    found: list[Question] = []
-    problems: list[Problem] = []
-    for row in rows:
-        try:
-            found.append(question(row, realign))
-        except Unfit as error:
-            problems.append(Problem(row.line, str(error)))
-    return found, problems
+    """Rows with "question", "context", "answers" (a list of {"text", "start"}, or just the text, which is then searched
+    for) and optionally "impossible". *realign*: also search for an answer that is not at its stated position."""
+    return converted(rows, lambda row: question(row, realign))
 
 
 def question(row: Row, realign: bool) -> Question:
-    """Raises Unfit."""
+    """Raises Unfit if the row cannot be used."""
     asked, context = (written(row.cells.get(name, "")) for name in ("question", "context"))
     cell, said = row.cells.get("answers", ""), row.cells.get("impossible", "")
     impossible = said is True or written(said).strip().lower() in YES
@@ -62,12 +51,12 @@ def question(row: Row, realign: bool) -> Question:
     if left != context:
         answers = [Answer(clean(text)[0], len(clean(context[:start])[0])) for text, start in answers]
         if not all(text for text, _ in answers):
-            raise Unfit("has an answer that no one can see")
+            raise Unfit("has an answer without visible characters")
     return Question(row.line, clean(asked)[0].strip(), left, tuple(answers))
 
 
 def claims(cell: Any) -> list[tuple[str, int | None]]:
-    """The answers of a cell, each with the place that is claimed for it, without the spaces around it."""
+    """The answers of a cell without surrounding spaces, each with its stated position, if any."""
     if isinstance(cell, str):
         return [(cell.strip(), None)] if cell.strip() else []
     if isinstance(cell, list) and all(isinstance(text, str) for text in cell):
@@ -82,8 +71,8 @@ def claims(cell: Any) -> list[tuple[str, int | None]]:
 
 
 def located(context: str, text: str, start: int | None, realign: bool) -> Answer:
-    """The answer where it stands: as claimed, or as a whole word, or anywhere; *realign*: whatever its case and spaces,
-    the place nearest to the claim."""
+    """The answer with its position: as stated, else as a whole word, else anywhere. *realign*: ignore case and spacing,
+    and take the occurrence nearest to the stated position."""
     if start is not None and start >= 0 and context[start : start + len(text)] == text:
         return Answer(text, start)
     exact = re.escape(text)
@@ -98,5 +87,5 @@ def located(context: str, text: str, start: int | None, realign: bool) -> Answer
     stands = context[max(0, start) : max(0, start) + len(text)][:60]
     raise Unfit(
         f"has the answer “{text[:60]}” at character {start}, where the passage has “{stands}”"
-        + (OFFER if places else "; it stands nowhere in it")
+        + (OFFER if places else "; it does not occur in it")
     )

@@ -1,4 +1,4 @@
-"""What counts as right: the rules of SQuAD's official script (Rajpurkar et al., 2016 and 2018)."""
+"""Scores by the rules of SQuAD's official script (Rajpurkar et al., 2016 and 2018)."""
 
 import re
 import string
@@ -15,7 +15,7 @@ POINTS = 21  # of the curve
 
 
 def normal(text: str) -> list[str]:
-    """The words that are compared: small letters, without punctuation and articles."""
+    """The words to compare: lower case, without punctuation and articles."""
     return re.sub(r"\b(a|an|the)\b", " ", text.lower().translate(LEFT_OUT)).split()
 
 
@@ -24,7 +24,7 @@ def exact(gold: str, said: str) -> float:
 
 
 def f1(gold: str, said: str) -> float:
-    """Of the words that both have; of two empty answers 1, of one 0."""
+    """F1 of the words of both; 1 if both are empty, 0 if one is."""
     true, claimed = normal(gold), normal(said)
     if not true or not claimed:
         return float(true == claimed)
@@ -33,7 +33,7 @@ def f1(gold: str, said: str) -> float:
 
 
 def scored(gold: Sequence[str], said: str) -> tuple[float, float]:
-    """(exact match, F1) with the gold answer that fits best; no gold answer means that none must be said."""
+    """(exact match, F1) against the gold answer that fits best. No gold answers: the right answer is none."""
     counted = [answer for answer in gold if normal(answer)] or [""]
     return max(exact(answer, said) for answer in counted), max(f1(answer, said) for answer in counted)
 
@@ -57,9 +57,8 @@ def by_word(questions: Sequence[str], exacts: Sequence[float], f1s: Sequence[flo
 def thresholds(
     surplus: Float[np.ndarray, " n"], spoken: Float[np.ndarray, " n"], silent: Float[np.ndarray, " n"]
 ) -> list[dict[str, float]]:
-    """What F1 would be with other thresholds. *surplus*: by how much no answer beats the best span; *spoken*, *silent*:
-    the F1 of each question if the span is said, or nothing. Nothing is said where the surplus is above the threshold.
-    """
+    """F1 at other thresholds. *surplus*: by how much no answer beats the best span; *spoken*, *silent*: the F1 of each
+    question if the span, or nothing, is the answer. Nothing is the answer where the surplus exceeds the threshold."""
     places = np.unique(np.concatenate([[0.0], np.quantile(surplus, np.linspace(0, 1, POINTS))]))
     rows = []
     for place in places:

@@ -1,4 +1,4 @@
-"""Spans: the best of all from a token to one not before it, by the sum of their logits."""
+"""The best spans of a window, by the sum of their start and end logits."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class Spans(NamedTuple):
-    """Of each window the n best spans, the best first; -inf where there are fewer."""
+    """The n best spans of each window, best first; the score is -inf where there are fewer."""
 
     scores: Float[Tensor, "b n"]
     first: Int[Tensor, "b n"]
@@ -19,8 +19,8 @@ class Spans(NamedTuple):
 def best(
     start: Float[Tensor, "b t"], end: Float[Tensor, "b t"], inside: Bool[Tensor, "b t"], longest: int, count: int
 ) -> Spans:
-    """All spans of 1 to *longest* tokens that lie *inside* are looked at, not only those of the best starts and ends;
-    a score is the sum of both logits (Devlin et al., 2019, 4.2)."""
+    """Considers all spans of 1 to *longest* tokens *inside* the passage, not only those of the best starts and ends.
+    The score is the sum of both logits (Devlin et al., 2019, 4.2)."""
     never = float("-inf")
     start, end = start.masked_fill(~inside, never), end.masked_fill(~inside, never)
     longest = min(longest, start.shape[1])
@@ -32,7 +32,7 @@ def best(
 
 
 class Found(NamedTuple):
-    """A span of characters of a passage with its score."""
+    """A span of a passage, in characters, with its score."""
 
     score: float
     start: int
@@ -40,7 +40,7 @@ class Found(NamedTuple):
 
 
 def merged(found: Sequence[Found], count: int) -> list[Found]:
-    """The best of all windows of a passage; a span that several windows hold counts once, with its best score."""
+    """The best spans of all windows of a passage. A span found in several windows counts once, with its best score."""
     best: dict[tuple[int, int], Found] = {}
     for one in sorted(found, reverse=True):
         best.setdefault((one.start, one.end), one)

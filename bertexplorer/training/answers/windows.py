@@ -1,4 +1,4 @@
-"""Windows: a question with as much of its passage as fits, again and again until all of the passage was read."""
+"""Windows: a question and a part of its passage, as many as it takes to read the whole passage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.answers.rows import Answer
 from bertexplorer.training.texts import Item
 
-NOWHERE = (0, 0)  # where the answer is if the window does not hold it: at [CLS] (Devlin et al., 2019, 4.3)
+NOWHERE = (0, 0)  # the answer of a window that does not contain one: [CLS] (Devlin et al., 2019, 4.3)
 
 
 @dataclass(frozen=True, eq=False)
 class Passage:
-    """A passage as ids, each with the characters it stands for: *starts* up to, not including, *ends*."""
+    """A passage as ids, with the characters of each: *starts* up to, not including, *ends*."""
 
     ids: list[int]
     starts: Int[np.ndarray, " n"]
@@ -24,8 +24,8 @@ class Passage:
 
 
 class Window(NamedTuple):
-    """What an Item of a window is about: the passage's tokens *first* up to, not including, *after*, which stand in the
-    item from *at* on; *answer*: its first and last token in the item."""
+    """The part of a passage in an Item: its tokens *first* up to, not including, *after*, at position *at* of the item.
+    *answer*: the first and last token of the answer in the item."""
 
     question: int
     passage: Passage
@@ -36,7 +36,7 @@ class Window(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """What a family puts around and between a pair, and the segments of the two."""
+    """The special tokens that a family puts around and between a pair, and the segments of the two."""
 
     before: list[int]
     between: list[int]
@@ -45,7 +45,7 @@ class Frame(NamedTuple):
 
 
 def frame(tokenizer: Tokenizer) -> Frame:
-    """Seen on a pair of letters."""
+    """The Frame of a tokenizer, read from a pair of letters."""
     tokenizer.check_pairs()
     found = tokenizer.whole.encode("a", "b")
     sides: list[int | None] = found.sequence_ids
@@ -59,8 +59,8 @@ def frame(tokenizer: Tokenizer) -> Frame:
 
 @dataclass(frozen=True)
 class Cutter:
-    """How windows are cut: *most* tokens in all, *question* of the question, a step of *stride*. The step is shorter
-    where an answer of *longest* tokens might else be whole in no window, but half a window at least."""
+    """Cuts windows of at most *most* tokens, *question* of them for the question, a *stride* apart. The stride is
+    reduced where an answer of *longest* tokens might otherwise be whole in no window, but not below half a window."""
 
     tokenizer: Tokenizer
     most: int
@@ -71,7 +71,7 @@ class Cutter:
     def items(
         self, pairs: Sequence[tuple[str, str]], answers: Sequence[Answer | None] | None = None
     ) -> list[list[Item]]:
-        """The windows of each (question, passage). Each text is tokenised once, however many pairs it is in."""
+        """The windows of each (question, passage). Each text is tokenised once, however many pairs contain it."""
         around = frame(self.tokenizer)
         special = sum(map(len, around[:3]))
         asked = {text: found.ids for text, found in self.encode(pair[0] for pair in pairs).items()}
@@ -98,12 +98,12 @@ class Cutter:
         return found
 
     def encode(self, texts: Any) -> dict[str, Any]:
-        """Each different text as tokens, without special ones."""
+        """Each distinct text as tokens, without special tokens."""
         different = list(dict.fromkeys(texts))
         return dict(zip(different, self.tokenizer.whole.encode_batch(different, add_special_tokens=False), strict=True))
 
     def cuts(self, tokens: int, room: int) -> list[tuple[int, int]]:
-        """(first, after) of each window over so many tokens, *room* at a time."""
+        """(first, after) of each window over so many tokens, *room* tokens each."""
         step = max(1, min(self.stride, max(room // 2, room - self.longest)))
         starts = range(0, max(1, tokens - room + step), step)
         return [(start, min(tokens, start + room)) for start in starts]
@@ -117,7 +117,7 @@ def read(text: str, found: Any) -> Passage:
 
 
 def place(passage: Passage, answer: Answer) -> tuple[int, int] | None:
-    """(first, last) token of the answer; None if the tokenizer leaves nothing of it."""
+    """(first, last) token of the answer; None if the tokenizer drops it entirely."""
     first = int(np.searchsorted(passage.ends, answer.start, side="right"))
     last = int(np.searchsorted(passage.starts, answer.start + len(answer.text), side="left")) - 1
     return (first, last) if first <= last < len(passage.ids) else None

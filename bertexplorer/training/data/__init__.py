@@ -1,16 +1,15 @@
-"""Training data: a file as rows, what is wrong with them line by line, and their division into train and dev.
+"""Training data: files as rows, problems line by line, and the split into training and validation rows.
 
-read.py       an uploaded file -> a table, or a sentence that says what is wrong
-rows.py       rows, problems with their line, columns under a task's names
-decode.py     bytes -> text, and in which encoding they were
-delimited.py  CSV and TSV, strictly: a row of another width is named, never shifted
-jsonl.py      an object a line, or the list of one JSON file
-numbers.py    a cell as a number or a relevance
-hub.py        a data set of the hub by its name
-qrels.py      queries, passages and judgements in three files
-squad.py      questions on passages, with answers and where they start
-conll.py      a token and its tag a line, a blank line between sentences
-guess.py      which column is which that a task wants, by name, else by content
-checks.py     labels, repetitions and empty cells, seen before a run
-split.py      rows to learn from and to try on, no text on both sides
+read.py       an uploaded file -> a table
+rows.py       rows, tables, problems; cells as text, numbers and examples
+decode.py     bytes -> text and its encoding
+delimited.py  CSV and TSV, strictly: a row of the wrong width is a problem
+jsonl.py      JSON Lines, and JSON files with a list
+hub.py        a data set of the Hugging Face Hub
+qrels.py      test collections: queries, documents and judgements
+squad.py      SQuAD: questions about passages, with answers and their positions
+conll.py      CoNLL: one token and its tag per line
+guess.py      which column a task needs is which, by name or by content
+checks.py     warnings about labels, duplicates and empty cells
+split.py      training and validation rows, without a text in both
 """

@@ -1,4 +1,4 @@
-"""Checks: what is seen of rows before a run, so that it is not learnt from one class, or tried on what it has read."""
+"""Checks of the rows before a run: labels, duplicates, contradictions, overlap of training and validation."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ MAX_CLASSES = 1_000
 
 @dataclass(frozen=True)
 class Finding:
-    """Something a person should know before Start: a sentence, the lines it is about, whether the run cannot begin."""
+    """A sentence that the user should read before starting, the lines it is about, and whether it prevents the run."""
 
     what: str
     lines: tuple[int, ...] = ()
@@ -19,13 +19,13 @@ class Finding:
 
 
 def label_counts(rows: Sequence[Row], key: str) -> dict[str, int]:
-    """How many rows bear each label, the most frequent first; rows without a label do not count."""
+    """The number of rows with each label, the most frequent first; rows without a label are not counted."""
     counts = Counter(label for row in rows if (label := written(row.cells.get(key, ""))).strip())
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def empty(rows: Sequence[Row], keys: Sequence[str]) -> list[Problem]:
-    """The rows that have nothing under one of *keys*."""
+    """The rows with an empty cell under one of *keys*."""
     found = []
     for row in rows:
         bare = [
@@ -37,28 +37,23 @@ def empty(rows: Sequence[Row], keys: Sequence[str]) -> list[Problem]:
 
 
 def same(row: Row, keys: Sequence[str]) -> tuple[str, ...]:
-    """What two rows that say the same have in common: their cells under *keys*, case and spaces aside."""
+    """A key that is equal for equal rows: their cells under *keys*, ignoring case and spacing."""
     return tuple(" ".join(written(row.cells.get(key, "")).casefold().split()) for key in keys)
 
 
 def duplicates(rows: Sequence[Row], keys: Sequence[str]) -> list[tuple[int, int]]:
-    """(line, line of the first that says the same), for every row that repeats one before it."""
+    """(line, line of the first equal row) of every row that repeats an earlier one."""
     first: dict[tuple[str, ...], int] = {}
     before = [(row.line, first.setdefault(same(row, keys), row.line)) for row in rows]
     return [(line, earlier) for line, earlier in before if earlier != line]
 
 
 def overlap(train: Sequence[Row], dev: Sequence[Row], keys: Sequence[str]) -> list[tuple[int, int]]:
-    """(line in dev, line of the first in train that says the same)."""
+    """(line in dev, line of the first equal row in train)."""
     first: dict[tuple[str, ...], int] = {}
     for row in train:
         first.setdefault(same(row, keys), row.line)
     return [(row.line, first[said]) for row in dev if (said := same(row, keys)) in first]
-
-
-def cut_share(lengths: Sequence[int], limit: int) -> float:
-    """The share of texts, 0 to 1, that are longer than *limit* tokens; 0 where there are none."""
-    return sum(length > limit for length in lengths) / len(lengths) if lengths else 0.0
 
 
 def similar(labels: Sequence[str]) -> list[tuple[str, ...]]:
@@ -76,8 +71,8 @@ def contradictions(rows: Sequence[Row], keys: Sequence[str], label: str) -> list
 
 
 def preflight(train: Sequence[Row], dev: Sequence[Row], keys: Sequence[str], label: str | None = None) -> list[Finding]:
-    """All that is to be said of the rows of a run, worst first: *keys* are the cells that a person would call the
-    text, *label* the one that is learnt where that is a class. *dev* may be empty: not chosen yet."""
+    """All findings about the rows of a run, those that prevent it first. *keys*: the cells that are its texts; *label*:
+    the cell to predict, if it is a class. *dev* may be empty if it is not chosen yet."""
     found = labels(train, dev, label) if label is not None else []
     pairs = contradictions(train, keys, label) if label is not None else []
     told = set(pairs)
@@ -99,7 +94,7 @@ def preflight(train: Sequence[Row], dev: Sequence[Row], keys: Sequence[str], lab
 
 
 def counted(pairs: Sequence[tuple[int, int]], one: str, many: str) -> Finding:
-    """“3 rows …: line 7 (as line 2), …”; the first three are named. *one*, *many*: what they do."""
+    """“3 rows …: line 7 (as line 2), …”, naming the first three. *one*, *many*: the predicate, singular and plural."""
     first = ", ".join(f"line {line}" + (f" (as line {before})" if before else "") for line, before in pairs[:3])
     more = ", …" if len(pairs) > 3 else ""
     what = f"1 row {one}" if len(pairs) == 1 else f"{len(pairs):,} rows {many}"
@@ -107,7 +102,7 @@ def counted(pairs: Sequence[tuple[int, int]], one: str, many: str) -> Finding:
 
 
 def labels(train: Sequence[Row], dev: Sequence[Row], label: str) -> list[Finding]:
-    """What is to be said of the classes."""
+    """Findings about the classes."""
     counts, tried = label_counts(train, label), label_counts(dev, label)
     found = []
     if len(counts) < 2:

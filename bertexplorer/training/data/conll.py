@@ -1,4 +1,4 @@
-"""CoNLL: a token and its tag a line, a blank line between sentences (Tjong Kim Sang and De Meulder, 2003)."""
+"""CoNLL: one token and its tag per line, a blank line between sentences (Tjong Kim Sang and De Meulder, 2003)."""
 
 import io
 import re
@@ -15,8 +15,8 @@ Line = tuple[int, list[str]]  # its number and its fields
 
 
 def sentences(text: str, name: str) -> Parsed:
-    """A row for each sentence, at its first line: "tokens" from the first field, "tags" from the last. A sentence with
-    a line of another number of fields is named. Raises ExplorerError where the lines have one field."""
+    """A row per sentence, at its first line: "tokens" from the first field, "tags" from the last. A sentence with a
+    line of a different number of fields is a problem. Raises ExplorerError if the lines have one field."""
     width = usual(text)
     if width == 1:
         raise ExplorerError(f"{name} has one field a line; wanted a token and its tag, with a tab or a space between.")
@@ -37,7 +37,7 @@ def entries(text: str, width: int) -> Iterator[Entry]:
 
 
 def one(sentence: list[Line], width: int) -> dict[str, list[str]] | str:
-    """The cells of a sentence, or the reason why there are none."""
+    """The cells of a sentence, or the reason why it cannot be used."""
     for number, fields in sentence:
         if len(fields) != width:
             several = "s" * (len(fields) > 1)
@@ -48,7 +48,7 @@ def one(sentence: list[Line], width: int) -> dict[str, list[str]] | str:
 
 
 def split(line: str) -> list[str]:
-    """The fields of a line, at tabs if it holds one; none for a blank line."""
+    """The fields of a line, split at tabs if there are any; none for a blank line."""
     line = line.rstrip("\r\n")
     if not line.strip():
         return []
@@ -56,13 +56,13 @@ def split(line: str) -> list[str]:
 
 
 def usual(text: str) -> int:
-    """The number of fields that the most of the first lines have."""
+    """The most frequent number of fields among the first lines."""
     rows = filter(None, map(split, islice(io.StringIO(text, newline=""), 5_000)))
     return max(Counter(map(len, rows)).items(), key=lambda item: item[1], default=(2, 0))[0]
 
 
 def is_conll(text: str) -> bool:
-    """Whether the lines look like tokens with tags: nearly all end in O or B-…, and blank lines stand between."""
+    """Whether the lines look like tokens with tags: nearly all end in O or B-…, with blank lines in between."""
     rows = [split(line) for line in islice(io.StringIO(text, newline=""), 2_000)]
     filled = [row for row in rows if row]
     tagged = sum(len(row) > 1 and bool(TAG.fullmatch(row[-1].strip())) for row in filled)

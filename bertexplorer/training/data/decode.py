@@ -1,11 +1,11 @@
-"""Decode: the bytes of an uploaded file as text, and in which encoding it was."""
+"""Decode the bytes of an uploaded file as text, and detect their encoding."""
 
 from pathlib import Path
 
 from bertexplorer.errors import ExplorerError
 
 MAX_BYTES = 25_000_000
-PACKED = {  # first bytes -> what such a file is
+PACKED = {  # first bytes -> kind of file
     b"PK": "a zip archive, as .xlsx and .docx files are",
     b"\x1f\x8b": "packed with gzip",
     b"BZh": "packed with bzip2",
@@ -20,15 +20,15 @@ MARKED = ("<!doctype", "<html", "<?xml")
 
 
 def shown(filename: str) -> str:
-    """A file's own name, short and free of characters that cannot be seen."""
+    """A file's own name, shortened and without invisible characters."""
     name = Path(filename.replace("\\", "/")).name
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in name[:60]) or "The file"
 
 
 def decode(content: bytes, name: str) -> tuple[str, str]:
-    """(text, what its encoding is called): UTF-16 with a byte order mark, UTF-8, else Latin-1 or what Windows calls so.
-    UTF-8 in which single bytes are broken stays UTF-8, and is said to be. Raises ExplorerError for what is no text, an
-    archive (never unpacked), a web page, or larger than 25 MB; *name* stands in the message."""
+    """(text, name of its encoding): UTF-16 with a byte order mark, UTF-8, else Windows or plain Latin-1. UTF-8 with
+    single broken bytes is still read as UTF-8, and described so. Raises ExplorerError for files that are not text, for
+    archives (which are never unpacked), web pages, and more than 25 MB; *name* appears in the message."""
     if len(content) > MAX_BYTES:
         raise ExplorerError(f"{name} has {len(content) / 1e6:.1f} MB; the limit is {MAX_BYTES / 1e6:.0f}. Shorten it.")
     for start, what in PACKED.items():
@@ -38,9 +38,11 @@ def decode(content: bytes, name: str) -> tuple[str, str]:
     head = text[:100_000]
     odd = sum(sign < " " and sign not in "\t\n\r\f\v" for sign in head)
     if "\0" in text or odd > len(head) / 100:
-        raise ExplorerError(f"{name} is no text: it holds bytes that no text has. Save it as CSV or TXT in UTF-8.")
+        raise ExplorerError(f"{name} is not text: it contains binary data. Save it as CSV or TXT in UTF-8.")
     if head.lstrip()[:20].lower().startswith(MARKED):
-        raise ExplorerError(f"{name} is a web page or XML, no table. Download the data itself, as CSV, JSONL or TXT.")
+        raise ExplorerError(
+            f"{name} is a web page or XML, not a table. Download the data itself, as CSV, JSONL or TXT."
+        )
     return text.lstrip("\ufeff"), encoding
 
 
@@ -60,6 +62,6 @@ def unicode(content: bytes, name: str) -> tuple[str, str]:
         return text, f"UTF-8 ({broken:,} broken character{'s' * (broken > 1)} shown as \ufffd)"
     try:
         text = content.decode("cp1252")
-    except UnicodeDecodeError:  # the five bytes that Windows leaves free
+    except UnicodeDecodeError:  # the five bytes that cp1252 leaves undefined
         return content.decode("latin-1"), "Latin-1"
     return text, "Latin-1" if text == content.decode("latin-1") else "Windows Latin-1"

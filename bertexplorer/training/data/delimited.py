@@ -1,4 +1,4 @@
-"""Delimited: CSV and TSV, strictly. A row of another width than the others is named, never shifted into place."""
+"""CSV and TSV, read strictly: a row of the wrong width is a problem and never shifted into place."""
 
 import csv
 import io
@@ -13,24 +13,24 @@ from bertexplorer.training.data.guess import KNOWN, plain
 from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, Parsed
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-NONE = "\x1f"  # what stands for a delimiter where there is one column
-MAX_BROKEN = 200  # rows over which a quote runs away; each costs a second look at what it ran over
+NONE = "\x1f"  # the delimiter of a file with one column
+MAX_BROKEN = 200  # unclosed quotes; each costs a second reading of what it swallowed
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
-Record = tuple[int, int, list[str] | str]  # first line, last line, its fields or why there are none
+Record = tuple[int, int, list[str] | str]  # first line, last line, its fields or why it cannot be read
 REASONS = {
     "unexpected end": "a quote opens here and is never closed",
     "field larger": "a cell of more than 131,072 characters, or a quote that is never closed",
-    "expected after": "text stands after a closing quote; a quote within a quoted cell is written twice",
+    "expected after": "there is text after a closing quote; a quote within a quoted cell is written twice",
 }
 
 
 def table(text: str, name: str, *, delimiter: str = "", header: bool | None = None, most: int = 50_000) -> Parsed:
-    """A row for each record of *text*, all of one width. *delimiter* "" and *header* None are found out; without a
-    header columns are called "column 1" and so on. Raises ExplorerError for more than 50 columns, for a delimiter that
-    is not one character, and for more than 200 quotes that are never closed."""
+    """A row per record of *text*, all of one width. *delimiter* "" and *header* None are detected; without a header the
+    columns are called "column 1" and so on. Raises ExplorerError for more than 50 columns, for a delimiter that is not
+    one character, and for more than 200 unclosed quotes."""
     if delimiter != "\t" and (not delimiter.isprintable() or delimiter in ('"', " ") or len(delimiter) > 1):
-        raise ExplorerError(f"The delimiter is {delimiter!r:.20}; wanted one sign: comma, semicolon, tab or bar.")
+        raise ExplorerError(f"The delimiter is {delimiter!r:.20}; wanted one character: comma, semicolon, tab or bar.")
     sign = delimiter or separator(text)
     found, later, literal = variant(text, sign, most + 2)
     fields = [row for _, _, row in found if isinstance(row, list) and any(row)]
@@ -45,12 +45,12 @@ def table(text: str, name: str, *, delimiter: str = "", header: bool | None = No
     how += ", with a header" if headed else ", no header"
     how += "".join(f", {told}" for told in repeated(fields[0])) if headed else ""
     empty = sum(isinstance(row, list) and bool(row) and not any(row) for _, _, row in found)
-    how += f", {empty:,} empty row{'s' * (empty > 1)} passed over" if empty else ""
+    how += f", {empty:,} empty row{'s' * (empty > 1)} skipped" if empty else ""
     return Parsed(entries(chain(found, later), columns, headed), how, columns)
 
 
 def entries(found: Iterator[Record], columns: Sequence[str], headed: bool) -> Iterator[Entry]:
-    """What each record holds; the header and empty records are passed over."""
+    """The cells of each record, skipping the header and empty records."""
     for line, last, row in found:
         if isinstance(row, str):
             yield line, row
@@ -60,13 +60,13 @@ def entries(found: Iterator[Record], columns: Sequence[str], headed: bool) -> It
             if any(row):
                 yield line, dict(zip(columns, row, strict=True))
         elif any(row):
-            far = f" (it goes on to line {last}: is a quote left open?)" if last > line else ""
+            far = f" (it continues to line {last}: is a quote left open?)" if last > line else ""
             yield line, f"has {len(row)} field{'s' * (len(row) > 1)}, expected {len(columns)}{far}"
 
 
 def variant(text: str, sign: str, most: int) -> tuple[list[Record], Iterator[Record], str]:
-    """The reading of *text* under which the fewest rows are of an odd width: (the first records, the others, a word on
-    its quotes). Quotes of a tab-separated file are often no quotes but text, as in the GLUE files."""
+    """The reading of *text* with the fewest rows of an unusual width: (the first records, the others, a remark on
+    quotes). Quotes in a tab-separated file are often part of the text, as in the GLUE files."""
     quoted = partial(records, text, delimiter=sign, strict=True)
     if sign != "\t":
         ways = (quoted, partial(quoted, skipinitialspace=True))
@@ -92,8 +92,8 @@ def variant(text: str, sign: str, most: int) -> tuple[list[Record], Iterator[Rec
 
 
 def records(text: str, **dialect: object) -> Iterator[Record]:
-    """The records of *text*, blank lines as empty lists. After one that is broken, reading goes on at its second line,
-    so that a quote which is never closed takes no other row with it."""
+    """The records of *text*, blank lines as empty lists. After a broken record, reading resumes at its second line, so
+    that an unclosed quote spoils no other row."""
     lines: Iterator[str] = io.StringIO(text, newline="")
     start, failed, read = 1, 0, list[str]()
 
@@ -125,8 +125,8 @@ def records(text: str, **dialect: object) -> Iterator[Record]:
 
 
 def separator(text: str) -> str:
-    """The delimiter under which the most records are as wide as the first, and that width is above 1; where there is
-    none, a sign that no text has."""
+    """The delimiter under which most records are as wide as the first, with a width above 1; NONE if there is no such
+    delimiter."""
     start = "".join(islice(io.StringIO(text[:50_000], newline=""), 200))
 
     def score(sign: str) -> tuple[float, float]:
@@ -142,14 +142,14 @@ def separator(text: str) -> str:
 
 
 def is_tabbed(text: str) -> bool:
-    """Whether a text is a table though its name does not say so: all lines hold tabs within, and as many of them."""
+    """Whether a text is a table although its name does not say so: every line contains tabs, equally many."""
     lines = [line.strip() for line in islice(io.StringIO(text, newline=""), 200) if line.strip()]
     return len(lines) > 1 and lines[0].count("\t") > 0 and len({line.count("\t") for line in lines}) == 1
 
 
 def is_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first of *rows* names the columns: it holds a known name, or a word where all others have a number,
-    or one that does not come again in a column of few values."""
+    """Whether the first of *rows* names the columns: it contains a known name, or a word where all other rows have a
+    number, or a word that does not recur in a column of few values."""
     head, below = rows[0], rows[1:200]
     names = len(head) > 1 and len(set(head)) == len(head) and max(map(len, head)) <= 60
     for i, cell in enumerate(head):
@@ -164,7 +164,7 @@ def is_header(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def repeated(head: Sequence[str]) -> list[str]:
-    """What is to be said of columns that bear one name."""
+    """A remark for each name that several columns have."""
     counts = Counter(name for cell in head if (name := cell.strip()))
     return [
         f"{count} columns called “{name[:40]}”: the later ones are read as “{name[:40]} (2)” and so on"
@@ -174,7 +174,7 @@ def repeated(head: Sequence[str]) -> list[str]:
 
 
 def titles(head: Sequence[str]) -> tuple[str, ...]:
-    """The names of columns: without spaces around, "column 2" for an empty one, "text (2)" for one that comes again."""
+    """The names of the columns: stripped, "column 2" for an empty one, "text (2)" for a repeated one."""
     names: list[str] = []
     for i, cell in enumerate(head):
         name = cell.strip().strip("\ufeff").strip() or f"column {i + 1}"
@@ -184,7 +184,7 @@ def titles(head: Sequence[str]) -> tuple[str, ...]:
 
 
 def usual(rows: Sequence[Sequence[str]]) -> int:
-    """The width that the most rows have."""
+    """The most frequent width."""
     return Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
 
 

@@ -1,4 +1,4 @@
-"""Guess: which column of a file is which that a task wants, by name, and by content where no name fits."""
+"""Guess which column of a file is which column of a task, by name, else by content."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -67,7 +67,7 @@ TEXT = (
     *("satz", "rezension", "kommentar", "nachricht", "inhalt", "beitrag", "beschreibung", "überschrift", "titel"),
     *("texte", "phrase", "avis", "commentaire", "texto", "frase", "reseña", "comentario", "testo", "recensione"),
 )
-NAMES = {  # wanted name -> the names that files give it, the likeliest first
+NAMES = {  # column of a task -> its usual names in files, the likeliest first
     "text": TEXT,
     "text_a": FIRST,
     "text_b": SECOND,
@@ -95,13 +95,13 @@ KINDS = {"text": TEXT, "label": LABEL, "labels": NAMES["labels"], "number": NAME
 KINDS |= {"tokens": NAMES["tokens"], "tags": NAMES["tags"]}
 KNOWN = frozenset(name for names in NAMES.values() for name in names)
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
-SEEN = 500  # rows that are looked at
-WORDS = 0.4  # by which words are likelier to be a label than as many numbers, which may be a rating beside it
+SEEN = 500  # rows examined
+WORDS = 0.4  # bonus of words over numbers as labels: the numbers may be a rating next to the label
 
 
 def guess(table: Table, columns: Sequence[Wanted]) -> dict[str, str]:
-    """{wanted name: column of the table}, each column at most once; what nothing fits is left out. An optional column
-    is found by its name alone."""
+    """{column of the task: column of the table}, using each column at most once and omitting those that nothing fits.
+    An optional column is matched by name only."""
     found: dict[str, str] = {}
     for wanted in columns:
         spare = {plain(name): name for name in reversed(table.columns) if name not in found.values()}
@@ -121,8 +121,8 @@ def guess(table: Table, columns: Sequence[Wanted]) -> dict[str, str]:
 
 
 def reasons(table: Table, columns: Sequence[Wanted], chosen: Mapping[str, str]) -> dict[str, str]:
-    """Why each column of *chosen* is what `guess` would take, in a few words, and which others would do for a label;
-    nothing of a column that a person chose against it."""
+    """Why each column of *chosen* was guessed, in a few words, and which others would also do as a label; nothing for a
+    column that the user chose instead."""
     guessed, rows = guess(table, columns), table.rows[:SEEN]
     told = {}
     for wanted in columns:
@@ -141,20 +141,20 @@ def reasons(table: Table, columns: Sequence[Wanted], chosen: Mapping[str, str]) 
 
 
 def in_order(found: dict[str, str], there: Sequence[str], texts: list[str], rows: Sequence[Row]) -> dict[str, str]:
-    """Texts that were told by their length only stand in the order of the file: the first is the first."""
+    """Texts that were told apart by length alone get the order of the file: the first column is the first text."""
     named = {w: c for w, c in found.items() if plain(c) in NAMES.get(w, TEXT) or plain(c) == plain(w)}
     free = [w for w in texts if w in found and w not in named]
     return found | dict(zip(free, sorted((found[w] for w in free), key=there.index), strict=True))
 
 
 def plain(name: str) -> str:
-    """A name in small letters, letters and digits only."""
+    """A name in lower case, letters and digits only."""
     return re.sub(r"[\W_]", "", name.strip().lower())
 
 
 def few(cells: list[object]) -> float:
-    """Above 0 for 2 or more values, each about twice or more often; the fewer and the shorter, the more; words
-    somewhat more than numbers."""
+    """How well a column fits as a label: above 0 for 2 or more values that occur about twice or more each; higher for
+    fewer and shorter values, and somewhat higher for words than for numbers."""
     values = {written(cell).strip() for cell in cells}
     empty = sum(not written(cell).strip() for cell in cells)
     if not 2 <= len(values) <= max(2, len(cells) / 2) or empty >= 0.05 * len(cells):
@@ -164,7 +164,8 @@ def few(cells: list[object]) -> float:
 
 
 def numbers(cells: list[object]) -> float:
-    """Above 0 for a column of numbers that does not count the rows; the more of them are broken, the more."""
+    """How well a column fits as a score: above 0 for numbers that do not just count the rows; higher the more of them
+    have decimals."""
     texts = [written(cell).strip() for cell in cells]
     if not all(map(NUMBER.fullmatch, texts)):
         return 0.0
@@ -175,7 +176,7 @@ def numbers(cells: list[object]) -> float:
 
 
 def length(cells: list[object]) -> float:
-    """Mean characters of a column of texts."""
+    """Mean length of the texts of a column, in characters."""
     texts = [cell for cell in cells if isinstance(cell, str) and not NUMBER.fullmatch(cell.strip())]
     return sum(map(len, texts)) / len(cells) if len(texts) > len(cells) / 2 else 0.0
 

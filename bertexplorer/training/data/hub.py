@@ -1,4 +1,4 @@
-"""A data set of the hub by its name, through the package datasets; the network is asked for nothing else."""
+"""A data set of the Hugging Face Hub by its name, through the package datasets. Nothing else is downloaded."""
 
 import re
 from itertools import islice
@@ -15,12 +15,11 @@ WANTED = "NAME, NAME:CONFIGURATION or NAME:CONFIGURATION@SPLIT, such as nyu-mll/
 
 
 def fetch(name: str, most: int = MAX_ROWS) -> Table:
-    """The first *most* rows of a split (train, if none is named) of a data set, class labels by their names. Its files
-    are read as they stream in. Raises ExplorerError for a name that is none, no network, no such data set, and where
-    the package is lacking."""
+    """The first *most* rows of a split (default: train), with class labels by name, streamed. Raises ExplorerError for
+    a malformed name, a missing network, data set or package."""
     found = NAME.fullmatch(name.strip())
     if not found or Path(found[1]).exists():  # datasets would read a folder of that name
-        raise ExplorerError(f"{name!r:.80} is no data set; wanted {WANTED}.")
+        raise ExplorerError(f"{name!r:.80} is not a data set; wanted {WANTED}.")
     repository, configuration, split = found[1], found[2], found[3] or "train"
     try:
         import datasets
@@ -30,16 +29,16 @@ def fetch(name: str, most: int = MAX_ROWS) -> Table:
     from huggingface_hub.errors import RepositoryNotFoundError
 
     try:
-        HfApi().dataset_info(repository, timeout=PATIENCE_S)  # a plain answer first: datasets tries for minutes
+        HfApi().dataset_info(repository, timeout=PATIENCE_S)  # fails quickly; datasets retries for minutes
         stream = datasets.load_dataset(repository, configuration, split=split, streaming=True)
         rows, problems = taken(stream, most)
     except RepositoryNotFoundError as error:
         raise ExplorerError(f"The hub has no public data set {repository}. Check the spelling.") from error
     except ExplorerError:
         raise
-    except ValueError as error:  # says which configurations or splits there are
+    except ValueError as error:  # lists the configurations or splits
         raise ExplorerError(f"{repository}: {' '.join(str(error).split())[:400]} Wanted {WANTED}.") from error
-    except Exception as error:  # no network looks different in every version of the HTTP library
+    except Exception as error:  # the error depends on the version of the HTTP library
         raise ExplorerError(
             f"{repository} cannot be fetched ({type(error).__name__}). Check the network, or give a file."
         ) from error
@@ -51,7 +50,7 @@ def fetch(name: str, most: int = MAX_ROWS) -> Table:
 
 
 def taken(stream: Any, most: int) -> tuple[list[Row], list[Problem]]:
-    """Rows of texts, numbers and lists; other columns, such as pictures, are left aside."""
+    """Rows of texts, numbers and lists; other columns, such as images, are ignored."""
     names: dict[str, Any] = {key: f.names for key, f in (stream.features or {}).items() if hasattr(f, "names")}
     rows: list[Row] = []
     problems: list[Problem] = []
@@ -70,7 +69,7 @@ def plain(value: Any) -> bool:
 
 
 def cell(value: Any, names: list[str] | None) -> Any:
-    """As a file would hold it; a class by its name, -1 (hidden on purpose) as nothing."""
+    """The value as a file would contain it: a class by its name, -1 (hidden) as ""."""
     if names and isinstance(value, int):
         return names[value] if 0 <= value < len(names) else ""
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""JSONL: an object a line, read strictly; and the same objects as the list of one JSON file."""
+"""JSON Lines, read strictly, and JSON files with a list of the same objects."""
 
 import io
 import json
@@ -17,8 +17,8 @@ MAX_ITEMS = 2_000_000
 
 
 def lines(text: str, most: int) -> Parsed:
-    """An object for each line of *text*; what is none is named with its line. Those beyond *most* are not looked at."""
-    return Parsed(line_entries(text, most), "JSON, an object a line")
+    """An object per line of *text*; any other line is a problem. Lines beyond *most* are not parsed."""
+    return Parsed(line_entries(text, most), "JSON, one object per line")
 
 
 def line_entries(text: str, most: int) -> Iterator[Entry]:
@@ -32,7 +32,7 @@ def line_entries(text: str, most: int) -> Iterator[Entry]:
 
 
 def document(text: str, name: str) -> Parsed:
-    """The objects of one JSON file: a list of them, or SQuAD's layout. Raises ExplorerError for any other file."""
+    """The objects of a JSON file: a list of them, or SQuAD's layout. Raises ExplorerError for any other file."""
     try:
         whole = load(text)
     except ValueError as error:
@@ -63,8 +63,8 @@ def item_entries(items: list[Any]) -> Iterator[Entry]:
 
 
 def load(text: str) -> Any:
-    """What JSON says, and nothing beyond it. Raises ValueError for NaN, an infinite number, a name that stands twice
-    in an object, an absurd number or depth."""
+    """Strict JSON. Raises ValueError for NaN, infinite or huge numbers, repeated names in an object, and deep
+    nesting."""
     try:
         return json.loads(
             text, object_pairs_hook=once, parse_constant=refused, parse_float=finite, parse_int=whole_number
@@ -74,12 +74,12 @@ def load(text: str) -> Any:
 
 
 def cells(item: Any) -> Cells:
-    """An object as cells: text as it is, a number or a truth value as JSON writes it, null as "", lists and objects as
-    they are. Raises ValueError with the reason why it cannot be used."""
+    """An object as cells: texts unchanged, numbers and booleans as JSON, null as "", lists and objects unchanged.
+    Raises ValueError with the reason if it cannot be used."""
     if not isinstance(item, dict):
-        raise ValueError(f"is {noun(item)}, no object in {{braces}}")
+        raise ValueError(f"is {noun(item)}, not an object in {{braces}}")
     if not item:
-        raise ValueError("is an object with nothing in it")
+        raise ValueError("is an empty object")
     if len(item) > MAX_COLUMNS:
         raise ValueError(f"has {len(item):,} columns; the limit is {MAX_COLUMNS}")
     if too_deep(item, MAX_DEPTH):
@@ -119,12 +119,12 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def refused(word: str) -> Any:
-    raise ValueError(f"holds {word}, which is no JSON")
+    raise ValueError(f"holds {word}, which is not JSON")
 
 
 def finite(digits: str) -> float:
     if not math.isfinite(number := float(digits)):
-        raise ValueError(f"holds a number beyond all bounds, {digits:.20}")
+        raise ValueError(f"holds a number that is too large, {digits:.20}")
     return number
 
 
@@ -135,11 +135,11 @@ def whole_number(digits: str) -> int:
 
 
 def noun(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
+    names = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", type(None): "null"}
     return names.get(type(value), "a number")
 
 
 def reason(error: ValueError) -> str:
     if isinstance(error, json.JSONDecodeError):
-        return f"is no JSON: {error.msg} at character {error.colno:,}"
+        return f"is not JSON: {error.msg} at character {error.colno:,}"
     return str(error)

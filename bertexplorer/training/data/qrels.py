@@ -1,9 +1,9 @@
 """Test collections: queries, documents and judgements (qrels) -> rows of query, passage and relevance.
 
-Queries and documents: SMART's .I and .W, as in Cranfield; JSON lines with _id, title and text, as in BEIR; or an id, a
-tab and a text a line, as in MS MARCO. Judgements: TREC's “query 0 document grade”, higher is better; or Cranfield's
-“query document code” with 1 for the best, 4 for the least, and -1 or 5 for none. Where the .I of SMART's queries do not
-hold all that is judged, as in Cranfield, judgements count the queries."""
+Queries and documents: SMART's .I and .W, as in Cranfield; JSON lines with _id, title and text, as in BEIR; or id, tab
+and text on each line, as in MS MARCO. Judgements: TREC's “query 0 document grade”, higher is better; or Cranfield's
+“query document code” with 1 for the best, 4 for the least, and -1 or 5 for none. If the .I numbers of SMART's queries
+do not cover all judgements, as in Cranfield, the judgements number the queries by position."""
 
 import io
 import json
@@ -12,8 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.data.numbers import number
-from bertexplorer.training.data.rows import MAX_CELL, Row
+from bertexplorer.training.data.rows import MAX_CELL, Row, number
 from bertexplorer.training.data.split import split as split_rows
 from bertexplorer.training.ranking import BM25
 
@@ -22,7 +21,7 @@ Judged = tuple[int, str, str, float]  # line, query, document, relevance
 
 
 def texts(content: str, name: str) -> dict[str, str]:
-    """Id -> text, in the order of the file. Raises ExplorerError where a line holds none."""
+    """Id -> text, in the order of the file. Raises ExplorerError for a malformed line."""
     start = content.lstrip()[:2]
     if start == ".I":
         return smart(content)
@@ -56,7 +55,7 @@ def smart(content: str) -> dict[str, str]:
 
 
 def judgements(content: str, name: str) -> list[Judged]:
-    """Each line's query, document and relevance, 0 for none. Raises ExplorerError for a line of another form."""
+    """Query, document and relevance (0 for none) of each line. Raises ExplorerError for a malformed line."""
     found = []
     for line, written in enumerate(io.StringIO(content), 1):
         fields = written.split()
@@ -72,18 +71,20 @@ def judgements(content: str, name: str) -> list[Judged]:
 
 
 def rows(queries: str, documents: str, qrels: str, candidates: int = 0) -> list[Row]:
-    """The contents of the three files as rows, a line each of the judgements. With *candidates* each query gets so many
-    of the passages that BM25 ranks highest and nobody judged, as relevance 0 (to re-rank); without, every document that
-    no judgement names stands at the end with an empty query (to search). Those rows have line 0.
+    """The three files as rows, one per judgement. With *candidates*, each query also gets that many of the unjudged
+    passages that BM25 ranks highest, with relevance 0 (for re-ranking); without, every unjudged document is added with
+    an empty query (for retrieval). These added rows have line 0.
 
-    Raises ExplorerError where no judgement names a query and a document that are there."""
+    Raises ExplorerError if no judgement refers to a known query and document."""
     asked, told = texts(queries, "the queries"), texts(documents, "the documents")
     found = judgements(qrels, "the judgements")
     if queries.lstrip().startswith(".I") and not {query for _, query, _, _ in found} <= set(asked):  # as Cranfield does
         asked = {str(i): text for i, text in enumerate(asked.values(), 1)}
     known = [one for one in found if asked.get(one[1]) and told.get(one[2])]
     if not known:
-        raise ExplorerError("No judgement names a query and a document of these files. See that they belong together.")
+        raise ExplorerError(
+            "No judgement names a query and a document of these files. Check that they belong together."
+        )
     made = [row(line, asked[query], told[document], grade) for line, query, document, grade in known]
     if not candidates:
         named = {document for _, _, document, _ in known}
@@ -103,6 +104,6 @@ def row(line: int, query: str, passage: str, grade: float) -> Row:
 
 
 def split(rows: Sequence[Row], share: float, seed: int) -> tuple[list[Row], list[Row]]:
-    """(train, dev) with the rows of a query on one side, and those without a query in train."""
+    """(train, dev) with all rows of a query on one side; rows without a query go to train."""
     train, dev = split_rows([row for row in rows if row.cells["query"]], share, seed, keys=("query",))
     return train + [row for row in rows if not row.cells["query"]], dev

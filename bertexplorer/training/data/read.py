@@ -1,4 +1,4 @@
-"""Read: the bytes of an uploaded file -> a Table, or a sentence that says what is wrong and what was wanted."""
+"""Read an uploaded file as a Table, or explain what is wrong with it."""
 
 import io
 from itertools import islice
@@ -11,10 +11,10 @@ from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, Parsed, Problem,
 
 MAX_ROWS = 50_000
 MAX_LINES = 2_000_000
-FEWEST = 2  # rows: one to learn from, one to try on
+FEWEST = 2  # rows: one for training, one for validation
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".label": "label"}
 SUFFIXES |= dict.fromkeys((".conll", ".iob", ".iob2", ".bio", ".conll03", ".conllu"), "conll")
-SMALLEST = {  # the smallest file that can be learnt from; ⏎ ends a line
+SMALLEST = {  # the smallest usable file of each kind; ⏎ ends a line
     "csv": "text,label⏎I liked it,positive⏎I did not,negative",
     "jsonl": '{"text": "I liked it", "label": "positive"}⏎{"text": "I did not", "label": "negative"}',
     "json": '[{"text": "I liked it", "label": "positive"}, {"text": "I did not", "label": "negative"}]',
@@ -29,11 +29,11 @@ SMALLEST = {  # the smallest file that can be learnt from; ⏎ ends a line
 def read(
     content: bytes, filename: str, *, delimiter: str = "", header: bool | None = None, most: int = MAX_ROWS
 ) -> Table:
-    """The rows of a file, by its name and its content: CSV, TSV, JSONL, JSON (a list, or SQuAD), CoNLL, TREC's .label,
-    or plain text, a paragraph a line. A *delimiter* makes it a CSV; *header* says whether one has names above its
-    columns, None leaves it to be found out. Rows that cannot be used are problems with their line; the first *most*
-    are looked at. Raises ExplorerError where nothing can be used: an empty file, a header only, less than two rows, no
-    text, an archive, a web page, 25 MB, 2,000,000 lines, 50 columns."""
+    """The rows of a file, recognised by name and content: CSV, TSV, JSONL, JSON (a list, or SQuAD), CoNLL, TREC's
+    .label, or plain text with a paragraph per line. A *delimiter* makes it a CSV; *header* says whether a CSV has
+    column names, None detects it. Rows that cannot be used are problems with their line. At most *most* rows are read.
+    Raises ExplorerError if nothing can be used: an empty file, only a header, fewer than two rows, no text, an archive,
+    a web page, more than 25 MB, 2,000,000 lines or 50 columns."""
     name = shown(filename)
     text, encoding = decode(content, name)
     kind = "csv" if delimiter else kind_of(text, Path(filename).suffix.lower())
@@ -56,7 +56,8 @@ def read(
 
 
 def kind_of(text: str, suffix: str) -> str:
-    """csv, jsonl, json, conll, label or text. Names that say it decide, but for JSON, which its first sign tells."""
+    """csv, jsonl, json, conll, label or text. The suffix decides if it is specific; JSON is recognised by its first
+    character."""
     first = text.lstrip()[:1]
     if suffix in SUFFIXES:
         return SUFFIXES[suffix]
@@ -68,7 +69,7 @@ def kind_of(text: str, suffix: str) -> str:
 
 
 def is_one(text: str) -> bool:
-    """Whether a text that opens with a brace is one object over several lines or in one, not an object a line."""
+    """Whether a text that starts with a brace is a single object rather than one object per line."""
     start = next(line for line in io.StringIO(text, newline="") if line.strip())
     try:
         found = jsonl.load(start)
@@ -78,7 +79,7 @@ def is_one(text: str) -> bool:
 
 
 def collected(parsed: Parsed, name: str, kind: str, encoding: str, most: int) -> Table:
-    """The entries held to the limits, and told."""
+    """A table of the entries within the limits."""
     rows: list[Row] = []
     problems: list[Problem] = []
     columns = dict.fromkeys(parsed.columns)
@@ -98,7 +99,7 @@ def collected(parsed: Parsed, name: str, kind: str, encoding: str, most: int) ->
         here = f"{len(rows) or 'no'} row{'s' * (len(rows) != 1)} that can be used"
         named = f" below its header ({', '.join(columns)[:100]})" if "with a header" in parsed.how else ""
         raise ExplorerError(f"{name} holds {here}{named}; wanted {FEWEST} at least{first}. {smallest(kind)}")
-    told = f"{len(rows) + len(problems):,} rows from {name}: {encoding}, {parsed.how}"  # problems are counted later
+    told = f"{len(rows) + len(problems):,} rows from {name}: {encoding}, {parsed.how}"  # problems are counted elsewhere
     if beyond is not None:
         rest = f"row{'s' * (left_out > 1)} from {parsed.unit} {beyond[0]:,} on"
         told += f"; {left_out:,} {rest} left out, beyond the limit of {most:,}"
@@ -107,19 +108,21 @@ def collected(parsed: Parsed, name: str, kind: str, encoding: str, most: int) ->
 
 
 def paragraphs(text: str) -> Parsed:
-    """Plain text: a row for each line that is not blank."""
+    """Plain text: a row per line that is not blank."""
     lines = enumerate(io.StringIO(text, newline=""), 1)
-    return Parsed(((n, {"text": line.strip()}) for n, line in lines if line.strip()), "a paragraph a line", ("text",))
+    return Parsed(
+        ((n, {"text": line.strip()}) for n, line in lines if line.strip()), "one paragraph per line", ("text",)
+    )
 
 
 def labelled(text: str) -> Parsed:
-    """TREC's question types (Li and Roth, 2002), `DESC:manner How did …`: a row for each line."""
+    """TREC's question types (Li and Roth, 2002), `DESC:manner How did …`: a row per line."""
 
     def one(line: str) -> Entry | dict[str, str] | str:
         label, _, rest = line.strip().partition(" ")
         coarse, colon, _ = label.partition(":")
         if not colon or not rest.strip():
-            return "is no COARSE:fine label with a text after it"
+            return "is not a COARSE:fine label followed by a text"
         return {"label": coarse, "fine": label, "text": rest.strip()}
 
     lines = enumerate(io.StringIO(text, newline=""), 1)
@@ -128,4 +131,4 @@ def labelled(text: str) -> Parsed:
 
 
 def smallest(kind: str) -> str:
-    return f"The smallest file that would do (⏎ ends a line): {SMALLEST[kind]}"
+    return f"The smallest usable file (⏎ ends a line): {SMALLEST[kind]}"

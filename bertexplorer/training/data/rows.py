@@ -1,23 +1,26 @@
-"""Rows: what was read of a file, what of it cannot be used, and its columns under the names that a task gives them."""
+"""Rows of a file, their problems, and their columns under the names of a task."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from math import isfinite
+from typing import Any, Protocol, TypeVar
 
 from bertexplorer.errors import ExplorerError
 
 MAX_COLUMNS = 50
 MAX_NAME = 200  # characters of a column's name
 MAX_CELL = 10_000  # characters; of a list, those of its JSON
+TRUTH = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 Cells = dict[str, Any]
+Example = TypeVar("Example")
 Entry = tuple[int, Cells | str]  # (line, its cells or the reason why it has none)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row. *line* counts from 1 in the uploaded file (where the row starts; see Table.unit). A cell is text as it
-    was written; from JSON and CoNLL also a list or a dict, from SQuAD a bool."""
+    """One row. *line* counts from 1 in the uploaded file (where the row starts; see Table.unit). A cell is text as in
+    the file; from JSON and CoNLL also a list or a dict, from SQuAD a bool."""
 
     line: int
     cells: Cells
@@ -25,15 +28,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Problem:
-    """Why the row that starts at *line* cannot be used as it is."""
+    """Why the row that starts at *line* cannot be used."""
 
     line: int
     what: str
 
 
+class Unfit(Exception):
+    """Why a row cannot be used."""
+
+
 @dataclass(frozen=True)
 class Table:
-    """A file as it was understood. Each row has all *columns*; *told* says in a sentence how the file was read."""
+    """A file as it was read. Each row has all *columns*; *told* is a sentence on how the file was read."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -45,7 +52,7 @@ class Table:
 
 
 class Wanted(Protocol):
-    """The column of a task, as far as it is looked at here."""
+    """A column that a task needs."""
 
     @property
     def name(self) -> str: ...
@@ -59,7 +66,8 @@ class Wanted(Protocol):
 
 @dataclass(frozen=True)
 class Parsed:
-    """A file taken apart, not yet held to the limits: *entries* ascend by line, *how* is a part of a sentence."""
+    """A parsed file before the limits are checked: *entries* in the order of their lines; *how* is part of a
+    sentence."""
 
     entries: Iterable[Entry]
     how: str
@@ -68,9 +76,8 @@ class Parsed:
 
 
 def mapped(table: Table, mapping: Mapping[str, str], columns: Sequence[Wanted] = ()) -> list[Row]:
-    """The rows with their cells under a task's names: *mapping* is {wanted name: column of the table}, "" for none.
-    Raises ExplorerError for a column that the table has not, and for one of *columns* that is neither optional nor
-    mapped."""
+    """The rows with their cells under a task's names. *mapping*: {column of the task: column of the table}, "" for
+    none. Raises ExplorerError for an unknown column, and if a required one of *columns* is not mapped."""
     chosen = {name: column for name, column in mapping.items() if column}
     there = ", ".join(f"“{column[:40]}”" for column in table.columns)
     for name, column in chosen.items():
@@ -82,16 +89,49 @@ def mapped(table: Table, mapping: Mapping[str, str], columns: Sequence[Wanted] =
     return [Row(row.line, {name: row.cells[column] for name, column in chosen.items()}) for row in table.rows]
 
 
+def converted(rows: Sequence[Row], convert: Callable[[Row], Example]) -> tuple[list[Example], list[Problem]]:
+    """(the examples that *convert* makes of the rows, a problem for each row for which it raises Unfit)."""
+    examples: list[Example] = []
+    problems: list[Problem] = []
+    for row in rows:
+        try:
+            examples.append(convert(row))
+        except Unfit as error:
+            problems.append(Problem(row.line, str(error)))
+    return examples, problems
+
+
 def written(cell: object) -> str:
     """A cell as text: itself, or its JSON."""
     return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
 
 
+def parts(cell: object) -> tuple[str, ...]:
+    """The distinct texts of a cell: of a list, or separated by |."""
+    given = cell if isinstance(cell, list) else written(cell).split("|")
+    return tuple(dict.fromkeys(text for part in given if (text := written(part).strip())))
+
+
 def too_long(cells: Cells) -> str:
-    """The reason why a row is refused for the length of a cell or a name; empty where it is not."""
+    """Why a row is rejected for the length of a cell or a name; "" if it is not."""
     for name, cell in cells.items():
         if len(name) > MAX_NAME:
             return f"has a column whose name is {len(name):,} characters long; the limit is {MAX_NAME}"
         if (length := len(written(cell))) > MAX_CELL:
             return f"“{name[:40]}” has {length:,} characters; the limit is {MAX_CELL:,}"
     return ""
+
+
+def number(cell: object) -> float | None:
+    """The number in a cell, such as 3.8 or 3,8; None if it does not hold a finite number."""
+    try:
+        found = float(written(cell).strip().replace(",", "."))
+    except ValueError:
+        return None
+    return found if isfinite(found) else None
+
+
+def relevance(cell: object) -> float | None:
+    """Relevance, 0 for not relevant: a number (negative counts as 0), or yes, no, true, false; None otherwise."""
+    said = TRUTH.get(written(cell).strip().casefold(), number(cell))
+    return said if said is None else max(0.0, said)

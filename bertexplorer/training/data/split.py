@@ -1,4 +1,4 @@
-"""Split: rows to learn from and rows to try on, the same for the same seed, with no text on both sides."""
+"""Split rows into training and validation, reproducibly, with no text in both."""
 
 import random
 from collections import defaultdict
@@ -8,27 +8,27 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.checks import same
 from bertexplorer.training.data.rows import Row, written
 
-ALWAYS = 10  # classes that all stand on both sides, whatever share that comes to
+ALWAYS = 10  # up to so many classes, all are in the validation rows whatever share that makes
 
 
 def split(
     rows: Sequence[Row], share: float, seed: int, label: str | None = None, keys: Sequence[str] = ()
 ) -> tuple[list[Row], list[Row]]:
-    """(train, dev) in the order of *rows*; dev holds about *share* of them, drawn by *seed*. Rows that agree under
-    *keys* (all cells but the label where none are given), case and spaces aside, stay on one side: give "context" to
-    keep a passage's questions together. With a *label* each class is divided by itself, and stands on both sides if it
-    has two texts that differ; a class with one is learnt only. Where a row of each class would come to more than twice
-    the share (and more than ten rows), dev has rows of the largest classes only. Raises ExplorerError for a share that
-    is not between 0 and 1, and where no two texts differ."""
+    """(train, dev) in the order of *rows*; dev has about *share* of them, drawn with *seed*. Rows that are equal under
+    *keys* (default: all cells but the label), ignoring case and spacing, stay together: give "context" to keep a
+    passage's questions together. With a *label*, each class is split separately and is on both sides if it has two
+    distinct texts; a class with one is only in train. If one row per class would exceed twice the share (and ten rows),
+    dev has rows of the largest classes only. Raises ExplorerError for a share outside 0 to 1, and if no two texts
+    differ."""
     if not 0 < share < 1:
-        raise ExplorerError(f"The share to try on is {share}; wanted a number between 0 and 1, such as 0.1.")
+        raise ExplorerError(f"The validation share is {share}; wanted a number between 0 and 1, such as 0.1.")
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for i, row in enumerate(rows):
         groups[same(row, keys or [key for key in row.cells if key != label])].append(i)
     if len(groups) < 2:
         raise ExplorerError(
-            f"There are {len(rows)} rows with {len(groups)} different texts; wanted 2 at least, one to learn from "
-            "and one to try on. Add rows, or give a file to try on."
+            f"There are {len(rows)} rows with {len(groups)} different texts; wanted at least 2, one for training "
+            "and one for validation. Add rows, or give a validation file."
         )
     classes: dict[str, list[list[int]]] = defaultdict(list)
     for group in groups.values():
@@ -43,7 +43,7 @@ def split(
 
 
 def tried(sizes: dict[str, int], wanted: int, draw: random.Random) -> list[str]:
-    """The classes, given by how many texts each has, that *wanted* rows are drawn from."""
+    """The classes from which *wanted* validation rows are drawn. *sizes*: class -> number of texts."""
     several = sorted(name for name, size in sizes.items() if size > 1)
     if len(several) <= max(ALWAYS, 2 * wanted):
         return several
@@ -58,7 +58,8 @@ def tried(sizes: dict[str, int], wanted: int, draw: random.Random) -> list[str]:
 
 
 def drawn(groups: list[list[int]], share: float, draw: random.Random) -> list[int]:
-    """Members of some of *groups*, about *share* of all; of one group none, of several one at least on either side."""
+    """The members of some of *groups*, about *share* of all: of one group none, of several at least one on
+    either side."""
     if len(groups) < 2:
         return []
     order = draw.sample(groups, len(groups))

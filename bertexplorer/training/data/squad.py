@@ -1,4 +1,4 @@
-"""SQuAD: questions on passages, with the answers and where they start (Rajpurkar et al., 2016 and 2018)."""
+"""SQuAD: questions about passages, with answers and their positions (Rajpurkar et al., 2016 and 2018)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,8 +14,8 @@ def is_squad(data: list[Any]) -> bool:
 
 
 def entries(data: list[Any]) -> Iterator[Entry]:
-    """A row for each question, counted from 1 through the whole file: the texts "id", "title", "question" and
-    "context", "answers" as [{"text", "start"}] with start in characters of the context, and "impossible", a bool."""
+    """A row per question, numbered from 1 through the file: the texts "id", "title", "question" and "context",
+    "answers" as [{"text", "start"}] with start in characters of the context, and "impossible", a bool."""
     number = 0
     for article in data:
         title = article.get("title", "") if isinstance(article, dict) else ""
@@ -27,13 +27,13 @@ def entries(data: list[Any]) -> Iterator[Entry]:
 
 
 def listed(parent: Any, name: str) -> list[Any]:
-    """The list of that name, [None] where it is missing or none: one question that cannot be read."""
+    """The list of that name; [None], an unreadable question, if it is missing or not a list."""
     found = parent.get(name) if isinstance(parent, dict) else None
     return found if isinstance(found, list) else [None]
 
 
 def one(title: Any, context: Any, question: Any) -> Cells | str:
-    """The cells of a question, or the reason why there are none."""
+    """The cells of a question, or the reason why it cannot be used."""
     if not isinstance(question, dict):
         return "is in an article or a passage that is not laid out as in SQuAD"
     number = str(question.get("id", ""))
@@ -56,8 +56,8 @@ def one(title: Any, context: Any, question: Any) -> Cells | str:
 
 
 def flat(answers: Any) -> Any:
-    """Answers as [{"text", "start"}] from both published layouts: a list of {"text", "answer_start"}, and an object of
-    two lists. Anything else stays as it is."""
+    """Answers as [{"text", "start"}] from both published layouts: a list of {"text", "answer_start"}, or an object of
+    two lists. Anything else is returned unchanged."""
     if isinstance(answers, dict):
         texts, starts = answers.get("text"), answers.get("answer_start")
         if isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts):

@@ -1,4 +1,4 @@
-"""Linear-chain CRF: scores for which tag follows which, beside those of each word's tag alone."""
+"""Linear-chain CRF: transition scores between tags, in addition to the scores of each word's tags."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,15 @@ from torch import Tensor, nn
 
 from bertexplorer.training.entities.tags import may_follow
 
-NEVER = -1e4  # a score whose exp is 0, and which leaves no NaN in a gradient
-QUICK = 50.0  # how much more a step moves these scores than a weight: an encoder's rate would leave them as they are
+NEVER = -1e4  # a score whose exp is 0 without NaN in gradients
+QUICK = 50.0  # scales up the updates of these scores: an encoder's learning rate is too small for them
 
 
 class CRF(nn.Module):
     """p(tags | words) = exp(score of the path) / Z, with Z over all paths that IOB2 allows (Lafferty et al., 2001).
 
-    Shapes: b sentences, w words, l labels. *real* is False where a sentence has no more words; the first word of each
-    is taken as real. A path that IOB2 forbids has probability 0, and is never decoded."""
+    Shapes: b sentences, w words, l labels. *real* is False at padding; the first word of each sentence counts as real.
+    A path that IOB2 forbids has probability 0 and is never decoded."""
 
     def __init__(self, labels: Sequence[str], plain: bool) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class CRF(nn.Module):
         self.register_buffer("barred", torch.where(allowed, 0.0, NEVER), persistent=False)
 
     def scores(self) -> tuple[Float[Tensor, " l"], Float[Tensor, "l l"], Float[Tensor, " l"]]:
-        """Of the first tag, of each after each, of the last."""
+        """(of the first tag, of each transition, of the last tag)."""
         barred = self.get_buffer("barred")
         return self.start * QUICK + barred[0], self.transitions * QUICK + barred[1:], self.end * QUICK
 
@@ -49,7 +49,7 @@ class CRF(nn.Module):
     def path(
         self, emissions: Float[Tensor, "b w l"], tags: Int[Tensor, "b w"], real: Bool[Tensor, "b w"]
     ) -> Float[Tensor, " b"]:
-        """The score of *tags*."""
+        """The score of the path *tags*."""
         start, transitions, end = self.scores()
         counted = real.float()
         counted[:, 0] = 1.0
@@ -59,7 +59,7 @@ class CRF(nn.Module):
         return start[tags[:, 0]] + (words * counted).sum(1) + (steps * counted[:, 1:]).sum(1) + end[last]
 
     def decode(self, emissions: Float[Tensor, "b w l"], real: Bool[Tensor, "b w"]) -> Int[Tensor, "b w"]:
-        """The best path of each sentence (Viterbi, 1967); what stands beyond its words means nothing."""
+        """The best path of each sentence (Viterbi, 1967); values at padding are meaningless."""
         start, transitions, end = self.scores()
         reached, came = start + emissions[:, 0], []
         stay = torch.arange(len(end), device=emissions.device)
@@ -74,7 +74,7 @@ class CRF(nn.Module):
         return torch.cat(tags[::-1], 1)
 
     def marginals(self, emissions: Float[Tensor, "b w l"], real: Bool[Tensor, "b w"]) -> Float[Tensor, "b w l"]:
-        """The probability of each tag of each word over all paths: the gradient of log Z by the word's score."""
+        """The probability of each tag of each word over all paths: the gradient of log Z by the word's scores."""
         with torch.enable_grad():
             given = emissions.detach().requires_grad_()
             return torch.autograd.grad(self.partition(given, real).sum(), given)[0]

@@ -8,12 +8,12 @@ from typing import Any
 from tokenizers import Regex, pre_tokenizers
 
 from bertexplorer.model.text import clean
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, written
 from bertexplorer.training.entities.tags import OUTSIDE, TAG, Entity, entities, iob2
 
 AROUND = 12  # characters shown on either side of a mistake
-MARKED = 0.9  # share of the tags, O aside, with a B- or an I- from which on all must have one
-KIND = ("label", "type")  # what a span may call its kind
+MARKED = 0.9  # share of the tags, O aside, with B- or I- above which all must have one
+KIND = ("label", "type")  # names for the type of a span
 
 
 @dataclass(frozen=True)
@@ -26,21 +26,11 @@ class Sentence:
     tags: tuple[str, ...]
 
 
-class Unfit(Exception):
-    """Why a row cannot be used."""
-
-
 def sentences(rows: Sequence[Row]) -> tuple[list[Sentence], list[Problem]]:
-    """Rows with "tokens" (a list, words with spaces between, or a text) and "tags" (a list, tags with spaces between,
-    or the spans of the text). IOB1 and IOBES become IOB2. Where nearly all tags bear a B- or an I-, one that bears none
-    is a problem; else the tags are plain and left as they are."""
-    found: list[Sentence] = []
-    problems: list[Problem] = []
-    for row in rows:
-        try:
-            found.append(sentence(row))
-        except Unfit as error:
-            problems.append(Problem(row.line, str(error)))
+    """Rows with "tokens" (a list, words separated by spaces, or a text) and "tags" (a list, tags separated by spaces,
+    or the spans of the text). IOB1 and IOBES are converted to IOB2. If nearly all tags have B- or I-, a tag without is
+    a problem; otherwise the tags are plain and unchanged."""
+    found, problems = converted(rows, sentence)
     if is_plain(found):
         return found, problems
     kept = []
@@ -49,23 +39,23 @@ def sentences(rows: Sequence[Row]) -> tuple[list[Sentence], list[Problem]]:
         if odd is None:
             kept.append(replace(one, tags=tuple(iob2(entities(one.tags), len(one.tags)))))
         else:
-            problems.append(Problem(one.line, f"has the tag “{odd[:40]}” without B- or I-, which the others bear"))
+            problems.append(Problem(one.line, f"has the tag “{odd[:40]}” without B- or I-, which the others have"))
     return kept, sorted(problems, key=lambda problem: problem.line)
 
 
 def is_plain(found: Sequence[Sentence]) -> bool:
-    """Whether the tags are plain ones, without B- and I-."""
+    """Whether the tags are plain, without B- and I-."""
     tags = [tag for one in found for tag in one.tags if tag != OUTSIDE]
     return sum(TAG.fullmatch(tag) is not None for tag in tags) < MARKED * len(tags)
 
 
 def sentence(row: Row) -> Sentence:
-    """A row with its tags as they are written. Raises Unfit."""
+    """The sentence of a row with its tags unchanged. Raises Unfit."""
     tokens, tags = unpacked(row.cells.get("tokens", "")), unpacked(row.cells.get("tags", ""))
     nested = isinstance(tags, list) and any(isinstance(tag, list | dict) for tag in tags)
     if nested or (tags == [] and isinstance(tokens, str)):
         if not isinstance(tokens, str):
-            raise Unfit("has spans, but a list of words; wanted the text that the spans count in")
+            raise Unfit("has spans, but a list of words; wanted the text that the spans refer to")
         return spanned(row.line, tokens, tags)
     words, named = listed(tokens), listed(tags)
     if len(words) != len(named):
@@ -76,7 +66,7 @@ def sentence(row: Row) -> Sentence:
 
 
 def unpacked(cell: Any) -> Any:
-    """A cell; a JSON list that was written as text is read."""
+    """A cell, parsed if it is a JSON list written as text."""
     if isinstance(cell, str) and cell.lstrip().startswith("["):
         try:
             return json.loads(cell)
@@ -90,7 +80,7 @@ def listed(cell: Any) -> list[str]:
 
 
 def joined(line: int, tokens: Sequence[str], tags: Sequence[str]) -> Sentence:
-    """Words with a space between; of a word that no one can see nothing is left."""
+    """The words separated by spaces; a word without visible characters becomes empty."""
     at, words, seen = 0, [], [clean(token)[0] for token in tokens]
     for token in seen:
         words.append((at, at + len(token)))
@@ -101,7 +91,7 @@ def joined(line: int, tokens: Sequence[str], tags: Sequence[str]) -> Sentence:
 
 
 def spanned(line: int, text: str, spans: Sequence[Any]) -> Sentence:
-    """A text with spans of characters, each from the start of a word to the end of one."""
+    """A text with spans of characters, each from the start of a word to the end of a word."""
     read = sorted(bounds(text, span) for span in spans)
     left = clean(text)[0]
     if left != text:
@@ -136,13 +126,13 @@ def bounds(text: str, span: Any) -> tuple[int, int, str]:
 
 
 def context(text: str, at: int) -> str:
-    """What stands around the character *at*, which follows the bar."""
+    """The characters around position *at*, which is marked by a bar."""
     before, after = text[max(0, at - AROUND) : at], text[at : at + AROUND]
     return f"“{'…' * (at > AROUND)}{before}|{after}{'…' * (at + AROUND < len(text))}”"
 
 
 def split(text: str) -> list[tuple[int, int]]:
-    """The words of a text: at spaces and punctuation as BERT does, Chinese and Japanese sign by sign."""
+    """The words of a text: at spaces and punctuation as BERT does, Chinese and Japanese character by character."""
     signs = pre_tokenizers.Split(Regex(r"[\p{Han}\p{Hiragana}\p{Katakana}]"), "isolated")
     splitter = pre_tokenizers.Sequence([pre_tokenizers.BertPreTokenizer(), signs])
     return [span for _, span in splitter.pre_tokenize_str(text)]

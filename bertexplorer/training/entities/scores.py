@@ -1,4 +1,4 @@
-"""How well entities were found: whole and of the right kind, or in part."""
+"""Scores of named entities: exact or partial matches, per type."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ def f1(right: float, said: float, wanted: float) -> tuple[float, float, float]:
 
 
 def metrics(gold: Tags, guess: Tags, plain: bool) -> dict[str, float]:
-    """Over all sentences together. entity_f1: conlleval's and seqeval's, which forgives an I without a B; strict_f1: in
-    which such an entity does not count; of plain tags both are the share of words that are right."""
+    """Over all sentences together. entity_f1: as conlleval and seqeval, which accept an I without a B; strict_f1: such
+    entities do not count. For plain tags both are the share of correct words."""
     found = {}
     for name, read in (("entity_f1", words if plain else entities), ("strict_f1", words if plain else strict)):
         right = said = wanted = 0
@@ -42,7 +42,7 @@ def metrics(gold: Tags, guess: Tags, plain: bool) -> dict[str, float]:
 
 
 def tables(gold: Tags, guess: Tags, plain: bool) -> dict[str, list[dict[str, Any]]]:
-    """A row for each kind, and of entities a row for each way to count them (MUC and SemEval 2013, by nervaluate)."""
+    """A row per type; for entities also a row per way of counting (MUC and SemEval 2013, by nervaluate)."""
     read = words if plain else entities
     true, claimed = [read(tags) for tags in gold], [read(tags) for tags in guess]
     wanted, said, right = Counter[str](), Counter[str](), Counter[str]()
@@ -59,7 +59,7 @@ def tables(gold: Tags, guess: Tags, plain: bool) -> dict[str, list[dict[str, Any
 
 
 def ways(true: Sequence[Sequence[Entity]], claimed: Sequence[Sequence[Entity]]) -> list[dict[str, Any]]:
-    """Precision, recall and F1 by how much of an entity must be right."""
+    """Precision, recall and F1 by how much of an entity must match."""
     from nervaluate import Evaluator
 
     pairs = [(a, b) for a, b in zip(true, claimed, strict=True) if a or b]
@@ -78,12 +78,12 @@ def ways(true: Sequence[Sequence[Entity]], claimed: Sequence[Sequence[Entity]]) 
 
 
 def told(entity: Entity) -> dict[str, Any]:
-    """As nervaluate reads it: both ends included."""
+    """As nervaluate expects them, with inclusive ends."""
     return {"label": entity.kind, "start": entity.start, "end": entity.end - 1}
 
 
 def confusion(gold: Tags, guess: Tags, plain: bool) -> Confusion:
-    """Word by word, the kinds without B and I."""
+    """Word by word, types without B and I."""
     cut = 0 if plain else 2
     pairs = Counter(
         (a[cut:] or "O", b[cut:] or "O")

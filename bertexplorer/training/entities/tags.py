@@ -1,4 +1,4 @@
-"""Tags and entities: one as the other, in whatever scheme the tags are written."""
+"""Convert tags to entities and back, in any scheme."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -17,14 +17,14 @@ class Entity(NamedTuple):
 
 
 def parts(tag: str) -> tuple[str, str]:
-    """(B, I, E, S or O, kind): L is read as E, U as S, M as I; a tag without a mark as O."""
+    """(B, I, E, S or O, type). L is read as E, U as S, M as I; a tag without a prefix as O."""
     found = TAG.fullmatch(tag)
     return (found[1].translate(str.maketrans("LUM", "ESI")), found[2]) if found else (OUTSIDE, "")
 
 
 def entities(tags: Sequence[str]) -> list[Entity]:
-    """As conlleval counts them (Tjong Kim Sang and Buchholz, 2000), in IOB1, IOB2 and IOBES alike: a tag inside an
-    entity goes on with the one before it if that is of its kind and still open, else it begins a new one."""
+    """As conlleval counts them (Tjong Kim Sang and Buchholz, 2000), in IOB1, IOB2 and IOBES alike: an inside tag
+    continues the previous entity if that is open and of the same type, otherwise it begins a new one."""
     found: list[Entity] = []
     going = ""  # the kind of the entity that is open
     for i, (mark, kind) in enumerate(map(parts, tags)):
@@ -40,7 +40,7 @@ def entities(tags: Sequence[str]) -> list[Entity]:
 
 
 def strict(tags: Sequence[str]) -> list[Entity]:
-    """Of IOB2 tags only those entities that begin with a B."""
+    """The entities of IOB2 tags that begin with a B."""
     return [entity for entity in entities(tags) if tags[entity.start].startswith("B")]
 
 
@@ -53,22 +53,22 @@ def iob2(found: Iterable[Entity], count: int) -> list[str]:
 
 
 def words(tags: Sequence[str]) -> list[Entity]:
-    """Of plain tags each word that has one: F1 over these is the share of words that are right."""
+    """Each tagged word as an entity, for plain tags: F1 over these is the share of correct words."""
     return [Entity(tag, i, i + 1) for i, tag in enumerate(tags) if tag]
 
 
 def may_follow(before: str, tag: str) -> bool:
-    """Whether IOB2 allows *tag* after *before* ("" at the start of a sentence): I only goes on with its own kind."""
+    """Whether IOB2 allows *tag* after *before* ("" at the start of a sentence): an I continues only its own type."""
     return not tag.startswith("I-") or before in (tag, f"B-{tag[2:]}")
 
 
 def illegal(tags: Sequence[str]) -> int:
-    """How many of *tags* IOB2 does not allow where they stand."""
+    """The number of *tags* that IOB2 does not allow at their positions."""
     return sum(not may_follow(before, tag) for before, tag in zip(["", *tags], tags, strict=False))
 
 
 def labels(sentences: Iterable[Sequence[str]], plain: bool) -> tuple[str, ...]:
-    """All tags a head must know: those there are, or O with the B and the I of every kind."""
+    """All labels of a head: the plain tags, or O with B and I of every type."""
     seen = {tag for tags in sentences for tag in tags}
     if plain:
         return tuple(sorted(seen))

@@ -1,4 +1,4 @@
-"""What a run leaves for others: the best checkpoint with its task, metrics and predictions; snapshots; a model card."""
+"""What a run saves: the best checkpoint with its task, metrics and predictions, and a model card."""
 
 import json
 from dataclasses import asdict, replace
@@ -13,7 +13,6 @@ from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.training import learners
 from bertexplorer.training.checkpointing import commit
-from bertexplorer.training.events import Event
 from bertexplorer.training.finetuning import lora
 from bertexplorer.training.finetuning.card import card
 from bertexplorer.training.finetuning.spec import Spec, task_of
@@ -22,14 +21,14 @@ from bertexplorer.training.task import Evaluation
 
 
 def keep(learner: Learner, folder: Path, spec: Spec, step: int, found: Evaluation) -> None:
-    """Commit the learner as it is to *folder*/step-N, in fp32 and whole; the one before goes."""
+    """Commit the learner to *folder*/step-N, in fp32 and with LoRA merged, replacing the previous one."""
 
     def write(into: Path) -> None:
         save(exported(learner.checkpoint, torch.float32), into)
         extra = {name: tensor.detach().cpu().contiguous() for name, tensor in learner.extra.state_dict().items()}
         if extra:
             save_file(extra, into / "task.safetensors")
-        about = {"task": spec.task, "described": learner.described(), "metrics": found.metrics, "step": step}
+        about = {"task": spec.task, "described": learner.state(), "metrics": found.metrics, "step": step}
         about |= {"tables": found.tables, "confusion": asdict(found.confusion) if found.confusion else None}
         (into / "task.json").write_text(json.dumps(about, indent=1), "utf-8")
         lines = "".join(json.dumps(row) + "\n" for row in found.rows)
@@ -39,27 +38,20 @@ def keep(learner: Learner, folder: Path, spec: Spec, step: int, found: Evaluatio
     commit(folder, f"step-{step:09d}", write, keep=1)
 
 
-def snapshot(checkpoint: Checkpoint, folder: Path, step: int) -> Event:
-    """The checkpoint as it is, with all its heads, in bf16: to look into."""
-    name = f"step-{step:09d}"
-    commit(folder, name, lambda into: save(exported(checkpoint, torch.bfloat16), into), keep=10**6)
-    return {"event": "snapshot", "name": name}
-
-
 def exported(checkpoint: Checkpoint, dtype: torch.dtype) -> Checkpoint:
-    """As it is to be saved: whole weights, and the dtype in its config."""
+    """The checkpoint to save: LoRA merged, and the dtype in its config."""
     described = {**checkpoint.hf_config, "dtype": str(dtype).removeprefix("torch.")}
     return replace(lora.merged(checkpoint), stored_dtype=dtype, hf_config=described)
 
 
 def opened(folder: Path) -> Learner:
-    """The learner that was kept in *folder*, ready to answer. Raises ExplorerError if there is none."""
+    """The learner saved in *folder*. Raises ExplorerError if there is none."""
     try:
         about = json.loads((folder / "task.json").read_text("utf-8"))
         path = folder / "task.safetensors"
         tensors = load_file(path) if path.is_file() else {}
         checkpoint = load(folder, precision="fp32")
-        learner = learners.again(task_of(about["task"]), checkpoint, about["described"], tensors)
+        learner = learners.restore(task_of(about["task"]), checkpoint, about["described"], tensors)
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, ExplorerError):
             raise

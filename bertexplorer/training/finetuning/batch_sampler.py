@@ -1,6 +1,7 @@
-"""The order in which rows are seen: shuffled each epoch by the seed, like lengths together, then shuffled again."""
+"""Which rows a batch has: shuffled each epoch, grouped by length, then shuffled again; reproducible from the seed."""
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 import numpy as np
@@ -12,7 +13,7 @@ ORDER = 3  # stream of random numbers
 
 
 def epoch_of(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
-    """Numbers of the rows, a list for each batch; every row once."""
+    """The row indices of each batch; every row once."""
     draw = np.random.default_rng([seed, ORDER, epoch])
     order = draw.permutation(len(lengths))
     size = np.asarray(lengths)
@@ -27,7 +28,7 @@ def epoch_of(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[
 def steps_of(
     lengths: Sequence[int], batch: int, accumulate: int, seed: int, order: Order = epoch_of
 ) -> tuple[int, Callable[[int], list[list[int]]]]:
-    """(steps an epoch, a step's number -> the rows of its batches)."""
+    """(steps per epoch, a function from a step to the row indices of its batches)."""
     batches = -(-len(lengths) // batch)
     per_epoch = -(-batches // accumulate)
     epochs = lru_cache(maxsize=2)(lambda epoch: order(lengths, batch, seed, epoch))
@@ -37,3 +38,24 @@ def steps_of(
         return epochs(epoch)[at * accumulate : (at + 1) * accumulate]
 
     return per_epoch, step
+
+
+def apart(
+    passages: Sequence[AbstractSet[str]], answers: Sequence[AbstractSet[str]], order: Sequence[int], batch: int
+) -> list[list[int]]:
+    """Row indices in ⌈n / batch⌉ batches of similar size, in which no row's passage answers another row's query.
+    *passages*: of each row; *answers*: every passage that answers its query, in any row. The rows of *order* go to the
+    next batch where they fit; a row that fits nowhere is left out."""
+    size = -(-len(order) // batch)
+    rows: list[list[int]] = [[] for _ in range(size)]
+    held: list[set[str]] = [set() for _ in range(size)]
+    answered: list[set[str]] = [set() for _ in range(size)]
+    for number, row in enumerate(order):
+        for place in ((number + i) % size for i in range(size)):
+            fits = held[place].isdisjoint(answers[row]) and answered[place].isdisjoint(passages[row])
+            if fits and len(rows[place]) < batch:
+                rows[place].append(row)
+                held[place] |= passages[row]
+                answered[place] |= answers[row]
+                break
+    return rows

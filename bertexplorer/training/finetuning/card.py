@@ -1,4 +1,4 @@
-"""The model card of what a run keeps; the rows that people brought stand in it only where they want that."""
+"""The model card of a run. It includes the user's rows only on request."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from bertexplorer.training.learner import Learner
 
 LIBRARIES = ("torch", "transformers", "tokenizers", "accelerate", "numpy")
-EXAMPLES = 3  # rows in a card, where a person wants them
+EXAMPLES = 3  # example rows in a card
 
 
 def card(learner: Learner, spec: Spec, step: int, found: Evaluation) -> str:
-    """A model card: what it is, what from, on what, how, how good, with which versions. It repeats no row."""
+    """A model card: what it is, its base checkpoint, data, settings, metrics and versions. It includes no row."""
     task, start = spec.module, learner.checkpoint
     licence = f"license: {start.licence}\n" if start.licence else ""
     words = {key: task.METRICS.get(key, key) for key in found.metrics}
@@ -38,7 +38,7 @@ def card(learner: Learner, spec: Spec, step: int, found: Evaluation) -> str:
 
 
 def without_rows(card: str) -> str:
-    """A card as earlier versions wrote it, less the rows that it repeats."""
+    """A card as earlier versions wrote it, with the rows removed."""
     return re.sub(r"\nRows to try on:\n\n(- .*\n)*", "", card)
 
 
@@ -49,6 +49,6 @@ def with_rows(card: str, rows: Sequence[dict[str, Any]]) -> str:
 
 
 def plain(held: dict[str, Any]) -> str:
-    """On one line, without signs that Markdown would read."""
+    """On one line, without characters that are special in Markdown."""
     told = ", ".join(f"{key}: {value}" for key, value in held.items() if value not in ("", None))
     return " ".join(told.split())[:500].replace("<", "‹").replace("|", "/").replace("`", "'")

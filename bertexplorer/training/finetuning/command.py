@@ -16,29 +16,29 @@ from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.dry_run import dry_run
-from bertexplorer.training.finetuning.preflight import preflight
+from bertexplorer.training.finetuning.preflight import plan
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.run_process import asked_to_stop, show
 from bertexplorer.training.tasks import BY_NAME
 
-HUB = "hub:"  # before the name of a data set
-CANDIDATES = 50  # that BM25 adds to those judged, for each query to re-rank
-MOST = 1_000_000  # rows; the page takes fewer
+HUB = "hub:"  # prefix of the name of a data set
+CANDIDATES = 50  # unjudged passages that BM25 adds per query for re-ranking
+MOST = 1_000_000  # rows; the limit on the page is lower
 
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser("python -m bertexplorer train", description=__doc__)
-    made.add_argument("run", nargs="?", help="a run's folder, to go on with; a new one goes where --out says")
+    made.add_argument("run", nargs="?", help="folder of a run to resume; --out names that of a new one")
     made.add_argument("--task", choices=sorted(BY_NAME))
     made.add_argument(
         "--data",
         nargs="+",
         help="a file: CSV, TSV, JSONL, JSON, CoNLL, TXT; three: queries, documents, judgements (qrels); or hub:NAME",
     )
-    made.add_argument("--dev", help="file to try on; left out: a tenth of --data")
+    made.add_argument("--dev", help="validation file; default: a tenth of --data")
     made.add_argument("--checkpoint", default="mini", help="a name from the list, a hub name or a folder")
     made.add_argument("--out", help="folder of the new run")
-    made.add_argument("--name", default="", help="what the run is called")
+    made.add_argument("--name", default="", help="name of the run")
     made.add_argument("--map", nargs="*", default=[], metavar="COLUMN=FILE_COLUMN", help="which column is which")
     made.add_argument("--trial", action="store_true", help="time three steps of the run in the folder, change nothing")
     made.add_argument(
@@ -75,9 +75,9 @@ def line(words: str) -> None:
 
 
 def begin(given: argparse.Namespace, find: Callable[[str], Path], runs: Path) -> Path:
-    """Make the folder of a new run. What is wrong with rows goes to stderr."""
+    """Create the folder of a new run. Problems with rows are printed to stderr."""
     if not given.task or not given.data:
-        raise ExplorerError("Name a run's folder to go on with, or --task and --data to begin one.")
+        raise ExplorerError("Name the folder of a run to resume it, or --task and --data to start one.")
     values = {s.name: value for s in option_specs(specs.Tuning) if (value := getattr(given, s.name)) is not None}
     table = collection(given.data, given.task) if len(given.data) > 1 else opened(given.data[0])
     folder = set_up(
@@ -113,13 +113,11 @@ def set_up(
 ) -> Path:
     """Write a new run to *folder*, which is returned; `finetune` trains it.
 
-    *checkpoint*: its name and its folder; *values*: settings of Tuning and of the task; *columns*: those of the task ->
-    those of the *table*, guessed where left out; *strict*: whether rows that cannot be used stop it. What is wrong with
-    rows is told line by line. Raises ExplorerError if no run can be made of them."""
-    start, place = checkpoint
-    spec = specs.make(task, start, str(place), values, name=name)
-    looked = preflight(
-        spec.module, table, dev, mapping=dict(columns) or None, options=spec.task_options, seed=spec.tuning.seed
+    *checkpoint*: name and folder; *values*: settings of Tuning and of the task; *columns*: columns of the task ->
+    columns of the *table*, guessed if empty; *strict*: raise if rows cannot be used; *tell*: receives problems and
+    findings line by line. Raises ExplorerError if the rows do not make a run."""
+    spec, looked = plan(
+        task, checkpoint, table, dev, values=values, mapping=dict(columns) or None, file=file, name=name
     )
     tell(f"note: {looked.told}")
     for problem in looked.problems[:20]:
@@ -129,10 +127,8 @@ def set_up(
     if looked.stops:
         raise ExplorerError(" ".join(looked.stops))
     if looked.problems and strict:
-        raise ExplorerError(f"{len(looked.problems):,} rows cannot be used. Mend them, or leave --strict out.")
-    data: dict[str, Any] = {"file": file, "told": looked.told, "mapping": looked.mapping}
-    data |= {"skipped": len(looked.problems), "train": len(looked.train), "dev": len(looked.dev)}
-    specs.begin(folder, specs.make(task, start, str(place), values, name=name, data=data), looked.train, looked.dev)
+        raise ExplorerError(f"{len(looked.problems):,} rows cannot be used. Fix them, or omit --strict.")
+    specs.begin(folder, spec, looked.train, looked.dev)
     return folder
 
 
@@ -147,7 +143,7 @@ def opened(name: str) -> Table:
 
 
 def collection(names: Sequence[str], task: str) -> Table:
-    """Queries, documents and judgements as rows; to re-rank, with what BM25 finds besides."""
+    """Queries, documents and judgements as rows; for re-ranking also the passages that BM25 finds."""
     if len(names) != 3 or task not in ("retrieval", "reranking"):
         raise ExplorerError(
             f"--data got {len(names)} files for {task}; wanted one, or for retrieval and reranking three: queries, "
@@ -167,7 +163,7 @@ def collection(names: Sequence[str], task: str) -> Table:
 
 
 def pairs(given: Sequence[str], flag: str) -> dict[str, Any]:
-    """NAME=VALUE, each."""
+    """Parse NAME=VALUE arguments."""
     found = [part.partition("=") for part in given]
     if odd := [name for name, sign, _ in found if not sign]:
         raise ExplorerError(f"{flag} got {odd[0]!r:.60}; wanted NAME=VALUE.")

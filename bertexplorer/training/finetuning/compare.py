@@ -1,4 +1,4 @@
-"""Runs beside each other: the same with several seeds, and two of them row by row. Torch is not imported."""
+"""Compare runs: the same with several seeds, and two row by row. Torch is not imported."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,15 +7,20 @@ from typing import Any
 
 import numpy as np
 
-GIVEN = ("text", "text_a", "text_b", "query", "question", "context", "document", "source")  # what a row asked
-MEASURES = {"f1": "F1", "score": "score", "right": "right answers", "loss": "loss (nats)"}  # the first that both have
+GIVEN = ("text", "text_a", "text_b", "query", "question", "context", "document", "source")  # the input of a row
+MEASURES = {
+    "f1": "F1",
+    "score": "score",
+    "right": "right answers",
+    "loss": "loss (nats)",
+}  # the first that both have is compared
 RESAMPLES = 10_000
-AT_ONCE = 2_000_000  # drawn numbers held at a time
+AT_ONCE = 2_000_000  # random numbers drawn at a time
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run reached. *start*: before the first step; *floor*: without learning, if the task says one."""
+    """The result of a run. *start*: before the first step; *floor*: of the baseline, if the task has one."""
 
     name: str
     best: float
@@ -26,7 +31,7 @@ class Outcome:
 @dataclass(frozen=True)
 class Spread:
     """Several seeds of one run. *deviation*: of the sample (n - 1), 0 for one run; *collapsed*: names of the runs that
-    reached no more than is reached without learning (Mosbach et al., 2021)."""
+    did not beat the baseline (Mosbach et al., 2021)."""
 
     count: int
     mean: float
@@ -37,8 +42,8 @@ class Spread:
 
 @dataclass(frozen=True)
 class Paired:
-    """Two runs on the same rows. *p*: how often chance alone would give such a difference; *measure*: a key of
-    MEASURES; *better*, *worse*: rows on which the second beats the first, or is beaten."""
+    """Two runs on the same rows. *p*: the probability of such a difference by chance; *measure*: a key of MEASURES;
+    *better*, *worse*: number of rows on which the second run is better or worse."""
 
     measure: str
     rows: int
@@ -58,15 +63,15 @@ def spread(outcomes: Sequence[Outcome], *, higher: bool = True) -> Spread:
 
 
 def collapsed(one: Outcome, *, higher: bool) -> bool:
-    """Whether nothing was learnt that counts. A value that is no number counts as collapsed."""
+    """Whether the run did not beat the baseline. NaN counts as collapsed."""
     bar = one.start if one.floor is None else one.floor
     return not (one.best > bar if higher else one.best < bar)
 
 
 def paired(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]], *, seed: int = 0) -> Paired | None:
-    """The paired bootstrap (Berg-Kirkpatrick et al., 2012, section 2.1) over the rows that both runs were tried on, as
-    their predictions hold them: the share of 10,000 resamples that differ by more than twice the difference seen, in
-    the same direction. None if they share no row, or no measure of a row."""
+    """The paired bootstrap (Berg-Kirkpatrick et al., 2012, section 2.1) over the rows in the predictions of both runs:
+    the share of 10,000 resamples that differ by more than twice the observed difference, in the same direction. None if
+    the runs share no row or no measure."""
     other = {key(row): row for row in second}
     rows = [(row, other[key(row)]) for row in first if key(row) in other]
     measure = next((name for name in MEASURES if rows and all(name in a and name in b for a, b in rows)), None)
@@ -88,7 +93,7 @@ def paired(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any
 
 
 def chance(gains: "np.ndarray[Any, np.dtype[np.float64]]", seed: int) -> float:
-    """The p-value; with a resample for what was seen, so that it is never 0 (Phipson and Smyth, 2010)."""
+    """The p-value, counting the observation as one resample so that it is never 0 (Phipson and Smyth, 2010)."""
     seen = abs(gains.mean())
     if not seen:
         return 1.0
@@ -102,12 +107,13 @@ def chance(gains: "np.ndarray[Any, np.dtype[np.float64]]", seed: int) -> float:
 
 
 def key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What makes it the same row: its line and what it asked."""
+    """Identifies a row: its line and input."""
     return (row.get("line"), *(str(row[name]) for name in GIVEN if name in row), str(row.get("gold")))
 
 
 def differences(specs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The settings in which runs differ: {"setting": …, run: value, …} each. *specs*: run's name -> its spec."""
+    """The settings in which runs differ: a list of {"setting": …, run: value, …}. *specs*: name of a run -> its
+    spec."""
     flat = {name: flattened(spec) for name, spec in specs.items()}
     names = dict.fromkeys(key for spec in flat.values() for key in spec)
     found = []
@@ -119,6 +125,6 @@ def differences(specs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def flattened(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run was told, in one level."""
+    """The settings of a run in one level."""
     about = {"checkpoint": spec.get("checkpoint", ""), "rows": spec.get("data", {}).get("file", "")}
     return about | dict(spec.get("options", {})) | dict(spec.get("tuning", {}))

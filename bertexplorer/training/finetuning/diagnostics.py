@@ -1,4 +1,4 @@
-"""What goes wrong while a run learns, in words; and how much memory it holds."""
+"""Warnings while a run trains, and its peak memory."""
 
 import sys
 from collections.abc import Iterator
@@ -10,21 +10,20 @@ from bertexplorer.training.task import Evaluation
 
 
 def alarms(found: Evaluation, *, start: float, value: float, higher: bool) -> Iterator[Event]:
-    """What an evaluation after some steps shows to be wrong, in words. *value*: of the headline now, *start*: before
-    the first step."""
+    """Warnings about an evaluation. *value*: of the headline metric now; *start*: before the first step."""
     if value < start if higher else value > start:
         yield {"event": "warning", "text": f"it does worse than before the first step ({value:.4g}, then {start:.4g})"}
     if not isfinite(found.metrics.get("loss", 0.0)):
-        yield {"event": "warning", "text": "the loss is no number: lower the learning rate"}
+        yield {"event": "warning", "text": "the loss is not a number: lower the learning rate"}
     if found.confusion:
         said = [sum(column) for column in zip(*found.confusion.counts, strict=True)]
         if sum(n > 0 for n in said) == 1 and sum(sum(line) > 0 for line in found.confusion.counts) > 1:
             only = found.confusion.labels[max(range(len(said)), key=said.__getitem__)]
-            yield {"event": "warning", "text": f"every answer is “{only}”: nothing is told apart yet"}
+            yield {"event": "warning", "text": f"every answer is “{only}”: it does not tell the classes apart yet"}
 
 
 def memory_mb() -> float:
-    """The most that this process has held; 0 on a system that does not say."""
+    """Peak memory of this process; 0 if the system does not report it."""
     with suppress(ImportError):
         import resource
 

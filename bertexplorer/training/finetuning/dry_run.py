@@ -1,4 +1,4 @@
-"""A trial: a few real steps of a run, timed, before it begins."""
+"""Time a few real steps of a run before it starts."""
 
 import time
 from collections.abc import Callable
@@ -6,34 +6,28 @@ from pathlib import Path
 
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.batch_sampler import steps_of
 from bertexplorer.training.finetuning.diagnostics import memory_mb
 from bertexplorer.training.finetuning.run import Run
-from bertexplorer.training.finetuning.trainable import learning_of, scale_of
 from bertexplorer.training.loop import Budget, train
-from bertexplorer.training.optimiser import adamw
 
 TIMED = 3  # steps
 
 
 def dry_run(folder: Path, tell: Callable[[str], None] = lambda words: None) -> dict[str, float]:
-    """Three real steps of the run in *folder* after one to warm up, and some rows tried: how long the whole would take
-    ("seconds"), "steps", and the most memory it held ("memory_mb"). Nothing is written. *tell* hears what is going on.
-    """
+    """Run three real steps after one to warm up, and evaluate some rows, without writing anything. Returns the
+    estimated time of the whole run ("seconds"), its "steps", and peak memory ("memory_mb"). *tell* receives progress
+    messages."""
     tell("Loading the checkpoint…")
     spec, train_rows, dev_rows = specs.read(folder)
     run = Run(folder, spec, train_rows, dev_rows, lambda: False)
     learner, items, dev = run.learner()
-    tuning = spec.tuning
-    run.learning = learning_of(tuning, learner.checkpoint.config)
-    optimiser = adamw(learner.modules, run.learning, scale_of(tuning, learner.checkpoint.config))
-    run.per_epoch, rows_of = steps_of([len(item.ids) for item in items], tuning.batch, tuning.accumulate, tuning.seed)
-    run.steps = max(1, round(tuning.epochs * run.per_epoch))
+    tuning, batches = spec.tuning, run.batches(learner, items)
+    optimiser = run.optimiser(learner)
     workers = DataParallel(learner, 1, run.device, bf16=run.bf16, placement=run.placement)
     steps = train(
         workers,
         optimiser,
-        run.batches(learner, items, rows_of),
+        batches,
         run.state,
         learning=run.learning,
         budget=Budget(steps=TIMED + 1),

@@ -1,4 +1,4 @@
-"""LoRA (Hu et al., 2021) by peft: small matrices beside queries and values learn, the weights stay."""
+"""LoRA (Hu et al., 2021) with peft: trains low-rank matrices added to queries and values; the weights stay fixed."""
 
 import copy
 from dataclasses import replace
@@ -11,7 +11,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 
 
 def add(encoder: nn.Module, rank: int, seed: int) -> None:
-    """Put the matrices, drawn by *seed*, into *encoder*, which is frozen but for them."""
+    """Add the matrices, drawn with *seed*, to *encoder* and freeze everything else."""
     from peft import LoraConfig, inject_adapter_in_model
 
     config: Any = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=["query", "value"])
@@ -21,13 +21,13 @@ def add(encoder: nn.Module, rank: int, seed: int) -> None:
 
 
 def merged(checkpoint: Checkpoint) -> Checkpoint:
-    """A copy with the matrices added into the weights, as any program loads it."""
+    """A copy with the matrices merged into the weights, which any program can load."""
     whole = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
     if not any(hasattr(module, "lora_A") for module in whole.modules()):
-        return checkpoint  # without peft, whose import takes seconds
+        return checkpoint  # avoids importing peft, which takes seconds
     from peft.tuners.lora import LoraLayer
 
-    whole = copy.deepcopy(whole)  # one copy, so that what is shared stays shared
+    whole = copy.deepcopy(whole)  # one copy, so that shared weights stay shared
     for module in list(whole.modules()):
         for name, child in list(module.named_children()):
             if isinstance(child, LoraLayer):

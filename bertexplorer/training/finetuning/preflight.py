@@ -1,7 +1,8 @@
-"""Preflight: before a run begins, its rows as they were understood, and what a person should know of them."""
+"""Preflight: plan a run before it starts, from settings and rows, with findings for the user."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -11,19 +12,21 @@ from bertexplorer.training.data import checks
 from bertexplorer.training.data.guess import guess, reasons
 from bertexplorer.training.data.rows import Problem, Row, Table, mapped
 from bertexplorer.training.data.split import split
+from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning.spec import Spec
 
 if TYPE_CHECKING:
     from bertexplorer.model.text import Tokenizer
 
-SHARE = 0.1  # of the rows are tried on where no file of their own is given
+SHARE = 0.1  # of the rows become validation rows if no file of them is given
 LABELS = ("label", "labels")
-READ = 2000  # texts that are measured
+READ = 2000  # texts whose lengths are checked
 
 
 @dataclass(frozen=True)
 class Preflight:
-    """Rows that can be used, on two sides, and what is to be said before Start. *problems*: rows that cannot be used,
-    with their line; *findings*: what holds for the rest."""
+    """The usable rows for training and validation. *problems*: rows that cannot be used, with their lines; *findings*:
+    remarks on the others; *told*: how the files were read."""
 
     mapping: dict[str, str]
     train: list[Row]
@@ -32,11 +35,11 @@ class Preflight:
     findings: list[checks.Finding]
     labels: dict[str, int]  # label -> rows to learn from
     told: str
-    reasons: dict[str, str]  # column of the task -> why that column of the file was taken, where no person chose it
+    reasons: dict[str, str]  # column of the task -> why its column of the file was guessed
 
     @property
     def stops(self) -> list[str]:
-        """Why the run cannot begin."""
+        """Why the run cannot start."""
         return [finding.what for finding in self.findings if finding.stops]
 
 
@@ -52,9 +55,9 @@ def preflight(
     tokenizer: "Tokenizer | None" = None,
     max_tokens: int = 128,
 ) -> Preflight:
-    """Look at what a run would learn from. *mapping*: {column of the task: column of the file}; None: guessed.
+    """Check the rows of a run. *mapping*: {column of the task: column of the file}; None: guessed.
 
-    Raises ExplorerError if a column is lacking or no row can be used."""
+    Raises ExplorerError if a column is missing or no row can be used."""
     options = options or task.Options()
     chosen = dict(mapping) if mapping is not None else guess(table, task.COLUMNS)
     why = reasons(table, task.COLUMNS, chosen)
@@ -63,21 +66,51 @@ def preflight(
     texts = [column.name for column in task.COLUMNS if column.kind in ("text", "tokens")]
     if dev_table is not None:
         dev, more = usable(task, dev_table, chosen, options)
-        train, problems = rows, [*problems, *(Problem(p.line, f"(to try on) {p.what}") for p in more)]
+        train, problems = rows, [*problems, *(Problem(p.line, f"(validation) {p.what}") for p in more)]
     else:
         train, dev = split(rows, share, seed, label=label, keys=getattr(task, "TOGETHER", ()))
     findings = checks.preflight(train, dev, texts, label)
     if tokenizer is not None:
         findings += cut(train, texts, tokenizer, max_tokens)
     counts = checks.label_counts(train, label) if label else {}
-    told = table.told if dev_table is None else f"{table.told} To try on: {dev_table.told}"
+    told = table.told if dev_table is None else f"{table.told}Validation: {dev_table.told}"
     if said := interval.warning(len(dev), task.METRICS[task.METRIC], counted=task.METRIC == "accuracy"):
         findings.append(checks.Finding(said))
     return Preflight(chosen, train, dev, problems, findings, counts, told, why)
 
 
+def plan(
+    task: str,
+    checkpoint: tuple[str, Path],
+    table: Table,
+    dev: Table | None,
+    *,
+    values: Mapping[str, Any],
+    mapping: Mapping[str, str] | None,
+    file: str,
+    name: str,
+    tokenizer: "Tokenizer | None" = None,
+) -> tuple[Spec, Preflight]:
+    """The settings of a run and its rows. *checkpoint*: name and folder; *values*: settings of Tuning and of the task;
+    *file*: where the rows come from. Raises ExplorerError as `specs.make` and `preflight` do."""
+    spec = specs.make(task, checkpoint[0], str(checkpoint[1]), values, name=name)
+    found = preflight(
+        spec.module,
+        table,
+        dev,
+        mapping=mapping,
+        options=spec.task_options,
+        seed=spec.tuning.seed,
+        tokenizer=tokenizer,
+        max_tokens=spec.tuning.max_tokens,
+    )
+    data: dict[str, Any] = {"file": file, "told": found.told, "mapping": found.mapping}
+    data |= {"skipped": len(found.problems), "train": len(found.train), "dev": len(found.dev)}
+    return replace(spec, data=data), found
+
+
 def usable(task: ModuleType, table: Table, mapping: Mapping[str, str], options: Any) -> tuple[list[Row], list[Problem]]:
-    """The rows that the task can read, and what is wrong with the others."""
+    """The rows that the task can use, and the problems of the others."""
     rows = mapped(table, mapping, task.COLUMNS)
     examples, wrong = task.examples(rows, options)
     problems = sorted([*table.problems, *wrong], key=lambda problem: problem.line)
@@ -89,7 +122,7 @@ def usable(task: ModuleType, table: Table, mapping: Mapping[str, str], options: 
 
 
 def cut(rows: list[Row], texts: list[str], tokenizer: "Tokenizer", max_tokens: int) -> list[checks.Finding]:
-    """How many of the first texts are longer than the limit."""
+    """A finding if texts exceed the limit, measured on the first rows."""
     from bertexplorer.training.texts import Reader
 
     given = [

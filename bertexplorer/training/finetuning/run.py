@@ -1,11 +1,11 @@
-"""A fine-tuning run is a folder; it is begun, gone on with and finished here, and tells what happens as events.
+"""Compute a fine-tuning run, from its start or from its last commit, and report it as events. A run is a folder:
 
-RUN/spec.json, data/       what was asked, and the rows
-RUN/events.jsonl, log.txt  what happened, a JSON object a line; the same in words
-RUN/commits/STEP/          weights, moments, state.json: the exact resume
-RUN/best/STEP/             the checkpoint that is kept, as transformers loads it, with its task, metrics and predictions
-RUN/snapshots/STEP/        checkpoints along the way, to look into
-RUN/stop                   put there by anyone, it ends the run after a commit, as SIGTERM and SIGINT do
+RUN/spec.json, data/       settings and rows
+RUN/events.jsonl, log.txt  the log, as a JSON object per line and as text
+RUN/commits/STEP/          weights, moments and state.json, for an exact resume
+RUN/best/STEP/             the best checkpoint in transformers format, with its task, metrics and predictions
+RUN/snapshots/STEP/        checkpoints along the way
+RUN/stop                   anyone may create it; it ends the run after a commit, as SIGTERM and SIGINT do
 """
 
 import time
@@ -17,36 +17,36 @@ from typing import Any
 import torch
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model import precision as precisions
 from bertexplorer.model.load import load
-from bertexplorer.model.scheduler import available
+from bertexplorer.model.save import save
 from bertexplorer.training import learners, weights
-from bertexplorer.training.checkpointing import commit, newest
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.distributed import Distributed, follows
 from bertexplorer.training.events import Event
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.artifacts import keep, snapshot
-from bertexplorer.training.finetuning.batch_sampler import epoch_of, steps_of
+from bertexplorer.training.finetuning.artifacts import exported, keep
+from bertexplorer.training.finetuning.batch_sampler import Order, epoch_of, steps_of
 from bertexplorer.training.finetuning.diagnostics import alarms, memory_mb
 from bertexplorer.training.finetuning.spec import Spec
 from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_of, prepare, scale_of
 from bertexplorer.training.learner import Learner
-from bertexplorer.training.loop import Budget, State, Window, train
+from bertexplorer.training.loop import Budget, Window, train
 from bertexplorer.training.optimiser import adamw
+from bertexplorer.training.run_driver import RunDriver
 from bertexplorer.training.run_process import work
 from bertexplorer.training.texts import Item, TextBatch
 
-TELL = 2.0  # seconds between two lines about steps
+TELL = 2.0  # seconds between two events about steps
 COMMIT = 60.0  # seconds between two commits, at least
-SPENT = 0.05  # share of the time that commits may take
+SPENT = 0.05  # largest share of the time for commits
 
 
 def finetune(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
-    """Go on with the run in *folder* until it is done or *stop* says so. Every event is written down, then given.
+    """Continue the run in *folder* until it is done or *stop* returns True. Yields each event after writing it to the
+    log.
 
-    Raises ExplorerError; commits stay whole."""
+    Raises ExplorerError; commits stay intact."""
     spec, train_rows, dev_rows = specs.read(folder)
     if follows():
         for _ in Run(folder, spec, train_rows, dev_rows, stop).events():
@@ -61,13 +61,13 @@ class Best:
 
     value: float = float("nan")
     step: int = -1
-    waited: int = 0  # evaluations since without a better value
+    waited: int = 0  # evaluations since the last better value
     start: float = float("nan")  # before the first step
-    loss: float = float("inf")  # decides between equal values
+    loss: float = float("inf")  # breaks ties
 
     def after(self, step: int, value: float, loss: float, *, higher: bool) -> "Best":
-        """What is best once *step* was tried: of equal values that with the lower loss. Only a better value ends the
-        waiting."""
+        """The best evaluation after *step*. Of equal values the one with the lower loss is best, but only a better
+        value resets the patience."""
         gain = value - self.value if higher else self.value - value
         better = gain > 0 or self.step < 0
         waited = 0 if better else self.waited + 1
@@ -76,8 +76,8 @@ class Best:
         return replace(self, waited=waited)
 
 
-class Run:
-    """A run while it is computed."""
+class Run(RunDriver):
+    """A fine-tuning run while it is computed."""
 
     def __init__(
         self,
@@ -87,34 +87,30 @@ class Run:
         dev_rows: Sequence[Row],
         stop: Callable[[], bool],
     ) -> None:
-        self.folder, self.spec, self.stop = folder, spec, stop
-        self.task, self.tuning = spec.module, spec.tuning
+        self.spec, self.task, self.tuning = spec, spec.module, spec.tuning
         self.rows = train_rows, dev_rows
-        self.state, self.best = State(), Best()
-        self.threads = self.tuning.threads or available()
-        torch.set_num_threads(self.threads)
+        self.best = Best()
         self.placement = Distributed()
-        self.device = self.placement.device
-        self.bf16 = precisions.resolve(self.tuning.precision, self.device) == torch.bfloat16
-
-    def where(self) -> Event:
-        return {"stretch": 0, "step": self.state.step}
+        tuning, device = self.tuning, self.placement.device
+        super().__init__(folder, stop, threads=tuning.threads, precision=tuning.precision, device=device)
 
     def events(self) -> Iterator[Event]:
         learner, train_items, dev = self.learner()
-        tuning = self.tuning
-        self.learning = learning_of(tuning, learner.checkpoint.config)
-        optimiser = adamw(learner.modules, self.learning, scale_of(tuning, learner.checkpoint.config))
-        yield from self.resumed(learner, optimiser)
-        if tuning.method == "frozen":
+        optimiser = self.optimiser(learner)
+        source = yield from self.newest_commit()
+        more = yield from self.resume(learner.modules, optimiser, source)
+        if more:
+            self.best = Best(**more["best"])
+        if self.tuning.method == "frozen":
             yield {"event": "reading", "text": "The frozen encoder reads every row once."}
             train_items = frozen_vectors(learner, train_items, self.folder / "vectors")
-        lengths = [len(item.ids) for item in train_items]
-        order = getattr(learner, "order", epoch_of)  # some choose which rows stand together
+        order = getattr(learner, "order", epoch_of)  # some learners choose which rows share a batch
         if self.placement.count > 1 and order is not epoch_of:
-            yield {"event": "warning", "text": "Each process sees a part of a batch, so rows have fewer others beside."}
-        self.per_epoch, rows_of = steps_of(lengths, tuning.batch, tuning.accumulate, tuning.seed, order)
-        self.steps = max(1, round(tuning.epochs * self.per_epoch))
+            yield {
+                "event": "warning",
+                "text": "Each process gets a part of a batch, so a row is compared with fewer others.",
+            }
+        batches = self.batches(learner, train_items, order)
         yield {
             "event": "ready",
             "rows": len(train_items),
@@ -128,19 +124,19 @@ class Run:
             "processes": self.placement.count,
             "floors": self.floors,
         }
-        yield from self.learn(learner, optimiser, self.batches(learner, train_items, rows_of), dev)
+        yield from self.learn(learner, optimiser, batches, dev)
 
     def learner(self) -> tuple[Learner, list[Item], list[Any]]:
-        """The start: the checkpoint with the task's head, the rows as ids, and the examples to try on."""
+        """The untrained learner, the training rows as items, and the validation examples."""
         options, tuning = self.spec.task_options, self.tuning
         checkpoint = load(self.spec.folder, name=self.spec.checkpoint, precision="fp32", device=self.device)
         train_examples, _ = self.task.examples(self.rows[0], options)
         dev, _ = self.task.examples(self.rows[1], options)
         if not train_examples or not dev:
-            empty = "to learn from" if not train_examples else "to try on"
+            empty = "for training" if not train_examples else "for validation"
             raise ExplorerError(f"No row {empty} can be used. Check which columns hold what.")
-        learner = learners.begin(self.task, checkpoint, train_examples, options, seed=tuning.seed)
-        learner.limit(tuning.max_tokens)
+        learner = learners.create(self.task, checkpoint, train_examples, options, seed=tuning.seed)
+        learner.set_max_tokens(tuning.max_tokens)
         learner.bf16 = self.bf16
         prepare(learner, tuning)
         weights.set_dropout(learner.modules, tuning.dropout)
@@ -148,28 +144,20 @@ class Run:
         self.floors = {metric: {"name": name, "value": value} for metric, (name, value) in floors.items()}
         return learner, learner.read(train_examples), dev
 
-    def resumed(self, learner: Learner, optimiser: torch.optim.Optimizer) -> Iterator[Event]:
-        """Weights, moments, State and Best of the newest whole commit, if there is one."""
-        source = None
-        for path, wrong in newest(self.folder / "commits"):
-            if not wrong:
-                source = path
-            else:
-                yield {"event": "warning", "text": f"commit {path.name} is not whole ({wrong}) and is left aside"}
-        if source is None:
-            yield {"event": "begun"}
-            return
-        self.state, more, changed = weights.read(learner.modules, optimiser, self.threads, source)
-        self.best = Best(**more["best"])
-        yield {"event": "resumed", "commit": source.name}
-        if changed:
-            yield {"event": "warning", "text": f"the resume may not be exact: {'; '.join(changed)}"}
+    def optimiser(self, learner: Learner) -> torch.optim.Optimizer:
+        config = learner.checkpoint.config
+        self.learning = learning_of(self.tuning, config)
+        return adamw(learner.modules, self.learning, scale_of(self.tuning, config))
 
     def batches(
-        self, learner: Learner, items: Sequence[Item], rows_of: Callable[[int], list[list[int]]]
+        self, learner: Learner, items: Sequence[Item], order: Order = epoch_of
     ) -> Callable[[int], list[TextBatch]]:
-        """A step's number -> its batches; each is shared out where several processes compute."""
-        count = self.placement.count
+        """A step's number -> its batches, each divided among the processes if there are several. Sets how many steps an
+        epoch and the run have."""
+        tuning, count = self.tuning, self.placement.count
+        lengths = [len(item.ids) for item in items]
+        self.per_epoch, rows_of = steps_of(lengths, tuning.batch, tuning.accumulate, tuning.seed, order)
+        self.steps = max(1, round(tuning.epochs * self.per_epoch))
 
         def drawn(step: int) -> list[TextBatch]:
             parts = [rows[i::count] for rows in rows_of(step) for i in range(count) if rows[i::count]]
@@ -204,7 +192,7 @@ class Run:
                 yield {"event": "steps"} | self.so_far() | window.tell() | {"memory_mb": memory_mb()}
                 window = Window()
             if state.step in looks and self.placement.main:
-                yield snapshot(learner.checkpoint, self.folder / "snapshots", state.step)
+                yield self.snapshot(lambda into: save(exported(learner.checkpoint, torch.bfloat16), into))
             if state.step % every == 0 or last:
                 yield from self.evaluated(learner, dev)
                 ended = bool(tuning.patience) and self.best.waited >= tuning.patience
@@ -229,7 +217,7 @@ class Run:
         return {"share": share, "epoch": self.state.step / self.per_epoch, "seconds_left": left}
 
     def evaluated(self, learner: Learner, dev: Sequence[Any]) -> Iterator[Event]:
-        """The rows to try on, tried; what is best so far is kept."""
+        """Evaluate on the validation rows and save the learner if it is the best so far."""
         began = time.monotonic()
         found = learner.evaluate(dev)
         value = found.metrics[self.task.METRIC]
@@ -246,17 +234,16 @@ class Run:
             yield {"event": "best", "metric": self.task.METRIC, "value": value}
 
     def commit(self, learner: Learner, optimiser: torch.optim.Optimizer) -> Event:
+        """Write a commit. Of several processes the main one writes it and the others wait."""
         began = time.monotonic()
-        name = f"step-{self.state.step:09d}"
+        event = {"event": "committed", "commit": self.name}
         if self.placement.main:
-            more = {"best": asdict(self.best)}
-            commit(
-                self.folder / "commits",
-                name,
-                lambda into: weights.write(learner.modules, optimiser, self.state, self.threads, into, **more),
+            best = asdict(self.best)
+            event = self.committed(
+                lambda into: weights.write(learner.modules, optimiser, self.state, self.threads, into, best=best)
             )
         self.placement.wait()
-        return {"event": "committed", "commit": name, "seconds": time.monotonic() - began}
+        return event | {"seconds": time.monotonic() - began}
 
     def finished(self) -> Iterator[Event]:
         yield (

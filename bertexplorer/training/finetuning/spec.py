@@ -1,4 +1,4 @@
-"""What a fine-tuning run is told: its task, its start, where its rows came from and every setting, as in spec.json."""
+"""The settings of a fine-tuning run, as in spec.json: task, checkpoint, origin of the rows, and all options."""
 
 import json
 import os
@@ -16,49 +16,52 @@ from bertexplorer.training.data.rows import Row
 from bertexplorer.training.tasks import BY_NAME
 
 FORMAT = 1
-RATES = ((128, 3e-4), (512, 1e-4), (768, 5e-5))  # up to this hidden size, this rate
+RATES = ((128, 3e-4), (512, 1e-4), (768, 5e-5))  # (hidden size up to, learning rate)
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """How a run learns. A rate of 0 is chosen by `rate_of`."""
+    """How a run trains. A rate of 0 means `rate_of`."""
 
     method: Annotated[
         Literal["full", "frozen", "lora"],
         Option(
-            "What learns", info="full: all weights; frozen: the head alone; lora: small matrices beside the weights"
+            "What learns",
+            info="full: all weights; frozen: the head alone; lora: low-rank matrices added to the weights",
         ),
     ] = "full"
-    epochs: Annotated[float, Option("Epochs", 0.01, 1000.0, "times that every row is seen")] = 3.0
-    rate: Annotated[float, Option("Learning rate", 0.0, 1.0, "at its highest; 0: by the size of the checkpoint")] = 0.0
-    batch: Annotated[int, Option("Batch", 1, 1024, "rows a step")] = 32
-    max_tokens: Annotated[int, Option("Longest text", 8, 8192, "tokens; what is beyond is cut and counted")] = 128
+    epochs: Annotated[float, Option("Epochs", 0.01, 1000.0, "passes over all rows")] = 3.0
+    rate: Annotated[float, Option("Learning rate", 0.0, 1.0, "peak; 0: chosen by the size of the checkpoint")] = 0.0
+    batch: Annotated[int, Option("Batch", 1, 1024, "rows per step")] = 32
+    max_tokens: Annotated[int, Option("Longest text", 8, 8192, "in tokens; longer texts are cut, and counted")] = 128
     seed: Annotated[int, Option("Seed", 0, 2**31 - 1, "of the new head, the order of the rows and dropout")] = 0
-    accumulate: Annotated[int, Option("Accumulate", 1, 1024, "batches whose gradients are added up for a step")] = 1
+    accumulate: Annotated[int, Option("Accumulate", 1, 1024, "batches whose gradients are summed for a step")] = 1
     warmup: Annotated[float, Option("Warm-up", 0.0, 1.0, "share of the steps in which the rate rises")] = 0.1
     decay: Annotated[Literal["linear", "cosine"], Option("Decay", info="of the rate, to 0 at the end")] = "linear"
     weight_decay: Annotated[float, Option("Weight decay", 0.0, 1.0, "not on biases and norms")] = 0.01
     clip: Annotated[float, Option("Clip", 0.0, 1e6, "largest norm of the gradient; 0: no limit")] = 1.0
     dropout: Annotated[float, Option("Dropout", 0.0, 0.9)] = 0.1
-    frozen_layers: Annotated[int, Option("Frozen layers", 0, 48, "embeddings and so many first layers stay")] = 0
+    frozen_layers: Annotated[
+        int, Option("Frozen layers", 0, 48, "number of first layers that stay fixed, with the embeddings")
+    ] = 0
     layer_decay: Annotated[float, Option("Layer decay", 0.1, 1.0, "the rate of a layer as a share of the next")] = 1.0
-    rank: Annotated[int, Option("LoRA rank", 1, 256, "columns of the small matrices")] = 8
+    rank: Annotated[int, Option("LoRA rank", 1, 256, "of the low-rank matrices")] = 8
     evaluations: Annotated[int, Option("Evaluations", 1, 1000, "per epoch, on the validation rows")] = 1
     patience: Annotated[
-        int, Option("Patience", 0, 1000, "evaluations without a better one before it ends; 0: none")
+        int, Option("Patience", 0, 1000, "evaluations without improvement before the run ends; 0: no limit")
     ] = 0
-    snapshots: Annotated[int, Option("Snapshots", 0, 50, "kept along the way, to look into")] = 4
+    snapshots: Annotated[int, Option("Snapshots", 0, 50, "checkpoints kept along the way")] = 4
     precision: Annotated[Literal["auto", "fp32", "bf16"], Option("Precision")] = "auto"
-    threads: Annotated[int, Option("Threads", 0, 1024, "1 leaves the page quick; 0: all cores")] = 1
+    threads: Annotated[int, Option("Threads", 0, 1024, "1 keeps the page fast; 0: all cores")] = 1
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A run, but for its rows."""
+    """A run without its rows."""
 
-    task: str  # of BY_NAME
-    checkpoint: str  # as a person names it
-    folder: str  # where it lies
+    task: str  # a key of tasks.BY_NAME
+    checkpoint: str  # its name
+    folder: str  # of the checkpoint
     name: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)  # of the task
     tuning: Tuning = field(default_factory=Tuning)
@@ -74,15 +77,15 @@ class Spec:
 
 
 def task_of(name: str) -> ModuleType:
-    """The module of a task. Raises ExplorerError if there is none of that name."""
+    """The module of a task. Raises ExplorerError for an unknown name."""
     if name not in BY_NAME:
         raise ExplorerError(f"There is no task {name!r:.60}; wanted one of {', '.join(BY_NAME)}.")
     return BY_NAME[name]
 
 
 def rate_of(tuning: Tuning, config: EncoderConfig) -> float:
-    """The rate that was set, else one that works for such a size (Turc et al., 2019, for the small ones): a new head
-    alone and LoRA bear more."""
+    """The given rate, else one that suits the size of the checkpoint (Turc et al., 2019, for the small ones); a new
+    head alone and LoRA tolerate a higher one."""
     if tuning.rate:
         return tuning.rate
     by_size = next((rate for size, rate in RATES if config.hidden_size <= size), 2e-5)
@@ -90,8 +93,8 @@ def rate_of(tuning: Tuning, config: EncoderConfig) -> float:
 
 
 def make(task: str, checkpoint: str, folder: str, values: Mapping[str, Any], **more: Any) -> Spec:
-    """A Spec from flat *values* of Tuning's and the task's settings, each checked; what is not given is the task's
-    default. Raises ExplorerError for an unknown or unfit one."""
+    """A Spec from flat *values* of the settings of Tuning and the task, each validated; missing ones get the task's
+    defaults. Raises ExplorerError for an unknown setting or an invalid value."""
     module = task_of(task)
     own = {name: values[name] for name in values if name in module.Options.__dataclass_fields__}
     rest = {**module.DEFAULTS, **{name: value for name, value in values.items() if name not in own}}
@@ -99,15 +102,25 @@ def make(task: str, checkpoint: str, folder: str, values: Mapping[str, Any], **m
     return Spec(task, checkpoint, folder, options=options, tuning=build(Tuning, rest), **more)
 
 
+def plain(spec: Spec) -> dict[str, Any]:
+    """The contents of spec.json."""
+    return {"format": FORMAT, "kind": "finetuning", **asdict(spec)}
+
+
+def write_rows(folder: Path, train: Sequence[Row], dev: Sequence[Row]) -> None:
+    """Write the rows of a run to *folder*/data."""
+    (folder / "data").mkdir(parents=True)
+    for name, rows in (("train", train), ("dev", dev)):
+        lines = "".join(json.dumps({"line": row.line, "cells": row.cells}) + "\n" for row in rows)
+        (folder / "data" / f"{name}.jsonl").write_text(lines, "utf-8")
+
+
 def begin(folder: Path, spec: Spec, train: Sequence[Row], dev: Sequence[Row]) -> None:
-    """Make the folder of a run: its rows and spec.json, on the disk for good when this returns."""
+    """Create the folder of a run with its rows and spec.json, flushed to disk."""
     try:
-        (folder / "data").mkdir(parents=True)
-        for name, rows in (("train", train), ("dev", dev)):
-            lines = "".join(json.dumps({"line": row.line, "cells": row.cells}) + "\n" for row in rows)
-            (folder / "data" / f"{name}.jsonl").write_text(lines, "utf-8")
+        write_rows(folder, train, dev)
         aside = folder / ".spec.partial"
-        aside.write_text(json.dumps({"format": FORMAT, "kind": "finetuning", **asdict(spec)}, indent=1), "utf-8")
+        aside.write_text(json.dumps(plain(spec), indent=1), "utf-8")
         for path in (folder / "data" / "train.jsonl", folder / "data" / "dev.jsonl", aside):
             flush(path)
         os.replace(aside, folder / "spec.json")
@@ -117,7 +130,7 @@ def begin(folder: Path, spec: Spec, train: Sequence[Row], dev: Sequence[Row]) ->
 
 
 def read(folder: Path) -> tuple[Spec, list[Row], list[Row]]:
-    """(spec, rows to learn from, rows to try on). Raises ExplorerError if *folder* holds no such run."""
+    """(spec, training rows, validation rows). Raises ExplorerError if *folder* is not a fine-tuning run."""
     try:
         held = json.loads((folder / "spec.json").read_text("utf-8"))
         if (held.pop("format"), held.pop("kind")) != (FORMAT, "finetuning"):

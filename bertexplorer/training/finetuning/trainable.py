@@ -1,4 +1,4 @@
-"""What of a learner learns, and how fast: all of it, its head alone, or small matrices beside the weights."""
+"""Which parameters are trained and how fast: all, the head alone, the upper layers, or LoRA matrices."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,13 +10,13 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.training.finetuning import lora
 from bertexplorer.training.finetuning.spec import Tuning, rate_of
-from bertexplorer.training.learner import Learner, resting
+from bertexplorer.training.learner import Learner, evaluation_mode
 from bertexplorer.training.optimiser import Learning
 from bertexplorer.training.texts import Item, by_length, run
 
 
 def prepare(learner: Learner, tuning: Tuning) -> None:
-    """Say of each parameter whether it learns. Raises ExplorerError if nothing would be left to learn."""
+    """Set requires_grad of each parameter. Raises ExplorerError if nothing would be trained."""
     encoder, layers = learner.checkpoint.encoder, learner.checkpoint.config.num_layers
     learner.modules.requires_grad_(True)
     if tuning.method == "lora":
@@ -26,16 +26,18 @@ def prepare(learner: Learner, tuning: Tuning) -> None:
         encoder.requires_grad_(False)
     elif tuning.frozen_layers:
         if tuning.frozen_layers > layers:
-            raise ExplorerError(f"{tuning.frozen_layers} layers were to be frozen; the checkpoint has {layers}.")
+            raise ExplorerError(f"{tuning.frozen_layers} layers cannot be frozen; the checkpoint has {layers}.")
         encoder.embeddings.requires_grad_(False)
         for layer in encoder.layers[: tuning.frozen_layers]:
             layer.requires_grad_(False)
     if not any(parameter.requires_grad for parameter in learner.modules.parameters()):
-        raise ExplorerError("With a frozen encoder nothing is left to learn here. Let all weights learn, or use LoRA.")
+        raise ExplorerError(
+            "With a frozen encoder there is nothing left to train here. Train all weights, or use LoRA."
+        )
 
 
 def learning_of(tuning: Tuning, config: EncoderConfig) -> Learning:
-    """The rate along the steps: up in the warm-up, then down to 0."""
+    """The schedule of the learning rate: warm-up, then decay to 0."""
     return Learning(
         peak=rate_of(tuning, config),
         warmup=tuning.warmup,
@@ -48,7 +50,8 @@ def learning_of(tuning: Tuning, config: EncoderConfig) -> Learning:
 
 
 def scale_of(tuning: Tuning, config: EncoderConfig) -> Callable[[str], float]:
-    """A parameter's rate as a share of the head's: layer_decay once for each layer above it (Clark et al., 2020)."""
+    """The learning rate of a parameter relative to the head's: layer_decay once for each layer above it (Clark et al.,
+    2020)."""
 
     def scale(name: str) -> float:
         if name.startswith("encoder.embeddings."):
@@ -61,8 +64,8 @@ def scale_of(tuning: Tuning, config: EncoderConfig) -> Callable[[str], float]:
 
 
 def frozen_vectors(learner: Learner, items: Sequence[Item], folder: Path) -> list[Item]:
-    """The items with what the frozen encoder makes of them, computed once and kept in *folder*: of the first token
-    where the head reads no other."""
+    """The items with the outputs of the frozen encoder, computed once and cached in *folder*; only of the first token
+    if the head reads no other."""
     size = learner.checkpoint.config.hidden_size
     rows = [1 if learner.first_only else len(item.ids) for item in items]
     starts = np.concatenate([[0], np.cumsum(rows)])
@@ -73,7 +76,7 @@ def frozen_vectors(learner: Learner, items: Sequence[Item], folder: Path) -> lis
         aside = folder / "partial.npy"
         made = np.lib.format.open_memmap(aside, mode="w+", dtype=np.float32, shape=shape)
         device = learner.checkpoint.device
-        with resting(learner):
+        with evaluation_mode(learner):
             for part in by_length(items):
                 batch = learner.collate([items[i] for i in part]).to(device)
                 last = run(learner.checkpoint.encoder, batch.ids, batch.segments, batch.mask).float().cpu().numpy()

@@ -1,76 +1,63 @@
-"""The encoder with its MLM head, which guesses what is hidden."""
+"""Domain adaptation: the encoder with its MLM head, which predicts masked tokens."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.settings import ASSETS
-from bertexplorer.training.language import Told, likeliest, perplexity, pieces, told, unigram
-from bertexplorer.training.learner import resting
+from bertexplorer.training.language import Predictions, likeliest, perplexity, pieces, predictions, unigram
+from bertexplorer.training.learner import Learner, evaluation_mode
 from bertexplorer.training.pretraining.batches import Batch, Collator
 from bertexplorer.training.pretraining.examples import Example as Ids
 from bertexplorer.training.pretraining.objectives import MaskedLanguage, run
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.adaptation import Example, Options
-from bertexplorer.training.texts import Item, Reader, by_length, encode, pad
+from bertexplorer.training.texts import Item, by_length, encode, pad
 
 GENERAL = ASSETS / "data" / "general.txt"
-SEED = 2018  # of the masks of an evaluation
-MEASURE = Options()  # what an evaluation hides, whatever is learnt with
+SEED = 2018  # of the masks in evaluations
+MEASURE = Options()  # the masking in evaluations, whatever the options
 
 
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Adapter":
-    """Raises ExplorerError if the checkpoint has no MLM head, or the shares of the chosen tokens are more than 1."""
-    if options.masked + options.random > 1 + 1e-9:
-        raise ExplorerError(
-            f"[MASK] and random are {options.masked:g} and {options.random:g} of the chosen tokens; together they are "
-            "more than 1. Lower one."
-        )
-    return Adapter(checkpoint, options, train)
+class Adapter(MaskedLanguage, Learner):
+    """The encoder with its MLM head. The masks are drawn anew each time a row is seen (Liu et al., 2019)."""
 
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Adapter":
-    """An adapter that was saved."""
-    return Adapter(checkpoint, Options(**described["options"]), (), described["max_tokens"])
-
-
-class Adapter(MaskedLanguage):
-    """The encoder with its MLM head. What is hidden is drawn anew each time a row is seen (Liu et al., 2019)."""
-
-    first_only = False
+    heads = ("masked_lm",)
 
     def __init__(
         self, checkpoint: Checkpoint, options: Options, train: Sequence[Example] = (), max_tokens: int = 128
     ) -> None:
-        self.checkpoint, self.options, self.pairs, self.weights = checkpoint, options, False, {"mlm": 1.0}
-        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, "masked_lm": checkpoint.masked_lm})
-        self.extra, self.bf16 = nn.ModuleDict(), False
+        """*train*: texts for the unigram baseline."""
+        Learner.__init__(self, checkpoint, options, max_tokens)
+        self.pairs, self.weights = False, {"mlm": 1.0}
         self.collator = Collator.of(checkpoint.tokenizer, options)
-        self.limit(max_tokens)
         ordinary = (item.ids[1:-1] for item in self.read(train))
         self.unigram = unigram(ordinary, checkpoint.config.vocab_size) if train else None
 
-    def limit(self, max_tokens: int) -> None:
-        self.reader = Reader(self.checkpoint.tokenizer, max_tokens)
-
-    def described(self) -> dict[str, Any]:
-        return {"options": asdict(self.options), "max_tokens": self.reader.most}
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:
+        """Raises ExplorerError if the checkpoint has no MLM head, or the shares of the chosen tokens exceed 1."""
+        if options.masked + options.random > 1 + 1e-9:
+            raise ExplorerError(
+                f"[MASK] and random are {options.masked:g} and {options.random:g} of the chosen tokens; together they "
+                "are more than 1. Lower one."
+            )
+        return cls(checkpoint, options, train)
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
-        """Nothing is left out: a long text is learnt piece by piece."""
+        """Nothing is cut: a long text becomes several items."""
         return [item for parts in self.parts([example.text for example in examples]) for item in parts]
 
     def parts(self, texts: Sequence[str]) -> list[list[Item]]:
         return pieces(self.reader, texts, end=True)
 
     def collate(self, items: Sequence[Item]) -> Any:
-        """With masks that follow from torch's random numbers, which the loop sets anew for each step."""
+        """The masks depend on torch's random state, which the loop sets for each step."""
         return self.hidden(items, self.collator, int(torch.randint(2**62, ())))
 
     @staticmethod
@@ -79,28 +66,28 @@ class Adapter(MaskedLanguage):
             [Ids(np.asarray(item.ids[1:-1], np.int64)) for item in items], np.random.default_rng(seed)
         )
 
-    def guessed(self, texts: Sequence[str]) -> list[Told]:
-        """For each text, what was guessed of it under masks that depend on *texts* alone."""
+    def predictions(self, texts: Sequence[str]) -> list[Predictions]:
+        """The predictions for each text, under masks that depend only on *texts*."""
         parts = self.parts(texts)
         items = [item for those in parts for item in those]
-        found: dict[int, Told] = {}
+        found: dict[int, Predictions] = {}
         collator = replace(self.collator, masking=MEASURE)
-        with resting(self):
+        with evaluation_mode(self):
             for number, part in enumerate(by_length(items)):
                 batch = self.hidden([items[i] for i in part], collator, SEED, number).to(self.checkpoint.device)
                 last = run(self.modules["encoder"], batch, batch.ids).flatten(0, 1)[batch.chosen]
                 rows = (batch.chosen // batch.ids.shape[1]).cpu().numpy()
-                every = told(self.modules["masked_lm"], last, batch.targets)
+                every = predictions(self.modules["masked_lm"], last, batch.targets)
                 found |= dict(zip(part, every.split(np.bincount(rows, minlength=len(part)).tolist()), strict=True))
         every_item = (found[i] for i in range(len(items)))
-        return [Told.joined([next(every_item) for _ in those]) for those in parts]
+        return [Predictions.joined([next(every_item) for _ in those]) for those in parts]
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """15 % of the tokens chosen, 80/10/10, the same ones always; means over all of them. A row's *gold* and
-        *predicted* are the chosen tokens and the guesses, in order."""
-        found = self.guessed([example.text for example in examples])
-        every = Told.joined(found)
-        general = Told.joined(self.guessed(GENERAL.read_text("utf-8").splitlines()))
+        """With 15 % of the tokens chosen, 80/10/10, always the same ones; means over all of them. A row's *gold* and
+        *predicted* are the chosen tokens and their predictions, in order."""
+        found = self.predictions([example.text for example in examples])
+        every = Predictions.joined(found)
+        general = Predictions.joined(self.predictions(GENERAL.read_text("utf-8").splitlines()))
         metrics = {
             "perplexity": perplexity(float(every.nats.mean())),
             "accuracy": float(every.right.mean()),
@@ -126,7 +113,7 @@ class Adapter(MaskedLanguage):
         return Evaluation(metrics, rows)
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """For each mask of a text the likeliest pieces, and the text with the likeliest one in each."""
+        """The likeliest tokens for each mask of a text, and the text filled with the best ones."""
         return [self.answer(given.get("text", "")) for given in inputs]
 
     def answer(self, text: str) -> dict[str, Any]:
@@ -136,7 +123,7 @@ class Adapter(MaskedLanguage):
         masks = (ids == tokenizer.mask_id).nonzero().flatten()
         if not len(masks):
             raise ExplorerError("The text has no blank. Write [MASK] or ___ where a word is to be guessed.")
-        with resting(self):
+        with evaluation_mode(self):
             batch = pad([item], tokenizer.pad_id, masks).to(self.checkpoint.device)
             last = encode(self.modules["encoder"], batch)[0, batch.targets]
             chances = self.modules["masked_lm"](last).float().softmax(-1).cpu()

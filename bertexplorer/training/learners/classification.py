@@ -1,9 +1,9 @@
-"""The encoder with a classification head: one label a text, or each label by itself."""
+"""The encoder with a classification head: one label per text, or several independent ones."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
@@ -13,44 +13,23 @@ from torch import Tensor, nn
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.model.initialise import with_heads
+from bertexplorer.model.initialise import Problem, with_heads
 from bertexplorer.training.features import PREFIX, Feature, beside, encoded, learnt
-from bertexplorer.training.learner import resting
+from bertexplorer.training.learner import Learner
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Confusion, Evaluation
 from bertexplorer.training.tasks.classification import Example, Options, names
-from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, encode, pad
+from bertexplorer.training.texts import Item, TextBatch, encode
 
 BINS = 10  # of the calibration
 
 
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Classifier":
-    """A classifier over the labels of *train*; a head that is there for just these is gone on with."""
-    found = names(train)
-    if set(found) == set(checkpoint.labels):
-        found = checkpoint.labels
-    several = options.labels == "several"
-    problem: Any = "multi_label_classification" if several else "single_label_classification"
-    made = with_heads(checkpoint, ["sequence_classifier"], seed=seed, labels=found, problem=problem)
-    counts = Counter(label for example in train for label in example.labels)
-    weights = [len(train) / (len(found) * counts[label]) for label in found] if options.balance else []
-    return Classifier(made, options, weights, features=learnt([example.beside for example in train]))
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Classifier":
-    """A classifier that was saved."""
-    features = [Feature(**{**one, "values": tuple(one["values"])}) for one in described.get("features", [])]
-    options = Options(**described["options"])
-    made = Classifier(checkpoint, options, described["weights"], described["max_tokens"], features)
-    made.extra.load_state_dict(dict(tensors))
-    return made
-
-
-class Classifier:
+class Classifier(Learner):
     """The encoder with its classification head. Where a row has other columns, a linear layer over them adds to the
-    logits: the last layer of the head, widened. It begins at 0."""
+    logits, as if the last layer of the head were wider. Its weights start at 0."""
 
     weights = {"label": 1.0}
+    heads = ("sequence_classifier",)
 
     def __init__(
         self,
@@ -60,30 +39,45 @@ class Classifier:
         max_tokens: int = 128,
         features: Sequence[Feature] = (),
     ) -> None:
-        self.checkpoint, self.options, self.balance = checkpoint, options, list(balance)
-        self.labels = checkpoint.labels
-        self.several = options.labels == "several"
-        self.extra, self.bf16 = nn.ModuleDict(), False
-        head = checkpoint.sequence_classifier
-        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, "sequence_classifier": head})
-        self.features = list(features)
+        self.balance, self.features = list(balance), list(features)
+        self.labels, self.several = checkpoint.labels, options.labels == "several"
+        extra = {}
         if features:
-            wider = nn.Linear(sum(one.width for one in features), len(self.labels), bias=False)
-            nn.init.zeros_(wider.weight)
-            self.extra["features"] = self.modules["features"] = wider
-        self.first_only = not head.mean
-        self.limit(max_tokens)
+            extra["features"] = nn.Linear(sum(feature.width for feature in features), len(self.labels), bias=False)
+            nn.init.zeros_(extra["features"].weight)
+        super().__init__(checkpoint, options, max_tokens, extra=extra)
+        self.first_only = not checkpoint.sequence_classifier.mean
 
-    def limit(self, max_tokens: int) -> None:
-        self.reader = Reader(self.checkpoint.tokenizer, max_tokens)
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:
+        """A classifier for the labels of *train*. A head that already has exactly these labels is trained further."""
+        labels = names(train)
+        if set(labels) == set(checkpoint.labels):
+            labels = checkpoint.labels
+        problem: Problem = (
+            "multi_label_classification" if options.labels == "several" else "single_label_classification"
+        )
+        made = with_heads(checkpoint, ["sequence_classifier"], seed=seed, labels=labels, problem=problem)
+        counts = Counter(label for example in train for label in example.labels)
+        balance = [len(train) / (len(labels) * counts[label]) for label in labels] if options.balance else []
+        return cls(made, options, balance, features=learnt([example.beside for example in train]))
 
-    def described(self) -> dict[str, Any]:
-        about = {"options": asdict(self.options), "weights": self.balance, "max_tokens": self.reader.most}
-        return about | {"features": [asdict(one) for one in self.features]}
+    @classmethod
+    def restore(
+        cls, checkpoint: Checkpoint, options: Any, state: Mapping[str, Any], tensors: Mapping[str, Tensor]
+    ) -> Learner:
+        features = [Feature(**{**saved, "values": tuple(saved["values"])}) for saved in state.get("features", [])]
+        made = cls(checkpoint, options, state["weights"], state["max_tokens"], features)
+        made.extra.load_state_dict(dict(tensors))
+        return made
+
+    def state(self) -> dict[str, Any]:
+        own = {"weights": self.balance, "max_tokens": self.max_tokens}
+        return {"options": asdict(self.options), **own, "features": [asdict(feature) for feature in self.features]}
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
-        place = {label: i for i, label in enumerate(self.labels)}
-        targets = [[place[label] for label in example.labels if label in place] for example in examples]
+        index = {label: i for i, label in enumerate(self.labels)}
+        targets = [[index[label] for label in example.labels if label in index] for example in examples]
         items = self.reader.items([example.texts for example in examples], targets)
         if not self.features:
             return items
@@ -92,23 +86,23 @@ class Classifier:
             for item, example in zip(items, examples, strict=True)
         ]
 
-    def collate(self, items: Sequence[Item]) -> TextBatch:
-        if self.several:
-            targets = torch.zeros(len(items), len(self.labels))
-            for row, item in enumerate(items):
-                targets[row, item.target or []] = 1.0
-        else:  # -1: a label that was never learnt, or none
-            targets = torch.tensor([item.target[0] if item.target else -1 for item in items])
-        return pad(items, self.checkpoint.tokenizer.pad_id, targets)
+    def targets(self, items: Sequence[Item]) -> Tensor:
+        """b x l of 0 and 1 if a text has several labels, else b label indices: -1 for no label or an unknown one."""
+        if not self.several:
+            return torch.tensor([item.target[0] if item.target else -1 for item in items])
+        targets = torch.zeros(len(items), len(self.labels))
+        for row, item in enumerate(items):
+            targets[row, item.target or []] = 1.0
+        return targets
 
-    def logits(self, batch: TextBatch) -> Float[Tensor, "b n"]:
+    def logits(self, batch: TextBatch) -> Float[Tensor, "b l"]:
         last = encode(self.modules["encoder"], batch)
         mask = batch.mask if last.shape[1] > 1 else None
         logits = cast(Tensor, self.modules["sequence_classifier"](last, mask)).float()
         return logits if batch.features is None else logits + self.modules["features"](batch.features).float()
 
     def counts(self, batch: TextBatch) -> dict[str, int]:
-        return {"label": batch.targets.numel() if self.several else len(batch.targets)}
+        return {"label": batch.targets.numel()}
 
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
         logits = self.logits(batch)
@@ -123,18 +117,17 @@ class Classifier:
         return {"label": Loss(total, plain.count, plain.right)}
 
     def probabilities(self, items: Sequence[Item]) -> Float[np.ndarray, "n l"]:
-        """Of each label, softmax or sigmoid, in the order of *items*."""
-        found = np.zeros((len(items), len(self.labels)), np.float32)
-        device = self.checkpoint.device
-        with resting(self):
-            for part in by_length(items):
-                logits = self.logits(self.collate([items[i] for i in part]).to(device))
-                found[part] = (logits.sigmoid() if self.several else logits.softmax(-1)).cpu().numpy()
-        return found
+        """The probability of each label (softmax, or sigmoid for several labels), in the order of *items*."""
+
+        def compute(_: list[Item], batch: TextBatch) -> Float[np.ndarray, "b l"]:
+            logits = self.logits(batch)
+            return (logits.sigmoid() if self.several else logits.softmax(-1)).cpu().numpy()
+
+        return np.array(self.in_batches(items, compute), np.float32).reshape(-1, len(self.labels))
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """Accuracy counts a text with several labels as right if all of them are. A label that was never learnt is a
-        class of its own that is never predicted: its rows count as wrong, but not in the loss."""
+        """A text with several labels counts as correct in the accuracy if all are. A label that was not trained is a
+        class that is never predicted: its rows count as wrong, but not in the loss."""
         items = self.read(examples)
         shares = self.probabilities(items)
         every = (*self.labels, *unseen(self.labels, examples))
@@ -175,7 +168,7 @@ def unseen(known: Sequence[str], examples: Sequence[Example]) -> list[str]:
 
 
 def nats(share: Float[np.ndarray, " l"], target: Sequence[int], several: bool) -> float:
-    """The loss of one text, a mean over labels where each is decided alone."""
+    """The loss of one text; with several labels, a mean over the labels."""
     tiny = 1e-12
     if not several:
         return -float(np.log(max(share[target[0]], tiny)))
@@ -191,8 +184,8 @@ def scores(
     rows: list[dict[str, Any]],
     several: bool,
 ) -> tuple[dict[str, float], list[dict[str, Any]], dict[str, list[dict[str, Any]]], Confusion | None]:
-    """Metrics, rows, tables, confusion, by scikit-learn's definitions. Macro-F1 is the mean over the classes that occur
-    among the true or the predicted ones; it is 0 where no row has either."""
+    """(metrics, rows, tables, confusion), as scikit-learn defines them. Macro-F1 is the mean over the classes that
+    occur among the true or the predicted ones; it is 0 if there is none."""
     from sklearn.metrics import f1_score, matthews_corrcoef, precision_recall_fscore_support
 
     right = np.array([row["right"] for row in rows])
@@ -221,7 +214,7 @@ def scores(
 
 
 def calibration(confidence: np.ndarray, right: np.ndarray) -> list[dict[str, Any]]:
-    """Ten bins of confidence (Guo et al., 2017): how sure the answers were and how many were right."""
+    """Ten bins of confidence (Guo et al., 2017): mean confidence and accuracy of each."""
     place = np.minimum((confidence * BINS).astype(int), BINS - 1)
     return [
         {

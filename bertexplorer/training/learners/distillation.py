@@ -1,9 +1,9 @@
-"""A student beside its teacher: the teacher less some layers, which learns its answers."""
+"""Distillation: a student with fewer layers than its teacher learns the teacher's answers."""
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import torch
 import torch.nn.functional as F
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.training.learner import resting
+from bertexplorer.training.learner import Learner, evaluation_mode
 from bertexplorer.training.learners.classification import Classifier
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.student import chosen, student_of
@@ -22,42 +22,12 @@ from bertexplorer.training.tasks.classification import Example, names
 from bertexplorer.training.tasks.distillation import Options
 from bertexplorer.training.texts import Item, TextBatch, by_length, run
 
-TIMED = 4  # batches whose passes are timed
+TIMED = 4  # batches in the measurement of speed
 ROUNDS = 5
 
 
-def check(checkpoint: Checkpoint, train: Sequence[Example], options: Options) -> list[int]:
-    """The layers of the teacher *checkpoint* that its student starts from. Raises ExplorerError if it is no classifier
-    of the rows' labels, if it has no layer to spare, and if nothing is to be learnt."""
-    classifies = "sequence_classifier" in checkpoint.heads
-    if not classifies or not set(names(train)) <= set(checkpoint.labels):
-        held = f"tells {', '.join(checkpoint.labels)}" if classifies else "is no classifier"
-        raise ExplorerError(
-            f"A teacher is needed that tells {', '.join(names(train)):.200}; {checkpoint.name} {held:.200}. Train one "
-            "on these rows first (sentence or pair classification), then start from what that run kept."
-        )
-    if (checkpoint.folder / "task.safetensors").is_file():
-        raise ExplorerError(f"{checkpoint.name} reads other columns beside the text; wanted a teacher of texts alone.")
-    if checkpoint.hf_config.get("problem_type") == "multi_label_classification":
-        raise ExplorerError(f"{checkpoint.name} gives several labels to a text; wanted a teacher that gives one.")
-    if not options.soft + options.task + options.cosine:
-        raise ExplorerError("All three weights are 0: nothing would be learnt. Raise one.")
-    return chosen(checkpoint.config.num_layers, options.student_layers, options.taken)
-
-
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Distiller":
-    """*checkpoint* is the teacher. Raises ExplorerError as `check` does."""
-    layers = check(checkpoint, train, options)
-    return Distiller(student_of(checkpoint, layers, ("sequence_classifier", "pooler")), checkpoint, options)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> Classifier:
-    """The student that was saved, which is a classifier like any other."""
-    return Classifier(checkpoint, classification.Options(), (), described["max_tokens"])
-
-
 class Distiller(Classifier):
-    """A student beside its teacher, which rests. The teacher is not trained, and not kept with the student."""
+    """A student next to its teacher. The teacher is neither trained nor saved with the student."""
 
     def __init__(self, student: Checkpoint, teacher: Checkpoint, options: Options) -> None:
         super().__init__(student, classification.Options())
@@ -66,8 +36,42 @@ class Distiller(Classifier):
         self.weights = {name: weight for name, weight in weights.items() if weight}
         self.first_only, self.speed = False, 0.0
 
-    def described(self) -> dict[str, Any]:
-        return {"options": asdict(self.distilling), "max_tokens": self.reader.most}
+    @classmethod
+    def check(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options) -> list[int]:
+        """The layers of the teacher *checkpoint* that its student starts from. Raises ExplorerError if it is not a
+        classifier of the rows' labels, if it has no layer to spare, and if all weights are 0."""
+        classifies = "sequence_classifier" in checkpoint.heads
+        if not classifies or not set(names(train)) <= set(checkpoint.labels):
+            held = f"has {', '.join(checkpoint.labels)}" if classifies else "is not a classifier"
+            raise ExplorerError(
+                f"A teacher with the labels {', '.join(names(train)):.200} is needed; {checkpoint.name} {held:.200}. "
+                "Train one on these rows first (sentence or pair classification), then start from its best checkpoint."
+            )
+        if (checkpoint.folder / "task.safetensors").is_file():
+            raise ExplorerError(
+                f"{checkpoint.name} reads other columns besides the text; wanted a teacher of texts alone."
+            )
+        if checkpoint.hf_config.get("problem_type") == "multi_label_classification":
+            raise ExplorerError(f"{checkpoint.name} gives several labels to a text; wanted a teacher that gives one.")
+        if not options.soft + options.task + options.cosine:
+            raise ExplorerError("All three weights are 0: nothing would be trained. Raise one.")
+        return chosen(checkpoint.config.num_layers, options.student_layers, options.taken)
+
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Any, *, seed: int) -> Self:
+        """*checkpoint* is the teacher. Raises ExplorerError as `check` does."""
+        layers = cls.check(checkpoint, train, options)
+        return cls(student_of(checkpoint, layers, ("sequence_classifier", "pooler")), checkpoint, options)
+
+    @classmethod
+    def restore(
+        cls, checkpoint: Checkpoint, options: Any, state: Mapping[str, Any], tensors: Mapping[str, Tensor]
+    ) -> Learner:
+        """The saved student, which is a classifier like any other."""
+        return Classifier(checkpoint, classification.Options(), (), state["max_tokens"])
+
+    def state(self) -> dict[str, Any]:
+        return {"options": asdict(self.distilling), "max_tokens": self.max_tokens}
 
     def counts(self, batch: TextBatch) -> dict[str, int]:
         rows = len(batch.ids)
@@ -96,7 +100,7 @@ class Distiller(Classifier):
         return {name: found[name] for name in self.weights}
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """The student's, and beside it how the teacher does on the same examples. The speed is measured once."""
+        """The student's results, and the teacher's on the same examples. The speed is measured once."""
         self.teacher.bf16 = self.bf16
         found, items = super().evaluate(examples), self.read(examples)
         said = [self.labels[i] for i in self.teacher.probabilities(items).argmax(1)]
@@ -115,12 +119,12 @@ class Distiller(Classifier):
         return replace(found, metrics=metrics, rows=rows)
 
     def timed(self, items: Sequence[Item]) -> float:
-        """The teacher's time over the student's for the same passes, each the shortest of a few rounds."""
+        """The teacher's time divided by the student's for the same passes, each the minimum of a few rounds."""
         batches = [
             self.collate([items[i] for i in part]).to(self.checkpoint.device) for part in by_length(items)[:TIMED]
         ]
         times: list[list[float]] = [[], []]
-        with resting(self):
+        with evaluation_mode(self):
             for _ in range(ROUNDS):
                 for held, one in zip(times, (self.teacher, self), strict=True):
                     began = time.perf_counter()
@@ -137,5 +141,5 @@ def passed(one: Classifier, batch: TextBatch) -> tuple[Float[Tensor, "b t d"], F
 
 
 def size(one: Classifier) -> int:
-    """Parameters that an answer takes."""
+    """The number of parameters used for an answer."""
     return sum(parameter.numel() for parameter in one.modules.parameters())

@@ -1,74 +1,57 @@
-"""The encoder as a language model: it guesses each next token, and continues a text."""
+"""Next word: the encoder as a left-to-right language model, which also continues a text."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.training.generate import CAUSAL, Writer, continued
-from bertexplorer.training.language import AT_ONCE, Told, likeliest, perplexity, pieces, told, unigram
-from bertexplorer.training.learner import resting
+from bertexplorer.training.language import AT_ONCE, Predictions, likeliest, perplexity, pieces, predictions, unigram
+from bertexplorer.training.learner import Learner, evaluation_mode
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.adaptation import Example
 from bertexplorer.training.tasks.next_word import Options
-from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, pad, run
+from bertexplorer.training.texts import Item, TextBatch, run
 
 
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Continuer":
-    """The MLM head, which is to read from left to right."""
-    return Continuer(checkpoint, options, train)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Continuer":
-    """A learner that was saved."""
-    return Continuer(checkpoint, Options(**described["options"]), (), described["max_tokens"])
-
-
-class Continuer:
-    """The encoder as a language model: token i + 1 from what stands at 0 to i."""
+class Continuer(Learner):
+    """The encoder as a language model: it predicts token i + 1 from tokens 0 to i."""
 
     weights = {"next": 1.0}
-    first_only = False
+    heads = ("masked_lm",)
 
     def __init__(
         self, checkpoint: Checkpoint, options: Options, train: Sequence[Example] = (), max_tokens: int = 128
     ) -> None:
-        self.checkpoint, self.options = checkpoint, options
-        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, "masked_lm": checkpoint.masked_lm})
-        self.extra, self.bf16 = nn.ModuleDict(), False
-        self.limit(max_tokens)
-        guessed = (item.ids[1:] for item in self.read(train))
-        self.unigram = unigram(guessed, checkpoint.config.vocab_size) if train else None
+        """*train*: texts for the unigram baseline."""
+        super().__init__(checkpoint, options, max_tokens)
+        predicted = (item.ids[1:] for item in self.read(train))
+        self.unigram = unigram(predicted, checkpoint.config.vocab_size) if train else None
 
-    def limit(self, max_tokens: int) -> None:
-        self.reader = Reader(self.checkpoint.tokenizer, max_tokens)
-
-    def described(self) -> dict[str, Any]:
-        return {"options": asdict(self.options), "max_tokens": self.reader.most}
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:
+        return cls(checkpoint, options, train)
 
     def parts(self, examples: Sequence[Example]) -> list[list[Item]]:
-        """The items of each example: a text beyond the limit is several. An item of one token has none to guess."""
+        """The items of each example: a text beyond the limit becomes several. The first token of an item is not
+        predicted."""
         return pieces(self.reader, [example.text for example in examples], end=False)
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
-        """Nothing is left out: a long text is learnt piece by piece."""
+        """Nothing is cut: a long text becomes several items."""
         return [item for parts in self.parts(examples) for item in parts]
-
-    def collate(self, items: Sequence[Item]) -> TextBatch:
-        return pad(items, self.checkpoint.tokenizer.pad_id, torch.zeros(len(items), dtype=torch.long))
 
     def counts(self, batch: TextBatch) -> dict[str, int]:
         return {"next": batch.tokens - len(batch.ids)}
 
     def vectors(self, batch: TextBatch) -> tuple[Float[Tensor, "m d"], Tensor, Bool[Tensor, "b s"]]:
-        """(vectors, the token that comes after each, which of positions 1 and up hold those tokens)."""
+        """(vectors m x d, the next token after each, b x (t - 1) whether positions 1 and up hold such a token)."""
         last = run(self.modules["encoder"], batch.ids, batch.segments, batch.mask, CAUSAL)
         targets = batch.ids[:, 1:]
         real = torch.ones_like(targets, dtype=torch.bool) if batch.mask is None else batch.mask[:, 1:]
@@ -78,26 +61,24 @@ class Continuer:
         vectors, targets, _ = self.vectors(batch)
         return {"next": cross_entropy(self.modules["masked_lm"](vectors), targets)}
 
-    def guessed(self, items: Sequence[Item]) -> list[Told]:
-        """For each item, what was guessed at positions 1 and up."""
-        found: dict[int, Told] = {}
-        with resting(self):
-            for part in by_length(items, AT_ONCE):
-                batch = self.collate([items[i] for i in part]).to(self.checkpoint.device)
-                vectors, targets, real = self.vectors(batch)
-                every = told(self.modules["masked_lm"], vectors, targets).split(real.sum(1).tolist())
-                found |= dict(zip(part, every, strict=True))
-        return [found[i] for i in range(len(items))]
+    def predictions(self, items: Sequence[Item]) -> list[Predictions]:
+        """The predictions for positions 1 and up of each item."""
+
+        def compute(_: list[Item], batch: TextBatch) -> list[Predictions]:
+            vectors, targets, real = self.vectors(batch)
+            return predictions(self.modules["masked_lm"], vectors, targets).split(real.sum(1).tolist())
+
+        return self.in_batches(items, compute, AT_ONCE)
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """Means over all tokens. A row's *predicted* is what was held likeliest at each place, the true tokens before
-        it given."""
+        """Means over all tokens. A row's *predicted* is the likeliest token at each position, given the true tokens
+        before it."""
         parts = self.parts(examples)
         items = [item for those in parts for item in those]
-        every = iter(self.guessed(items))
+        every = iter(self.predictions(items))
         rows, sizes = [], []
         for example, those in zip(examples, parts, strict=True):
-            found = Told.joined([next(every) for _ in those])
+            found = Predictions.joined([next(every) for _ in those])
             said, loss = self.checkpoint.tokenizer.join(found.best.tolist()), float(found.nats.mean())
             given = {"line": example.line, "text": example.text, "gold": example.text, "predicted": said}
             score = float(found.right.mean())
@@ -111,8 +92,8 @@ class Continuer:
         return Evaluation(metrics, rows)
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """Each text continued, with the probability of every token as it was chosen and the likeliest first tokens.
-        *cut*: tokens at the beginning of the text that there was no room for."""
+        """Each text continued, with the probability of every token and the likeliest first tokens. *cut*: number of
+        tokens dropped from the beginning of the text."""
         prompts = [given.get("text", "").strip() for given in inputs]
         if not all(prompts):
             raise ExplorerError("The text is empty. Type the beginning of a sentence.")
@@ -120,11 +101,11 @@ class Continuer:
 
     def answer(self, prompt: str) -> dict[str, Any]:
         options, tokenizer = self.options, self.checkpoint.tokenizer
-        start, *ids = tokenizer.whole.encode(tokenizer.prepare(prompt)[0]).ids[:-1]  # less [SEP]
+        start, *ids = tokenizer.whole.encode(tokenizer.prepare(prompt)[0]).ids[:-1]  # without [SEP]
         room = tokenizer.max_tokens - 1
         most = min(options.length, room // 2)
         kept = ids[-(room - most) :]
-        with resting(self):
+        with evaluation_mode(self):
             writer = Writer(self.checkpoint)
             found = continued(
                 writer,

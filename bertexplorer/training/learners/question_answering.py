@@ -1,14 +1,14 @@
-"""The encoder with two logits a token: the answer starts here, it ends here; over all windows of a passage."""
+"""Extractive question answering: two logits per token, for the start and the end of the answer, over all windows of a
+passage."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
-from torch import Tensor, nn
+from jaxtyping import Float, Int
+from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -18,112 +18,105 @@ from bertexplorer.training.answers import scores
 from bertexplorer.training.answers.rows import Question
 from bertexplorer.training.answers.spans import Found, best, merged
 from bertexplorer.training.answers.windows import NOWHERE, Cutter
-from bertexplorer.training.learner import resting
+from bertexplorer.training.learner import Learner
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.question_answering import Options, texts
-from bertexplorer.training.texts import Item, TextBatch, by_length, encode, pad
+from bertexplorer.training.texts import Item, TextBatch, encode
 
 
 class Reply(NamedTuple):
-    """The best spans of a passage, the best first, the score of no answer, and the loss in nats a decision."""
+    """The best spans of a passage, best first, the score of no answer, and the loss in nats per decision."""
 
     spans: list[Found]
     nothing: float
     loss: float
 
 
-def begin(checkpoint: Checkpoint, train: Sequence[Question], options: Options, *, seed: int) -> "Reader":
-    """A reader; it may say that there is no answer if some question of *train* has none."""
-    silent = any(not one.answers for one in train)
-    return Reader(with_heads(checkpoint, ["span"], seed=seed), options, silent)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Reader":
-    return Reader(checkpoint, Options(**described["options"]), described["silent"], described["max_tokens"])
-
-
-class Reader:
+class Reader(Learner):
     """The encoder with two logits for each token: the answer starts here, it ends here."""
 
-    weights = {"start": 0.5, "end": 0.5}  # as in transformers, the mean of both
-    first_only, bf16 = False, False
+    weights = {"start": 0.5, "end": 0.5}  # their mean, as in transformers
+    heads = ("span",)
+    saved = ("silent",)
 
     def __init__(self, checkpoint: Checkpoint, options: Options, silent: bool, max_tokens: int = 384) -> None:
-        self.checkpoint, self.options, self.silent = checkpoint, options, silent
-        self.extra = nn.ModuleDict()
-        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, "span": checkpoint.span})
-        self.limit(max_tokens)
+        """*silent*: whether it may say that there is no answer."""
+        super().__init__(checkpoint, options, max_tokens)
+        self.silent = silent
 
-    def limit(self, max_tokens: int) -> None:
-        tokenizer, options = self.checkpoint.tokenizer, self.options
-        most = min(max_tokens, tokenizer.max_tokens)
-        self.cutter = Cutter(tokenizer, most, options.question, options.stride, options.longest)
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Question], options: Options, *, seed: int) -> Self:
+        """A reader that may say that there is no answer if some question of *train* has none."""
+        silent = any(not question.answers for question in train)
+        return cls(with_heads(checkpoint, ["span"], seed=seed), options, silent)
 
-    def described(self) -> dict[str, Any]:
-        return {"options": asdict(self.options), "silent": self.silent, "max_tokens": self.cutter.most}
+    def set_max_tokens(self, max_tokens: int) -> None:
+        super().set_max_tokens(max_tokens)
+        options = self.options
+        self.cutter = Cutter(
+            self.checkpoint.tokenizer, self.max_tokens, options.question, options.stride, options.longest
+        )
 
     def windows(self, examples: Sequence[Question]) -> list[list[Item]]:
-        """Those of each example, with the first of its answers."""
+        """The windows of each example, with the first of its answers as target."""
         answers = [one.answers[0] if one.answers else None for one in examples]
         prepare = self.checkpoint.tokenizer.prepare
         return self.cutter.items([(prepare(one.question)[0], one.context) for one in examples], answers)
 
     def read(self, examples: Sequence[Question]) -> list[Item]:
-        """A window is an item: there are more of them than examples. One without the answer points to [CLS]."""
+        """Each window is an item, so there are more items than examples. The target of a window without the answer is
+        [CLS]."""
         return [item for items in self.windows(examples) for item in items]
 
-    def collate(self, items: Sequence[Item]) -> TextBatch:
-        targets = torch.tensor([item.target.answer for item in items])
-        return pad(items, self.checkpoint.tokenizer.pad_id, targets)
+    def targets(self, items: Sequence[Item]) -> Int[Tensor, "b 2"]:
+        """The first and the last token of the answer."""
+        return torch.tensor([item.target.answer for item in items])
 
     def logits(self, batch: TextBatch) -> tuple[Float[Tensor, "b t"], Float[Tensor, "b t"]]:
-        """Of start and end, -inf at padding."""
+        """(start, end), -inf at padding."""
         found: Tensor = self.modules["span"](encode(self.modules["encoder"], batch)).float()
         if batch.mask is not None:
             found = found.masked_fill(~batch.mask.unsqueeze(2), float("-inf"))
         return found[..., 0], found[..., 1]
-
-    def counts(self, batch: TextBatch) -> dict[str, int]:
-        return {"start": len(batch.targets), "end": len(batch.targets)}
 
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
         start, end = self.logits(batch)
         return {"start": cross_entropy(start, batch.targets[:, 0]), "end": cross_entropy(end, batch.targets[:, 1])}
 
     def replies(self, windows: Sequence[Sequence[Item]]) -> list[Reply]:
-        """One for each passage, over all of its windows."""
-        items = [item for of_one in windows for item in of_one]
-        spans: list[list[Found]] = [[] for _ in windows]
-        nothing: list[list[float]] = [[] for _ in windows]
-        losses: list[list[float]] = [[] for _ in windows]
-        options, device = self.options, self.checkpoint.device
-        with resting(self):
-            for part in by_length(items):
-                batch = self.collate([items[i] for i in part]).to(device)
-                start, end = self.logits(batch)
-                about = [items[i].target for i in part]
-                inside = torch.zeros(start.shape, dtype=torch.bool)
-                for row, window in enumerate(about):
-                    inside[row, window.at : window.at + window.after - window.first] = True
-                found = [t.tolist() for t in best(start, end, inside.to(device), options.longest, options.n_best)]
-                loss = F.cross_entropy(start, batch.targets[:, 0], reduction="none")
-                loss = loss + F.cross_entropy(end, batch.targets[:, 1], reduction="none")
-                several = zip(about, *found, (start[:, 0] + end[:, 0]).tolist(), (loss / 2).tolist(), strict=True)
-                for window, sums, first, last, null, nats in several:
-                    passage, shift = window.passage, window.first - window.at
-                    spans[window.question] += [
-                        Found(s, int(passage.starts[i + shift]), int(passage.ends[j + shift]))
-                        for s, i, j in zip(sums, first, last, strict=True)
-                        if s > float("-inf")
-                    ]
-                    nothing[window.question].append(null)
-                    losses[window.question].append(nats)
-        several = zip(spans, nothing, losses, strict=True)
-        return [Reply(merged(a, options.n_best), min(b), float(np.mean(c))) for a, b, c in several]
+        """A reply per passage, over all of its windows."""
+        readings = iter(self.in_batches([item for of_one in windows for item in of_one], self.scan))
+        replies = []
+        for of_one in windows:
+            spans, nothing, losses = zip(*(next(readings) for _ in of_one), strict=True)
+            every = [span for of_window in spans for span in of_window]
+            replies.append(Reply(merged(every, self.options.n_best), min(nothing), float(np.mean(losses))))
+        return replies
+
+    def scan(self, items: list[Item], batch: TextBatch) -> Iterator[Reply]:
+        """The reply of each window on its own. Spans are in characters of the passage."""
+        options = self.options
+        start, end = self.logits(batch)
+        inside = torch.zeros(start.shape, dtype=torch.bool)  # tokens of the passage
+        for row, item in enumerate(items):
+            window = item.target
+            inside[row, window.at : window.at + window.after - window.first] = True
+        found = [t.tolist() for t in best(start, end, inside.to(start.device), options.longest, options.n_best)]
+        loss = F.cross_entropy(start, batch.targets[:, 0], reduction="none")
+        loss = (loss + F.cross_entropy(end, batch.targets[:, 1], reduction="none")) / 2
+        nothing = start[:, 0] + end[:, 0]
+        for item, sums, first, last, null, nats in zip(items, *found, nothing.tolist(), loss.tolist(), strict=True):
+            passage, shift = item.target.passage, item.target.first - item.target.at
+            spans = [
+                Found(score, int(passage.starts[i + shift]), int(passage.ends[j + shift]))
+                for score, i, j in zip(sums, first, last, strict=True)
+                if score > float("-inf")
+            ]
+            yield Reply(spans, null, nats)
 
     def shares(self, reply: Reply) -> Float[np.ndarray, " n"]:
-        """Probabilities of the spans, and last of no answer (0 if it is never said): softmax over their scores."""
+        """Softmax over the scores of the spans and, last, of no answer (0 if that is not allowed)."""
         logits = np.array([*(one.score for one in reply.spans), reply.nothing if self.silent else -np.inf])
         weights = np.exp(logits - logits.max())
         return weights / weights.sum()
@@ -133,7 +126,7 @@ class Reader:
         return reply.nothing - reply.spans[0].score if reply.spans else float("inf")
 
     def evaluate(self, examples: Sequence[Question]) -> Evaluation:
-        """By the rules of SQuAD 2.0, which are those of 1.1 where every question has an answer."""
+        """By the rules of SQuAD 2.0, which equal those of 1.1 if every question has an answer."""
         windows = self.windows(examples)
         replies = self.replies(windows)
         rows, spoken, silent = [], [], []
@@ -154,7 +147,7 @@ class Reader:
         return Evaluation(self.measured(rows), rows, self.tables(rows, replies, spoken, silent))
 
     def measured(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-        """Metrics; those of questions with and without an answer only where there are both."""
+        """Metrics; separate ones for questions with and without an answer if there are both."""
 
         def mean(name: str, among: Sequence[Mapping[str, Any]]) -> float:
             return float(np.mean([row[name] for row in among]))
@@ -183,10 +176,10 @@ class Reader:
         return found
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The best answers with their probabilities, and where they stand in "context", in characters."""
+        """The best answers with their probabilities and positions in "context", in characters."""
         asked = [Question(0, given.get("question", ""), clean(given.get("context", ""))[0], ()) for given in inputs]
         for one in asked:
-            self.checkpoint.tokenizer.prepare(one.context)  # refuses what is too long
+            self.checkpoint.tokenizer.prepare(one.context)  # raises ExplorerError if it is too long
             if not one.question.strip() or not one.context.strip():
                 raise ExplorerError(f"There is no {'passage' if one.question.strip() else 'question'}. Type one.")
         windows = self.windows(asked)

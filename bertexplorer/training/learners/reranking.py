@@ -1,89 +1,73 @@
-"""Re-ranking: the encoder over query and passage together, with one logit for how relevant."""
+"""Re-ranking: the encoder over query and passage together, with one logit for the relevance."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import with_heads
-from bertexplorer.training.learner import resting
+from bertexplorer.training.learner import Learner
 from bertexplorer.training.objective import Loss
 from bertexplorer.training.ranking import BM25, best_first, quality, ties
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.reranking import METRICS, Example, Options, before, by_query, grades_of
-from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, encode, pad
+from bertexplorer.training.texts import Item, TextBatch, encode
 
 LABEL = "relevance"
-SHOWN = 10  # candidates of a query in the rows of an evaluation
+SHOWN = 10  # candidates per query in the rows of an evaluation
 
 
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Reranker":
-    """Raises ExplorerError if all passages answer, or none does."""
-    right = sum(example.relevance > 0 for example in train)
-    if right in (0, len(train)):
-        raise ExplorerError(
-            f"Of {len(train):,} rows to learn from {'none answers' if not right else 'all answer'} the query; wanted "
-            "some with relevance 0 and some above. Check which column it is, or add passages that do not answer."
-        )
-    made = with_heads(checkpoint, ["sequence_classifier"], seed=seed, labels=(LABEL,), problem="regression")
-    weight = (len(train) - right) / right if options.balance else 1.0
-    return Reranker(made, options, max(example.relevance for example in train), weight)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Reranker":
-    options, highest = Options(**described["options"]), described["highest"]
-    return Reranker(checkpoint, options, highest, described["weight"], described["max_tokens"])
-
-
-class Reranker:
-    """The encoder with one logit over query and passage: how relevant (Nogueira and Cho, 2019)."""
+class Reranker(Learner):
+    """The encoder with one logit for the relevance of a passage to a query (Nogueira and Cho, 2019)."""
 
     weights = {"relevance": 1.0}
+    heads = ("sequence_classifier",)
+    saved = ("highest", "weight")
 
     def __init__(
         self, checkpoint: Checkpoint, options: Options, highest: float, weight: float = 1.0, max_tokens: int = 256
     ) -> None:
-        self.checkpoint, self.options, self.highest, self.weight = checkpoint, options, highest, weight
-        self.extra, self.bf16 = nn.ModuleDict(), False
-        head = checkpoint.sequence_classifier
-        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, "sequence_classifier": head})
-        self.first_only = not head.mean
-        self.limit(max_tokens)
+        """*highest*: relevance that counts as 1; *weight*: of a relevant passage in the loss."""
+        super().__init__(checkpoint, options, max_tokens)
+        self.highest, self.weight = highest, weight
+        self.first_only = not checkpoint.sequence_classifier.mean
 
-    def limit(self, max_tokens: int) -> None:
-        self.reader = Reader(self.checkpoint.tokenizer, max_tokens)
-
-    def described(self) -> dict[str, Any]:
-        about = {"options": asdict(self.options), "highest": self.highest, "weight": self.weight}
-        return about | {"max_tokens": self.reader.most}
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:
+        """Raises ExplorerError if all passages are relevant, or none is."""
+        right = sum(example.relevance > 0 for example in train)
+        if right in (0, len(train)):
+            raise ExplorerError(
+                f"Of {len(train):,} training rows {'none answers' if not right else 'all answer'} the query; "
+                "wanted some with relevance 0 and some above. Check which column it is, or add passages that do not "
+                "answer."
+            )
+        made = with_heads(checkpoint, ["sequence_classifier"], seed=seed, labels=(LABEL,), problem="regression")
+        weight = (len(train) - right) / right if options.balance else 1.0
+        return cls(made, options, max(example.relevance for example in train), weight)
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
-        """The target is the relevance as a share of the highest grade learnt from."""
+        """The target is the relevance divided by the highest grade in training."""
         targets = [min(1.0, example.relevance / self.highest) for example in examples]
         return self.reader.items([example.texts for example in examples], targets)
 
-    def collate(self, items: Sequence[Item]) -> TextBatch:
-        targets = torch.tensor([item.target or 0.0 for item in items], dtype=torch.float32)
-        return pad(items, self.checkpoint.tokenizer.pad_id, targets)
+    def targets(self, items: Sequence[Item]) -> Float[Tensor, " b"]:
+        return torch.tensor([item.target or 0.0 for item in items], dtype=torch.float32)
 
     def logits(self, batch: TextBatch) -> Float[Tensor, " b"]:
         last = encode(self.modules["encoder"], batch)
         mask = batch.mask if last.shape[1] > 1 else None
         return cast(Tensor, self.modules["sequence_classifier"](last, mask)).float().squeeze(-1)
 
-    def counts(self, batch: TextBatch) -> dict[str, int]:
-        return {"relevance": len(batch.targets)}
-
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
-        """Binary cross-entropy against the target. Right: above ½ just where the passage is relevant."""
+        """Binary cross-entropy against the target. Correct: above ½ exactly if the passage is relevant."""
         logits = self.logits(batch)
         scale = logits.new_tensor(self.weight)
         total = F.binary_cross_entropy_with_logits(logits, batch.targets, pos_weight=scale, reduction="sum")
@@ -91,16 +75,13 @@ class Reranker:
         return {"relevance": Loss(total, len(batch.targets), right)}
 
     def scores(self, items: Sequence[Item]) -> Float[np.ndarray, " n"]:
-        """The logit of each."""
-        found = np.zeros(len(items))
-        with resting(self):
-            for part in by_length(items):
-                found[part] = self.logits(self.collate([items[i] for i in part]).to(self.checkpoint.device)).cpu()
-        return found
+        """The logit of each item."""
+        return np.array(self.in_batches(items, lambda _, batch: self.logits(batch).tolist()))
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """Per query, its rows in their new order beside that of BM25. Queries without a relevant passage count in the
-        loss only: no order of theirs is better than another. Raises ExplorerError if there are no others."""
+        """Each query with its passages in the new order and in that of BM25. Queries without a relevant passage count
+        only in the loss, as no order of their passages is better than another. Raises ExplorerError if there are no
+        others."""
         queries = by_query(examples)
         every = [example for own in queries.values() for example in own]
         items = self.read(every)
@@ -115,7 +96,7 @@ class Reranker:
                 cut = sum(item.left_out > 0 for item in items[part])
                 rows.append(about | compared(own, scores[part], first) | {"cut": cut})
         if not rows:
-            raise ExplorerError("No query to try on has a passage that answers it. Check the column of the relevance.")
+            raise ExplorerError("No validation query has a passage that answers it. Check the relevance column.")
         keys = [key for key in METRICS if key != "loss"]
         metrics = {key: float(np.mean([row[key] for row in rows])) for key in keys} | {"loss": float(losses.mean())}
         moved = Counter("better" if row["gain"] > 0 else "worse" if row["gain"] < 0 else "the same" for row in rows)
@@ -125,13 +106,13 @@ class Reranker:
         return Evaluation(metrics, rows, {"Queries": table})
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The passages, one a line, with their probabilities, the most relevant first."""
+        """The passages, one per line, with their probabilities, the most relevant first."""
         return [self.rank(given.get("query", "").strip(), given.get("passage", "")) for given in inputs]
 
     def rank(self, query: str, given: str) -> dict[str, Any]:
         texts = [line.strip() for line in given.splitlines() if line.strip()]
         if not query or not texts:
-            raise ExplorerError("Type a query, and the passages to put in order, one a line.")
+            raise ExplorerError("Type a query, and the passages to rank, one per line.")
         items = self.reader.items([(query, text) for text in texts])
         scores = self.scores(items)
         first = np.argsort(-BM25(texts).scores(query), kind="stable").tolist()
@@ -139,7 +120,7 @@ class Reranker:
 
 
 def listed(texts: Sequence[str], scores: np.ndarray, first: list[int], cut: Sequence[int]) -> list[dict[str, Any]]:
-    """The passages in their new order, each with its rank before, from 1."""
+    """The passages in their new order, each with its rank before, counted from 1."""
     return [
         {
             "passage": texts[i],
@@ -153,12 +134,12 @@ def listed(texts: Sequence[str], scores: np.ndarray, first: list[int], cut: Sequ
 
 
 def nats(scores: Float[np.ndarray, " n"], targets: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """Binary cross-entropy of each, from logits."""
+    """Binary cross-entropy of each passage, from logits."""
     return np.logaddexp(0, scores) - targets * scores
 
 
 def compared(own: Sequence[Example], scores: Float[np.ndarray, " n"], first: Sequence[int]) -> dict[str, Any]:
-    """A query's candidates after and before."""
+    """The ranking of a query's candidates after and before re-ranking."""
     order = best_first(scores, ties([example.texts[1] for example in own])).tolist()
     grades = grades_of(own)
     after, earlier = (quality([grades[i] for i in way], grades) for way in (order, first))

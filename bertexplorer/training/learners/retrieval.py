@@ -1,8 +1,7 @@
-"""Retrieval: one encoder for queries and passages, each query nearer to its passage than to all others."""
+"""Retrieval: one encoder for queries and passages, which brings each query closest to its own passage."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -12,40 +11,22 @@ from torch import Tensor, nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.training.embedding import Embedder, GroupBatch, together
-from bertexplorer.training.negatives import apart
+from bertexplorer.training.finetuning.batch_sampler import apart
+from bertexplorer.training.learner import Learner
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.ranking import TOP, best_first, quality, ties
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.retrieval import METRICS, Example, Options, collected, judged, passages
 from bertexplorer.training.texts import Item
 
-OTHERS = 31  # passages beside the right one in the loss of an evaluation, as in a batch of 32
+OTHERS = 31  # wrong passages in the loss of an evaluation, as in a batch of 32
 KEPT = 2_000  # passages that the playground searches
 ORDER = 4  # stream of random numbers
-QUERIES = 256  # that are compared with all passages at once
-
-
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Retrieval":
-    """Raises ExplorerError if there is nothing that a right passage could be told from."""
-    known = {example.passage for example in train if example.relevance}
-    if len(known) < 2 and not (known and any(example.negatives for example in train)):
-        raise ExplorerError(
-            f"The rows to learn from hold {len(known)} passage{'s' * (len(known) != 1)} that answer a query; wanted 2 "
-            "different ones at least."
-        )
-    return Retrieval(checkpoint, options, passages(train), train)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Retrieval":
-    made = Retrieval(checkpoint, Options(**described["options"]), described["passages"])
-    made.limit(described["max_tokens"])
-    made.index.vectors = tensors["collection.vectors"]
-    made.left_out = described["left_out"]
-    return made
+QUERIES = 256  # compared with all passages at once
 
 
 class Known(nn.Module):
-    """The vectors of the passages that the playground searches: nothing that is learnt."""
+    """The vectors of the passages that the playground searches; not trained."""
 
     vectors: Tensor
 
@@ -55,28 +36,47 @@ class Known(nn.Module):
 
 
 class Retrieval(Embedder):
-    """One encoder for queries and passages. Each query is to be nearer to its own passage than to all others of the
-    batch (Henderson et al., 2017, section 4.4: multiple negatives ranking), its wrong passages included."""
+    """One encoder for queries and passages. Each query is trained to be closer to its own passage than to all others of
+    the batch (Henderson et al., 2017, section 4.4: multiple negatives ranking), including its given negatives."""
 
     weights = {"passage": 1.0}
 
     def __init__(
         self, checkpoint: Checkpoint, options: Options, known: Sequence[str], train: Sequence[Example] = ()
     ) -> None:
-        super().__init__(checkpoint, options.pooling)
-        self.options, self.passages, self.known = options, list(known), list(known)
+        super().__init__(checkpoint, options)
+        self.passages, self.known = list(known), list(known)
         self.pairs, self.wanted = [example for example in train if example.relevance], judged(train)
         self.index = Known(torch.zeros(0, checkpoint.config.hidden_size))
         self.extra["collection"] = self.index
         self.left_out = 0
 
-    def described(self) -> dict[str, Any]:
-        known = self.known[: len(self.index.vectors)]
-        about = {"options": asdict(self.options), "max_tokens": self.reader.most}
-        return about | {"passages": known, "left_out": self.left_out}
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:
+        """Raises ExplorerError if no query has a wrong passage to compare with."""
+        right = {example.passage for example in train if example.relevance}
+        if len(right) < 2 and not (right and any(example.negatives for example in train)):
+            raise ExplorerError(
+                f"The training rows have {len(right)} passage{'s' * (len(right) != 1)} that answer a query; "
+                "wanted at least 2 different ones."
+            )
+        return cls(checkpoint, options, passages(train), train)
+
+    @classmethod
+    def restore(
+        cls, checkpoint: Checkpoint, options: Any, state: Mapping[str, Any], tensors: Mapping[str, Tensor]
+    ) -> Learner:
+        made = cls(checkpoint, options, state["passages"])
+        made.set_max_tokens(state["max_tokens"])
+        made.index.vectors = tensors["collection.vectors"]
+        made.left_out = state["left_out"]
+        return made
+
+    def state(self) -> dict[str, Any]:
+        return super().state() | {"passages": self.known[: len(self.index.vectors)], "left_out": self.left_out}
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
-        """Those with a passage that answers: others are only there to be searched."""
+        """The examples with a relevant passage; the others only extend the collection."""
         wanted = judged(examples)
         texts = [
             (example.query, example.passage, *(text for text in example.negatives if text not in wanted[example.query]))
@@ -87,10 +87,10 @@ class Retrieval(Embedder):
         return [together([next(items) for _ in group]) for group in texts]
 
     def order(self, lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
-        """Batches in which no passage answers the query of another row. A row that fits nowhere waits for another
-        epoch. Raises ExplorerError for batches of 1 where no wrong passages are given."""
+        """Batches in which no passage answers another row's query. A row that fits nowhere waits for another epoch.
+        Raises ExplorerError for batches of 1 without given negatives."""
         if batch < 2 and not all(example.negatives for example in self.pairs):
-            raise ExplorerError("A batch of 1 has no passage to tell the right one from. Set Batch to 2 or more.")
+            raise ExplorerError("A batch of 1 has no wrong passages. Set Batch to 2 or more.")
         draw = np.random.default_rng([seed, ORDER, epoch])
         answers = [set(self.wanted[pair.query]) for pair in self.pairs]
         texts = [{pair.passage, *pair.negatives} for pair in self.pairs]
@@ -102,19 +102,16 @@ class Retrieval(Embedder):
         parts = (self.pad([item.parts[0] for item in items]), self.pad([*right, *wrong]))
         return GroupBatch(parts, torch.arange(len(items)))
 
-    def counts(self, batch: GroupBatch) -> dict[str, int]:
-        return {"passage": len(batch.targets)}
-
     def losses(self, batch: GroupBatch) -> dict[str, Loss]:
         queries, found = (self.embed(part) for part in batch.parts)
         return {"passage": cross_entropy(self.options.scale * queries @ found.T, batch.targets)}
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """Exact search, for each query of *examples*, among all passages of theirs and of the rows learnt from. Loss:
-        beside 31 passages drawn at random, the same each time."""
+        """Exact search, for each query of *examples*, in their passages and those of the training rows. The loss
+        compares with 31 passages drawn at random, always the same."""
         wanted = judged(examples)
         if not wanted:
-            raise ExplorerError("No query to try on has a passage that answers it. Check the column of the relevance.")
+            raise ExplorerError("No validation query has a passage that answers it. Check the relevance column.")
         collection = collected(examples, self.passages, self.options)
         made = self.vectors(collection)
         self.known, self.left_out = collection, max(0, len(collection) - KEPT)
@@ -136,14 +133,14 @@ class Retrieval(Embedder):
         return Evaluation(metrics, rows, {"Collection": [size]})
 
     def nats(self, scores: Float[np.ndarray, " n"], own: Sequence[int]) -> float:
-        """The mean loss of a query's right passages, each beside the same others."""
+        """The mean loss of a query's relevant passages, each against the same others."""
         others = np.random.default_rng(0).choice(len(scores), min(OTHERS + len(own), len(scores)), replace=False)
         rivals = np.setdiff1d(others, own, assume_unique=True)[:OTHERS]
         logits = self.options.scale * scores.astype(float)
         return float(np.mean([np.logaddexp.reduce([logits[i], *logits[rivals]]) - logits[i] for i in own]))
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The nearest of the passages that are given, one a line, or else of those that the run knew."""
+        """The nearest of the given passages, one per line; if there are none, of those saved with the run."""
         return [self.search(given.get("query", "").strip(), given.get("passage", "")) for given in inputs]
 
     def search(self, query: str, given: str) -> dict[str, Any]:
@@ -153,7 +150,7 @@ class Retrieval(Embedder):
         made = self.vectors(texts) if texts else self.index.vectors.numpy()
         texts = texts or self.known[: len(made)]
         if not texts:
-            raise ExplorerError("There is no passage to search. Type some, one a line.")
+            raise ExplorerError("There is no passage to search. Type some, one per line.")
         cosines = made @ self.vectors([query])[0]
         found = [{"passage": texts[i], "cosine": float(cosines[i])} for i in np.argsort(-cosines)[:TOP]]
         return {"ranked": found, "searched": len(texts), "left_out": 0 if given.strip() else self.left_out}
@@ -165,7 +162,7 @@ def ranked(
     equals: Int[np.ndarray, " n"],
     grades: Mapping[str, float],
 ) -> dict[str, Any]:
-    """How good the order of *collection* by *scores* is, with its first three. *equals*: its `ties`."""
+    """Metrics of the order of *collection* by *scores*, with its first three passages. *equals*: see `ties`."""
     order = best_first(scores, equals)
     found = [grades.get(collection[i], 0.0) for i in order]
     top = [

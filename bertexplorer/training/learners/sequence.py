@@ -1,68 +1,57 @@
-"""The encoder that reads a source both ways and writes a target from left to right."""
+"""Source to target: reads a source in both directions and writes a target from left to right."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
 
 import torch
-from jaxtyping import Bool
-from torch import Tensor, nn
+from jaxtyping import Bool, Int
+from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Intervention
 from bertexplorer.training.generate import Beam, Writer, beam_search
-from bertexplorer.training.language import AT_ONCE, told
-from bertexplorer.training.learner import resting
+from bertexplorer.training.language import AT_ONCE, predictions
+from bertexplorer.training.learner import Learner, evaluation_mode
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.sequence import Example, Options, compared
-from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, pad, run
+from bertexplorer.training.texts import Item, Reader, TextBatch, run
 
 
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Rewriter":
-    """Raises ExplorerError if the checkpoint has no MLM head."""
-    longest = options.longest
-    if not longest:
-        tokenizer = checkpoint.tokenizer
-        targets = Reader(tokenizer, tokenizer.max_tokens).encode([(example.target,) for example in train])
-        longest = max(len(target.ids) - 1 for target in targets)
-    return Rewriter(checkpoint, options, longest)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Rewriter":
-    """A learner that was saved."""
-    return Rewriter(checkpoint, Options(**described["options"]), described["longest"], described["max_tokens"])
-
-
-class Rewriter:
-    """The encoder under a prefix mask (Dong et al., 2019, UniLM), its MLM head telling the token that comes next."""
+class Rewriter(Learner):
+    """The encoder under a prefix mask (Dong et al., 2019, UniLM); its MLM head predicts the next token."""
 
     weights = {"target": 1.0}
-    first_only = False
+    heads = ("masked_lm",)
+    saved = ("longest",)
 
     def __init__(self, checkpoint: Checkpoint, options: Options, longest: int, max_tokens: int = 128) -> None:
-        self.checkpoint, self.options, self.longest = checkpoint, options, longest
-        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, "masked_lm": checkpoint.masked_lm})
-        self.extra, self.bf16 = nn.ModuleDict(), False
-        self.limit(max_tokens)
+        """*longest*: tokens of a target, its [SEP] included."""
+        self.longest = longest
+        super().__init__(checkpoint, options, max_tokens)
 
-    def limit(self, max_tokens: int) -> None:
-        """A target has room for *longest* tokens, its end among them, but half of all at most; its source for the
-        rest."""
-        tokenizer = self.checkpoint.tokenizer
-        self.most = min(max_tokens, tokenizer.max_tokens)
-        self.room = min(self.longest, self.most // 2)
-        self.sources = Reader(tokenizer, self.most - self.room)
-        self.targets = Reader(tokenizer, self.room + 1)  # with a [CLS] that is dropped
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:
+        """Raises ExplorerError if the checkpoint has no MLM head."""
+        longest = options.longest
+        if not longest:
+            tokenizer = checkpoint.tokenizer
+            targets = Reader(tokenizer, tokenizer.max_tokens).encode([(example.target,) for example in train])
+            longest = max(len(target.ids) - 1 for target in targets)
+        return cls(checkpoint, options, longest)
 
-    def described(self) -> dict[str, Any]:
-        return {"options": asdict(self.options), "longest": self.longest, "max_tokens": self.most}
+    def set_max_tokens(self, max_tokens: int) -> None:
+        """A target may take `longest` tokens, but at most half of the limit; its source gets the rest."""
+        super().set_max_tokens(max_tokens)
+        self.room = min(self.longest, self.max_tokens // 2)
+        self.sources = Reader(self.checkpoint.tokenizer, self.max_tokens - self.room)
+        self.goals = Reader(self.checkpoint.tokenizer, self.room + 1)  # including a [CLS] that is dropped
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
-        """target: the number of tokens of the source. A target that was cut has no end to learn."""
+        """Item.target is the number of tokens of the source. A target that was cut has no end to learn."""
         sources = self.sources.items([(example.source,) for example in examples])
-        targets = self.targets.items([(example.target,) for example in examples])
+        targets = self.goals.items([(example.target,) for example in examples])
         found = []
         for source, target in zip(sources, targets, strict=True):
             after = target.ids[1 : -1 if target.left_out else None]
@@ -70,15 +59,15 @@ class Rewriter:
             found.append(Item(ids, segments, len(source.ids), source.left_out + target.left_out))
         return found
 
-    def collate(self, items: Sequence[Item]) -> TextBatch:
-        prefix = torch.tensor([item.target for item in items])
-        return pad(items, self.checkpoint.tokenizer.pad_id, prefix)
+    def targets(self, items: Sequence[Item]) -> Int[Tensor, " b"]:
+        """The number of tokens of each source."""
+        return torch.tensor([item.target for item in items])
 
     def counts(self, batch: TextBatch) -> dict[str, int]:
         return {"target": batch.tokens - int(batch.targets.sum())}
 
     def vectors(self, batch: TextBatch) -> tuple[Tensor, Tensor, Bool[Tensor, "b t"]]:
-        """(vectors m x d, the token that comes after each, where those tokens stand)."""
+        """(vectors m x d, the next token after each, b x t whether a position holds such a token)."""
         change = Intervention(prefix=batch.targets)
         last = run(self.modules["encoder"], batch.ids, batch.segments, batch.mask, change)
         wanted = torch.arange(batch.ids.shape[1], device=last.device) >= batch.targets[:, None]
@@ -90,37 +79,34 @@ class Rewriter:
         vectors, targets, _ = self.vectors(batch)
         return {"target": cross_entropy(self.modules["masked_lm"](vectors), targets)}
 
-    def surprise(self, items: Sequence[Item]) -> tuple[list[float], list[float]]:
-        """(mean nats, share of tokens held likeliest) of each item's target, the true tokens before each given."""
-        nats, right = [0.0] * len(items), [0.0] * len(items)
-        with resting(self):
-            for part in by_length(items, AT_ONCE):
-                batch = self.collate([items[i] for i in part]).to(self.checkpoint.device)
-                vectors, targets, wanted = self.vectors(batch)
-                found = told(self.modules["masked_lm"], vectors, targets).split(wanted.sum(1).tolist())
-                for i, one in zip(part, found, strict=True):
-                    nats[i], right[i] = float(one.nats.mean()), float(one.right.mean())
-        return nats, right
+    def surprise(self, items: Sequence[Item]) -> list[tuple[float, float]]:
+        """(mean loss in nats, accuracy) of the tokens of each item's target, given the true tokens before."""
+
+        def compute(_: list[Item], batch: TextBatch) -> Iterator[tuple[float, float]]:
+            vectors, targets, wanted = self.vectors(batch)
+            for made in predictions(self.modules["masked_lm"], vectors, targets).split(wanted.sum(1).tolist()):
+                yield float(made.nats.mean()), float(made.right.mean())
+
+        return self.in_batches(items, compute, AT_ONCE)
 
     def write(self, items: Sequence[Item]) -> list[list[Beam]]:
         """The beams of each item's source."""
         options = self.options
-        with resting(self):
+        with evaluation_mode(self):
             sources = [item.ids[: item.target] for item in items]
             writer = Writer(self.checkpoint)
             return beam_search(writer, sources, beams=options.beams, most=self.room, penalty=options.penalty)
 
     def spelt(self, text: str) -> str:
-        """*text* as this tokenizer can write it at best: what is lost is not held against the checkpoint."""
+        """*text* encoded and decoded, so that what the tokenizer cannot write does not count against the checkpoint."""
         tokenizer = self.checkpoint.tokenizer
         return tokenizer.join(tokenizer.whole.encode(tokenizer.prepare(text)[0], add_special_tokens=False).ids)
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """Targets are compared as the tokenizer spells them (an uncased one in small letters), whole even where they
-        were cut for learning. The first options.shown are written out; loss and accuracy are means over the tokens of
-        all."""
+        """Targets are compared as the tokenizer writes them (an uncased one in lower case), in full even if they were
+        cut for training. The first options.shown are generated; loss and accuracy are means over the tokens of all."""
         items = self.read(examples)
-        nats, right = self.surprise(items)
+        nats, right = zip(*self.surprise(items), strict=True)
         tried = items[: self.options.shown]
         said = [self.checkpoint.tokenizer.join(beams[0].ids) for beams in self.write(tried)]
         gold = [self.spelt(example.target) for example in examples[: len(tried)]]
@@ -146,8 +132,8 @@ class Rewriter:
         return Evaluation(metrics | {"written": float(len(tried))}, rows)
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The beams of each source, the best first, with their probability among all targets. *ended* False: there was
-        no room for more."""
+        """The beams of each source, best first, with their probability. *ended* False: it reached the longest
+        length."""
         sources = [given.get("source", "").strip() for given in inputs]
         if not all(sources):
             raise ExplorerError("The source is empty. Type a sentence.")

@@ -1,13 +1,11 @@
-"""Similarity: the encoder alone, whose cosines are to be the scores."""
+"""Similarity: the encoder alone; the cosine of two texts is trained to match their score."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -17,22 +15,7 @@ from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.similarity import Example, Options, correlations
 from bertexplorer.training.texts import Item
 
-NEAR = 0.1  # of the range: so near counts as right
-
-
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Similarity":
-    """The lowest and the highest score of *train* are 0 and 1. Raises ExplorerError if they are the same."""
-    scores = [example.score for example in train]
-    if min(scores) == max(scores):
-        raise ExplorerError(
-            f"Every row to learn from has the score {scores[0]:g}; wanted different ones. Check which column it is."
-        )
-    return Similarity(checkpoint, options, min(scores), max(scores))
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Similarity":
-    options = Options(**described["options"])
-    return Similarity(checkpoint, options, described["low"], described["high"], described["max_tokens"])
+NEAR = 0.1  # share of the range: closer counts as correct
 
 
 class Similarity(Embedder):
@@ -40,16 +23,23 @@ class Similarity(Embedder):
     (Reimers and Gurevych, 2019, section 3)."""
 
     weights = {"score": 1.0}
+    saved = ("low", "high")
 
     def __init__(
         self, checkpoint: Checkpoint, options: Options, low: float, high: float, max_tokens: int = 128
     ) -> None:
-        super().__init__(checkpoint, options.pooling, max_tokens)
-        self.options, self.low, self.high = options, low, high
+        super().__init__(checkpoint, options, max_tokens)
+        self.low, self.high = low, high
 
-    def described(self) -> dict[str, Any]:
-        about = {"options": asdict(self.options), "low": self.low, "high": self.high}
-        return about | {"max_tokens": self.reader.most}
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:
+        """The lowest and the highest score of *train* become 0 and 1. Raises ExplorerError if they are the same."""
+        scores = [example.score for example in train]
+        if min(scores) == max(scores):
+            raise ExplorerError(
+                f"Every training row has the score {scores[0]:g}; wanted different ones. Check which column it is."
+            )
+        return cls(checkpoint, options, min(scores), max(scores))
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
         items = self.reader.items([(text,) for example in examples for text in example.texts])
@@ -61,11 +51,8 @@ class Similarity(Embedder):
         parts = tuple(self.pad([item.parts[side] for item in items]) for side in (0, 1))
         return GroupBatch(parts, torch.tensor([item.target for item in items], dtype=torch.float32))
 
-    def counts(self, batch: GroupBatch) -> dict[str, int]:
-        return {"score": len(batch.targets)}
-
     def losses(self, batch: GroupBatch) -> dict[str, Loss]:
-        """Right: nearer than a tenth of the range."""
+        """Correct: closer than a tenth of the range."""
         first, second = (self.embed(part) for part in batch.parts)
         gaps = (first * second).sum(-1) - batch.targets
         return {"score": Loss(gaps.square().sum(), len(gaps), (gaps.detach().abs() < NEAR).sum())}
@@ -75,11 +62,11 @@ class Similarity(Embedder):
         return (first * second).sum(-1).astype(float)
 
     def score(self, cosine: float) -> float:
-        """In the range of the rows that were learnt from."""
+        """A cosine in the range of the training scores."""
         return self.low + min(1.0, max(0.0, cosine)) * (self.high - self.low)
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """The rows with the widest gap between gold and predicted come first."""
+        """Rows are sorted by the gap between gold and predicted, the largest first."""
         cosines = self.cosines([example.texts for example in examples])
         rows = []
         for example, item, cosine in zip(examples, self.read(examples), cosines.tolist(), strict=True):
@@ -92,7 +79,7 @@ class Similarity(Embedder):
         return Evaluation(metrics, sorted(rows, key=lambda row: -row["gap"]))
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The cosine of two texts, and the score that it stands for."""
+        """The cosine of two texts and the score it corresponds to."""
         pairs = [(given.get("text_a", "").strip(), given.get("text_b", "").strip()) for given in inputs]
         if not all(first and second for first, second in pairs):
             raise ExplorerError("One of the two texts is empty. Type both.")

@@ -1,8 +1,7 @@
 """Extractive summary: the encoder over all sentences at once, with a logit for each."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -14,73 +13,57 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import initialise
 from bertexplorer.training.extract import KINDS, Rouge, choose, split
-from bertexplorer.training.learner import resting
+from bertexplorer.training.learner import Learner
 from bertexplorer.training.objective import Loss
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.summary import METRIC, Example, Options
-from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, encode, pad
+from bertexplorer.training.texts import Item, TextBatch, encode
 
-PLACES = 10  # of the table: from the tenth on together
+PLACES = 10  # rows of the table; the last one is for the tenth place and later
 NOT_A_START = -1.0
 
 
 class Target(NamedTuple):
-    """What is wanted of an Item: where its sentences start, and which are to be chosen."""
+    """The target of an Item: the positions where its sentences start, and the indices of those to choose."""
 
     starts: list[int]
     chosen: set[int]
 
 
-def begin(checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> "Summariser":
-    made = Summariser(checkpoint, options)
-    initialise(made.modules["sentence"], seed, checkpoint.hf_config.get("initializer_range", 0.02))
-    return made
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Summariser":
-    made = Summariser(checkpoint, Options(**described["options"]), described["max_tokens"])
-    made.extra.load_state_dict(tensors)
-    return made
-
-
-class Summariser:
+class Summariser(Learner):
     """The encoder over [CLS] first [SEP] [CLS] second [SEP] …, segments in turn, and one logit from the vector of each
     [CLS] (BertSum: Liu, 2019, sections 2.2 and 2.3)."""
 
     weights = {"sentence": 1.0}
 
     def __init__(self, checkpoint: Checkpoint, options: Options, max_tokens: int = 512) -> None:
-        self.checkpoint, self.options = checkpoint, options
-        head = nn.Linear(checkpoint.config.hidden_size, 1).to(checkpoint.device)
-        self.extra = nn.ModuleDict({"sentence": head})
-        self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, "sentence": head})
-        self.first_only, self.bf16 = False, False
-        self.limit(max_tokens)
+        extra = {"sentence": nn.Linear(checkpoint.config.hidden_size, 1)}
+        super().__init__(checkpoint, options, max_tokens, extra=extra)
 
-    def limit(self, max_tokens: int) -> None:
-        self.reader = Reader(self.checkpoint.tokenizer, max_tokens)
-
-    def described(self) -> dict[str, Any]:
-        return {"options": asdict(self.options), "max_tokens": self.reader.most}
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:
+        made = cls(checkpoint, options)
+        initialise(made.modules["sentence"], seed, checkpoint.hf_config.get("initializer_range", 0.02))
+        return made
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
         return self.items([example.document for example in examples], [set(example.chosen) for example in examples])
 
     def items(self, documents: Sequence[Sequence[str]], chosen: Sequence[set[int]]) -> list[Item]:
-        """Whole sentences as long as they fit; the first is cut if it must be."""
+        """As many whole sentences as fit; the first is cut if necessary."""
         read = iter(self.reader.items([(sentence,) for document in documents for sentence in document]))
         return [
-            joined([next(read) for _ in document], own, self.reader.most)
+            joined([next(read) for _ in document], own, self.max_tokens)
             for document, own in zip(documents, chosen, strict=True)
         ]
 
-    def collate(self, items: Sequence[Item]) -> TextBatch:
-        """Targets, b x t: 1 or 0 at the start of a sentence, -1 elsewhere."""
+    def targets(self, items: Sequence[Item]) -> Float[Tensor, "b t"]:
+        """1 or 0 at the start of a sentence, -1 elsewhere."""
         targets = torch.full((len(items), max(len(item.ids) for item in items)), NOT_A_START)
         for row, item in enumerate(items):
             wanted = torch.tensor([float(i in item.target.chosen) for i in range(len(item.target.starts))])
             targets[row, item.target.starts] = wanted
-        return pad(items, self.checkpoint.tokenizer.pad_id, targets)
+        return targets
 
     def logits(self, batch: TextBatch) -> Float[Tensor, " s"]:
         """Of all sentences of the batch, document by document."""
@@ -98,28 +81,26 @@ class Summariser:
         return {"sentence": int((batch.targets >= 0).sum())}
 
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
-        """Binary cross-entropy, a loss a sentence."""
+        """Binary cross-entropy, one term per sentence."""
         logits, wanted = self.logits(batch), batch.targets[batch.targets >= 0]
         total = F.binary_cross_entropy_with_logits(logits, wanted, reduction="sum")
         return {"sentence": Loss(total, len(wanted), ((logits.detach() > 0) == (wanted > 0)).sum())}
 
     def scores(self, items: Sequence[Item]) -> list[Float[np.ndarray, " s"]]:
         """The logits of the sentences that were read, document by document."""
-        found: list[np.ndarray] = [np.zeros(0)] * len(items)
-        with resting(self):
-            for part in by_length(items):
-                batch = self.collate([items[i] for i in part]).to(self.checkpoint.device)
-                sizes = [len(items[i].target.starts) for i in part]
-                for i, logits in zip(part, self.logits(batch).cpu().split(sizes), strict=True):
-                    found[i] = logits.double().numpy()
-        return found
+
+        def compute(part: list[Item], batch: TextBatch) -> list[np.ndarray]:
+            sizes = [len(item.target.starts) for item in part]
+            return [logits.double().numpy() for logits in self.logits(batch).cpu().split(sizes)]
+
+        return self.in_batches(items, compute)
 
     def choose(self, document: Sequence[str], logits: Sequence[float]) -> list[int]:
         return choose(document, logits, self.options.sentences, blocking=self.options.blocking)
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
-        """ROUGE against the summaries, beside that of the first sentences and of the best. A sentence for
-        which there was no room is never picked, and is not in the loss."""
+        """ROUGE against the summaries, compared with the first sentences and with the best ones. A sentence that did
+        not fit is never chosen and not in the loss."""
         items, rouge = self.read(examples), Rouge()
         rows: list[dict[str, Any]] = []
         compared: dict[str, list[dict[str, float]]] = {"this": [], "lead": [], "oracle": []}
@@ -146,10 +127,10 @@ class Summariser:
         return Evaluation(metrics, rows, {"ROUGE": table, "Places": places(rows)})
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The sentences in order, with the probability of each and whether it is chosen; null where not read."""
+        """The sentences in order, with the probability of each and whether it is chosen; null for those not read."""
         documents = [split(given.get("document", "")) for given in inputs]
         if not all(documents):
-            raise ExplorerError("The document is empty. Paste a text of some sentences.")
+            raise ExplorerError("The document is empty. Paste a text of several sentences.")
         items = self.items(documents, [set()] * len(documents))
         return [
             self.answer(document, logits.tolist(), item.left_out)
@@ -186,7 +167,7 @@ def mean(rows: Sequence[Mapping[str, Any]], key: str) -> float:
 
 
 def places(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """How often the sentence at each place was picked, and was one of the best."""
+    """How often the sentence at each place was chosen, and was one of the best."""
 
     def count(key: str, place: int) -> int:
         return sum(min(i, PLACES - 1) == place for row in rows for i in row[key])

@@ -1,14 +1,13 @@
-"""The encoder with a token classifier and, where it is wanted, a CRF over its logits."""
+"""Tagging: the encoder with a token classifier and optionally a CRF over its logits."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -17,18 +16,18 @@ from bertexplorer.training.entities import scores
 from bertexplorer.training.entities.crf import CRF
 from bertexplorer.training.entities.rows import Sentence, is_plain, split
 from bertexplorer.training.entities.tags import OUTSIDE, Entity, entities, iob2, labels, words
-from bertexplorer.training.learner import resting
+from bertexplorer.training.learner import Learner
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.tagging import Options
-from bertexplorer.training.texts import Item, Reader, TextBatch, by_length, encode, pad
+from bertexplorer.training.texts import Item, TextBatch, encode
 
 MAX_LABELS = 1000
-NO_WORD, UNKNOWN = -100, -1  # targets of a token that begins no word, and of a tag that was never learnt
+NO_WORD, UNKNOWN = -100, -1  # targets: not the first token of a word; a tag that was not trained
 
 
 class Target(NamedTuple):
-    """Of one sentence: which words are read, at which token each begins, and its label (UNKNOWN, or none at all)."""
+    """Of a sentence: the indices of the words that are read, the first token of each, and its label (or UNKNOWN)."""
 
     words: Int[np.ndarray, " w"]
     tokens: Int[np.ndarray, " w"]
@@ -36,58 +35,42 @@ class Target(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A label for each word that is read, its probability, and the loss of the sentence in nats a word."""
+    """The label of each word that is read, its probability, and the loss of the sentence in nats per word."""
 
     labels: Int[np.ndarray, " w"]
     shares: Float[np.ndarray, " w"]
     loss: float
 
 
-def begin(checkpoint: Checkpoint, train: Sequence[Sentence], options: Options, *, seed: int) -> "Tagger":
-    """A tagger over the tags of *train*; a head that is there for just these is gone on with."""
-    plain = is_plain(train)
-    found = labels((one.tags for one in train), plain)
-    if not 2 <= len(found) <= MAX_LABELS:
-        raise ExplorerError(
-            f"The rows to learn from bear {len(found):,} different tag{'s' * (len(found) != 1)}; wanted 2 to "
-            f"{MAX_LABELS:,}. Check which column holds the tags."
-        )
-    if set(found) == set(checkpoint.labels):
-        found = checkpoint.labels
-    return Tagger(with_heads(checkpoint, ["token_classifier"], seed=seed, labels=found), options, plain)
-
-
-def again(checkpoint: Checkpoint, described: dict[str, Any], tensors: Mapping[str, Tensor]) -> "Tagger":
-    made = Tagger(checkpoint, Options(**described["options"]), described["plain"], described["max_tokens"])
-    made.extra.load_state_dict(dict(tensors))
-    return made
-
-
-class Tagger:
-    """The encoder with its token classifier and, where it is wanted, a CRF. The first token of a word stands for it."""
+class Tagger(Learner):
+    """The encoder with its token classifier and optionally a CRF. A word is represented by its first token."""
 
     weights = {"tag": 1.0}
-    first_only, bf16 = False, False
+    heads = ("token_classifier",)
+    saved = ("plain",)
 
     def __init__(self, checkpoint: Checkpoint, options: Options, plain: bool, max_tokens: int = 128) -> None:
-        self.checkpoint, self.options, self.plain = checkpoint, options, plain
-        self.labels = checkpoint.labels
-        self.extra = nn.ModuleDict()
-        if options.head == "crf":
-            self.extra["crf"] = CRF(self.labels, plain).to(checkpoint.device)
-        heads = {"encoder": checkpoint.encoder, "token_classifier": checkpoint.token_classifier}
-        self.modules = nn.ModuleDict({**heads, **self.extra})
-        self.limit(max_tokens)
+        self.labels, self.plain = checkpoint.labels, plain
+        extra = {"crf": CRF(self.labels, plain)} if options.head == "crf" else {}
+        super().__init__(checkpoint, options, max_tokens, extra=extra)
 
-    def limit(self, max_tokens: int) -> None:
-        self.reader = Reader(self.checkpoint.tokenizer, max_tokens)
-
-    def described(self) -> dict[str, Any]:
-        return {"options": asdict(self.options), "plain": self.plain, "max_tokens": self.reader.most}
+    @classmethod
+    def create(cls, checkpoint: Checkpoint, train: Sequence[Sentence], options: Options, *, seed: int) -> Self:
+        """A tagger for the tags of *train*. A head that already has exactly these tags is trained further."""
+        plain = is_plain(train)
+        tags = labels((sentence.tags for sentence in train), plain)
+        if not 2 <= len(tags) <= MAX_LABELS:
+            raise ExplorerError(
+                f"The training rows have {len(tags):,} different tag{'s' * (len(tags) != 1)}; wanted 2 to "
+                f"{MAX_LABELS:,}. Check which column holds the tags."
+            )
+        if set(tags) == set(checkpoint.labels):
+            tags = checkpoint.labels
+        return cls(with_heads(checkpoint, ["token_classifier"], seed=seed, labels=tags), options, plain)
 
     def read(self, examples: Sequence[Sentence]) -> list[Item]:
-        """Words beyond the limit, and those of which the tokenizer leaves nothing, are not read: an entity that has
-        lost its beginning begins later."""
+        """Words beyond the limit, and those that the tokenizer drops, are not read; an entity without its beginning
+        then begins later."""
         place = {label: i for i, label in enumerate(self.labels)}
         items = []
         for one, found in zip(examples, self.reader.cut.encode_batch([one.text for one in examples]), strict=True):
@@ -100,14 +83,15 @@ class Tagger:
             items.append(Item(found.ids, found.type_ids, Target(read, tokens, gold), beyond))
         return items
 
-    def collate(self, items: Sequence[Item]) -> TextBatch:
+    def targets(self, items: Sequence[Item]) -> Int[Tensor, "b t"]:
+        """The label at the first token of each word that is read, NO_WORD elsewhere."""
         targets = torch.full((len(items), max(len(item.ids) for item in items)), NO_WORD)
         for row, item in enumerate(items):
             targets[row, torch.from_numpy(item.target.tokens)] = torch.from_numpy(item.target.labels)
-        return pad(items, self.checkpoint.tokenizer.pad_id, targets)
+        return targets
 
     def logits(self, batch: TextBatch) -> tuple[Float[Tensor, "b w l"], Int[Tensor, "b w"], Bool[Tensor, "b w"]]:
-        """Of the first tokens of the words alone, closed up; with the labels; and which are real."""
+        """(logits of the first token of each word, packed to the left, their labels, False at padding)."""
         real = batch.targets != NO_WORD
         count = max(1, int(real.sum(1).max()))
         order = (~real).int().argsort(dim=1, stable=True)[:, :count]
@@ -120,8 +104,8 @@ class Tagger:
         return {"tag": int((batch.targets >= 0).sum())}
 
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
-        """Nats a word, by a CRF those of a sentence shared out among its words. Right is what is right word by word,
-        before the CRF."""
+        """In nats per word; a CRF's loss of a sentence is divided among its words. Accuracy is per word, before the
+        CRF."""
         logits, gold, real = self.logits(batch)
         alone = cross_entropy(logits[gold >= 0], gold[gold >= 0])
         if "crf" not in self.modules:
@@ -131,21 +115,20 @@ class Tagger:
         return {"tag": Loss(paths.sum(), alone.count, alone.right)}
 
     def answers(self, items: Sequence[Item]) -> list[Answer]:
-        """In the order of *items*."""
-        found: dict[int, Answer] = {}
-        with resting(self):
-            for part in by_length(items):
-                batch = self.collate([items[i] for i in part]).to(self.checkpoint.device)
-                tags, shares, losses = (t.cpu().numpy() for t in self.answer(*self.logits(batch)))
-                for row, i in enumerate(part):
-                    count = len(items[i].target.words)
-                    found[i] = Answer(tags[row, :count], shares[row, :count], float(losses[row]))
-        return [found[i] for i in range(len(items))]
+        """An answer per item."""
+
+        def compute(part: list[Item], batch: TextBatch) -> Iterator[Answer]:
+            tags, shares, losses = (t.cpu().numpy() for t in self.answer(*self.logits(batch)))
+            for row, item in enumerate(part):
+                count = len(item.target.words)
+                yield Answer(tags[row, :count], shares[row, :count], float(losses[row]))
+
+        return self.in_batches(items, compute)
 
     def answer(
         self, logits: Float[Tensor, "b w l"], gold: Int[Tensor, "b w"], real: Bool[Tensor, "b w"]
     ) -> tuple[Int[Tensor, "b w"], Float[Tensor, "b w"], Float[Tensor, " b"]]:
-        """Labels, their probabilities, and nats a word: NaN for a sentence with a tag that was never learnt."""
+        """(labels, their probabilities, nats per word). The loss is NaN for a sentence with an unknown tag."""
         known, count = torch.where(real, gold >= 0, True).all(1), real.sum(1)
         wanted = gold.clamp(min=0)
         if "crf" in self.modules:
@@ -160,7 +143,7 @@ class Tagger:
         return tags, shares, torch.where(known & (count > 0), losses / count, torch.nan)
 
     def evaluate(self, examples: Sequence[Sentence]) -> Evaluation:
-        """Words beyond the limit count as not found: O, or of plain tags as wrong."""
+        """Words beyond the limit count as O, or, with plain tags, as wrong."""
         items = self.read(examples)
         answers = self.answers(items)
         gold, guess, rows, unread = [list(one.tags) for one in examples], [], [], 0
@@ -185,7 +168,7 @@ class Tagger:
         return Evaluation(metrics, rows, tables, scores.confusion(gold, guess, self.plain))
 
     def tags(self, item: Item, answer: Answer, count: int) -> list[str]:
-        """Of each word: none for one that is not read, but where an entity goes on behind it."""
+        """The tag of each word. A word that was not read has O or no tag, unless an entity continues after it."""
         tags = ["" if self.plain else OUTSIDE] * count
         read = item.target.words
         for i, (word, label) in enumerate(zip(read, answer.labels, strict=True)):
@@ -195,7 +178,7 @@ class Tagger:
         return tags
 
     def say(self, one: Sentence, tags: Sequence[str]) -> str:
-        """“Ada Lovelace (PER), London (LOC)”, or plain tags one after the other."""
+        """“Ada Lovelace (PER), London (LOC)”, or the plain tags."""
         if self.plain:
             return " ".join(tags)
         return ", ".join(f"{found['text']} ({found['label']})" for found in told(one, entities(tags)))
@@ -223,13 +206,13 @@ class Tagger:
 
 
 def told(one: Sentence, found: Sequence[Entity]) -> list[dict[str, Any]]:
-    """Entities with their text and where it stands, in characters."""
+    """Entities with their text and position, in characters."""
     spans = [(kind, one.words[start][0], one.words[end - 1][1]) for kind, start, end in found]
     return [{"text": one.text[a:b], "label": kind, "start": a, "end": b} for kind, a, b in spans]
 
 
 def first_tokens(spans: Sequence[tuple[int, int]], found: Any) -> tuple[Int[np.ndarray, " w"], Int[np.ndarray, " w"]]:
-    """Which words have a token, and at which token (of a tokenizers.Encoding) each of them begins."""
+    """The indices of the words that have a token, and the first token (of a tokenizers.Encoding) of each."""
     if not spans:
         return np.zeros(0, int), np.zeros(0, int)
     bounds, tokens = np.array(spans), np.array(found.offsets)

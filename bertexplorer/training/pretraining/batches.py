@@ -1,4 +1,4 @@
-"""Examples -> padded tensors: like lengths together, so that next to nothing is padded."""
+"""Examples -> padded tensors, grouped by length so that there is little padding."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,13 +11,13 @@ from torch import Tensor
 
 from bertexplorer.engine.masking import Masking, Vocabulary, alter, choose
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training.padding import cuts
 from bertexplorer.training.pretraining.examples import Example
+from bertexplorer.training.texts import cuts
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Examples as the encoder takes them, and what is to be guessed. Flat positions count through b x t."""
+    """Examples as the encoder takes them, and the tokens to predict. Flat positions count through b x t."""
 
     ids: Int[Tensor, "b t"]  # after masking
     original: Int[Tensor, "b t"]
@@ -30,7 +30,7 @@ class Batch:
 
     @property
     def targets(self) -> Int[Tensor, " m"]:
-        """The ids that stood at the chosen positions."""
+        """The original ids at the chosen positions."""
         return self.original.flatten()[self.chosen]
 
     def to(self, device: torch.device) -> "Batch":
@@ -40,7 +40,7 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Collator:
-    """Puts special tokens around examples as BERT does (one [SEP] between A and B in any family), pads and masks."""
+    """Adds special tokens as BERT does (one [SEP] between A and B in any family), pads and masks."""
 
     vocabulary: Vocabulary
     masking: Masking
@@ -85,6 +85,6 @@ class Collator:
         )
 
     def batches(self, examples: Sequence[Example], most: int, draw: np.random.Generator) -> list[Batch]:
-        """*examples* from short to long in batches of *most* padded tokens (a single longer example is a batch)."""
+        """*examples*, sorted by length, in batches of *most* padded tokens (a single longer example is a batch)."""
         ordered = sorted(examples, key=len)
         return [self.collate(ordered[start:end], draw) for start, end in cuts([len(e) for e in ordered], most)]

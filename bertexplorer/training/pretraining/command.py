@@ -1,4 +1,4 @@
-"""The command line of a pretraining run: begin, resume or lengthen it; a signal ends it after a commit."""
+"""The command line of a pretraining run: start, resume or extend it; a signal ends it after a commit."""
 
 import argparse
 import os
@@ -13,19 +13,19 @@ from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.run import pretrain
 from bertexplorer.training.run_process import asked_to_stop, keep_memory, show
 
-PLAIN = {  # what a Spec has beside its settings
+PLAIN = {  # fields of a Spec besides its settings
     "weights": "shares of files, by the beginning of their name: kids=3,books=0.2",
-    "start": "folder of the checkpoint to start from, with --layers from so many of its layers; left out: from scratch",
-    "vocabulary": "folder of the tokenizer, for a start from scratch; left out: one is trained on the text",
-    "heldout": "list of documents to hold out; left out: chosen from the text",
+    "start": "folder of the checkpoint to start from, or from --layers of its layers; default: from scratch",
+    "vocabulary": "folder of the tokenizer, for a start from scratch; default: one is trained on the text",
+    "heldout": "list of documents to hold out; default: chosen from the text",
     "cache": "folder for token ids",
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns 0 (also after a stop by a signal), or 2 after an error told on stderr."""
+    """Run one command. Returns 0 (also after a stop by a signal), or 2 after printing an error to stderr."""
     given = parser().parse_args(arguments)
-    os.environ["TOKENIZERS_PARALLELISM"] = "true"  # this process has no one to share with
+    os.environ["TOKENIZERS_PARALLELISM"] = "true"  # no other process shares the cores
     keep_memory()
     try:
         folder = Path(given.run)
@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser("python -m bertexplorer.training.pretraining.command", description=__doc__)
     made.add_argument("run", help="the run's folder; created if it does not exist, resumed if it does")
     made.add_argument("--text", nargs="+", help="text files (.txt, .txt.xz) or folders of them")
-    made.add_argument("--stretch", action="store_true", help="append a stretch, with the settings given here changed")
+    made.add_argument("--stretch", action="store_true", help="append a stretch with the settings given here")
     for name, note in PLAIN.items():
         made.add_argument(f"--{name}", help=note)
     for group in specs.GROUPS.values():
@@ -61,27 +61,27 @@ def prepare_folder(folder: Path, text: Sequence[str], given: Mapping[str, Any], 
         plain["text"] = tuple(str(Path(t).resolve()) for t in text)
     path = folder / "spec.json"
     sizes = [s.name for s in option_specs(specs.Size) if s.name in values]
-    if plain.get("start") and "layers" in values:  # a student of that checkpoint
+    if plain.get("start") and "layers" in values:  # the run starts from some of its layers
         plain["start_layers"] = build(specs.Size, {"layers": values.pop("layers")}).layers
         sizes.remove("layers")
     if sizes and plain.get("start"):
-        raise ExplorerError(f"The checkpoint has its own sizes; leave {', '.join(sizes)} out, or --start.")
+        raise ExplorerError(f"The checkpoint has its own sizes; omit {', '.join(sizes)}, or --start.")
     if plain.get("start") and plain.get("vocabulary"):
-        raise ExplorerError("The checkpoint has its own vocabulary; leave out --vocabulary, or --start.")
+        raise ExplorerError("The checkpoint has its own vocabulary; omit --vocabulary, or --start.")
     if not path.is_file():
         if not text:
-            raise ExplorerError(f"{folder} holds no run. To begin one, name its text: --text FILE …")
+            raise ExplorerError(f"{folder} holds no run. To start one, name its text: --text FILE …")
         folder.mkdir(parents=True, exist_ok=True)
         specs.save([specs.make(plain, values)], path)
     elif stretch:
         if fixed := [name for name in (*sizes, "start", "vocabulary", "heldout") if name in {**plain, **values}]:
-            raise ExplorerError(f"A stretch goes on with what the run began with; leave {', '.join(fixed)} out.")
+            raise ExplorerError(f"A stretch continues with what the run started with; omit {', '.join(fixed)}.")
         stretches = specs.read(path)
         specs.save([*stretches, specs.make(plain, values, stretches[-1])], path)
     elif values or plain:
         raise ExplorerError(
-            f"{folder} holds a run: it goes on with its own settings. To change {', '.join([*plain, *values])} from "
-            "here on, add --stretch; to begin anew, name another folder."
+            f"{folder} holds a run, which continues with its own settings. To change {', '.join([*plain, *values])} "
+            "from here on, add --stretch; to start afresh, name another folder."
         )
 
 

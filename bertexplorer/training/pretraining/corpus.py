@@ -1,4 +1,4 @@
-"""Text files -> token ids on the disk, tokenised once and mapped into memory from then on."""
+"""Text files -> token ids on disk, tokenised once and then memory-mapped."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from bertexplorer.training.pretraining.sentences import documents, sentences
 
 FORMAT = 1
 PORTION = 2_000_000  # characters tokenised at a time
-IDENTITY = 200  # characters of a document that tell it from others
+IDENTITY = 200  # characters that identify a document
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the tokenising of one file is."""
+    """The progress of tokenising one file."""
 
     file: str
     documents: int
@@ -53,7 +53,7 @@ def identity(paragraphs: Sequence[str]) -> int:
 
 
 def place(file: Path, tokenizer: Tokenizer, cache: Path) -> Path:
-    """Where *file*, tokenised so, lies: a folder named by the contents of both, so that neither can go stale."""
+    """The cache folder of *file*: named by a hash of its contents and of the tokenizer, so that it never goes stale."""
     digest = sha256(f"{FORMAT} {IDENTITY} {tokenizer.whole.to_str()}".encode())
     with file.open("rb") as opened:
         while block := opened.read(1 << 20):
@@ -62,10 +62,10 @@ def place(file: Path, tokenizer: Tokenizer, cache: Path) -> Path:
 
 
 def prepare(files: Sequence[Path], tokenizer: Tokenizer, cache: Path) -> Iterator[Progress | Shard]:
-    """Tokenise what is not in *cache* yet, telling how far it is, and give each file's Shard once it is there.
+    """Tokenise the files that are not in *cache* yet, yielding Progress, and yield the Shard of each file.
 
     The tokenizers library uses every core if TOKENIZERS_PARALLELISM allows it. Raises ExplorerError for an unreadable
-    or empty file, or a full disk; what was cached before stays."""
+    or empty file, or a full disk; what is already cached stays."""
     for file in files:
         target = place(file, tokenizer, cache)
         if not target.is_dir():
@@ -106,7 +106,7 @@ def build(file: Path, tokenizer: Tokenizer, folder: Path) -> Iterator[Progress]:
                 tokens += sum(map(len, pieces))
         yield Progress(file.name, len(counts), tokens)
     if not counts:
-        raise ExplorerError(f"{file.name} holds no text. Give a file with one paragraph a line.")
+        raise ExplorerError(f"{file.name} holds no text. Give a file with one paragraph per line.")
     np.save(folder / "ids.npy", np.concatenate(ids))
     np.save(folder / "sentences.npy", np.cumsum([0, *lengths], dtype=np.int64))
     np.save(folder / "documents.npy", np.cumsum([0, *counts], dtype=np.int64))
@@ -117,7 +117,7 @@ def build(file: Path, tokenizer: Tokenizer, folder: Path) -> Iterator[Progress]:
 
 
 def portions(read: Iterator[list[str]]) -> Iterator[list[list[str]]]:
-    """Documents in runs of about PORTION characters."""
+    """Documents in groups of about PORTION characters."""
     held: list[list[str]] = []
     size = 0
     for document in read:
@@ -131,7 +131,7 @@ def portions(read: Iterator[list[str]]) -> Iterator[list[list[str]]]:
 
 
 def encode(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
-    """Ids of each text without [CLS] and [SEP]. A special token spelt out in a text is read as plain characters."""
+    """Ids of each text without [CLS] and [SEP]. A special token in a text is read as plain characters."""
     whole = tokenizer.whole
     before = whole.encode_special_tokens
     whole.encode_special_tokens = True
@@ -142,7 +142,7 @@ def encode(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
 
 
 def read(folder: Path, name: str) -> Shard:
-    """The Shard in *folder*, ids mapped and not read. Raises ExplorerError if a file of it is damaged."""
+    """The Shard in *folder*, its ids memory-mapped. Raises ExplorerError if a file is damaged."""
     try:
         parts = {p: np.load(folder / f"{p}.npy", mmap_mode="r") for p in ("ids", "sentences", "documents", "hashes")}
         if parts["sentences"][-1] != len(parts["ids"]) or parts["documents"][-1] != len(parts["sentences"]) - 1:

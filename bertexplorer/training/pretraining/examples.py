@@ -1,4 +1,4 @@
-"""Examples drawn on the fly: [CLS] A [SEP] B [SEP] or [CLS] A [SEP], the same for the same seed and step."""
+"""Examples drawn on the fly: [CLS] A [SEP] B [SEP] or [CLS] A [SEP], reproducible from seed and step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from bertexplorer.training.pretraining.corpus import Shard
 FOLLOWS, NOT, SINGLE = 0, 1, -1  # BERT's classes: 0 is "is next"
 TRIES = 8
 SHORTEST = 4  # tokens of a segment
-SINGLE_SENTENCE = 64  # up to this length a single text is one sentence, as people type it
+SINGLE_SENTENCE = 64  # up to this length a single text is one sentence
 Pairs = Literal["next", "order", "none"]
 Wrong = Literal["", "other", "same", "order"]
 
@@ -68,7 +68,7 @@ def buckets(lengths: str, most: int) -> tuple[Bucket, ...]:
 
 
 class Pool:
-    """Documents to draw from, each in proportion to its tokens times the weight of its file."""
+    """Documents to draw from, each with probability proportional to its tokens times the weight of its file."""
 
     def __init__(self, shards: Sequence[Shard], weights: Sequence[float], kept: Sequence[NDArray[np.bool_]]) -> None:
         self.shards = shards
@@ -92,8 +92,8 @@ class Pool:
                 return at, int(draw.integers(self.first[at] + 1, self.after[at]))
 
     def ending(self, document: int, sentence: int, room: int) -> tuple[int, NDArray[Any]]:
-        """(first sentence, ids): whole sentences of *document* before *sentence*, *room* tokens at most; the end of
-        the last one if it alone is longer."""
+        """(first sentence, ids): whole sentences of *document* before *sentence*, at most *room* tokens; if the last
+        sentence alone is longer, its end."""
         shard = self.shards[self.shard[document]]
         starts = shard.sentences[self.first[document] : sentence + 1]
         end = starts[-1]
@@ -102,8 +102,8 @@ class Pool:
         return int(self.first[document]) + min(at, len(starts) - 2), shard.ids[begin:end]
 
     def beginning(self, document: int, sentence: int, room: int) -> tuple[int, NDArray[Any]]:
-        """(the sentence after the last one, ids): whole sentences from *sentence* on, *room* tokens at most; the
-        beginning of the first one if it alone is longer."""
+        """(the sentence after the last one, ids): whole sentences from *sentence* on, at most *room* tokens; if the
+        first sentence alone is longer, its beginning."""
         shard = self.shards[self.shard[document]]
         ends = shard.sentences[sentence : self.after[document] + 1]
         begin = ends[0]
@@ -112,7 +112,7 @@ class Pool:
         return sentence + max(at, 1), shard.ids[begin:end]
 
     def sentence(self, draw: np.random.Generator, room: int) -> NDArray[Any]:
-        """One whole sentence of at most *room* tokens if one is met in a few tries, else the beginning of one."""
+        """One whole sentence of at most *room* tokens if a few draws find one, else the beginning of one."""
         for _ in range(TRIES):
             at = self.document(draw)
             sentence = int(draw.integers(self.first[at], self.after[at]))
@@ -123,14 +123,14 @@ class Pool:
         return self.shards[self.shard[at]].ids[begin : min(end, begin + room)]
 
     def text(self, draw: np.random.Generator, room: int) -> NDArray[Any]:
-        """Whole sentences in a row (RoBERTa's DOC-SENTENCES)."""
+        """Consecutive whole sentences (RoBERTa's DOC-SENTENCES)."""
         at = self.document(draw)
         return self.beginning(at, int(draw.integers(self.first[at], self.after[at])), room)[1]
 
     def pair(self, draw: np.random.Generator, room: int, wrong: Wrong) -> Example:
-        """Two segments of *room* tokens at most together. A wrong B is what follows another boundary: of another
-        document, or of the same one where it neither follows nor overlaps A (of another one if in a few tries no
-        document has such a place); "order": A and B change places."""
+        """Two segments of at most *room* tokens together. A wrong B follows another boundary: in another document, or
+        in the same one where it neither follows nor overlaps A (in another one if a few draws find no such place).
+        "order": A and B are swapped."""
         for _ in range(TRIES):
             at, sentence = self.boundary(draw)
             start, first = self.ending(at, sentence, int(draw.integers(SHORTEST, room - SHORTEST + 1)))
@@ -168,7 +168,7 @@ class Pool:
 def examples(
     pool: Pool, parts: Sequence[Bucket], pairs: Pairs, drawing: Drawing, tokens: int, draw: np.random.Generator
 ) -> list[Example]:
-    """About *tokens* tokens of examples, each part of the mixture with its share of them."""
+    """Examples of about *tokens* tokens in total, each bucket with its share."""
     chance = np.cumsum([part.share / part.longest for part in parts])
     drawn: list[Example] = []
     while tokens > 0:

@@ -1,13 +1,13 @@
-"""The papers' ablations, small enough to repeat in minutes: what is run, what is measured, what was published.
+"""Ablations from the papers, small enough to repeat in minutes: settings, measures and published results.
 
-Every published figure is of other data and of far larger models: it says what order to look for, no more."""
+All published numbers are for other data and much larger models: they show which order to expect, not which values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 Measure = Literal["probe", "pairs_accuracy"]
-SMALL: Mapping[str, Any] = {  # what all arms share unless they say otherwise
+SMALL: Mapping[str, Any] = {  # of all arms, unless an arm overrides them
     "layers": 2,
     "hidden": 128,
     "heads": 2,
@@ -25,8 +25,8 @@ SMALL: Mapping[str, Any] = {  # what all arms share unless they say otherwise
     "keep": 1,
     "export": "fp32",
 }
-EVALUATIONS = 6  # of an arm, beside that before the first step
-CLOSE = 0.01  # measured differences below it are called a tie
+EVALUATIONS = 6  # of an arm, besides the one before the first step
+CLOSE = 0.01  # a smaller difference counts as a tie
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Experiment:
-    """*better*: pairs of arms, the first of which the papers found better by *measure*'s counterpart."""
+    """*better*: pairs of arms; the papers found the first of each pair better by a measure like *measure*."""
 
     name: str
     title: str
@@ -49,14 +49,10 @@ class Experiment:
     published: tuple[Mapping[str, Any], ...]
     source: str
     better: tuple[tuple[str, str], ...]
-    minutes: float = 3.0  # an arm
+    minutes: float = 3.0  # per arm
     measure: Measure = "probe"
-    unit: Literal["minutes", "step"] = "minutes"  # along which curves are drawn
+    unit: Literal["minutes", "step"] = "minutes"  # the x axis of the curves
     note: str = ""
-
-    @property
-    def total_minutes(self) -> float:
-        return self.minutes * sum(arm.share for arm in self.arms)
 
 
 MLM_NSP, MLM, LTR = "MLM + NSP", "MLM only", "left to right"
@@ -190,15 +186,15 @@ BY_NAME: Mapping[str, Experiment] = {experiment.name: experiment for experiment 
 
 
 def settings_of(experiment: Experiment, arm: Arm, minutes: float) -> dict[str, Any]:
-    """The settings of an arm that has *minutes*, times its share."""
+    """The settings of an arm that runs for *minutes*, times its share."""
     own = minutes * arm.share
     budget = {} if "steps" in arm.values else {"minutes": own}
     return {**SMALL, **arm.values, **budget, "evaluate_minutes": own / EVALUATIONS}
 
 
 def verdict(experiment: Experiment, reached: Mapping[str, float]) -> list[str]:
-    """A sentence for each order that the papers found: whether it showed here too. *reached*: arm -> value, 0 to 1, of
-    those that have finished."""
+    """A sentence for each order that the papers found, on whether it showed here too. *reached*: arm -> value, 0 to 1,
+    of the finished arms."""
     told = []
     for first, second in experiment.better:
         if first not in reached or second not in reached:
@@ -215,6 +211,6 @@ def verdict(experiment: Experiment, reached: Mapping[str, float]) -> list[str]:
 
 
 def reached(events: Sequence[Mapping[str, Any]], measure: Measure) -> float | None:
-    """What the last evaluation of a run measured; None before it."""
+    """The value of *measure* in the last evaluation of a run; None before the first."""
     found = [event[measure] for event in events if event["event"] == "evaluated" and measure in event]
     return float(found[-1]) if found else None

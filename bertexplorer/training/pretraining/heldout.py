@@ -1,4 +1,4 @@
-"""The measure of pretraining: documents never trained on, and the same masks over them whatever the settings."""
+"""Evaluation of pretraining on held-out documents, with the same masks whatever the settings."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ KINDS = {MASKED: "mask", SAME: "same", RANDOM: "random"}
 
 
 def choose(shards: Sequence[Shard], count: int) -> NDArray[np.uint64]:
-    """The *count* smallest hashes over all documents: at random, but the same in any order of the files, and when
-    text is added most of them stay."""
+    """The *count* smallest hashes of all documents: a random choice that does not depend on the order of the files, and
+    that changes little when text is added."""
     hashes = np.unique(np.concatenate([s.hashes for s in shards]))
     if len(hashes) <= count:
         raise ExplorerError(
@@ -45,24 +45,26 @@ def write(hashes: NDArray[np.uint64], path: Path) -> None:
 
 
 def read(path: Path) -> NDArray[np.uint64]:
-    """The hashes of such a file, sorted. Raises ExplorerError if it is not one."""
+    """The sorted hashes in such a file. Raises ExplorerError if it is not one."""
     try:
         lines = path.read_text("ascii").split()
         return np.array(sorted(int(line, 16) for line in lines), dtype=np.uint64)
     except (OSError, ValueError, OverflowError) as error:
-        raise ExplorerError(f"{path} is no list of held-out documents ({error}); wanted one hash a line.") from error
+        raise ExplorerError(
+            f"{path} is not a list of held-out documents ({error}); wanted one hash per line."
+        ) from error
 
 
 def split(shards: Sequence[Shard], hashes: NDArray[np.uint64]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
-    """(to learn from, held out): for each shard, which documents."""
+    """(documents for training, held-out documents) of each shard, as booleans."""
     held = [np.isin(s.hashes, hashes) for s in shards]
     return [~h for h in held], held
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Fixed batches. *pairs*: half of them true, half with a B of another document; *same*: wrong B's of the same
-    document; *short*: single sentences. 15 % chosen, 80/10/10."""
+    """Fixed batches. *pairs*: half of them true, half with a B of another document; *same*: with a wrong B of the same
+    document; *short*: single sentences. 15 % of the tokens chosen, 80/10/10."""
 
     pairs: list[Batch]
     same: list[Batch]
@@ -74,9 +76,9 @@ class HeldOut:
 def fix(
     shards: Sequence[Shard], held: Sequence[NDArray[Any]], tokenizer: Tokenizer, *, count: int, longest: int = LONG
 ) -> HeldOut:
-    """Draw the held-out examples: *count* pairs of 128 tokens (*longest* if that is less), half as many with a wrong B
-    of the same document, and 3 x *count* sentences of at most 24. They depend on the held-out documents and the
-    vocabulary alone."""
+    """Draw the held-out examples: *count* pairs of 128 tokens (or *longest*, if smaller), half as many with a wrong B
+    of the same document, and 3 x *count* sentences of at most 24 tokens. They depend only on the held-out documents and
+    the vocabulary."""
     room = min(LONG, longest) - 3
     order = sorted(range(len(shards)), key=lambda i: shards[i].name)
     pool = Pool([shards[i] for i in order], [1.0] * len(order), [held[i] for i in order])
@@ -106,9 +108,9 @@ def fix(
 
 @torch.no_grad()
 def evaluate(objective: Objective[Any], held: HeldOut, device: torch.device, *, bf16: bool) -> dict[str, float]:
-    """Losses in nats and accuracies 0 to 1 at the chosen positions of the held-out text, by kind; of next-sentence
-    prediction where there is a head; of replaced tokens over the pairs. A causal objective guesses each chosen token,
-    unmasked, from its left alone. The global random numbers stay as they are."""
+    """Losses in nats and accuracies from 0 to 1 at the chosen positions of the held-out text, per kind; of
+    next-sentence prediction if there is a head; of replaced tokens over the pairs. A causal objective predicts each
+    chosen token, unmasked, from its left context alone. Global random states are preserved."""
     modules, causal = objective.modules, isinstance(objective, CausalLanguage)
     training = modules["encoder"].training  # the dict around them says nothing
     modules.eval()
@@ -130,7 +132,7 @@ def evaluate(objective: Objective[Any], held: HeldOut, device: torch.device, *, 
 
 
 def guesses(encoder: nn.Module, head: MaskedLM, batch: Batch, causal: bool) -> tuple[Tensor, Tensor]:
-    """(nats, right) at the chosen positions. A causal encoder guesses a token where the one before it stands."""
+    """(nats, right) at the chosen positions. A causal encoder predicts a token at the position before it."""
     last = run(encoder, batch, batch.original, CAUSAL) if causal else run(encoder, batch, batch.ids)
     logits: Float[Tensor, "m v"] = head(last.flatten(0, 1)[batch.chosen - int(causal)]).float()
     nats = -logits.log_softmax(-1).gather(-1, batch.targets[:, None]).squeeze(-1)
@@ -150,7 +152,7 @@ def scores(name: str, nats: list[Tensor], right: list[Tensor], kinds: list[Tenso
 
 
 def replaced(objective: ReplacedTokens, batches: Sequence[Batch]) -> dict[str, float]:
-    """The discriminator against the generator's samples at the chosen positions."""
+    """The discriminator on the generator's samples at the chosen positions."""
     losses = [objective.losses(batch)["replaced"] for batch in batches]
     count = sum(loss.count for loss in losses)
     return {
@@ -160,8 +162,8 @@ def replaced(objective: ReplacedTokens, batches: Sequence[Batch]) -> dict[str, f
 
 
 def next_sentence(modules: nn.ModuleDict, held: HeldOut, device: torch.device) -> dict[str, float]:
-    """Accuracy on true pairs, on wrong ones of another document, on wrong ones of the same; and of the first two
-    together (their halves are equal), which is what BERT reports. The inputs are masked, as in training."""
+    """Accuracy on true pairs, on wrong pairs from another document, on wrong pairs from the same one; and on the first
+    two together (equally many), which is what BERT reports. The inputs are masked, as in training."""
 
     def share(batches: Iterable[Batch]) -> dict[int, list[bool]]:
         by_label: dict[int, list[bool]] = {0: [], 1: []}

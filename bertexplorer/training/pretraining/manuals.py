@@ -1,6 +1,6 @@
-"""English that is on every machine the app runs on: the manuals inside the Python packages it is installed with.
+"""A small English corpus that every installation has: the docstrings of the installed Python packages.
 
-Only their prose: paragraphs of a docstring that are sentences, not tables, code or lists. A module is a document."""
+Only their prose is used: paragraphs of sentences, not tables, code or lists. A module is a document."""
 
 import ast
 import importlib.util
@@ -14,12 +14,12 @@ PACKAGES = ("numpy", "pandas", "scipy", "sklearn", "networkx", "torch")
 ROLE = re.compile(r":\w+:`~?([^`<]*)(?: <[^>]*>)?`")  # of reStructuredText
 WORD = re.compile(r"[A-Za-z][a-z]+(?:['’-][a-z]+)?[,;:.!?)]?")
 LISTS = (">>>", "..", "-", "#", "|", "+", "=")
-FEWEST, SHARE = 8, 0.8  # words of a paragraph, and of them such as are written in letters
+FEWEST, SHARE = 8, 0.8  # least number of words in a paragraph, and share of them that are letters only
 NAME = "manuals.txt"
 
 
 def collect(folder: Path) -> Path:
-    """The text in *folder*, written there if it is not yet: a paragraph a line, a blank line between documents. Raises
+    """The corpus in *folder*, created if it is missing: a paragraph per line, a blank line between documents. Raises
     ExplorerError if none of the packages can be read."""
     path = folder / NAME
     if path.is_file():
@@ -41,7 +41,7 @@ def collect(folder: Path) -> Path:
 
 
 def modules() -> Iterator[Path]:
-    """The files of PACKAGES, tests left out."""
+    """The files of PACKAGES, without tests."""
     for name in PACKAGES:
         found = importlib.util.find_spec(name)
         for root in (found.submodule_search_locations or ()) if found else ():

@@ -1,4 +1,4 @@
-"""The held-out measure for any checkpoint; this is a command: FOLDER … --text … --heldout LIST."""
+"""Evaluate any checkpoint on held-out documents. Command: FOLDER … --text … --heldout LIST."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ from bertexplorer.training.pretraining.sentences import text_files
 
 def measure(folder: Path, text: Sequence[str], hashes: Path, *, count: int, cache: Path = CACHE) -> dict[str, float]:
     """Losses in nats and accuracies of the checkpoint in *folder*, computed in fp32 (see `heldout.evaluate`), with the
-    floors. Raises ExplorerError if it has no fill-mask head, or none of the *text* is held out."""
+    baselines. Raises ExplorerError if it has no MLM head, or if none of the *text* is held out."""
     checkpoint = load(folder, precision="fp32")
     _ = checkpoint.masked_lm
     found = prepare(text_files(text), checkpoint.tokenizer, cache)
@@ -33,7 +33,7 @@ def measure(folder: Path, text: Sequence[str], hashes: Path, *, count: int, cach
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print one line of JSON for each checkpoint. Returns 0, or 2 after an error told on stderr."""
+    """Print one line of JSON for each checkpoint. Returns 0, or 2 after printing an error to stderr."""
     parser = argparse.ArgumentParser("python -m bertexplorer.training.pretraining.measure", description=__doc__)
     parser.add_argument("folder", nargs="+", help="folders with config.json, model.safetensors and a tokenizer")
     parser.add_argument("--text", nargs="+", required=True, help="text files or folders, held-out documents among them")

@@ -1,4 +1,4 @@
-"""What pretraining asks of an encoder: masked words, the next sentence, the next word, which token was replaced."""
+"""Pretraining objectives: masked tokens, next sentence, next token, replaced tokens."""
 
 from typing import cast
 
@@ -44,7 +44,7 @@ class MaskedLanguage:
 
 
 class CausalLanguage:
-    """Each token guessed from what stands to its left: the same encoder under a causal mask, targets shifted by one."""
+    """Each token is predicted from its left context: the same encoder under a causal mask, targets shifted by one."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self.weights = {"causal": 1.0}
@@ -61,9 +61,9 @@ class CausalLanguage:
 
 
 class ReplacedTokens:
-    """A generator fills the masks, a discriminator finds its work among all tokens (ELECTRA, Clark et al., 2020).
+    """A generator fills the masks, a discriminator detects the replaced tokens (ELECTRA, Clark et al., 2020).
 
-    The two share word, position and segment embeddings; the generator learns from its own MLM loss alone."""
+    The two share word, position and segment embeddings; the generator is trained with its own MLM loss only."""
 
     def __init__(self, generator: Checkpoint, discriminator: Checkpoint, *, weight: float = 50.0) -> None:
         theirs, own = discriminator.encoder.embeddings, generator.encoder.embeddings

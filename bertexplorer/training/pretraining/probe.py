@@ -1,10 +1,9 @@
-"""A frozen probe: how much a linear classifier reads off the vectors of an encoder that is left as it is.
+"""A frozen probe: how well a linear classifier predicts from the vectors of a frozen encoder. It compares encoders
+whose losses are not comparable: masked, left-to-right, replaced tokens.
 
-It judges encoders whose own losses cannot be compared: masked, left-to-right, replaced tokens. Its two questions are
-made from the held-out text itself, in any language: which of the WORDS commonest words was taken out between two tokens
-(there is no [MASK], and the gap is closed), and whether B follows A or is of another document. The classifier is
-fitted on half of the held-out documents and asked about the other half.
-"""
+Its two questions are made from the held-out text itself, in any language: which of the WORDS most frequent words was
+removed between two tokens (there is no [MASK], and the gap is closed), and whether B follows A or comes from another
+document. The classifier is fitted on half of the held-out documents and evaluated on the other half."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Question:
-    """One input; *at*: the two places, or sides, that are looked at. *label*: what is asked for."""
+    """One input. *at*: the two positions, or segments, whose vectors are used; *label*: the answer."""
 
     item: Item
     at: tuple[int, int]
@@ -41,17 +40,18 @@ class Question:
 
 @dataclass(frozen=True)
 class Probe:
-    """Questions to fit on and to be asked about; none where the held-out text is too small for them."""
+    """Questions to fit and to evaluate; none if the held-out text is too small for them."""
 
     gaps: tuple[list[Question], list[Question]]
     pairs: tuple[list[Question], list[Question]]
-    words: tuple[str, ...]  # those that are taken out
+    words: tuple[str, ...]  # ids of the words that are removed
 
 
 def fix(
     shards: Sequence[Shard], held: Sequence[NDArray[np.bool_]], tokenizer: Tokenizer, *, longest: int = PAIR_ROOM
 ) -> Probe:
-    """Draw the questions, of at most *longest* tokens: the same for the same held-out documents and vocabulary."""
+    """Draw the questions, of at most *longest* tokens. They depend only on the held-out documents and the
+    vocabulary."""
     collator = Collator.of(tokenizer, Masking())
     common = commonest(shards, held, tokenizer)
     gaps: list[list[Question]] = []
@@ -74,14 +74,14 @@ def fix(
 
 
 def every_other(documents: NDArray[np.bool_], half: int) -> NDArray[np.bool_]:
-    """The held-out documents of even or of odd number."""
+    """The held-out documents with an even or odd index."""
     mine = np.zeros_like(documents)
     mine[np.flatnonzero(documents)[half::2]] = True
     return mine
 
 
 def commonest(shards: Sequence[Shard], held: Sequence[NDArray[np.bool_]], tokenizer: Tokenizer) -> list[int]:
-    """The ids of the WORDS commonest pieces of the held-out text that are whole words of letters."""
+    """The ids of the WORDS most frequent tokens of the held-out text that are whole words of letters."""
     counts = np.zeros(tokenizer.vocab_size)
     for shard, out in zip(shards, held, strict=True):
         for document in np.flatnonzero(out):
@@ -93,7 +93,7 @@ def commonest(shards: Sequence[Shard], held: Sequence[NDArray[np.bool_]], tokeni
 
 
 def gap(pool: Pool, collator: Collator, common: Sequence[int], draw: np.random.Generator, room: int) -> Question | None:
-    """A text of *room* tokens with one of the common words taken out; None if none is met in TRIES tries."""
+    """A text of *room* tokens with one of the common words removed; None if TRIES draws find none."""
     for _ in range(TRIES):
         ids = pool.text(draw, room)
         places = [i for i in range(1, len(ids) - 1) if int(ids[i]) in common]
@@ -115,8 +115,8 @@ def pair(pool: Pool, collator: Collator, draw: np.random.Generator, room: int, *
 def measure(
     probe: Probe, encoder: nn.Module, tokenizer: Tokenizer, device: torch.device, *, causal: bool
 ) -> dict[str, float]:
-    """Shares of right answers, 0 to 1: "probe_words", "probe_follows" and their mean, "probe". *causal*: an encoder
-    that learnt to look to the left looks to the left here too. It is left in the mode it was in."""
+    """Accuracies from 0 to 1: "probe_words", "probe_follows" and their mean, "probe". *causal*: whether the encoder
+    attends to the left only. The encoder's mode is preserved."""
     change = Intervention(causal=True) if causal else NO_CHANGE
     was = encoder.training
     encoder.eval()
@@ -140,8 +140,8 @@ def vectors(
     device: torch.device,
     change: Intervention,
 ) -> Vectors:
-    """A row for each question: the vectors on both sides of the gap; or of both segments the means, how they differ
-    and what they share."""
+    """A row per question: the vectors on both sides of the gap; or the means of both segments, their difference and
+    product."""
     items = [question.item for question in questions]
     rows: list[Vectors] = [np.zeros(0, np.float32)] * len(items)
     for places in texts.by_length(items):
@@ -158,7 +158,7 @@ def vectors(
 
 
 def fitted(known: Vectors, new: Vectors, learnt: Sequence[Question], asked: Sequence[Question]) -> float:
-    """Logistic regression on the first, its share of right answers on the second."""
+    """Fit a logistic regression on the first set; return its accuracy on the second."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler

@@ -1,17 +1,16 @@
-"""A pretraining run is a folder; it is begun, gone on with and finished here, and tells what happens as events.
+"""Compute a pretraining run, from its start or from its last commit, and report it as events. A run is a folder:
 
-RUN/spec.json          every setting of every stretch
-RUN/heldout.txt        documents never trained on
+RUN/spec.json          the settings of every stretch
+RUN/heldout.txt        hashes of the documents that are never trained on
 RUN/tokenizer/         the vocabulary
-RUN/events.jsonl       what happened, a JSON object a line; log.txt: the same in words
-RUN/commits/NAME/      weights, moments, state.json, manifest.json; model/ in it is what transformers loads
-RUN/snapshots/NAME/    weights kept for good, where asked for
-RUN/stop               put there by anyone, it ends the run after the step it is at, as SIGTERM and SIGINT do
+RUN/events.jsonl       the log, a JSON object per line; log.txt: as text
+RUN/commits/NAME/      weights, moments, state.json, manifest.json; model/ is a checkpoint in transformers format
+RUN/snapshots/NAME/    checkpoints along the way, if requested
+RUN/stop               anyone may create it; it ends the run after the current step, as SIGTERM and SIGINT do
 """
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +19,11 @@ from numpy.typing import NDArray
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import precision as precisions
-from bertexplorer.model.scheduler import available
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.settings import DATA
-from bertexplorer.training.checkpointing import commit, newest
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.events import Event
-from bertexplorer.training.loop import Budget, State, Window, train
+from bertexplorer.training.loop import Budget, Window, train
 from bertexplorer.training.optimiser import adamw
 from bertexplorer.training.pretraining import heldout
 from bertexplorer.training.pretraining import probe as probes
@@ -37,39 +34,33 @@ from bertexplorer.training.pretraining.examples import Bucket, Pool, buckets, ex
 from bertexplorer.training.pretraining.objectives import CausalLanguage
 from bertexplorer.training.pretraining.sentences import text_files
 from bertexplorer.training.pretraining.spec import Spec
-from bertexplorer.training.pretraining.start import Trained, again, begin, capture, export, restore
+from bertexplorer.training.pretraining.start import Trained, again, begin, capture, export
 from bertexplorer.training.pretraining.vocabulary import train_wordpiece
+from bertexplorer.training.run_driver import RunDriver
 from bertexplorer.training.run_process import work
 from bertexplorer.training.weights import set_dropout
 
 CACHE = DATA / "corpora"
-TELL = 15.0  # seconds between two lines about steps
+TELL = 15.0  # seconds between two events about steps
 TEXT, MASKS = 1, 2  # streams of random numbers
 
 
 def pretrain(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
-    """Go on with the run in *folder*, whose spec.json is written, until its last stretch is done or *stop* says so.
+    """Continue the run in *folder*, which has a spec.json, until its last stretch is done or *stop* returns True.
 
-    Every event is appended to events.jsonl and log.txt, then given. Raises ExplorerError; commits stay whole."""
+    Yields each event after writing it to the log. Raises ExplorerError; commits stay intact."""
     stretches = specs.read(folder / "spec.json")
     yield from work(folder, lambda ending: Run(folder, stretches, ending), stop)
 
 
-class Run:
-    """A run while it is computed."""
+class Run(RunDriver):
+    """A pretraining run while it is computed."""
 
     def __init__(self, folder: Path, stretches: list[Spec], stop: Callable[[], bool]) -> None:
-        self.folder, self.stop = folder, stop
         self.spec, self.stretch = stretches[-1], len(stretches) - 1
-        self.state = State()
         self.probe: probes.Probe | None = None
-        self.threads = self.spec.running.threads or available()
-        torch.set_num_threads(self.threads)
-        self.device = precisions.best_device()
-        self.bf16 = precisions.resolve(self.spec.running.precision, self.device) == torch.bfloat16
-
-    def where(self) -> Event:
-        return {"stretch": self.stretch, "step": self.state.step}
+        running, device = self.spec.running, precisions.best_device()
+        super().__init__(folder, stop, threads=running.threads, precision=running.precision, device=device)
 
     def events(self) -> Iterator[Event]:
         tokenizer, shards = yield from self.read()
@@ -80,9 +71,11 @@ class Run:
                 f"Documents of two sentences or more: {pool.with_boundary}; wanted 2, to draw a wrong next sentence. "
                 "Put blank lines between documents and add some, or choose an objective without pairs."
             )
-        trained, source = self.trained(tokenizer)
+        source = yield from self.newest_commit()
+        trained = again(source, self.spec, self.device) if source else begin(self.spec, tokenizer, self.device)
+        set_dropout(trained.objective.modules, self.spec.running.dropout)
         optimiser = adamw(trained.objective.modules, self.spec.learning)
-        yield from self.resumed(trained, optimiser, source)
+        yield from self.resume(trained.objective.modules, optimiser, source)
         most = trained.checkpoints["model"].config.max_positions
         parts = buckets(self.spec.drawing.lengths, most)
         measure = heldout.fix(shards, held, tokenizer, count=self.spec.running.heldout_pairs, longest=most)
@@ -112,7 +105,7 @@ class Run:
         return tokenizer, shards
 
     def tokenizer(self, files: list[Path]) -> Tokenizer:
-        """The run's own, put into its folder when it begins."""
+        """The run's tokenizer, created in its folder when it starts."""
         place = self.folder / "tokenizer"
         most = self.spec.size.positions
         if not place.is_dir():
@@ -127,36 +120,13 @@ class Run:
         return Tokenizer.from_folder(place, max_tokens=most)
 
     def held_out(self, shards: list[Shard]) -> NDArray[np.uint64]:
-        """The run's list, chosen or copied when it begins."""
+        """The run's held-out documents, chosen or copied when it starts."""
         place = self.folder / "heldout.txt"
         if not place.is_file():
             given = self.spec.heldout
             found = heldout.read(Path(given)) if given else heldout.choose(shards, self.spec.running.heldout_documents)
             heldout.write(found, place)
         return heldout.read(place)
-
-    def trained(self, tokenizer: Tokenizer) -> tuple[Trained, Path | None]:
-        """The modules, and the commit that they come from."""
-        self.torn = [(path.name, wrong) for path, wrong in newest(self.folder / "commits") if wrong]
-        source = next((path for path, wrong in newest(self.folder / "commits") if not wrong), None)
-        trained = again(source, self.spec, self.device) if source else begin(self.spec, tokenizer, self.device)
-        set_dropout(trained.objective.modules, self.spec.running.dropout)
-        return trained, source
-
-    def resumed(self, trained: Trained, optimiser: torch.optim.Optimizer, source: Path | None) -> Iterator[Event]:
-        """Weights, moments and State of the commit, if there is one; a new stretch counts its budget from here."""
-        for name, wrong in self.torn:
-            yield {"event": "warning", "text": f"commit {name} is not whole ({wrong}) and is left aside"}
-        if source is None:
-            yield {"event": "begun"}
-            return
-        self.state, changed = restore(trained, optimiser, self.threads, source)
-        if new := self.state.stretch < self.stretch:
-            now = self.state
-            self.state = replace(now, stretch=self.stretch, begun_step=now.step, begun_seconds=now.seconds)
-        yield {"event": "resumed", "commit": source.name} | ({"new_stretch": True} if new else {})
-        if changed:
-            yield {"event": "warning", "text": f"the resume may not be exact: {'; '.join(changed)}"}
 
     def batches(self, pool: Pool, parts: tuple[Bucket, ...], tokenizer: Tokenizer) -> Callable[[int], list[Batch]]:
         """A step's number -> its batches: text and masks each follow from seed and step."""
@@ -179,10 +149,11 @@ class Run:
         batches: Callable[[int], list[Batch]],
         measure: heldout.HeldOut,
     ) -> Iterator[Event]:
-        """Steps, with evaluations and commits between them; the last of both at the end, whatever ends it."""
+        """Steps, with evaluations and commits in between and at the end. A stopped run is committed but not
+        evaluated."""
         spec, running, state = self.spec, self.spec.running, self.state
         workers = self.workers(trained)
-        yield from self.snapshot(trained)
+        yield from self.snapshots(trained)
         if state.step == state.begun_step:
             yield self.evaluated(trained, measure)
         window = Window()
@@ -202,8 +173,7 @@ class Run:
             if time.monotonic() - window.since >= TELL:
                 yield {"event": "steps"} | self.so_far() | window.tell()
                 window = Window()
-            if state.step in spec.snapshot_steps:
-                yield from self.snapshot(trained)
+            yield from self.snapshots(trained)
             if time.monotonic() - evaluated >= 60 * running.evaluate_minutes:
                 yield self.evaluated(trained, measure)
                 evaluated = time.monotonic()
@@ -220,7 +190,8 @@ class Run:
         yield {"event": "stopped" if stopped else "finished"} | self.so_far()
 
     def workers(self, trained: Trained) -> DataParallel:
-        """One a core; one in all where computing draws random numbers, for which threads would race."""
+        """One per core; a single one if computing draws random numbers, which would depend on the order of the
+        threads."""
         running = self.spec.running
         alone = self.device.type != "cpu" or running.dropout > 0 or running.objective == "replaced"
         count = 1 if alone else self.threads
@@ -240,24 +211,12 @@ class Run:
         return {"event": "evaluated"} | self.so_far() | found | {"seconds": time.monotonic() - began}
 
     def commit(self, trained: Trained, optimiser: torch.optim.Optimizer) -> Event:
-        began = time.monotonic()
         running = self.spec.running
-        name = f"step-{self.state.step:09d}"
-        commit(
-            self.folder / "commits",
-            name,
-            lambda into: capture(trained, optimiser, self.state, self.threads, into, running.export),
-            keep=running.keep,
+        return self.committed(
+            lambda into: capture(trained, optimiser, self.state, self.threads, into, running.export), keep=running.keep
         )
-        return {"event": "committed", "commit": name, "seconds": time.monotonic() - began}
 
-    def snapshot(self, trained: Trained) -> Iterator[Event]:
+    def snapshots(self, trained: Trained) -> Iterator[Event]:
+        """A snapshot, if this step is to have one."""
         if self.state.step in self.spec.snapshot_steps:
-            name = f"step-{self.state.step:09d}"
-            commit(
-                self.folder / "snapshots",
-                name,
-                lambda into: export(trained, into, self.spec.running.export),
-                keep=10**6,
-            )
-            yield {"event": "snapshot", "name": name}
+            yield self.snapshot(lambda into: export(trained, into, self.spec.running.export))

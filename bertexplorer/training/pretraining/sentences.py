@@ -1,8 +1,7 @@
-"""Plain text files -> documents -> paragraphs -> sentences, with a rule simple enough to be said in one line.
+"""Plain text files -> documents -> paragraphs -> sentences, by a simple rule.
 
-A sentence ends at . ! or ? (with the quotes and brackets that close after it) before a space and anything but a small
-letter, unless the full stop belongs to an abbreviation or an initial. A paragraph always ends one.
-"""
+A sentence ends at . ! or ? (with closing quotes and brackets) before a space and anything but a lower-case letter,
+unless the full stop belongs to an abbreviation or an initial. A paragraph always ends a sentence."""
 
 import io
 import lzma
@@ -25,7 +24,7 @@ SUFFIXES = (".txt", ".txt.xz")
 
 
 def sentences(paragraph: str) -> Iterator[str]:
-    """The sentences of *paragraph*, in order; put together again (up to white space) they are the paragraph."""
+    """The sentences of *paragraph*; concatenated they are the paragraph, up to white space."""
     start = 0
     for end in END.finditer(paragraph):
         if paragraph[end.start()] == "." and ABBREVIATED.search(paragraph, max(start, end.start() - 12), end.start()):
@@ -37,10 +36,9 @@ def sentences(paragraph: str) -> Iterator[str]:
 
 
 def documents(path: Path, most: int = 0) -> Iterator[list[str]]:
-    """The documents of a .txt or .txt.xz file, each a list of paragraphs (one a line; blank lines between documents).
-
-    *most*: bytes that an .xz file may unpack to, 0 for any number. Raises ExplorerError if the file cannot be read, is
-    not UTF-8, is binary or unpacks to more; then no more than that was unpacked."""
+    """The documents of a .txt or .txt.xz file, each a list of paragraphs (one per line; blank lines between documents).
+    *most*: limit on the bytes that an .xz file unpacks to, 0 for none. Raises ExplorerError if the file cannot be read,
+    is not UTF-8, is binary, or exceeds the limit, beyond which nothing is unpacked."""
     try:
         with opened(path, most) as lines:
             yield from split(lines, path)
@@ -53,12 +51,12 @@ def documents(path: Path, most: int = 0) -> Iterator[list[str]]:
 
 
 def distinct(path: str, most: int) -> int:
-    """How many different documents the file at *path* holds; *most* and errors as in `documents`."""
+    """The number of distinct documents in the file at *path*; *most* and errors as in `documents`."""
     return len({hash(tuple(paragraphs)) for paragraphs in documents(Path(path), most)})
 
 
 class Unpacked(io.RawIOBase):
-    """The bytes of an .xz file, unpacked as they are read, *most* of them at most (0: any number)."""
+    """The bytes of an .xz file, unpacked while reading, up to *most* of them (0: no limit)."""
 
     def __init__(self, path: Path, most: int) -> None:
         self.path, self.most, self.count = path, most, 0
@@ -105,7 +103,7 @@ def split(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
     paragraphs: list[str] = []
     for line in lines:
         if "\0" in line:
-            raise ExplorerError(f"{path.name} is a binary file; wanted plain text, one paragraph a line.")
+            raise ExplorerError(f"{path.name} is a binary file; wanted plain text, one paragraph per line.")
         if text := line.strip():
             paragraphs.append(text)
         elif paragraphs:
@@ -116,12 +114,12 @@ def split(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
 
 
 def text_files(given: Iterable[str | Path]) -> list[Path]:
-    """Files as they are named, folders as the text files in them, sorted. Raises ExplorerError if one is not there."""
+    """The given files, and the text files in the given folders, sorted. Raises ExplorerError if one is missing."""
     found: list[Path] = []
     for path in map(Path, given):
         inside = sorted(p for p in path.iterdir() if p.name.endswith(SUFFIXES)) if path.is_dir() else [path]
         if not inside or not all(p.is_file() for p in inside):
-            raise ExplorerError(f"{path} is no text file and no folder of them; wanted .txt or .txt.xz.")
+            raise ExplorerError(f"{path} is neither a text file nor a folder of them; wanted .txt or .txt.xz.")
         found += inside
     if len({p.name for p in found}) < len(found):
         raise ExplorerError("Two of the text files have the same name. Rename one of them.")

@@ -1,4 +1,4 @@
-"""What a pretraining run is told: text, where it starts from, and every setting, as it is written to spec.json."""
+"""The settings of a pretraining run, as in spec.json: text, start and all options."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ PAIRS: dict[str, Pairs] = {"mlm+nsp": "next", "mlm+order": "order"}  # the other
 
 @dataclass(frozen=True)
 class Size:
-    """A model started from scratch, and the vocabulary trained for it where none is given."""
+    """The size of a model that starts from scratch, and of the vocabulary trained for it if none is given."""
 
     layers: Annotated[int, Option("Layers", 1, 48)] = 2
     hidden: Annotated[int, Option("Hidden size", 8, 4096)] = 128
@@ -28,30 +28,31 @@ class Size:
     spread: Annotated[
         float,
         Option(
-            "Spread of the first weights", 0.001, 1.0, "their standard deviation; narrow ones learn sooner with more"
+            "Spread of the first weights",
+            0.001,
+            1.0,
+            "standard deviation; narrow models learn sooner with a larger one",
         ),
     ] = 0.02
-    pieces: Annotated[int, Option("Vocabulary", 100, 200_000, "pieces, where one is trained on the text")] = 8000
+    pieces: Annotated[int, Option("Vocabulary", 100, 200_000, "tokens, if one is trained on the text")] = 8000
 
 
 @dataclass(frozen=True)
 class Running:
-    """How long, how often, on what."""
+    """Objective, length, and how often to evaluate and commit."""
 
     objective: Annotated[Task, Option("Objective")] = "mlm+nsp"
     steps: Annotated[int, Option("Steps", 0, 100_000_000, "0: the minutes decide")] = 0
     minutes: Annotated[float, Option("Minutes", 0.0, 1_000_000.0)] = 10.0
     batch_tokens: Annotated[int, Option("Tokens of a step", 64, 10_000_000)] = 8192
     piece_tokens: Annotated[
-        int, Option("Tokens at a time", 64, 10_000_000, "a step's gradient is added up over such")
+        int, Option("Tokens at a time", 64, 10_000_000, "a step's gradient is summed over batches of this size")
     ] = 2048
-    repeat_steps: Annotated[
-        int, Option("Repeat", 0, 100_000_000, "the text of so many steps comes again and again; 0: ever new")
-    ] = 0
+    repeat_steps: Annotated[int, Option("Repeat", 0, 100_000_000, "repeat the text of that many steps; 0: never")] = 0
     static: Annotated[bool, Option("Static masks", info="repeated text keeps its masks")] = False
-    pair_weight: Annotated[float, Option("Weight of the pairs", 0.0, 100.0, "their loss beside the masked words'")] = (
-        1.0
-    )
+    pair_weight: Annotated[
+        float, Option("Weight of the pairs", 0.0, 100.0, "of their loss, relative to that of the masked words")
+    ] = 1.0
     dropout: Annotated[float, Option("Dropout", 0.0, 0.9)] = 0.0
     seed: Annotated[int, Option("Seed", 0, 2**31 - 1)] = 0
     precision: Annotated[Literal["auto", "fp32", "bf16"], Option("Precision")] = "auto"
@@ -65,7 +66,7 @@ class Running:
     keep: Annotated[int, Option("Keep", 1, 1000, "newest commits")] = 2
     export: Annotated[Literal["bf16", "fp32"], Option("Exported weights")] = "bf16"
     probe: Annotated[bool, Option("Probe", info="a linear probe of the frozen encoder at each evaluation")] = False
-    snapshots: Annotated[str, Option("Snapshots", info="steps whose weights are kept for good, comma-separated")] = ""
+    snapshots: Annotated[str, Option("Snapshots", info="steps whose weights are kept, comma-separated")] = ""
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,10 @@ class Spec:
     text: tuple[str, ...]  # files and folders
     weights: str = ""  # "kids=3, books=0.2": by the beginning of a file's name; 1 elsewhere, 0 leaves it out
     start: str = ""  # a checkpoint's folder; "": from scratch, as `size` says
-    start_layers: int = 0  # so many of its layers, spread from first to last as in DistilBERT; 0: all of them
+    start_layers: int = 0  # number of its layers to keep, spread from first to last as in DistilBERT; 0: all
     vocabulary: str = ""  # a folder with a tokenizer, for a start from scratch; "": trained on the text
     heldout: str = ""  # a list of held-out documents; "": chosen from the text
-    cache: str = ""  # where token ids are kept
+    cache: str = ""  # folder of cached token ids
     masking: Masking = field(default_factory=Masking)
     drawing: Drawing = field(default_factory=Drawing)
     learning: Learning = field(default_factory=Learning)
@@ -106,7 +107,7 @@ class Spec:
         return tuple(map(int, given))
 
     def weight(self, name: str) -> float:
-        """The weight of the file *name*: of the longest beginning that is given for it."""
+        """The weight of the file *name*: that of the longest given prefix of the name."""
         found = {"": 1.0}
         for part in filter(None, (p.strip() for p in self.weights.split(","))):
             start, _, value = part.partition("=")
@@ -127,8 +128,8 @@ GROUPS: dict[str, Any] = {
 
 
 def make(plain: Mapping[str, Any], values: Mapping[str, Any], before: Spec | None = None) -> Spec:
-    """A Spec from its *plain* fields (text, start, …) and flat *values* of all its settings, each checked; what is not
-    given is as in *before*, else the default. Raises ExplorerError for an unknown or unfit one."""
+    """A Spec from its *plain* fields (text, start, …) and flat *values* of all its settings, each validated; missing
+    ones are taken from *before*, else the defaults. Raises ExplorerError for an unknown setting or an invalid value."""
     known = {s.name: group for group, options in GROUPS.items() for s in option_specs(options)}
     if unknown := sorted(set(values) - set(known)):
         raise ExplorerError(f"Unknown setting {', '.join(unknown)}; wanted {', '.join(known)}.")
@@ -141,14 +142,14 @@ def make(plain: Mapping[str, Any], values: Mapping[str, Any], before: Spec | Non
 
 
 def save(stretches: list[Spec], path: Path) -> None:
-    """All stretches of a run, so that a torn write leaves the file as it was."""
+    """Write all stretches of a run, atomically."""
     aside = path.with_suffix(".partial")
     aside.write_text(json.dumps({"format": FORMAT, "stretches": [asdict(s) for s in stretches]}, indent=1), "utf-8")
     aside.replace(path)
 
 
 def read(path: Path) -> list[Spec]:
-    """The stretches of a run. Raises ExplorerError if *path* is none of ours."""
+    """The stretches of a run. Raises ExplorerError if *path* is not a run's spec.json."""
     try:
         held = json.loads(path.read_text("utf-8"))
         if held["format"] != FORMAT:
@@ -161,4 +162,4 @@ def read(path: Path) -> list[Spec]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, ExplorerError):
             raise
-        raise ExplorerError(f"{path} is no description of a run ({error}). Name another folder.") from error
+        raise ExplorerError(f"{path} does not describe a run ({error}). Name another folder.") from error

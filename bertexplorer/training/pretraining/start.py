@@ -1,4 +1,4 @@
-"""What a run trains: made at its start, written into its commits, read from them again."""
+"""The checkpoint and objective of a run: at its start, written to commits, and loaded from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -28,20 +28,20 @@ HEADS = {
     "causal": ("masked_lm",),
     "replaced": ("replaced_token",),
 }
-GENERATOR = 4  # the generator is so many times narrower than the discriminator
+GENERATOR = 4  # the discriminator's width divided by the generator's
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """The checkpoint that a run makes (and ELECTRA's generator beside it) and the objective over their modules."""
+    """The checkpoint that a run trains (and ELECTRA's generator), and the objective over their modules."""
 
     checkpoints: Mapping[str, Checkpoint]  # "model", and "generator" if there is one
     objective: Objective[Any]
 
 
 def begin(spec: Spec, tokenizer: Tokenizer, device: torch.device) -> Trained:
-    """The start of a run: the checkpoint that *spec* names, heads that it lacks added; or random weights."""
+    """The start of a run: the checkpoint that *spec* names, with missing heads added, or random weights."""
     task, seed = spec.running.objective, spec.running.seed
     if spec.start:
         if task == "replaced":
@@ -59,7 +59,7 @@ def begin(spec: Spec, tokenizer: Tokenizer, device: torch.device) -> Trained:
 
 
 def again(folder: Path, spec: Spec, device: torch.device) -> Trained:
-    """The same structure from a commit's *folder*; its exact weights come with `restore`."""
+    """The same structure from the commit in *folder*; RunDriver.resume restores the exact weights."""
     task = spec.running.objective
     given = {p.name: load(p, precision="fp32", device=device) for p in sorted(folder.iterdir()) if p.is_dir()}
     given["model"] = with_heads(given["model"], HEADS[task], seed=spec.running.seed + 1)
@@ -67,13 +67,15 @@ def again(folder: Path, spec: Spec, device: torch.device) -> Trained:
 
 
 def join(checkpoints: Mapping[str, Checkpoint], spec: Spec) -> Trained:
-    """Everything trainable, under the objective that *spec* names."""
+    """The checkpoints with the objective that *spec* names, all parameters trainable."""
     task = spec.running.objective
     model = checkpoints["model"]
     objective: Objective[Any]
     if task == "replaced":
         if "generator" not in checkpoints or "replaced_token" not in model.heads:
-            raise ExplorerError("A run goes on with replaced-token detection only if it began so. Begin a new run.")
+            raise ExplorerError(
+                "A run can continue with replaced-token detection only if it started with it. Start a new run."
+            )
         objective = ReplacedTokens(checkpoints["generator"], model)
     elif "masked_lm" not in model.heads:
         raise ExplorerError(f"{model.name} ({model.family}) has no fill-mask head and none can be added. Use BERT.")
@@ -91,7 +93,7 @@ def moved(checkpoint: Checkpoint, device: torch.device) -> Checkpoint:
 
 
 def config(spec: Spec, tokenizer: Tokenizer, narrower: int) -> dict[str, Any]:
-    """A config.json of *spec*'s size, the hidden size divided by *narrower*."""
+    """A config.json for the size in *spec*, with the hidden size divided by *narrower*."""
     size, task = spec.size, spec.running.objective
     wide, heads = size.hidden // narrower, max(1, size.heads // narrower)
     electra = {"model_type": "electra", "architectures": ["ElectraForPreTraining"], "embedding_size": size.hidden}
@@ -115,19 +117,13 @@ def config(spec: Spec, tokenizer: Tokenizer, narrower: int) -> dict[str, Any]:
 def capture(
     trained: Trained, optimiser: torch.optim.Optimizer, state: State, threads: int, folder: Path, dtype: str
 ) -> None:
-    """Write what an exact resume needs (training.safetensors, state.json), and the checkpoints as anyone loads them."""
+    """Write what an exact resume needs (training.safetensors, state.json), and the exported checkpoints."""
     weights.write(trained.objective.modules, optimiser, state, threads, folder)
     export(trained, folder, dtype)
 
 
 def export(trained: Trained, folder: Path, dtype: str) -> None:
-    """Each checkpoint in a folder of its name, as transformers loads it."""
+    """Each checkpoint in a folder of its name, in transformers format."""
     for name, checkpoint in trained.checkpoints.items():
         described = {**checkpoint.hf_config, "dtype": "bfloat16" if dtype == "bf16" else "float32"}
         save(replace(checkpoint, stored_dtype=DTYPES[dtype], hf_config=described), folder / name)
-
-
-def restore(trained: Trained, optimiser: torch.optim.Optimizer, threads: int, folder: Path) -> tuple[State, list[str]]:
-    """Put weights and moments back as `capture` found them. The State, and what may make the resume inexact."""
-    state, _, changed = weights.read(trained.objective.modules, optimiser, threads, folder)
-    return state, changed

@@ -1,4 +1,4 @@
-"""A WordPiece vocabulary trained on the text, spelt as BERT's."""
+"""Train a WordPiece vocabulary in BERT's format."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,21 +1,18 @@
-"""Domain adaptation: masked language modelling goes on, on texts of one's own."""
+"""Domain adaptation: further masked language modelling on one's own texts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bertexplorer.engine.masking import Masking
 from bertexplorer.model.text import clean
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, written
 from bertexplorer.training.task import Column
 
-if TYPE_CHECKING:
-    pass
-
 TITLE = "Domain adaptation"
-ABOUT = "More of BERT's own training, on texts of one's own: words are hidden and guessed."
+ABOUT = "More of BERT's own training, on your own texts: words are masked and predicted."
 COLUMNS = (Column("text", "Text", "text"),)
 METRIC, HIGHER = "perplexity", False
 METRICS = {
@@ -37,17 +34,17 @@ class Example:
 
 
 def examples(rows: Sequence[Row], options: Any) -> tuple[list[Example], list[Problem]]:
-    """A row without a text that can be seen is a problem."""
-    found: list[Example] = []
-    problems: list[Problem] = []
-    for row in rows:
-        if text := clean(written(row.cells.get("text", "")))[0].strip():
-            found.append(Example(row.line, text))
-        else:
-            problems.append(Problem(row.line, "has no text"))
-    return found, problems
+    """A row without visible text is a problem."""
+
+    def convert(row: Row) -> Example:
+        text = clean(written(row.cells.get("text", "")))[0].strip()
+        if not text:
+            raise Unfit("has no text")
+        return Example(row.line, text)
+
+    return converted(rows, convert)
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
-    """None that could be said without the tokenizer: each evaluation has the perplexity of word counts alone."""
+    """None: the unigram baseline needs the tokenizer and is a metric of each evaluation."""
     return {}

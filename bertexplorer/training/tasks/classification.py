@@ -1,26 +1,23 @@
-"""Sentence classification: [CLS] -> dense -> a logit a label; one label a text, or any number of them."""
+"""Sentence classification: [CLS] -> dense -> one logit per label; one label per text, or any number."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Row, Unfit, converted, parts, written
 from bertexplorer.training.features import beside
 from bertexplorer.training.task import Column
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Sentence classification"
 ABOUT = "One label for a text, such as its sentiment, its topic, or whether it is good English; or several labels."
 COLUMNS = (
     Column("text", "Text", "text"),
-    Column("label", "Label", "labels", "several labels in a cell: with | between them"),
+    Column("label", "Label", "labels", "several labels in a cell are separated by |"),
 )
 BESIDE = True  # further columns of a row can be learnt from
 METRIC, HIGHER = "accuracy", True
@@ -38,9 +35,9 @@ MAX_LABELS = 1000
 
 @dataclass(frozen=True)
 class Options:
-    labels: Annotated[Literal["one", "several"], Option("Labels of a text", info="several: each is decided alone")] = (
-        "one"
-    )
+    labels: Annotated[
+        Literal["one", "several"], Option("Labels of a text", info="several: each is predicted on its own")
+    ] = "one"
     balance: Annotated[bool, Option("Balance", info="rare classes weigh as much as frequent ones")] = False
 
 
@@ -53,37 +50,30 @@ class Example:
 
 
 def examples(rows: Sequence[Row], options: Options, columns: Sequence[str] = ("text",)) -> tuple[list[Any], list[Any]]:
-    """A row without a text, or without its one label, is a problem."""
-    found: list[Example] = []
-    problems: list[Problem] = []
-    for row in rows:
+    """A row without a text, or without its label if it must have one, is a problem."""
+
+    def convert(row: Row) -> Example:
         texts = tuple(written(row.cells.get(column, "")).strip() for column in columns)
-        labels = split(row.cells.get("label", ""), options.labels == "several")
-        bare = [column for column, text in zip(columns, texts, strict=True) if not text]
-        if bare:
-            problems.append(Problem(row.line, f"has no {' and no '.join(bare).replace('_', ' ')}"))
-        elif not labels and options.labels == "one":
-            problems.append(Problem(row.line, "has no label"))
-        else:
-            found.append(Example(row.line, texts, labels, beside(row.cells)))
-    return found, problems
+        cell, several = row.cells.get("label", ""), options.labels == "several"
+        label = written(cell).strip()
+        labels = parts(cell) if several else (label,) if label else ()
+        empty = [column for column, text in zip(columns, texts, strict=True) if not text]
+        if empty:
+            raise Unfit(f"has no {' and no '.join(empty).replace('_', ' ')}")
+        if not labels and not several:
+            raise Unfit("has no label")
+        return Example(row.line, texts, labels, beside(row.cells))
 
-
-def split(cell: Any, several: bool) -> tuple[str, ...]:
-    """The labels of a cell."""
-    if several:
-        parts = cell if isinstance(cell, list) else written(cell).split("|")
-        return tuple(dict.fromkeys(label for part in parts if (label := written(part).strip())))
-    label = written(cell).strip()
-    return (label,) if label else ()
+    return converted(rows, convert)
 
 
 def names(train: Sequence[Example]) -> tuple[str, ...]:
-    """All labels: numbers by size, words by the alphabet. Raises ExplorerError for fewer than 2 or too many."""
+    """All labels, numbers in numeric and words in alphabetical order. Raises ExplorerError for fewer than 2 or too
+    many."""
     found = {label for example in train for label in example.labels}
     if not 2 <= len(found) <= MAX_LABELS:
         raise ExplorerError(
-            f"The rows to learn from bear {len(found):,} different label{'s' * (len(found) != 1)}; wanted 2 to "
+            f"The training rows have {len(found):,} different label{'s' * (len(found) != 1)}; wanted 2 to "
             f"{MAX_LABELS:,}. Check which column holds the label."
         )
     return tuple(
@@ -92,7 +82,7 @@ def names(train: Sequence[Example]) -> tuple[str, ...]:
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
-    """The most frequent label (or set of labels) of *train*, always said."""
+    """Always the most frequent label (or set of labels) of *train*."""
     if not train or not dev:
         return {}
     most = Counter(example.labels for example in train).most_common(1)[0][0]

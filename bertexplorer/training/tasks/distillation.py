@@ -1,19 +1,16 @@
-"""Distillation: a student with fewer layers learns to answer as its teacher, a classifier, does."""
+"""Distillation: a student with fewer layers learns the answers of its teacher, a classifier."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import classification
 from bertexplorer.training.tasks.classification import Example
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Distillation"
 ABOUT = "A smaller, quicker copy of a classifier: fewer of its layers learn to give the same answers."
@@ -33,7 +30,7 @@ METRICS = {
     "size": "Parameters as a share of the teacher's",
 }
 DEFAULTS: dict[str, Any] = {"epochs": 5.0}
-ROWS = "classification"  # the built-in rows: those that a teacher is trained on first
+ROWS = "classification"  # of the built-in rows, on which a teacher is trained first
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class Options:
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
-    """As of a classification, of one label; of pairs where any row has a second text."""
+    """As in classification with one label; pairs if any row has a second text."""
     columns = ("text", "text_b") if any(row.cells.get("text_b") for row in rows) else ("text",)
     return classification.examples(rows, classification.Options(), columns)
 

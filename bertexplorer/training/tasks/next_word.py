@@ -1,16 +1,13 @@
-"""Next word: the encoder under a causal mask, its MLM head telling the token that comes next; it writes on."""
+"""Next word: the encoder under a causal mask, whose MLM head predicts the next token; it continues texts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from bertexplorer.options import Option
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks.adaptation import Example, examples, floors  # noqa: F401
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Next word"
 ABOUT = "A checkpoint that reads from left to right and guesses each next token: it can continue a text."
@@ -28,6 +25,6 @@ DEFAULTS: dict[str, Any] = {"batch": 16}
 @dataclass(frozen=True)
 class Options:
     temperature: Annotated[float, Option("Temperature", 0.0, 2.0, "0: the likeliest; above: drawn, more evenly")] = 0.0
-    top_k: Annotated[int, Option("Top k", 0, 1000, "what is drawn is among so many of the likeliest; 0: all")] = 40
+    top_k: Annotated[int, Option("Top k", 0, 1000, "draw among this many of the likeliest tokens; 0: all")] = 40
     length: Annotated[int, Option("Tokens", 1, 400, "of a continuation, at most")] = 40
-    draw: Annotated[int, Option("Draw", 0, 2**31 - 1, "another number, another continuation")] = 0
+    draw: Annotated[int, Option("Draw", 0, 2**31 - 1, "seed of the random numbers")] = 0

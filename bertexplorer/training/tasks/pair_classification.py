@@ -22,5 +22,5 @@ DEFAULTS: dict[str, Any] = {}
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Any], list[Any]]:
-    """As of single texts, with two of them."""
+    """As in classification, with two texts."""
     return classification.examples(rows, options, ("text_a", "text_b"))

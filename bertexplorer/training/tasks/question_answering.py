@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from bertexplorer.training.answers import scores
 from bertexplorer.training.answers.rows import Question, questions
 from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.task import Column
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Question answering"
 ABOUT = "The answer to a question, as a span of a passage; or, if the rows have such questions, that it does not say."
@@ -47,9 +44,9 @@ class Options:
     longest: Annotated[int, Option("Longest answer", 1, 512, "tokens")] = 30
     n_best: Annotated[int, Option("Answers kept", 1, 100, "of each passage, the best first")] = 20
     threshold: Annotated[
-        float, Option("No-answer threshold", -100.0, 100.0, "by how much it must beat the best answer to be said")
+        float, Option("No-answer threshold", -100.0, 100.0, "margin by which no answer must beat the best answer")
     ] = 0.0
-    realign: Annotated[bool, Option("Realign", info="look for answers that are not where they are said to be")] = False
+    realign: Annotated[bool, Option("Realign", info="search for answers that are not at their stated position")] = False
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Question], list[Problem]]:
@@ -57,7 +54,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Question], lis
 
 
 def floors(train: Sequence[Question], dev: Sequence[Question], options: Options) -> dict[str, tuple[str, float]]:
-    """The sentence that shares most words with the question; or nothing ever, where that gets more."""
+    """The sentence that shares most words with the question, or always no answer if that scores higher."""
     if not dev:
         return {}
     shared = np.mean([scores.scored(texts(one), nearest(one)) for one in dev], axis=0)

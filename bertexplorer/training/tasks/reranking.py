@@ -1,22 +1,18 @@
-"""Re-ranking: query and passage read together, and the candidates put in the order of their scores."""
+"""Re-ranking: query and passage are read together, and candidates are sorted by their scores."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.numbers import relevance
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, relevance, written
 from bertexplorer.training.ranking import BM25, best_first, quality
 from bertexplorer.training.task import Column
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Re-ranking"
 ABOUT = "Puts the passages that a search found in order, by reading each together with the query."
@@ -50,25 +46,22 @@ class Example:
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
-    """A row without both texts, or whose relevance is no number, is a problem."""
-    found: list[Example] = []
-    problems: list[Problem] = []
-    for row in rows:
+    """A row without both texts or without a numeric relevance is a problem."""
+
+    def convert(row: Row) -> Example:
         query, passage = (written(row.cells.get(column, "")).strip() for column in ("query", "passage"))
-        said = row.cells.get("relevance", "")
-        grade = relevance(said)
+        grade, given = relevance(row.cells.get("relevance", "")), written(row.cells.get("relevance", ""))
         if not query or not passage:
-            problems.append(Problem(row.line, f"has no {'passage' if query else 'query'}"))
-        elif grade is None:
-            what = f"has the relevance {written(said)[:40]!r}, no number" if written(said).strip() else None
-            problems.append(Problem(row.line, what or "has no relevance"))
-        else:
-            found.append(Example(row.line, (query, passage), grade))
-    return found, problems
+            raise Unfit(f"has no {'passage' if query else 'query'}")
+        if grade is None:
+            raise Unfit(f"has the relevance {given[:40]!r}, no number" if given.strip() else "has no relevance")
+        return Example(row.line, (query, passage), grade)
+
+    return converted(rows, convert)
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
-    """The order of BM25, counted over the passages to try on."""
+    """The order of BM25 over the validation passages."""
     queries = by_query(dev)
     orders = before(queries)
     found = [
@@ -80,7 +73,7 @@ def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -
 
 
 def by_query(examples: Sequence[Example]) -> dict[str, list[Example]]:
-    """Query -> its candidates; a passage that stands there twice counts once, at its highest relevance."""
+    """Query -> its candidates. A repeated passage counts once, with its highest relevance."""
     found: dict[str, dict[str, Example]] = defaultdict(dict)
     for example in sorted(examples, key=lambda example: -example.relevance):
         found[example.texts[0]].setdefault(example.texts[1], example)
@@ -92,7 +85,7 @@ def grades_of(own: Sequence[Example]) -> list[float]:
 
 
 def before(queries: Mapping[str, Sequence[Example]]) -> list[list[int]]:
-    """The order of BM25 for each query's candidates: those without a word in common come last."""
+    """The order of BM25 for each query's candidates; those without a word in common come last."""
     passages = {example.texts[1]: None for own in queries.values() for example in own}
     place = {passage: i for i, passage in enumerate(passages)}
     index = BM25(list(passages))

@@ -1,30 +1,26 @@
-"""Retrieval: the passages that answer a query, found by the cosine of vectors that one encoder gives to both."""
+"""Retrieval: find the passages that answer a query by the cosine of vectors that one encoder gives to both."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.numbers import relevance
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, parts, relevance, written
 from bertexplorer.training.ranking import BM25, TOP, quality
 from bertexplorer.training.task import Column
 
-if TYPE_CHECKING:
-    pass
-
 TITLE = "Retrieval"
-ABOUT = "Finds the passages that answer a query, by vectors that lie near each other."
+ABOUT = "Finds the passages that answer a query, by the similarity of their vectors."
 COLUMNS = (
     Column("query", "Query", "text"),
     Column("passage", "Passage", "text", "one that answers the query"),
     Column("negatives", "Wrong passages", "text", "a list, or with | between them", optional=True),
-    Column("relevance", "Relevance", "number", "0: the passage is only there to be searched", optional=True),
+    Column("relevance", "Relevance", "number", "0: the passage only extends the collection", optional=True),
 )
 TOGETHER = ("query",)  # rows that agree here belong on one side of a split
 METRIC, HIGHER = "mrr_10", True
@@ -48,7 +44,7 @@ class Options:
 @dataclass(frozen=True)
 class Example:
     line: int
-    query: str  # empty: the passage is only there to be searched
+    query: str  # empty: the passage only extends the collection
     passage: str
     relevance: float = 1.0
     negatives: tuple[str, ...] = ()
@@ -56,27 +52,20 @@ class Example:
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
     """A row without a passage is a problem, and one without a query unless its relevance is 0."""
-    found: list[Example] = []
-    problems: list[Problem] = []
-    for row in rows:
+
+    def convert(row: Row) -> Example:
         query, passage = (written(row.cells.get(column, "")).strip() for column in ("query", "passage"))
-        said = row.cells.get("relevance", "")
-        grade = relevance(said) if written(said).strip() else 1.0
+        given = row.cells.get("relevance", "")
+        grade = relevance(given) if written(given).strip() else 1.0
         if not passage:
-            problems.append(Problem(row.line, "has no passage"))
-        elif grade is None:
-            problems.append(Problem(row.line, f"has the relevance {written(said)[:40]!r}, no number"))
-        elif not query and grade:
-            problems.append(Problem(row.line, "has no query"))
-        else:
-            found.append(Example(row.line, query, passage, grade, split(row.cells.get("negatives", ""))))
-    return found, problems
+            raise Unfit("has no passage")
+        if grade is None:
+            raise Unfit(f"has the relevance {written(given)[:40]!r}, no number")
+        if not query and grade:
+            raise Unfit("has no query")
+        return Example(row.line, query, passage, grade, parts(row.cells.get("negatives", "")))
 
-
-def split(cell: Any) -> tuple[str, ...]:
-    """The passages of a cell."""
-    parts = cell if isinstance(cell, list) else written(cell).split("|")
-    return tuple(dict.fromkeys(text for part in parts if (text := written(part).strip())))
+    return converted(rows, convert)
 
 
 def judged(examples: Sequence[Example]) -> dict[str, dict[str, float]]:
@@ -97,7 +86,7 @@ def passages(examples: Sequence[Example]) -> list[str]:
 
 
 def collected(dev: Sequence[Example], others: Sequence[str], options: Options) -> list[str]:
-    """What is searched: the passages of *dev* and *others*. The limit never leaves out one that answers."""
+    """The collection to search: the passages of *dev* and *others*. The limit never drops one that answers a query."""
     found = list(dict.fromkeys([*passages(dev), *others]))
     answers = len({example.passage for example in dev if example.relevance})
     return found[: max(answers, options.collection)] if options.collection else found

@@ -1,18 +1,16 @@
-"""Source → target: [CLS] source [SEP] target [SEP], the source read both ways, the target written word by word."""
+"""Source to target: [CLS] source [SEP] target [SEP]; the source is read in both directions, the target written left to
+right."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from bertexplorer.model.text import clean
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, written
 from bertexplorer.training.task import Column
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Source to target"
 ABOUT = "A text written from another one: a translation, a summary in new words, a rewriting."
@@ -31,8 +29,8 @@ DEFAULTS: dict[str, Any] = {"batch": 16}
 
 @dataclass(frozen=True)
 class Options:
-    longest: Annotated[int, Option("Longest target", 0, 512, "tokens; 0: as the longest to learn from")] = 0
-    beams: Annotated[int, Option("Beams", 1, 8, "beginnings that are kept while a target is written; 1: greedy")] = 4
+    longest: Annotated[int, Option("Longest target", 0, 512, "in tokens; 0: the longest training target")] = 0
+    beams: Annotated[int, Option("Beams", 1, 8, "candidates kept while a target is written; 1: greedy")] = 4
     penalty: Annotated[float, Option("Length", 0.0, 2.0, "0: the likeliest, often short; higher: longer ones")] = 0.6
     shown: Annotated[int, Option("Written out", 1, 100_000, "first rows at an evaluation; the loss is of all")] = 100
 
@@ -45,20 +43,19 @@ class Example:
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
-    """A row that lacks one of its texts is a problem."""
-    found: list[Example] = []
-    problems: list[Problem] = []
-    for row in rows:
+    """A row without one of its texts is a problem."""
+
+    def convert(row: Row) -> Example:
         source, target = (clean(written(row.cells.get(column.name, "")))[0].strip() for column in COLUMNS)
-        if source and target:
-            found.append(Example(row.line, source, target))
-        else:
-            problems.append(Problem(row.line, f"has no {'target' if source else 'source'}"))
-    return found, problems
+        if not source or not target:
+            raise Unfit(f"has no {'target' if source else 'source'}")
+        return Example(row.line, source, target)
+
+    return converted(rows, convert)
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
-    """The source copied as it is."""
+    """The source, copied."""
     tried = dev[: options.shown]
     if not tried:
         return {}
@@ -67,8 +64,8 @@ def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -
 
 
 def compared(said: Sequence[str], gold: Sequence[str]) -> tuple[dict[str, float], list[float]]:
-    """(metrics, chrF of each), all 0 to 1: chrF2 by sacrebleu (Popović, 2015); ROUGE-L by rouge_score (Lin, 2004),
-    which reads Latin letters and digits alone."""
+    """(metrics, chrF of each pair), all from 0 to 1: chrF2 by sacrebleu (Popović, 2015); ROUGE-L by rouge_score (Lin,
+    2004), which reads only Latin letters and digits."""
     from rouge_score.rouge_scorer import RougeScorer
     from sacrebleu.metrics.chrf import CHRF
 

@@ -1,25 +1,21 @@
-"""Similarity: how alike two texts are in meaning, as the cosine of their vectors."""
+"""Similarity: how similar two texts are in meaning, as the cosine of their vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from jaxtyping import Float
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.numbers import number
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, number, written
 from bertexplorer.training.ranking import words
 from bertexplorer.training.task import Column
 
-if TYPE_CHECKING:
-    pass
-
 TITLE = "Similarity"
-ABOUT = "How alike two texts are in meaning, from a score that people gave them."
+ABOUT = "How similar two texts are in meaning, learned from scores that people gave."
 COLUMNS = (
     Column("text_a", "First text", "text"),
     Column("text_b", "Second text", "text"),
@@ -45,24 +41,22 @@ class Example:
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
-    """A row without both texts, or whose score is no number, is a problem."""
-    found: list[Example] = []
-    problems: list[Problem] = []
-    for row in rows:
+    """A row without both texts or without a numeric score is a problem."""
+
+    def convert(row: Row) -> Example:
         first, second = (written(row.cells.get(column, "")).strip() for column in ("text_a", "text_b"))
-        score = number(row.cells.get("score", ""))
+        score, given = number(row.cells.get("score", "")), written(row.cells.get("score", "")).strip()
         if not first or not second:
-            problems.append(Problem(row.line, f"has no {'second' if first else 'first'} text"))
-        elif score is None:
-            said = written(row.cells.get("score", "")).strip()
-            problems.append(Problem(row.line, f"has the score {said[:40]!r}, no number" if said else "has no score"))
-        else:
-            found.append(Example(row.line, (first, second), score))
-    return found, problems
+            raise Unfit(f"has no {'second' if first else 'first'} text")
+        if score is None:
+            raise Unfit(f"has the score {given[:40]!r}, no number" if given else "has no score")
+        return Example(row.line, (first, second), score)
+
+    return converted(rows, convert)
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
-    """The share of words that both texts have (Jaccard)."""
+    """The share of words in common (Jaccard)."""
     shares = []
     for example in dev:
         first, second = (set(words(text)) for text in example.texts)
@@ -73,7 +67,7 @@ def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -
 
 
 def correlations(found: Float[np.ndarray, " n"], gold: Float[np.ndarray, " n"]) -> dict[str, float]:
-    """Spearman's of the ranks and Pearson's of the values; 0 where one side does not vary, which leaves them open."""
+    """Spearman's of the ranks and Pearson's of the values; 0 if either side is constant, where they are undefined."""
     from scipy.stats import pearsonr, spearmanr
 
     if min(np.ptp(found), np.ptp(gold)) == 0:

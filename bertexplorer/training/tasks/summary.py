@@ -1,26 +1,23 @@
-"""Extractive summary: a score for each sentence of a document; the best of them are its summary."""
+"""Extractive summary: a score for each sentence of a document; the best ones are its summary."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, written
 from bertexplorer.training.extract import KINDS, Rouge, oracle, split
 from bertexplorer.training.task import Column
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Extractive summary"
 ABOUT = "Picks the sentences of a document that sum it up."
 COLUMNS = (
     Column("document", "Document", "text", "a text, or a list of sentences"),
-    Column("summary", "Summary", "text", "in any words: the sentences nearest to it are learnt"),
+    Column("summary", "Summary", "text", "in any words; the closest sentences become the targets"),
 )
 METRIC, HIGHER = "rouge_2", True
 METRICS = {
@@ -50,28 +47,27 @@ class Example:
     line: int
     document: tuple[str, ...]  # sentences
     summary: tuple[str, ...]
-    chosen: tuple[int, ...]  # the sentences that are nearest to the summary
+    chosen: tuple[int, ...]  # the sentences closest to the summary
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list[Problem]]:
-    """A row is a problem without a document of two sentences, without a summary, or if they share no word."""
-    found: list[Example] = []
-    problems: list[Problem] = []
-    for row in rows:
-        document, summary = (told(row.cells.get(column, "")) for column in ("document", "summary"))
-        chosen = oracle(document, " ".join(summary), options.sentences)
+    """A row is a problem without a document of at least two sentences, without a summary, or if they share no word."""
+
+    def convert(row: Row) -> Example:
+        document, summary = (sentences(row.cells.get(column, "")) for column in ("document", "summary"))
         if not document or not summary:
-            problems.append(Problem(row.line, f"has no {'summary' if document else 'document'}"))
-        elif len(document) < 2:
-            problems.append(Problem(row.line, "has a document of one sentence; wanted two at least"))
-        elif not chosen:
-            problems.append(Problem(row.line, "has a summary that shares no word with the document"))
-        else:
-            found.append(Example(row.line, tuple(document), tuple(summary), tuple(chosen)))
-    return found, problems
+            raise Unfit(f"has no {'summary' if document else 'document'}")
+        if len(document) < 2:
+            raise Unfit("has a document of one sentence; wanted two at least")
+        chosen = oracle(document, " ".join(summary), options.sentences)
+        if not chosen:
+            raise Unfit("has a summary that shares no word with the document")
+        return Example(row.line, tuple(document), tuple(summary), tuple(chosen))
+
+    return converted(rows, convert)
 
 
-def told(cell: Any) -> list[str]:
+def sentences(cell: Any) -> list[str]:
     """The sentences of a cell."""
     return [part for text in (cell if isinstance(cell, list) else [cell]) for part in split(written(text))]
 

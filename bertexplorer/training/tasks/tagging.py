@@ -1,11 +1,11 @@
-"""Tagging: a tag for each word, such as the names of people and places; each alone, or all together by a CRF."""
+"""Tagging: a tag for each word, such as the names of people and places; each on its own, or all together by a CRF."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row
@@ -13,9 +13,6 @@ from bertexplorer.training.entities import scores
 from bertexplorer.training.entities.rows import Sentence, is_plain, sentences
 from bertexplorer.training.entities.tags import OUTSIDE
 from bertexplorer.training.task import Column
-
-if TYPE_CHECKING:
-    pass
 
 TITLE = "Named entities and tagging"
 ABOUT = "A tag for each word: the names of people, places and organisations, parts of speech, and the like."
@@ -41,7 +38,7 @@ DEFAULTS: dict[str, Any] = {"batch": 8, "epochs": 5.0}
 class Options:
     head: Annotated[
         Literal["softmax", "crf"],
-        Option("Head", info="softmax: each word alone; crf: all together, so that no tag stands where it may not"),
+        Option("Head", info="softmax: each word alone; crf: all together, without illegal sequences"),
     ] = "softmax"
 
 
@@ -50,7 +47,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Sentence], lis
 
 
 def floors(train: Sequence[Sentence], dev: Sequence[Sentence], options: Options) -> dict[str, tuple[str, float]]:
-    """Each word as it is tagged most often in *train*, others as most words are."""
+    """Each word gets its most frequent tag in *train*, unknown words the most frequent tag overall."""
     if not train or not dev:
         return {}
     plain, seen = is_plain(train), defaultdict[str, Counter[str]](Counter)

@@ -1,4 +1,4 @@
-"""Pretraining experiments: the papers' ablations, started and watched on a page of their own.
+"""The page of pretraining experiments: the papers' ablations, small enough to repeat.
 
 experiment_service.py  an experiment started and watched, without gradio
 html.py                the HTML of the page

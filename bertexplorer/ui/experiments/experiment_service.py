@@ -1,4 +1,4 @@
-"""Experiment service: what happens when an experiment is started and watched. Knows no gradio."""
+"""Experiment service: start and watch experiments. Independent of gradio."""
 
 import hashlib
 import secrets
@@ -24,14 +24,14 @@ FEWEST, HELD_OUT = 20, 0.1  # documents of a text, and the share of them that is
 
 @dataclass(frozen=True)
 class Arm:
-    """One run of an experiment, as it stands."""
+    """One run of an experiment with its events."""
 
     name: str
     run: Run
     events: list[dict[str, Any]]
 
     def last(self, key: str) -> Any:
-        """What the last event that has *key* says of it; None if none has."""
+        """The value of *key* in the last event that has it; None if none has."""
         return next((event[key] for event in reversed(self.events) if key in event), None)
 
 
@@ -48,14 +48,14 @@ class Trial:
         return any(arm.run.state in (*ACTIVE, "queued") for arm in self.arms)
 
     def reached(self) -> dict[str, float]:
-        """arm -> what it measured in the end, of those that have finished."""
+        """arm -> its final measure, of the finished arms."""
         ended = [arm for arm in self.arms if arm.run.state == "finished"]
         found = {arm.name: experiments.reached(arm.events, self.experiment.measure) for arm in ended}
         return {name: value for name, value in found.items() if value is not None}
 
 
 class ExperimentService:
-    """Uses the jobs and the supervisor of the training page: all runs wait in one line."""
+    """Shares the jobs and the supervisor of the training page: all runs wait in one queue."""
 
     def __init__(self, training: RunService) -> None:
         self.training, self.jobs, self.supervisor = training, training.jobs, training.supervisor
@@ -65,7 +65,7 @@ class ExperimentService:
         self.pressed: dict[str, tuple[float, tuple[str, float, str], str]] = {}  # what each owner started last
 
     def text(self, file: str, owner: str) -> Path:
-        """The text to learn from: an uploaded *file*, kept for *owner*, or the manuals. Raises ExplorerError."""
+        """The training text: an uploaded *file*, saved for *owner*, or the manuals. Raises ExplorerError."""
         if not file:
             return manuals.collect(self.corpora)
         path = Path(file)
@@ -88,7 +88,7 @@ class ExperimentService:
         return kept
 
     def tidy(self, owner: str) -> None:
-        """Remove the texts of *owner* whose runs are gone."""
+        """Delete the texts of *owner* whose runs are deleted for good."""
         runs = [*self.jobs.runs(owner), *self.jobs.runs(owner, deleted=True)]
         parts = [part for run in runs for part in (run.spec or {}).get("stretches", ())]
         wanted = {Path(text).name for part in parts for text in part.get("text", ())}
@@ -97,15 +97,15 @@ class ExperimentService:
                 kept.unlink(missing_ok=True)
 
     def start(self, name: str, minutes: float, file: str, owner: str) -> str:
-        """Queue every arm of an experiment, *minutes* each. The group that they share. Pressed again at once it is the
-        same. Raises ExplorerError."""
+        """Queue every arm of an experiment, *minutes* each. Returns the group of its runs; the same group if it is
+        clicked again at once. Raises ExplorerError."""
         if name not in BY_NAME:
             raise ExplorerError("No experiment is chosen. Pick one.")
         if not 0 < minutes <= MOST_MINUTES:
             raise ExplorerError(f"{minutes} minutes an arm were asked for; wanted up to {MOST_MINUTES:.0f}.")
         with self.lock:
             own = self.starting[owner]
-        with own:  # nobody waits for another's file
+        with own:  # so that no owner waits for another's file
             pressed, wish, group = self.pressed.get(owner, (0.0, ("", 0.0, ""), ""))
             if wish == (name, minutes, file) and time.monotonic() - pressed < IMPATIENT_S:
                 return group
@@ -116,7 +116,7 @@ class ExperimentService:
         return group
 
     def begin(self, experiment: Experiment, minutes: float, text: Path, owner: str) -> str:
-        from bertexplorer.training.pretraining import spec as specs  # with torch, for which the page does not wait
+        from bertexplorer.training.pretraining import spec as specs  # imports torch, for which the page must not wait
 
         count = distinct(text)
         group = secrets.token_hex(16)
@@ -138,7 +138,7 @@ class ExperimentService:
         return group
 
     def groups(self, owner: str) -> list[tuple[str, str]]:
-        """(title and time, group) of every experiment that was started, the newest first."""
+        """(title and time, group) of every started experiment, the newest first."""
         found: dict[str, str] = {}
         for run in self.jobs.runs(owner):
             name = str((run.spec or {}).get("experiment", ""))
@@ -148,19 +148,16 @@ class ExperimentService:
         return [(title, group) for group, title in found.items()]
 
     def trial(self, group: str, owner: str) -> Trial | None:
-        """The experiment *group* as it stands; None if it is no longer there."""
+        """The experiment *group*; None if it does not exist any more."""
         own = [run for run in self.jobs.runs(owner) if run.group == group and group]
         name = next((str(run.spec.get("experiment", "")) for run in own if run.spec), "")
         if name not in BY_NAME:
             return None
         experiment = BY_NAME[name]
         order = [arm.name for arm in experiment.arms]
-        found = [Arm(str((run.spec or {}).get("arm", "")), run, self.events(run)) for run in own]
+        found = [Arm(str((run.spec or {}).get("arm", "")), run, runs.history(run.folder)) for run in own]
         arms = sorted((arm for arm in found if arm.name in order), key=lambda arm: order.index(arm.name))
         return Trial(group, experiment, tuple(arms))
-
-    def events(self, run: Run) -> list[dict[str, Any]]:
-        return runs.joined([], runs.events(run.folder)[0])
 
     def stop(self, arms: Sequence[Arm], owner: str) -> None:
         for arm in arms:
@@ -168,11 +165,11 @@ class ExperimentService:
                 self.supervisor.stop(arm.run.id, owner)
 
     def deleted(self, owner: str) -> list[Run]:
-        """Runs of experiments that can be had back."""
+        """Deleted runs of experiments that can be restored."""
         return [run for run in self.jobs.runs(owner, deleted=True) if "experiment" in (run.spec or {})]
 
     def restore(self, id: str, owner: str) -> str:
-        """Have the whole experiment back that a deleted run is of. Its group."""
+        """Restore the whole experiment of a deleted run. Returns its group."""
         group = self.jobs.restore(id, owner).group
         for run in self.deleted(owner):
             if run.group == group:
@@ -185,8 +182,8 @@ class ExperimentService:
 
 
 def distinct(text: Path) -> int:
-    """How many different documents there are, counted in a process of its own. Raises ExplorerError for too few, for
-    what is no text, and for what unpacks to too much."""
+    """The number of distinct documents, counted in a separate process. Raises ExplorerError for too few of them, for a
+    file that is not text, and for one that unpacks to too much."""
     most = MOST_UNPACKED_MB * 1_000_000
     try:
         count = apart.call(sentences.distinct, str(text), most, seconds=MOST_S, megabytes=MOST_MEMORY_MB)

@@ -1,4 +1,4 @@
-"""The HTML of the page of experiments; everything from outside is escaped here."""
+"""The HTML of the page of experiments; all text from outside is escaped here."""
 
 from html import escape
 from urllib.parse import urlencode
@@ -16,7 +16,7 @@ PARK = "The park opens at eight. Dogs must be kept on a lead. There is a small l
 
 
 def doors(first: str) -> str:
-    """Ways in before any run. *first*: the checkpoint at the start of the training that ships with the app, if any."""
+    """Links to start with, before any run. *first*: the first checkpoint of the bundled training run, if any."""
     ways = (
         ("Masking", "Which words are hidden, and what replaces them", {"view": "masking", "text": PARK}),
         ("Pairs", "True and random next sentences, as they are drawn", {"view": "sentence-pairs", "text": PARK}),
@@ -36,7 +36,7 @@ def doors(first: str) -> str:
 
 
 def about(experiment: Experiment) -> str:
-    """What is run and measured, and what the papers found."""
+    """What an experiment runs and measures, and what the papers found."""
     arms = ", ".join(arm.name for arm in experiment.arms)
     told = f"{len(experiment.arms)} runs: {arms}. Measured: {WORDS[experiment.measure].lower()}. {experiment.note}"
     published = [{k: f"{v:g}" if isinstance(v, float) else v for k, v in row.items()} for row in experiment.published]
@@ -48,7 +48,7 @@ def about(experiment: Experiment) -> str:
 
 
 def told(trial: Trial) -> str:
-    """How the runs of an experiment stand, and whether what the papers found shows."""
+    """The runs of an experiment, and whether they agree with the papers."""
     rows = "".join(line(arm) for arm in trial.arms)
     parts = [f'<ul class="runs arms">{rows}</ul>']
     if sentences := verdict(trial.experiment, trial.reached()):
@@ -73,7 +73,7 @@ def line(arm: Arm) -> str:
 
 
 def numbers(arm: Arm) -> dict[str, str]:
-    """What was measured last; empty where the run has no such head."""
+    """The last measurements of a run."""
 
     def share(key: str) -> str:
         value = arm.last(key)

@@ -1,4 +1,4 @@
-"""Experiments: ways to see what pretraining does, experiments to repeat, their runs beside the papers' figures."""
+"""The components of the page of experiments: links, settings, runs, published results."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -44,12 +44,12 @@ class PageComponents:
 
     @property
     def watched(self) -> list[Any]:
-        """What a look at the runs may change."""
+        """The components that an update of the runs may change."""
         return [self.group, self.stop, self.delete, self.told, self.gone, self.chart, self.said, self.timer]
 
 
 def build() -> PageComponents:
-    """The components, laid out."""
+    """Create the components."""
     first = EXPERIMENTS[0]
     gr.Navbar(main_page_name="Explore")
     gr.HTML(html.HEADER, apply_default_css=False)

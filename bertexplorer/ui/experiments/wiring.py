@@ -1,4 +1,4 @@
-"""Every event of the page of experiments, and what happens then."""
+"""The events of the page of experiments and their handlers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -27,17 +27,17 @@ Updates = dict[Any, Any]
 
 @dataclass(eq=False)
 class Handlers:
-    """One method an event."""
+    """One method per event."""
 
     service: ExperimentService
     components: PageComponents
-    owner: str = ""  # who asks
+    owner: str = ""  # of the session that asks
 
     def of(self, owner: str) -> "Handlers":
         return replace(self, owner=owner)
 
     def choose(self, name: str) -> Updates:
-        """Another experiment: what it asks, what was published, how long it takes."""
+        """Another experiment: its question, the published results, its minutes."""
         experiment = BY_NAME[name]
         return {self.components.about: html.about(experiment), self.components.minutes: experiment.minutes}
 
@@ -45,12 +45,12 @@ class Handlers:
         return {self.components.file: gr.update(visible=source == OWN)}
 
     def start(self, name: str, minutes: float, source: str, file: str | None) -> Iterator[Updates]:
-        """Queue its runs; the page shows them at once."""
+        """Queue its runs and show them."""
         components = self.components
         if source == OWN and not file:
-            yield {components.message: message("No text is there yet. Upload one, or choose the manuals.")}
+            yield {components.message: message("No text has been uploaded yet. Upload one, or choose the manuals.")}
             return
-        yield {components.message: message("The text is read…", error=False)}
+        yield {components.message: message("Reading the text…", error=False)}
         try:
             group = self.service.start(name, float(minutes), file or "" if source == OWN else "", self.owner)
         except ExplorerError as error:
@@ -65,7 +65,7 @@ class Handlers:
         return self.act(group, self.service.delete)
 
     def restore(self, event: gr.EventData) -> Updates:
-        """A deleted experiment is to come back."""
+        """Restore a deleted experiment."""
         try:
             group = self.service.restore(str(event._data.get("restore", "")), self.owner)
         except ExplorerError as error:
@@ -83,7 +83,7 @@ class Handlers:
         return {self.components.message: "", **self.shown(group or "")}
 
     def shown(self, group: str | None) -> Updates:
-        """The chosen experiment as it stands now, the newest if none is."""
+        """The current state of the chosen experiment, or of the newest if none is chosen."""
         components, groups = self.components, self.service.groups(self.owner)
         known = [name for _, name in groups]
         group = group if group in known else (known[0] if known else None)

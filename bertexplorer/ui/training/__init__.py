@@ -1,11 +1,11 @@
-"""The page on which a checkpoint learns.
+"""The training page.
 
-page.py            the training page: what to learn and from what, the runs, one watched and tried
-wiring.py          every event of it and its handler
-setup_handlers.py  what happens before a run: rows looked at, Start
-run_handlers.py    what happens after: watch, try, compare and export one run
-comparison.py      seeds of one run, runs of one task beside each other
-export.py          what a run made as ZIP, as ONNX, on the hub
-run_service.py     rows looked at, runs started and read; knows no gradio
+page.py            its components: settings, the list of runs, one run in detail
+wiring.py          its events and their handlers
+setup_handlers.py  handlers before a run: preview, Start
+run_handlers.py    handlers of runs: watch, try, compare and export
+comparison.py      the seeds of a run; two runs compared
+export.py          export of a run as ZIP, as ONNX, to the hub
+run_service.py     preview, start and read runs; independent of gradio
 html.py            its HTML
 """

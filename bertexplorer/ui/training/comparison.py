@@ -1,4 +1,4 @@
-"""Runs beside each other on the page: the seeds of one run, and runs of one task. Knows no gradio."""
+"""Compare runs on the page: the seeds of a run, and runs of the same task. Independent of gradio."""
 
 from collections.abc import Sequence
 from html import escape
@@ -15,7 +15,7 @@ MOST = 5  # runs over one
 
 
 def choices(service: RunService, run: Run, owner: str) -> list[tuple[str, str]]:
-    """Runs of the same task, as a drop-down shows them."""
+    """Runs of the same task, for a drop-down."""
     others = [one for one in service.runs(owner) if one.task == run.task and one.id != run.id]
     return [(f"{one.name} ({one.id[:6]})", one.id) for one in others]
 
@@ -33,7 +33,7 @@ def curve(detail: RunDetail) -> learning.Curve:
 
 
 def outcome(detail: RunDetail) -> compare.Outcome | None:
-    """What a run that has ended reached; None if it was not tried after a step."""
+    """The result of a finished run; None if it was not evaluated after a step."""
     task, drawn = BY_NAME[detail.run.task], curve(detail)
     values = [value for _, value in drawn.tried]
     if len(values) < 2 or detail.run.state != "finished":
@@ -44,7 +44,7 @@ def outcome(detail: RunDetail) -> compare.Outcome | None:
 
 
 def told(service: RunService, detail: RunDetail, owner: str) -> str:
-    """The seeds of a run: mean and deviation, the best, those that fell."""
+    """The seeds of a run: mean and deviation, the best one, those that collapsed."""
     if not detail.run.group:
         return ""
     task = BY_NAME[detail.run.task]
@@ -73,7 +73,7 @@ def reached(detail: RunDetail, metric: str) -> str:
 
 
 def compared(service: RunService, detail: RunDetail, others: Sequence[RunDetail]) -> str:
-    """Where settings differ, and whether the difference between two runs is more than chance."""
+    """The settings that differ, and whether the difference between two runs is significant."""
     if not others:
         return ""
     every = [detail, *others]
@@ -87,7 +87,7 @@ def compared(service: RunService, detail: RunDetail, others: Sequence[RunDetail]
 
 
 def verdict(first: str, second: str, own: list[dict[str, Any]], others: list[dict[str, Any]]) -> str:
-    """Two runs row by row, in a sentence."""
+    """Two runs compared row by row, in a sentence."""
     found = compare.paired(own, others)
     if found is None:
         return f"{first} and {second} were not tried on the same rows, so they cannot be compared row by row."

@@ -19,19 +19,19 @@ CARD, ANSWERS = "README.md", "predictions.jsonl"
 def kept(detail: RunDetail) -> Path:
     """The folder of the best checkpoint."""
     if detail.best is None:
-        raise ExplorerError("This run has kept no checkpoint yet. Wait until it was tried once.")
+        raise ExplorerError("This run has no checkpoint yet. Wait for its first evaluation.")
     return detail.best
 
 
 def place(detail: RunDetail, ending: str, folder: Path, owner: str) -> Path:
-    """Where a file of the run's name may be written for *owner*."""
+    """The path of an export file for *owner*, named after the run."""
     title = re.sub(r"[^\w.-]+", "-", detail.run.name).strip("-.")[:60] or "run"
     return uploads.make(folder, f"{title}{ending}", owner)
 
 
 def contents(detail: RunDetail, *, rows: bool) -> dict[str, Path | str]:
-    """Name -> file or text of the folder that transformers loads, with model card, task and metrics; the validation
-    *rows* only if a person wants them in it."""
+    """Name -> file or text of the exported folder, in transformers format with model card, task and metrics; with the
+    validation *rows* only on request."""
     best = kept(detail)
     found: dict[str, Path | str] = {p.name: p for p in sorted(best.iterdir()) if p.is_file() and p.name != MANIFEST}
     card, answers = best / CARD, best / ANSWERS
@@ -45,7 +45,7 @@ def contents(detail: RunDetail, *, rows: bool) -> dict[str, Path | str]:
 
 
 def zipped(detail: RunDetail, folder: Path, owner: str, *, rows: bool = False) -> Path:
-    """The folder as a ZIP. Weights are stored as they are: they would take seconds and shrink by a tenth at best."""
+    """The folder as a ZIP. Weights are not compressed: that would take seconds and save a tenth at best."""
     try:
         file = place(detail, ".zip", folder, owner)
         with ZipFile(file, "w", ZIP_STORED) as archive:
@@ -60,7 +60,7 @@ def zipped(detail: RunDetail, folder: Path, owner: str, *, rows: bool = False) -
 
 
 def onnx(detail: RunDetail, folder: Path, owner: str, *, rows: bool = False) -> Path:
-    """The checkpoint with its head, for onnxruntime; it holds no *rows* in any case."""
+    """The checkpoint with its head for onnxruntime; never includes *rows*."""
     from bertexplorer.model.load import load
     from bertexplorer.model.onnx import export_onnx
 

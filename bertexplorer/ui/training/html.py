@@ -1,4 +1,4 @@
-"""The HTML of the training page; everything from outside is escaped here."""
+"""The HTML of the training page; all text from outside is escaped here."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -23,14 +23,14 @@ LONG = 30  # characters of a cell that is given room
 
 
 def looked(found: RunPreview) -> str:
-    """What a run would learn from: rows as understood, labels, what is wrong."""
+    """The preview of a run: rows as they were read, labels, problems."""
     preflight = found.found
     rows = [{"line": row.line, **row.cells} for row in preflight.train[:SHOWN]]
     parts = [f'<p class="told">{escape(preflight.told)}</p>', table(rows)]
-    counts = f"{len(preflight.train):,} rows to learn from, {len(preflight.dev):,} to try on"
+    counts = f"{len(preflight.train):,} training rows, {len(preflight.dev):,} validation rows"
     if preflight.labels:
         names = [(name, f"{count:,} row{'s' * (count != 1)}") for name, count in preflight.labels.items()]
-        counts += ". To learn from: " + ", ".join(f"“{name}”: {rows}" for name, rows in names[:12])
+        counts += ". Training labels: " + ", ".join(f"“{name}”: {rows}" for name, rows in names[:12])
         counts += f" and {len(names) - 12:,} more labels" if names[12:] else ""
     parts.append(f"<p>{escape(counts)}.</p>")
     labels = {column.name: column.label for column in found.spec.module.COLUMNS}
@@ -56,7 +56,7 @@ def looked(found: RunPreview) -> str:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as a table that scrolls by itself."""
+    """Rows as a scrollable table."""
     if not rows:
         return ""
     head = "".join(f"<th>{escape(str(key).replace('_', ' '))}</th>" for key in rows[0])
@@ -68,13 +68,13 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def cell(text: str) -> str:
-    """A cell; one with a sentence in it keeps the room to be read."""
+    """A table cell; one with a long text gets more room."""
     wide = ' class="long"' if len(text) > LONG else ""
     return f'<td dir="auto"{wide}>{escape(text)}</td>'
 
 
 def silence(key: str, row: Mapping[str, Any]) -> str:
-    """What an empty cell means: that the passage does not say, where a question was asked."""
+    """The text of an empty cell: that the passage has no answer, if a question was asked."""
     return "no answer" if "question" in row and key in ("gold", "predicted", "said") else ""
 
 
@@ -86,7 +86,7 @@ def brief(value: Any) -> str:
 
 
 def listed(runs: Sequence[Run], chosen: str, deleted: Sequence[Run] = ()) -> str:
-    """Every run, the newest first, each to press; those that were deleted, to have back."""
+    """All runs as buttons, the newest first, and the deleted ones that can be restored."""
     if not runs:
         return '<p class="note">No run yet. Press Start, and it appears here.</p>' + gone(deleted)
     lines = []
@@ -103,7 +103,7 @@ def listed(runs: Sequence[Run], chosen: str, deleted: Sequence[Run] = ()) -> str
 
 
 def gone(deleted: Sequence[Run]) -> str:
-    """What was deleted and can be had back."""
+    """The deleted runs that can be restored."""
     if not deleted:
         return ""
     lines = "".join(
@@ -117,14 +117,14 @@ def gone(deleted: Sequence[Run]) -> str:
 
 
 def state(run: Run) -> str:
-    """How a run stands, and what there is to say of it."""
+    """The state of a run and its message."""
     left = f", {duration(run.seconds_left)} left" if run.state == "running" and run.seconds_left else ""
     share = f" {100 * run.progress:.0f} %" if run.state == "running" else ""
     return f"{run.state}{share}{left}" + (f": {run.message}" if run.message and run.message != run.state else "")
 
 
 def headline(detail: RunDetail) -> str:
-    """The name of the chosen run, how it stands, what was warned of."""
+    """The name of the chosen run, its state and its warnings."""
     run = detail.run
     warned = {e["text"]: f"Step {e['step']:,}: {e['text']}." for e in detail.events if e["event"] == "warning"}
     notes = "".join(f'<p class="message busy">{escape(text)}</p>' for text in list(warned.values())[-3:])
@@ -143,7 +143,7 @@ def headline(detail: RunDetail) -> str:
 
 
 def pace(detail: RunDetail) -> str:
-    """Rate, speed, memory, as of the last steps told; what it ran on."""
+    """Learning rate, speed and memory in the last events; device and precision."""
     ready = next((e for e in reversed(detail.events) if e["event"] == "ready"), None)
     steps = [e for e in detail.events if e["event"] == "steps"]
     if not ready or not steps:
@@ -178,7 +178,7 @@ def results(detail: RunDetail, words: Mapping[str, str]) -> str:
 
 
 def command(spec: Mapping[str, Any]) -> str:
-    """What starts such a run without the page."""
+    """The command line that starts the same run."""
     tuning = " ".join(f"--{key.replace('_', '-')} {value}" for key, value in spec.get("tuning", {}).items())
     options = " ".join(f"{key}={value}" for key, value in spec.get("options", {}).items())
     mapping = " ".join(f"{key}={value!r}" for key, value in spec.get("data", {}).get("mapping", {}).items())
@@ -189,13 +189,13 @@ def command(spec: Mapping[str, Any]) -> str:
 
 
 def rows(predictions: Sequence[Mapping[str, Any]], title: str) -> str:
-    """Validation rows, those first that were most wrong."""
+    """Validation rows, the most wrong first."""
     worst = sorted(predictions, key=lambda row: -(row.get("loss") or 0.0))[:WORST]
     return f"<h3>{escape(title)}</h3>{table(worst)}" if worst else ""
 
 
 def wrong(predictions: Sequence[Mapping[str, Any]]) -> str:
-    """The validation rows that were answered wrongly; where no answer is right or wrong, all of them."""
+    """The wrongly answered validation rows; if answers are neither right nor wrong, all rows."""
     found = [row for row in predictions if not row.get("right")]
     if predictions and not found:
         return '<p class="note">Every validation row was answered correctly.</p>'
@@ -208,7 +208,7 @@ def wrong(predictions: Sequence[Mapping[str, Any]]) -> str:
 
 
 def answered(answer: Mapping[str, Any]) -> str:
-    """What the playground says."""
+    """The answer of the playground."""
     lines = answer.get("labels")
     if not isinstance(lines, list):
         lists = {key: value for key, value in answer.items() if value and isinstance(value, list)}
@@ -228,7 +228,7 @@ def listed_rows(values: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def inputs(detail: RunDetail) -> list[Column]:
-    """What a person types in the playground: the texts of a row (one where it has none), and its further columns."""
+    """The inputs of the playground: the texts of a row (one if it has none) and its further columns."""
     texts = [column for column in BY_NAME[detail.run.task].COLUMNS if column.kind == "text"]
     mapping = (detail.run.spec or {}).get("data", {}).get("mapping", {})
     further = [Column(name, str(column), "feature") for name, column in mapping.items() if name.startswith(PREFIX)]
@@ -236,12 +236,12 @@ def inputs(detail: RunDetail) -> list[Column]:
 
 
 def starts(library: CheckpointRegistry) -> list[tuple[str, str]]:
-    """Where a run can start: checkpoints on this disk, and what runs have kept."""
+    """The checkpoints from which a run can start: those on this disk, and the best ones of other runs."""
     return [(name, name) for name in library.offline()] + library.trained()
 
 
 def in_cell(row: Mapping[str, Any], gold: str, said: str) -> bool:
-    """Whether a row belongs to a cell of the confusion: by its label, or by any of its words."""
+    """Whether a row belongs to a cell of the confusion matrix: by its label, or by any of its words."""
     if "gold_tags" not in row:
         return (row["gold"], row["predicted"]) == (gold, said)
     pairs = zip(row["gold_tags"], row["predicted_tags"], strict=True)
@@ -249,5 +249,5 @@ def in_cell(row: Mapping[str, Any], gold: str, said: str) -> bool:
 
 
 def kind(tag: str) -> str:
-    """A tag without its B or I."""
+    """A tag without its B- or I-."""
     return tag[2:] if tag[:2] in ("B-", "I-") else tag or "O"

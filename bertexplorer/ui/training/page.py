@@ -1,4 +1,4 @@
-"""The training page: what to learn and from what, the runs, and one of them watched and tried."""
+"""The components of the training page: settings, the list of runs, one run in detail."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -90,14 +90,14 @@ class PageComponents:
 
     @property
     def watched(self) -> list[Any]:
-        """What a look at the runs may change."""
+        """The components that an update of the runs may change."""
         return [self.runs, self.detail, self.headline, self.chart, self.said, self.compared, self.results,
                 self.confusion, self.rows, *self.play, self.ask, self.along, *self.buttons.values(),
                 self.timer]  # fmt: skip
 
 
 def build(library: CheckpointRegistry) -> PageComponents:
-    """The components, laid out."""
+    """Create the components."""
     made: dict[str, Any] = {}
     gr.Navbar(main_page_name="Explore")
     gr.HTML(html.HEADER, apply_default_css=False)
@@ -115,7 +115,7 @@ def build(library: CheckpointRegistry) -> PageComponents:
 
 
 def wish(library: CheckpointRegistry) -> dict[str, Any]:
-    """Task, checkpoint, rows, settings."""
+    """The components of the settings, in the order in which SetupHandlers.wish reads them."""
     titles = [(module.TITLE, name) for name, module in BY_NAME.items()]
     with gr.Row():
         task = gr.Dropdown(titles, value=FIRST, label="Task", filterable=False, min_width=240, elem_id="task")
@@ -130,7 +130,7 @@ def wish(library: CheckpointRegistry) -> dict[str, Any]:
                      placeholder="nyu-mll/glue:sst2", visible=False, max_lines=1, elem_id="hub")  # fmt: skip
     with gr.Row(elem_classes="options"):
         columns = [Menu([], label="", visible=False, elem_classes="column") for _ in range(COLUMNS)]
-        beside = Menu([], label="Further columns", info="numbers or categories that are learnt from too",
+        beside = Menu([], label="Further columns", info="numbers or categories to train on as well",
                              multiselect=True, visible=False, elem_id="beside")  # fmt: skip
     tuning = form(Tuning, "tuning", True)
     with gr.Column(elem_id="task-options"):
@@ -152,7 +152,7 @@ def wish(library: CheckpointRegistry) -> dict[str, Any]:
 
 
 def watching() -> dict[str, Any]:
-    """One run: its state, its curves, its errors, and a playground."""
+    """One run: its state, its curves, its errors, and the playground."""
     headline = gr.HTML("", elem_id="headline", apply_default_css=False)
     with gr.Row(elem_id="run-actions"):
         buttons = {word: gr.Button(word, size="sm", visible=False) for word in ("Stop", "Resume", "Again", "Delete")}

@@ -1,4 +1,4 @@
-"""Handlers of the training page once there are runs: watch, try, compare and export one of them."""
+"""Handlers of the runs on the training page: watch, try, compare and export one of them."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -16,23 +16,22 @@ from bertexplorer.ui.training import comparison, export, html
 from bertexplorer.ui.training.page import PageComponents
 from bertexplorer.ui.training.run_service import RunDetail, RunService
 
-GONE = "That run is no longer there. Choose one from the list."
 Updates = dict[Any, Any]
 
 
 @dataclass(eq=False)
 class RunHandlers:
-    """One method an event."""
+    """One method per event."""
 
     service: RunService
     components: PageComponents
-    owner: str = ""  # who asks
+    owner: str = ""  # of the session that asks
 
     def of(self, owner: str) -> "RunHandlers":
         return replace(self, owner=owner)
 
     def choose(self, event: gr.EventData) -> Updates:
-        """A run was pressed, or a deleted one is to come back."""
+        """A run was clicked, or a deleted one is to be restored."""
         id, back = str(event._data.get("run", "")), str(event._data.get("restore", ""))
         try:
             id = self.service.jobs.restore(back, self.owner).id if back else id
@@ -41,7 +40,7 @@ class RunHandlers:
         return self.chosen(id) | {self.components.message: ""}
 
     def chosen(self, id: str) -> Updates:
-        """Another run on the page, its other seeds over it."""
+        """Show another run with its other seeds."""
         components = self.components
         run = next((run for run in self.service.runs(self.owner) if run.id == id), None)
         over = comparison.seeds(self.service, run, self.owner) if run else []
@@ -58,7 +57,7 @@ class RunHandlers:
         return out | self.shown(id, over)
 
     def tick(self, chosen: str, over: list[str] | None, offered: str) -> Updates:
-        """The current state of the runs; one that has kept a checkpoint meanwhile can be started from."""
+        """The current state of the runs. A run that has saved a checkpoint is offered as a start."""
         library = self.service.library.of(self.owner)
         more: Updates = {}
         if (now := json.dumps(library.trained())) != offered:
@@ -66,11 +65,11 @@ class RunHandlers:
         return self.shown(chosen, over or [], whole=False) | more
 
     def lay(self, chosen: str, over: list[str] | None) -> Updates:
-        """Other runs over the chosen one."""
+        """Other runs to draw with the chosen one."""
         return self.shown(chosen, over or [])
 
     def act(self, word: str, chosen: str) -> Updates:
-        """Stop, Resume, Again or Delete the chosen run."""
+        """Stop, resume, repeat or delete the chosen run."""
         jobs, id = self.service.jobs, chosen
         try:
             if word in ("Resume", "Again"):
@@ -141,7 +140,7 @@ class RunHandlers:
         return out | {components.rows: html.wrong(self.service.predictions(detail))}
 
     def possible(self, detail: RunDetail) -> Updates:
-        """The buttons that make sense for the state of a run."""
+        """The buttons that apply to the state of a run."""
         run: Run = detail.run
         live = run.state in ("queued", "starting", "running")
         ended = run.state in ("stopped", "failed", "interrupted")
@@ -152,7 +151,7 @@ class RunHandlers:
         }
 
     def cell(self, event: gr.EventData, chosen: str) -> Updates:
-        """A cell of the confusion was pressed: its rows."""
+        """A cell of the confusion matrix was clicked: show its rows."""
         asked = event._data.get("set") or {}
         try:
             detail = self.service.detail(chosen, self.owner)
@@ -176,7 +175,7 @@ class RunHandlers:
             return {self.components.message: message(str(error))}
 
     def take(self, kind: str, chosen: str, rows: bool) -> Iterator[Updates]:
-        """The best checkpoint as a file; the one made before goes first."""
+        """The best checkpoint as a file; the previous file is removed first."""
         make = {"ZIP": export.zipped, "ONNX": export.onnx}[kind]
         busy = message(f"Making the {kind} file…", error=False)
         yield {self.components.message: busy, self.components.taken: gr.update(visible=False, value=None)}
@@ -201,5 +200,5 @@ class RunHandlers:
 
 
 def drawable(curves: Sequence[learning.Curve]) -> bool:
-    """Whether there is a point yet."""
+    """Whether there is a point to draw."""
     return any(curve.tried for curve in curves)

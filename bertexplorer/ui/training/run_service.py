@@ -1,4 +1,4 @@
-"""Run service: read rows, check them, start a run and watch it. Independent of gradio."""
+"""Run service: preview, start, watch and read runs. Independent of gradio."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 from bertexplorer.training.features import PREFIX
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.preflight import Preflight, preflight
+from bertexplorer.training.finetuning.preflight import Preflight, plan
 from bertexplorer.training.finetuning.spec import Spec, task_of
 
 BUILT_IN = ASSETS / "data"
@@ -39,7 +39,7 @@ MOST_SEEDS = 10
 PRETRAINING = "pretraining"  # the kind of runs that belong to the page of experiments
 REMEMBERED = 100  # estimates
 IMPATIENT_S = 10.0  # in which the same request again is the same run
-TRIAL_S = 180.0  # after which a trial is given up
+TRIAL_S = 180.0  # after which a trial is killed
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class RunPreview:
-    """What a run would learn from, before it starts."""
+    """What a run would train on, before it starts."""
 
     spec: Spec
     table: Table
@@ -101,46 +101,39 @@ class RunService:
         self.jobs.close()
 
     def look(self, request: RunRequest, owner: str = "") -> RunPreview:
-        """The rows as they are understood. Raises ExplorerError as reading them and checking the settings do."""
+        """A preview of the run. Raises ExplorerError if the rows cannot be read or the settings are invalid."""
         need("train", "Fine-tuning")
         library = self.library.of(owner)
         start = library.find(request.checkpoint)
         if start is None:
             raise ExplorerError(f"{request.checkpoint} is not on this disk. Open it on the page “Explore” first.")
-        spec = specs.make(request.task, request.checkpoint, str(start), request.values, name=request.name)
         table = self.fetched(request.hub) if request.hub else self.rows(request.task, request.file)
         dev = self.rows(request.task, request.dev) if request.dev else None
         mapping = {name: column for name, column in request.mapping.items() if column} or None
         if mapping and request.beside:
             mapping |= {PREFIX + column: column for column in request.beside}
         checkpoint = library.get(request.checkpoint)
-        found = preflight(
-            spec.module,
+        spec, found = plan(
+            request.task,
+            (request.checkpoint, start),
             table,
             dev,
+            values=request.values,
             mapping=mapping,
-            options=spec.task_options,
-            seed=spec.tuning.seed,
+            file=request.hub or Path(request.file).name or "built-in rows",
+            name=request.name,
             tokenizer=checkpoint.tokenizer,
-            max_tokens=spec.tuning.max_tokens,
         )
         if not found.stops:
             try:
                 examples = spec.module.examples(found.train, spec.task_options)[0]
-                learners.check(spec.module, checkpoint, examples, spec.task_options)
+                learners.of(spec.module).check(checkpoint, examples, spec.task_options)
             except ExplorerError as error:
                 found.findings.insert(0, Finding(str(error), stops=True))
-        data: dict[str, Any] = {
-            "file": request.hub or Path(request.file).name or "built-in rows",
-            "told": found.told,
-            "mapping": found.mapping,
-        }
-        data |= {"skipped": len(found.problems), "train": len(found.train), "dev": len(found.dev)}
-        whole = specs.make(request.task, request.checkpoint, str(start), request.values, name=request.name, data=data)
-        return RunPreview(whole, table, found)
+        return RunPreview(spec, table, found)
 
     def fetched(self, name: str) -> Table:
-        """A data set of the hub; asked for once, however often it is looked at."""
+        """A data set of the hub; the last one is cached."""
         if self.data[0] != name:
             self.data = name, hub.fetch(name)
         return self.data[1]
@@ -160,8 +153,8 @@ class RunService:
             raise ExplorerError(f"{path.name} cannot be read: {error.strerror}. Upload it again.") from error
 
     def timed(self, preview: RunPreview) -> Iterator[str | RunPreview]:
-        """Three real steps in a process of their own: what is going on, in words, and in the end *preview* with what
-        they took."""
+        """Time three real steps in a separate process. Yields progress messages, and finally *preview* with the
+        estimates."""
         last = ""
         with tempfile.TemporaryDirectory(dir=self.jobs.folder) as place:
             folder = Path(place) / "trial"
@@ -176,11 +169,11 @@ class RunService:
         )
 
     def start(self, request: RunRequest, owner: str, key: str = "", seconds: float = 0.0) -> Run:
-        """Queue the run, or one for each seed. The same *key* gives the same run, however often the button is pressed.
+        """Queue the run, or one per seed. The same *key* returns the same run, however often the button is clicked.
         Returns the first."""
         if not 1 <= request.seeds <= MOST_SEEDS:
             raise ExplorerError(f"{request.seeds} seeds were asked for; wanted 1 to {MOST_SEEDS}.")
-        with self.starting:  # impatient presses are one
+        with self.starting:  # repeated clicks count once
             pressed, before, id = self.pressed.get(owner, (0.0, None, ""))
             same = before and request in (before, replace(before, name=""))  # the page empties the name after a start
             if same and time.monotonic() - pressed < IMPATIENT_S:
@@ -196,14 +189,11 @@ class RunService:
             raise ExplorerError(" ".join(preview.found.stops))
         if preview.found.problems and not request.skip:
             raise ExplorerError(
-                f"Rows that cannot be used: {len(preview.found.problems):,}. Mend them, or choose to skip them."
+                f"Rows that cannot be used: {len(preview.found.problems):,}. Fix them, or choose to skip them."
             )
 
         def fill(folder: Path) -> None:
-            specs.begin(folder / "made", preview.spec, preview.found.train, preview.found.dev)
-            (folder / "made" / "data").rename(folder / "data")
-            (folder / "made" / "spec.json").unlink()
-            (folder / "made").rmdir()
+            specs.write_rows(folder, preview.found.train, preview.found.dev)
 
         seconds = seconds or self.timings.get(likeness(preview.spec), 0.0)
         title = request.name or f"{preview.spec.module.TITLE}, {request.checkpoint}"
@@ -214,8 +204,7 @@ class RunService:
             several = {"group": key, "key": f"{key}-{number}"} if request.seeds > 1 else {"key": key}
             name = f"{title[: MAX_NAME - 12]}, seed {tuning.seed}" if request.seeds > 1 else title
             spec = replace(preview.spec, tuning=tuning, name=name)
-            plain = {"format": specs.FORMAT, "kind": "finetuning", **asdict(spec)}
-            made.append(self.jobs.accept(owner, name, plain, fill=fill, seconds=seconds, **several))
+            made.append(self.jobs.accept(owner, name, specs.plain(spec), fill=fill, seconds=seconds, **several))
         return made[0]
 
     def runs(self, owner: str, *, deleted: bool = False) -> list[Run]:
@@ -224,27 +213,26 @@ class RunService:
 
     def detail(self, id: str, owner: str) -> RunDetail:
         run = self.jobs.run(id, owner)
-        found, _ = runs.events(run.folder)
         best, about = kept(run, "task.json")
-        return RunDetail(run, runs.joined([], found), json.loads(about) if best else None, best)
+        return RunDetail(run, runs.history(run.folder), json.loads(about) if best else None, best)
 
     def predictions(self, detail: RunDetail) -> list[dict[str, Any]]:
-        """The rows tried on, as the best checkpoint answered them."""
+        """The validation rows with the answers of the best checkpoint."""
         _, lines = kept(detail.run, "predictions.jsonl")
         return [json.loads(line) for line in lines.splitlines()]
 
     def answer(self, detail: RunDetail, given: Mapping[str, str]) -> dict[str, Any]:
-        """The playground: what the best checkpoint says of a new row."""
+        """The playground: the answer of the best checkpoint to a new row."""
         from bertexplorer.training.finetuning.artifacts import opened
 
         if detail.best is None:
-            raise ExplorerError("This run has kept no checkpoint yet. Wait until it was tried once.")
+            raise ExplorerError("This run has no checkpoint yet. Wait for its first evaluation.")
         return opened(detail.best).predict([dict(given)])[0]
 
 
 def kept(run: Run, name: str) -> tuple[Path | None, str]:
-    """(the best checkpoint of a run, the text of its file *name*); None and nothing if there is none. While it is read
-    a better one may take its place, so it is looked for again."""
+    """(the best checkpoint of a run, the text of its file *name*); (None, "") if there is none. A better checkpoint may
+    replace it while it is read, so this retries."""
     for _ in range(5):
         found = committed(run.folder / "best")
         if not found:
@@ -255,8 +243,8 @@ def kept(run: Run, name: str) -> tuple[Path | None, str]:
 
 
 def spoken(command: Sequence[str]) -> Iterator[str]:
-    """The lines that a trial writes, as they come. It is ended if nobody listens any more. Raises ExplorerError if it
-    fails, or takes too long."""
+    """The lines that a trial prints, as they arrive. The process is killed if the caller stops listening. Raises
+    ExplorerError if it fails or takes too long."""
     with tempfile.TemporaryFile("w+") as errors:
         trial = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         late = threading.Event()
@@ -286,5 +274,5 @@ def spoken(command: Sequence[str]) -> Iterator[str]:
 
 
 def likeness(spec: Spec) -> str:
-    """What makes two runs take the same time: all but their names."""
+    """A key that is equal for runs that take the same time: all settings but the name."""
     return json.dumps(asdict(replace(spec, name="")), sort_keys=True, default=str)

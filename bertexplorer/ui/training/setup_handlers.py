@@ -1,4 +1,4 @@
-"""Handlers of the training page before a run: what to learn and from what, rows looked at, Start."""
+"""Handlers of the training page before a run: settings, preview, Start."""
 
 import secrets
 from collections.abc import Iterator
@@ -20,24 +20,24 @@ from bertexplorer.ui.training.run_service import RunPreview, RunRequest, RunServ
 
 @dataclass(eq=False)
 class SetupHandlers:
-    """One method an event."""
+    """One method per event."""
 
     service: RunService
     components: PageComponents
     watching: RunHandlers
-    owner: str = ""  # who asks
+    owner: str = ""  # of the session that asks
 
     def of(self, owner: str) -> "SetupHandlers":
         return replace(self, watching=self.watching.of(owner), owner=owner)
 
     def wish(self, values: tuple[Any, ...]) -> RunRequest:
-        """What the components say."""
+        """The RunRequest that the components describe."""
         task, checkpoint, source, file, dev, name, seeds, skip, beside, hub, *rest = values
         if task not in BY_NAME:
             raise ExplorerError("No task is chosen. Pick one.")
         components, own, distant = self.components, source == "my file", source == "the hub"
         if own and not file:
-            raise ExplorerError("No file is there yet. Upload the rows to learn from, or use the built-in ones.")
+            raise ExplorerError("No file has been uploaded yet. Upload your rows, or use the built-in ones.")
         if distant and not str(hub or "").strip():
             raise ExplorerError("No data set is named yet. Type its name, such as nyu-mll/glue:sst2.")
         columns, chosen = rest[: len(components.columns)], rest[len(components.columns) :]
@@ -61,7 +61,7 @@ class SetupHandlers:
         )
 
     def task(self, task: str) -> Updates:
-        """Another task: its words, its settings, its columns."""
+        """Another task: its description, settings and columns."""
         components = self.components
         shown: Updates = {
             components.about: f'<p class="note">{BY_NAME[task].ABOUT}</p>',
@@ -83,7 +83,7 @@ class SetupHandlers:
         return shown | self.other()
 
     def other(self) -> Updates:
-        """Other rows: what was said of those before does not hold any more."""
+        """Other rows: the previous preview no longer applies."""
         return {self.components.looked: "", self.components.message: ""} | self.no_columns()
 
     def no_columns(self) -> Updates:
@@ -91,7 +91,7 @@ class SetupHandlers:
         return {column: hidden for column in [*self.components.columns, self.components.beside]}
 
     def look(self, *values: Any) -> Iterator[Updates]:
-        """The rows as they are understood; then three steps, timed."""
+        """A preview of the rows; then three timed steps."""
         components = self.components
         yield {components.looked: "", components.message: message("Reading the rows…", error=False)}
         try:
@@ -111,14 +111,14 @@ class SetupHandlers:
             yield {components.message: message(str(error))}
 
     def columns(self, wish: RunRequest, looked: RunPreview) -> Updates:
-        """Which column of the file is which, to be chosen."""
+        """Drop-downs for which column of the file is which."""
         if not (wish.file or wish.hub):
             return {}
         wanted = BY_NAME[wish.task].COLUMNS
         out: Updates = {}
         for i, box in enumerate(self.components.columns):
             if i < len(wanted):
-                label = wanted[i].label + (" (may be left out)" if wanted[i].optional else "")
+                label = wanted[i].label + (" (optional)" if wanted[i].optional else "")
                 value = looked.found.mapping.get(wanted[i].name)
                 choices = [("", ""), *looked.table.columns]
                 out[box] = gr.update(visible=True, label=f"Column: {label}", choices=choices, value=value)
@@ -131,7 +131,7 @@ class SetupHandlers:
         return out | {self.components.beside: gr.update(visible=there, choices=rest, value=kept)}
 
     def start(self, key: str, *values: Any) -> Updates:
-        """Queue it; the page shows it at once."""
+        """Queue the run and show it."""
         components = self.components
         try:
             run = self.service.start(self.wish(values), self.owner, key=key)
@@ -145,6 +145,6 @@ class SetupHandlers:
         }
 
     def open(self, task: str, chosen: str) -> Updates:
-        """The page as it is met."""
+        """The state of the page when it is loaded."""
         rows = {form.row: gr.update(visible=name == task or "hidden") for name, form in self.components.options.items()}
         return {**rows, self.components.key: secrets.token_hex(8), **self.watching.chosen(chosen)}

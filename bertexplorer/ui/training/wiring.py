@@ -1,4 +1,4 @@
-"""Every event of the training page and its handler."""
+"""The events of the training page and their handlers."""
 
 from typing import Any
 

@@ -42,7 +42,7 @@ def test_answers_are_where_they_stand(answers: Any, wanted: list[tuple[str, int]
         ("", "has no answer, and is not marked as impossible"),
         ("1816", "“1816”, which does not occur in the passage"),
         ([{"text": "1815", "start": 17}], "at character 17, where the passage has “815.”; “Realign”"),
-        ([{"text": "1816", "start": 16}], "has “1815”; it stands nowhere in it"),
+        ([{"text": "1816", "start": 16}], "has “1815”; it does not occur in it"),
         ([{"text": "1815", "start": -4}], "at character -4"),
         ([{"text": "", "start": 0}], "has an answer without a text"),
         ([{"start": 3}], "wanted a text, or a list of {text, start}"),

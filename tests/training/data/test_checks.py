@@ -40,10 +40,6 @@ def test_duplicates_by_brute_force() -> None:
     assert checks.duplicates(given, ["text"]) == brute
 
 
-def test_cut_share() -> None:
-    assert checks.cut_share([1, 128, 129, 500], 128) == 0.5 and checks.cut_share([], 128) == 0
-
-
 def test_empty_cells() -> None:
     found = checks.empty(rows(("", "x"), ("a", " \t"), ([], "y"), ("b", 0)), ["text", "label"])
     assert [(p.line, p.what) for p in found] == [
@@ -130,7 +126,7 @@ def test_of_many_classes_the_largest_are_tried() -> None:
 
 @pytest.mark.parametrize("given", [rows(), rows(("a", "x")), rows(("a", "x"), ("A ", "y"))])
 def test_too_few_to_split(given: list[Row]) -> None:
-    with pytest.raises(ExplorerError, match="different texts; wanted 2 at least"):
+    with pytest.raises(ExplorerError, match="different texts; wanted at least 2"):
         split(given, 0.2, 0, "label")
 
 

@@ -28,20 +28,20 @@ def test_jsonl() -> None:
     [
         ('{"text": ' + "[" * 100_000 + "]" * 100_000 + "}", "is nested too deep"),
         ('{"text": ' + "[" * 9 + "]" * 9 + "}", "is nested too deep"),
-        ('{"text": NaN}', "holds NaN, which is no JSON"),
+        ('{"text": NaN}', "holds NaN, which is not JSON"),
         ('{"text": -Infinity}', "holds -Infinity"),
-        ('{"text": 1e999}', "a number beyond all bounds, 1e999"),
+        ('{"text": 1e999}', "a number that is too large, 1e999"),
         ('{"text": ' + "1" * 5_000 + "}", "holds a number of 5,000 digits"),
         ('{"text": "a", "text": "b"}', "names 'text' twice"),
         ('{"text": "a", "text ": "b"}', "two names that differ by spaces"),
-        ('["a", "b"]', "is a list, no object in {braces}"),
+        ('["a", "b"]', "is a list, not an object in {braces}"),
         ("7", "is a number"),
-        ("{}", "is an object with nothing in it"),
+        ("{}", "is an empty object"),
         ("null", "is null"),
         ('{"text": "\\ud800"}', "holds half a character"),
         ('{"\\udc00": "a"}', "holds half a character"),
-        ('{"text": "a"', "is no JSON: Expecting ',' delimiter at character 13"),
-        ("text,label", "is no JSON"),
+        ('{"text": "a"', "is not JSON: Expecting ',' delimiter at character 13"),
+        ("text,label", "is not JSON"),
         ('{"text": "' + "a" * 10_001 + '"}', "“text” has 10,001 characters"),
         (json.dumps({"text": ["ab"] * 2_000}), "“text” has 12,000 characters"),
         (json.dumps({"n" * 201: "a"}), "name is 201 characters long"),
@@ -75,14 +75,14 @@ def test_a_json_list() -> None:
     for written in (json.dumps(items), json.dumps(items, indent=1), json.dumps({"data": items})):
         found = read(written.encode(), "a.json")
         assert [row.line for row in found.rows] == [1, 3] and found.unit == "item" and found.kind == "json"
-        assert found.problems == (Problem(2, "is a number, no object in {braces}"),)
+        assert found.problems == (Problem(2, "is a number, not an object in {braces}"),)
     assert len(read(GOOD, "a.json").rows) == len(read(GOOD, "a").rows) == 2  # an object a line all the same
 
 
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ('{\n"text": "a",\n"label"\n}', "cannot be read in line 4: it is no JSON"),
+        ('{\n"text": "a",\n"label"\n}', "cannot be read in line 4: it is not JSON"),
         ('[{"text": NaN}]', "holds NaN"),
         ('{\n"text": ["a", "b"]\n}', "holds an object; wanted a list of objects"),
         ("[" * 100_000, "nested too deep"),

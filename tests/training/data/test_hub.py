@@ -48,7 +48,7 @@ def test_rows_are_as_a_file_would_hold_them(reachable: list[tuple[Any, ...]]) ->
 
 @pytest.mark.parametrize("name", ["", "a/b/c", "../etc", EVIL, "a b", "a:b:c", "x" * 300, "assets", "tests/ui"])
 def test_what_is_no_name_asks_nothing(name: str, reachable: list[tuple[Any, ...]]) -> None:
-    with pytest.raises(ExplorerError, match="is no data set; wanted NAME"):
+    with pytest.raises(ExplorerError, match="is not a data set; wanted NAME"):
         hub.fetch(name)
     assert not reachable
 

@@ -45,7 +45,7 @@ def test_the_delimiter_can_be_given() -> None:
     assert cells(read(content, "a.csv", delimiter=",", header=False))[0] == ("1;a", " b")
     assert cells(read(content, "a.txt", delimiter=";", header=False))[0] == ("1", "a, b")
     for wrong in ("\n", '"', " ", ",,", "\0"):
-        with pytest.raises(ExplorerError, match="wanted one sign"):
+        with pytest.raises(ExplorerError, match="wanted one character"):
             read(content, "a.csv", delimiter=wrong)
 
 
@@ -165,7 +165,7 @@ def packed() -> bytes:
 @pytest.mark.parametrize(
     ("content", "name", "said"),
     [
-        (b"", "a.csv", "a.csv is empty. The smallest file .* text,label⏎"),
+        (b"", "a.csv", "a.csv is empty. The smallest usable file .* text,label⏎"),
         (b" \n\t\n", "a.txt", "is empty.*I liked it"),
         (b"\xef\xbb\xbf", "a.jsonl", "is empty.*{"),
         (b",,\n,,\n", "a.csv", "holds no rows that can be used; wanted 2"),
@@ -177,8 +177,8 @@ def packed() -> bytes:
         (packed(), "a.csv", "a zip archive.*not opened. Save"),
         (packed(), "a.xlsx", "a zip archive"),
         (gzip.compress(b"text,label\na,x\n" * 99, mtime=0), "a.csv.gz", "packed with gzip"),
-        (b"a\0b", "a.csv", "is no text"),
-        (bytes(range(256)) * 20, "a.csv", "is no text"),
+        (b"a\0b", "a.csv", "is not text"),
+        (bytes(range(256)) * 20, "a.csv", "is not text"),
         (b"\xff\xfea", "a.csv", "UTF-16 and damaged at byte"),
         (b"a" * 25_000_001, "a.csv", "25.0 MB; the limit is 25"),
         (b"\n" * 2_000_001 + b"a", "a.csv", "2,000,001 lines; the limit is 2,000,000"),

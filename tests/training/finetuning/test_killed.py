@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.training import events
+from bertexplorer.store import runs
 from bertexplorer.training.finetuning.run import finetune
 from tests.conftest import ROOT
 
@@ -56,9 +56,9 @@ def test_killed_at_any_moment_it_ends_as_if_it_had_not_been(begin: Callable[...,
     draw = random.Random(7)
     for _ in range(KILLS):
         kill_while_it_works(killed, draw.uniform(0.0, 0.5))
-    assert events.read(killed)[-1]["event"] != "finished", "it was over before the last kill"
+    assert runs.history(killed)[-1]["event"] != "finished", "it was over before the last kill"
     told = [event["event"] for event in finetune(killed)]
     assert "resumed" in told and told[-1] == "finished"
     assert digest(killed) == digest(quiet)
-    steps = [event["step"] for event in events.read(killed) if event["event"] == "evaluated"]
+    steps = [event["step"] for event in runs.history(killed) if event["event"] == "evaluated"]
     assert steps == sorted(set(steps)), "as a reader sees it, no evaluation stands there twice"

@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from bertexplorer.training import events
+from bertexplorer.store import runs
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
@@ -29,12 +29,12 @@ def test_two_processes_learn_what_one_does(begin: Begin) -> None:
     command = ("torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "bertexplorer", "train")
     done = start("-m", *command, str(two))
     assert done.returncode == 0, done.stderr[-2000:]
-    ready = [[e for e in events.read(folder) if e["event"] == "ready"][0] for folder in (one, two)]
+    ready = [[e for e in runs.history(folder) if e["event"] == "ready"][0] for folder in (one, two)]
     assert [r["processes"] for r in ready] == [1, 2]
     weights = [load_file(next((folder / "best").glob("*/model.safetensors"))) for folder in (one, two)]
     # a step of Adam is as long as the rate however small the gradient: what rounds differently may go far
     assert all(torch.allclose(weights[0][key], weights[1][key], atol=1e-3) for key in weights[0])
-    told = [[e["loss"]["label"] for e in events.read(folder) if e["event"] == "steps"] for folder in (one, two)]
+    told = [[e["loss"]["label"] for e in runs.history(folder) if e["event"] == "steps"] for folder in (one, two)]
     assert 0.5 < sum(told[1]) / len(told[1]) / (sum(told[0]) / len(told[0])) < 2
 
 
@@ -47,4 +47,4 @@ def test_a_run_from_a_file_on_the_command_line(tiny: Callable[..., Path], tmp_pa
     assert done.returncode == 0, done.stderr
     assert "skipped: line 62" in done.stderr and "finished" in done.stdout and list((out / "best").glob("step-*"))
     bad = start("-m", "bertexplorer", "train", *given[:-1], str(tmp_path / "other"), "--strict")
-    assert bad.returncode == 2 and "Mend them" in bad.stderr and "Traceback" not in bad.stderr
+    assert bad.returncode == 2 and "Fix them" in bad.stderr and "Traceback" not in bad.stderr

@@ -10,7 +10,7 @@ import transformers
 from safetensors.torch import load_file
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training import events
+from bertexplorer.store.runs import history
 from bertexplorer.training.finetuning import run as runs
 from bertexplorer.training.finetuning.artifacts import opened
 from bertexplorer.training.finetuning.run import Best, finetune
@@ -20,7 +20,7 @@ Begin = Callable[..., Path]
 
 
 def of(folder: Path, kind: str) -> list[dict]:
-    return [event for event in events.read(folder) if event["event"] == kind]
+    return [event for event in history(folder) if event["event"] == kind]
 
 
 def kept(folder: Path) -> Path:
@@ -143,7 +143,7 @@ def test_a_full_disk_leaves_what_was_committed(begin: Begin, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"frozen_layers": 7}, "7 layers were to be frozen; the checkpoint has 3"),
+        ({"frozen_layers": 7}, "7 layers cannot be frozen; the checkpoint has 3"),
         ({"epochs": "many"}, "Epochs"),
         ({"evil": 1}, "Unknown setting evil"),
         ({"task": "nonsense"}, "no task"),

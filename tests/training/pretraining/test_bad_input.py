@@ -93,16 +93,16 @@ def test_the_command_line_tells_and_changes_nothing(begin: Begin, capsys, tmp_pa
         ([str(tmp_path / "none")], "holds no run"),
         ([str(folder), "--peak", "1"], "add --stretch"),
         ([str(folder), "--stretch", "--peak", "x"], "Learning rate"),
-        ([str(folder), "--stretch", *start], "began with"),
+        ([str(folder), "--stretch", *start], "started with"),
         ([str(tmp_path / "new"), "--text", "x", *start, "--hidden", "32"], "its own sizes"),
         ([str(tmp_path / "new"), "--text", "x", *start, "--vocabulary", "y"], "its own vocabulary"),
-        ([str(tmp_path / "gone"), "--text", str(tmp_path / "gone.txt")], "no text file"),
+        ([str(tmp_path / "gone"), "--text", str(tmp_path / "gone.txt")], "neither a text file"),
     ):
         assert main(arguments) == 2
         assert said in capsys.readouterr().err
     assert (folder / "spec.json").read_bytes() == before
     (folder / "spec.json").write_text("{}")
-    assert main([str(folder)]) == 2 and "no description of a run" in capsys.readouterr().err
+    assert main([str(folder)]) == 2 and "does not describe a run" in capsys.readouterr().err
 
 
 def test_held_out_lists(shards: list[Shard], tmp_path: Path) -> None:
@@ -116,5 +116,5 @@ def test_held_out_lists(shards: list[Shard], tmp_path: Path) -> None:
         heldout.choose(shards, 130)
     for text in ("xyz\n", "-1\n", "f" * 17, "é"):
         (tmp_path / "bad").write_text(text)
-        with pytest.raises(ExplorerError, match="no list of held-out"):
+        with pytest.raises(ExplorerError, match="not a list of held-out"):
             heldout.read(tmp_path / "bad")

@@ -8,7 +8,6 @@ import pytest
 from bertexplorer.engine.masking import Masking
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training.padding import OVERHEAD, cuts
 from bertexplorer.training.pretraining.batches import Collator
 from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.examples import (
@@ -22,6 +21,7 @@ from bertexplorer.training.pretraining.examples import (
     buckets,
     examples,
 )
+from bertexplorer.training.texts import OVERHEAD, cuts
 
 
 def pool_of(shards: list[Shard], weights: tuple[float, ...] = (1.0, 1.0)) -> Pool:

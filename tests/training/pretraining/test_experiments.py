@@ -12,7 +12,7 @@ def test_an_experiment_is_whole(experiment: Experiment) -> None:
     names = [arm.name for arm in experiment.arms]
     assert len(set(names)) == len(names) >= 2 and experiment.published and experiment.source
     assert {name for pair in experiment.better for name in pair} <= set(names)
-    assert 2 <= experiment.total_minutes <= 10
+    assert 2 <= experiment.minutes * sum(arm.share for arm in experiment.arms) <= 10
     for arm in experiment.arms:
         spec = specs.make({"text": ("x",)}, experiments.settings_of(experiment, arm, 2.0))
         assert spec.running.probe and (spec.running.steps or spec.running.minutes == 2.0 * arm.share)

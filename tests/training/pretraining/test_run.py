@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
-from bertexplorer.training import events
+from bertexplorer.store import runs
 from bertexplorer.training.pretraining import heldout, run
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.command import prepare_folder
@@ -39,7 +39,7 @@ def after(count: int) -> Callable[[], bool]:
 
 
 def kinds(folder: Path) -> list[str]:
-    return [e["event"] for e in events.read(folder)]
+    return [e["event"] for e in runs.history(folder)]
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_stopped_and_resumed_is_uninterrupted_bit_for_bit(begin: Begin, values: 
     assert one.keys() == other.keys() and any(name.startswith("exp_avg") for name in one)
     assert all(torch.equal(one[name], other[name]) for name in one)
     assert kinds(whole)[-1] == kinds(parts)[-1] == "finished" and kinds(parts).count("stopped") == 2
-    first, second = ([e for e in events.read(f) if e["event"] == "evaluated"] for f in (whole, parts))
+    first, second = ([e for e in runs.history(f) if e["event"] == "evaluated"] for f in (whole, parts))
     assert first[-1]["pairs_loss"] == second[-1]["pairs_loss"] and first[0]["step"] == 0
 
 
@@ -88,7 +88,7 @@ def test_a_torn_commit_is_told_and_the_one_before_is_used(begin: Begin) -> None:
     torn = sorted((folder / "commits").iterdir())[-1] / "training.safetensors"
     torn.write_bytes(torn.read_bytes()[:-100])
     found = list(pretrain(folder))
-    assert [e["text"] for e in found if e["event"] == "warning"][0].startswith("commit step-000000004 is not whole")
+    assert [e["text"] for e in found if e["event"] == "warning"][0].startswith("commit step-000000004 is damaged")
     assert next(e for e in found if e["event"] == "resumed")["step"] == 2
     assert all(torch.equal(one, last(folder)[name]) for name, one in last(whole).items())
 
@@ -204,7 +204,7 @@ def test_a_file_stops_it_after_a_commit(begin: Begin) -> None:
         found.append(event["event"])
         if event["event"] == "evaluated":
             (folder / "stop").touch()
-    assert found[-2:] == ["committed", "stopped"] and events.read(folder)[-1]["step"] == 1
+    assert found[-2:] == ["committed", "stopped"] and runs.history(folder)[-1]["step"] == 1
 
 
 @pytest.mark.slow
@@ -223,29 +223,28 @@ def test_a_signal_stops_it_after_a_commit(begin: Begin) -> None:
     assert state["step"] > 0
 
 
-def test_an_infinite_gradient_is_left_out_and_ends_the_run_if_it_stays(begin: Begin) -> None:
+def test_an_infinite_gradient_is_left_out_and_ends_the_run_if_it_stays(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = begin(steps=60, peak=0.5, clip=0.0, warmup=0.0)
-    built = run.Run.trained
+    built = run.begin
 
-    def broken(self, tokenizer):
-        trained, source = built(self, tokenizer)
+    def broken(*arguments):
+        trained = built(*arguments)
         with torch.no_grad():
             trained.checkpoints["model"].encoder.embeddings.words.weight[:] = float("inf")
-        return trained, source
+        return trained
 
-    run.Run.trained = broken
-    try:
-        with pytest.raises(ExplorerError, match="not finite"):
-            list(pretrain(folder))
-    finally:
-        run.Run.trained = built
+    monkeypatch.setattr(run, "begin", broken)
+    with pytest.raises(ExplorerError, match="not finite"):
+        list(pretrain(folder))
     assert kinds(folder)[-1] == "failed" and not (folder / "commits").exists()
 
 
 def test_a_torn_last_line_of_the_events_is_left_out(begin: Begin) -> None:
     folder = begin(steps=1)
     list(pretrain(folder))
-    before = len(events.read(folder))
+    before = len(runs.history(folder))
     with (folder / "events.jsonl").open("a") as file:
         file.write('{"event": "st')
-    assert len(events.read(folder)) == before
+    assert len(runs.history(folder)) == before

@@ -14,7 +14,7 @@ from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.run import finetune
-from bertexplorer.training.learner import resting
+from bertexplorer.training.learner import evaluation_mode
 from bertexplorer.training.learners.adaptation import Adapter
 from bertexplorer.training.tasks import BY_NAME, adaptation
 from bertexplorer.training.tasks.adaptation import Options
@@ -34,7 +34,7 @@ def checkpoint(tiny) -> Checkpoint:
 def adapter(checkpoint: Checkpoint) -> Adapter:
     found, problems = adaptation.examples(ROWS, Options())
     assert not problems
-    return learners.begin(adaptation, checkpoint, found, Options(), seed=0)
+    return learners.create(adaptation, checkpoint, found, Options(), seed=0)
 
 
 def test_the_loss_is_transformers(adapter: Adapter, tiny) -> None:
@@ -42,7 +42,7 @@ def test_the_loss_is_transformers(adapter: Adapter, tiny) -> None:
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert")).eval()
     labels = torch.full((batch.ids.numel(),), -100)
     labels[batch.chosen] = batch.targets
-    with resting(adapter):
+    with evaluation_mode(adapter):
         loss = adapter.losses(batch)["mlm"]
         mask = torch.ones_like(batch.ids) if batch.mask is None else batch.mask.long()
         logits = theirs(batch.ids, token_type_ids=batch.segments, attention_mask=mask).prediction_logits
@@ -64,7 +64,7 @@ def test_masks_follow_from_torchs_random_numbers(adapter: Adapter) -> None:
 
 
 def test_long_texts_are_read_in_pieces_and_nothing_is_lost(adapter: Adapter) -> None:
-    adapter.limit(16)
+    adapter.set_max_tokens(16)
     items = adapter.parts([TEXTS[2]])[0]
     whole = adapter.checkpoint.tokenizer.whole.encode(TEXTS[2], add_special_tokens=False).ids
     assert [i for item in items for i in item.ids[1:-1]] == whole and len(whole) > 64
@@ -74,7 +74,7 @@ def test_long_texts_are_read_in_pieces_and_nothing_is_lost(adapter: Adapter) -> 
 def test_an_evaluation_hides_the_same_whatever_is_learnt_with(checkpoint: Checkpoint) -> None:
     found, _ = adaptation.examples(ROWS, Options())
     every = [
-        learners.begin(adaptation, checkpoint, found, options, seed=0).evaluate(found)
+        learners.create(adaptation, checkpoint, found, options, seed=0).evaluate(found)
         for options in (Options(), Options(chosen=0.5, whole_words=True))
     ]
     torch.manual_seed(5)
@@ -117,9 +117,11 @@ def test_what_cannot_be_used_is_named(tiny) -> None:
     assert problems == [Problem(line, "has no text") for line in (2, 3, 4)] and [e.line for e in found] == [5]
     for name in ("electra-discriminator", "bert-classifier"):
         with pytest.raises(ExplorerError, match="no fill-mask head"):
-            learners.begin(adaptation, load(tiny(name), precision="fp32"), found, Options(), seed=0)
+            learners.create(adaptation, load(tiny(name), precision="fp32"), found, Options(), seed=0)
     with pytest.raises(ExplorerError, match="more than 1"):
-        learners.begin(adaptation, load(tiny("bert"), precision="fp32"), found, Options(masked=0.9, random=0.2), seed=0)
+        learners.create(
+            adaptation, load(tiny("bert"), precision="fp32"), found, Options(masked=0.9, random=0.2), seed=0
+        )
 
 
 @pytest.mark.slow
@@ -141,7 +143,7 @@ def test_a_run_on_the_built_in_set_improves_and_transformers_loads_it(
     folder = kept(tmp_path / "run")
     theirs = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
     ids = torch.tensor([learner.checkpoint.tokenizer.encode("the doctor [MASK] .").ids])
-    with torch.no_grad(), resting(learner):
+    with torch.no_grad(), evaluation_mode(learner):
         ours = learner.modules["masked_lm"](learner.checkpoint.encoder(ids).last)
         assert_same(learner.checkpoint.config, ours, theirs(ids).logits)
 

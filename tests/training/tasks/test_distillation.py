@@ -14,7 +14,7 @@ from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.learner import resting
+from bertexplorer.training.learner import evaluation_mode
 from bertexplorer.training.learners.classification import Classifier
 from bertexplorer.training.learners.distillation import Distiller
 from bertexplorer.training.student import chosen, student_of
@@ -40,7 +40,7 @@ LAYERS = {  # where transformers keeps them
 def distiller(tiny) -> Callable[..., Distiller]:
     def make(family: str = "bert", **options: object) -> Distiller:
         teacher = load(tiny(f"{family}-SequenceClassification"), precision="fp32", device="cpu")
-        return learners.begin(distillation, teacher, EXAMPLES, Options(**options), seed=0)
+        return learners.create(distillation, teacher, EXAMPLES, Options(**options), seed=0)
 
     return make
 
@@ -82,7 +82,7 @@ def test_the_losses_are_distilberts(distiller) -> None:
     items = learner.read(EXAMPLES)
     batch = learner.collate(items)
     assert batch.mask is not None
-    with resting(learner):
+    with evaluation_mode(learner):
         found = learner.losses(batch)
         ours, theirs = (
             one.encoder(batch.ids, batch.segments, batch.mask).last
@@ -134,11 +134,11 @@ def test_what_is_no_teacher_is_told_so(tiny) -> None:
         ("bert", EXAMPLES),
         ("bert-SequenceClassification", [*EXAMPLES, Example(9, ("x",), ("new",))]),
     ):
-        with pytest.raises(ExplorerError, match="A teacher is needed"):
-            learners.begin(distillation, load(tiny(name), precision="fp32"), examples, Options(), seed=0)
+        with pytest.raises(ExplorerError, match="A teacher with the labels"):
+            learners.create(distillation, load(tiny(name), precision="fp32"), examples, Options(), seed=0)
     teacher = load(tiny("bert-SequenceClassification"), precision="fp32")
     with pytest.raises(ExplorerError, match="weights are 0"):
-        learners.begin(distillation, teacher, EXAMPLES, Options(soft=0, task=0, cosine=0), seed=0)
+        learners.create(distillation, teacher, EXAMPLES, Options(soft=0, task=0, cosine=0), seed=0)
 
 
 def test_rows_of_pairs_and_bad_rows() -> None:

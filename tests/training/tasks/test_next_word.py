@@ -13,7 +13,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.learner import resting
+from bertexplorer.training.learner import evaluation_mode
 from bertexplorer.training.learners.next_word import Continuer
 from bertexplorer.training.tasks import next_word
 from bertexplorer.training.tasks.next_word import Options
@@ -33,7 +33,7 @@ def checkpoint(tiny) -> Checkpoint:
 def continuer(checkpoint: Checkpoint) -> Continuer:
     found, problems = next_word.examples(ROWS, Options())
     assert not problems
-    return learners.begin(next_word, checkpoint, found, Options(), seed=0)
+    return learners.create(next_word, checkpoint, found, Options(), seed=0)
 
 
 def decoder(folder: Path) -> transformers.PreTrainedModel:
@@ -45,7 +45,7 @@ def test_the_loss_is_that_of_transformers_decoder(continuer: Continuer, tiny) ->
     items = continuer.read(next_word.examples(ROWS, Options())[0])
     batch = continuer.collate(items)
     assert batch.mask is not None
-    with resting(continuer):
+    with evaluation_mode(continuer):
         loss = continuer.losses(batch)["next"]
         labels = batch.ids.where(batch.mask, -100)
         wanted = theirs(batch.ids, attention_mask=batch.mask.long(), labels=labels).loss
@@ -75,7 +75,7 @@ def test_evaluation_is_that_of_transformers_row_by_row(continuer: Continuer, tin
 
 
 def test_only_the_end_of_a_text_is_an_end(continuer: Continuer) -> None:
-    continuer.limit(16)
+    continuer.set_max_tokens(16)
     items = continuer.parts([next_word.examples(ROWS[2:], Options())[0][0]])[0]
     whole = continuer.checkpoint.tokenizer.whole.encode(TEXTS[2]).ids
     assert [i for item in items for i in item.ids[1:]] == whole[1:]
@@ -85,7 +85,7 @@ def test_only_the_end_of_a_text_is_an_end(continuer: Continuer) -> None:
 
 def test_a_continuation_is_greedy_unless_it_is_drawn(checkpoint: Checkpoint, tiny) -> None:
     theirs, tokenizer = decoder(tiny("bert-mlm")), checkpoint.tokenizer
-    [answer] = learners.begin(next_word, checkpoint, (), Options(length=6), seed=0).predict(
+    [answer] = learners.create(next_word, checkpoint, (), Options(length=6), seed=0).predict(
         [{"text": "the doctor said"}]
     )
     ids = tokenizer.encode("the doctor said").ids[:-1]
@@ -122,7 +122,7 @@ def test_bad_rows_and_checkpoints_without_the_head(tiny) -> None:
     _, problems = next_word.examples([Row(7, {"text": ""})], Options())
     assert [(p.line, p.what) for p in problems] == [(7, "has no text")]
     with pytest.raises(ExplorerError, match="no fill-mask head"):
-        learners.begin(next_word, load(tiny("bert-base"), precision="fp32"), [], Options(), seed=0)
+        learners.create(next_word, load(tiny("bert-base"), precision="fp32"), [], Options(), seed=0)
 
 
 @pytest.mark.slow

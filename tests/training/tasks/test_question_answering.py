@@ -12,7 +12,8 @@ import transformers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
-from bertexplorer.training import events, learners
+from bertexplorer.store import runs
+from bertexplorer.training import learners
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, mapped
 from bertexplorer.training.data.split import split
@@ -39,10 +40,10 @@ def made(folder: Path, rows: list[Row] = ROWS, most: int = 40, **options: Any) -
     chosen = qa.Options(**{"stride": 8, "longest": 6, "n_best": 5, **options})
     found, problems = qa.examples(rows, chosen)
     assert not problems
-    learner = learners.begin(qa, load(folder, precision="fp32"), found, chosen, seed=0)
+    learner = learners.create(qa, load(folder, precision="fp32"), found, chosen, seed=0)
     torch.manual_seed(0)
     torch.nn.init.normal_(learner.modules["span"].output.weight)
-    learner.limit(most)
+    learner.set_max_tokens(most)
     return learner, found
 
 
@@ -152,7 +153,7 @@ def test_the_playground_gives_spans_of_the_passage_with_probabilities(tiny: Call
 def test_what_is_saved_answers_the_same(tiny: Callable[..., Path], tmp_path: Path) -> None:
     learner, found = made(tiny("roberta"))
     save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
-    again = learners.again(qa, load(tmp_path / "saved", precision="fp32"), learner.described(), {})
+    again = learners.restore(qa, load(tmp_path / "saved", precision="fp32"), learner.state(), {})
     asked = [{"question": one.question, "context": one.context} for one in found]
     assert again.predict(asked) == learner.predict(asked) and again.silent
 
@@ -188,7 +189,7 @@ def test_the_built_in_set_is_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     }
     specs.begin(tmp_path / "run", specs.make("question-answering", "tiny", str(start), quick), train[:200], dev)
     *_, last = finetune(tmp_path / "run")
-    first = next(e for e in events.read(tmp_path / "run") if e["event"] == "evaluated")
+    first = next(e for e in runs.history(tmp_path / "run") if e["event"] == "evaluated")
     assert last["event"] == "finished" and last["value"] > first["metrics"]["f1"] + 0.1
     (kept,) = (tmp_path / "run" / "best").glob("step-*")
     assert opened(kept).predict([{"question": "Who cooked?", "context": rows[0].cells["context"]}])[0]["answers"]

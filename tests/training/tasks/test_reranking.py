@@ -42,7 +42,7 @@ def made(folder: Path, **options: object) -> tuple[Reranker, list[reranking.Exam
     chosen = reranking.Options(**options)
     found, problems = reranking.examples(ROWS, chosen)
     assert not problems
-    learner = learners.begin(reranking, load(folder, precision="fp32"), found, chosen, seed=0)
+    learner = learners.create(reranking, load(folder, precision="fp32"), found, chosen, seed=0)
     assert isinstance(learner, Reranker)
     return learner, found
 
@@ -138,11 +138,11 @@ def test_playground(tiny: Callable[..., Path]) -> None:
 def test_one_side_teaches_nothing(grade: float, said: str, tiny: Callable[..., Path]) -> None:
     same = [reranking.Example(i, ("q", f"p{i}"), grade) for i in range(3)]
     with pytest.raises(ExplorerError, match=said):
-        learners.begin(reranking, load(tiny(), precision="fp32"), same, reranking.Options(), seed=0)
+        learners.create(reranking, load(tiny(), precision="fp32"), same, reranking.Options(), seed=0)
 
 
 def test_no_query_with_an_answer(tiny: Callable[..., Path]) -> None:
-    with pytest.raises(ExplorerError, match="No query to try on"):
+    with pytest.raises(ExplorerError, match="No validation query"):
         made(tiny())[0].evaluate([reranking.Example(1, ("q", "p"), 0.0)])
 
 
@@ -173,4 +173,4 @@ def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     examples = reranking.examples(train[:112], reranking.Options())[0]
     best = max(metrics[1:], key=lambda found: found["ndcg_10"])
     assert kept.evaluate(examples).metrics == pytest.approx(best, abs=of_encoder(kept.checkpoint.config, best["loss"]))
-    assert kept.described()["highest"] == 1.0
+    assert kept.state()["highest"] == 1.0

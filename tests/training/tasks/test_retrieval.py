@@ -37,7 +37,7 @@ def made(folder: Path, **options: object) -> tuple[Retrieval, list[retrieval.Exa
     chosen = retrieval.Options(**options)
     found, problems = retrieval.examples(ROWS, chosen)
     assert not problems
-    learner = learners.begin(retrieval, load(folder, precision="fp32"), found, chosen, seed=0)
+    learner = learners.create(retrieval, load(folder, precision="fp32"), found, chosen, seed=0)
     assert isinstance(learner, Retrieval)
     return learner, found
 
@@ -118,9 +118,9 @@ def test_batches_keep_answers_apart(tiny: Callable[..., Path]) -> None:
 def test_what_is_kept_searches_the_same(tiny: Callable[..., Path]) -> None:
     learner, found = made(tiny())
     learner.evaluate(found)
-    described = json.loads(json.dumps(learner.described()))
+    described = json.loads(json.dumps(learner.state()))
     tensors = {name: tensor.clone() for name, tensor in learner.extra.state_dict().items()}
-    again = learners.again(retrieval, load(tiny(), precision="fp32"), described, tensors)
+    again = learners.restore(retrieval, load(tiny(), precision="fp32"), described, tensors)
     asked = [{"query": "who works"}, {"query": "which city", "passage": "Paris is a city\n\n  the bank \n"}]
     told = again.predict(asked)
     assert told == learner.predict(asked)
@@ -135,14 +135,14 @@ def test_what_is_kept_searches_the_same(tiny: Callable[..., Path]) -> None:
 def test_nothing_to_search_or_to_learn(tiny: Callable[..., Path]) -> None:
     checkpoint = load(tiny(), precision="fp32")
     one = [retrieval.Example(1, "q", "p"), retrieval.Example(2, "r", "p")]
-    with pytest.raises(ExplorerError, match="hold 1 passage that"):
-        learners.begin(retrieval, checkpoint, one, retrieval.Options(), seed=0)
-    with pytest.raises(ExplorerError, match="hold 0 passages that"):
-        learners.begin(retrieval, checkpoint, [], retrieval.Options(), seed=0)
+    with pytest.raises(ExplorerError, match="have 1 passage that"):
+        learners.create(retrieval, checkpoint, one, retrieval.Options(), seed=0)
+    with pytest.raises(ExplorerError, match="have 0 passages that"):
+        learners.create(retrieval, checkpoint, [], retrieval.Options(), seed=0)
     learner = Retrieval(checkpoint, retrieval.Options(), [])
     with pytest.raises(ExplorerError, match="no passage to search"):
         learner.predict([{"query": "who"}])
-    with pytest.raises(ExplorerError, match="No query to try on"):
+    with pytest.raises(ExplorerError, match="No validation query"):
         learner.evaluate([retrieval.Example(1, "q", "p", 0.0)])
 
 

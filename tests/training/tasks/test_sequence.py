@@ -14,7 +14,7 @@ from bertexplorer.model.forward import Intervention
 from bertexplorer.model.load import load
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Problem, Row
-from bertexplorer.training.learner import resting
+from bertexplorer.training.learner import evaluation_mode
 from bertexplorer.training.learners.sequence import Rewriter
 from bertexplorer.training.tasks import sequence
 from bertexplorer.training.tasks.sequence import Example, Options, compared
@@ -32,14 +32,14 @@ def checkpoint(request: pytest.FixtureRequest, tiny) -> Checkpoint:
 
 
 def rewriter(checkpoint: Checkpoint, **options: object) -> Rewriter:
-    return learners.begin(sequence, checkpoint, EXAMPLES, Options(**options), seed=0)
+    return learners.create(sequence, checkpoint, EXAMPLES, Options(**options), seed=0)
 
 
 def test_the_loss_is_token_by_token_from_the_source_and_its_own_past(checkpoint: Checkpoint) -> None:
     learner = rewriter(checkpoint)
     items = learner.read(EXAMPLES)
     tokenizer, total, right, count = checkpoint.tokenizer, 0.0, 0, 0
-    with resting(learner):
+    with evaluation_mode(learner):
         found = learner.losses(learner.collate(items))["target"]
         for item, (source, target) in zip(items, PAIRS, strict=True):
             first = tokenizer.whole.encode(source).ids
@@ -97,7 +97,7 @@ def test_metrics_by_hand() -> None:
 
 def test_what_is_too_long_is_cut_on_its_side_and_counted(checkpoint: Checkpoint) -> None:
     learner = rewriter(checkpoint, longest=4)
-    learner.limit(12)
+    learner.set_max_tokens(12)
     long = Example(1, "the man and " * 9, "a cat and a dog and a man")
     [item, short] = learner.read([long, Example(2, "he", "she")])
     tokenizer = checkpoint.tokenizer
@@ -113,7 +113,7 @@ def test_beams_are_ordered_and_come_back_from_what_was_saved(checkpoint: Checkpo
     scores = [beam["score"] for beam in answer["beams"]]
     assert len(scores) == 3 and scores == sorted(scores, reverse=True)
     assert all(0 < beam["probability"] < 1 for beam in answer["beams"])
-    again = learners.again(sequence, checkpoint, learner.described(), {})
+    again = learners.restore(sequence, checkpoint, learner.state(), {})
     assert again.predict([{"source": "the cat"}]) == [answer]
     with pytest.raises(ExplorerError, match="empty"):
         learner.predict([{"source": ""}])
@@ -134,7 +134,7 @@ def test_bad_rows_and_checkpoints_without_the_head(tiny) -> None:
         Problem(4, "has no source"),
     ]
     with pytest.raises(ExplorerError, match="no fill-mask head"):
-        learners.begin(sequence, load(tiny("bert-base"), precision="fp32"), EXAMPLES, Options(), seed=0)
+        learners.create(sequence, load(tiny("bert-base"), precision="fp32"), EXAMPLES, Options(), seed=0)
 
 
 def test_the_floor_is_the_source_copied() -> None:

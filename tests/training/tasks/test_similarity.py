@@ -33,7 +33,7 @@ def made(folder: Path, pooling: str = "mean") -> tuple[Similarity, list[similari
     options = similarity.Options(pooling=pooling)
     found, problems = similarity.examples(ROWS, options)
     assert not problems
-    learner = learners.begin(similarity, load(folder, precision="fp32"), found, options, seed=0)
+    learner = learners.create(similarity, load(folder, precision="fp32"), found, options, seed=0)
     assert isinstance(learner, Similarity)
     return learner, found
 
@@ -118,7 +118,7 @@ def test_problems_name_their_line() -> None:
 def test_one_score_teaches_nothing(tiny: Callable[..., Path]) -> None:
     same = [similarity.Example(1, ("a", "b"), 4.0)] * 3
     with pytest.raises(ExplorerError, match="has the score 4; wanted different ones"):
-        learners.begin(similarity, load(tiny(), precision="fp32"), same, similarity.Options(), seed=0)
+        learners.create(similarity, load(tiny(), precision="fp32"), same, similarity.Options(), seed=0)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])

@@ -36,7 +36,7 @@ def made(folder: Path, **options: object) -> tuple[Summariser, list[summary.Exam
     chosen = summary.Options(**{"sentences": 1, **options})
     found, problems = summary.examples(ROWS, chosen)
     assert not problems
-    learner = learners.begin(summary, load(folder, precision="fp32"), found, chosen, seed=0)
+    learner = learners.create(summary, load(folder, precision="fp32"), found, chosen, seed=0)
     assert isinstance(learner, Summariser)
     return learner, found
 
@@ -111,14 +111,14 @@ def test_rouge_beside_the_first_and_the_best(tiny: Callable[..., Path]) -> None:
 def test_what_does_not_fit_is_said(tiny: Callable[..., Path]) -> None:
     learner, found = made(tiny())
     whole = learner.read(found)[0]
-    learner.limit(len(whole.ids) - 1)
+    learner.set_max_tokens(len(whole.ids) - 1)
     item = learner.read(found)[0]
     assert len(item.target.starts) == 2 and item.ids == whole.ids[: len(item.ids)]
     assert item.left_out == len(whole.ids) - len(item.ids)
     told = learner.predict([{"document": " ".join(found[0].document)}])[0]
     assert [one["probability"] is None for one in told["sentences"]] == [False, False, True]
     assert told["cut"] == item.left_out and not told["sentences"][2]["chosen"]
-    learner.limit(4)
+    learner.set_max_tokens(4)
     item = learner.read(found)[0]
     assert len(item.ids) == 4 and item.target.starts == [0], "the first sentence is cut, the others left out"
     assert learner.evaluate(found).rows[0]["chosen"] == [0]

@@ -12,7 +12,8 @@ import transformers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
-from bertexplorer.training import events, learners
+from bertexplorer.store import runs
+from bertexplorer.training import learners
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, mapped
 from bertexplorer.training.data.split import split
@@ -38,7 +39,7 @@ def made(folder: Path, head: str = "softmax", rows: list[Row] = ROWS, **more: An
     options = tagging.Options(head=head)
     sentences, problems = tagging.examples(rows, options)
     assert not problems
-    learner = learners.begin(tagging, load(folder, precision="fp32"), sentences, options, seed=0)
+    learner = learners.create(tagging, load(folder, precision="fp32"), sentences, options, seed=0)
     if "crf" in learner.extra:
         torch.manual_seed(0)
         for parameter in learner.extra["crf"].parameters():
@@ -83,7 +84,7 @@ def test_a_word_begins_at_its_first_token(family: str, tiny: Callable[..., Path]
 
 def test_words_beyond_the_limit_count_as_missed(tiny: Callable[..., Path]) -> None:
     learner, sentences = made(tiny())
-    learner.limit(8)
+    learner.set_max_tokens(8)
     found = learner.evaluate(sentences)
     items = learner.read(sentences)
     read = [len(item.target.words) for item in items]
@@ -151,7 +152,7 @@ def test_what_is_saved_answers_the_same(tiny: Callable[..., Path], tmp_path: Pat
         save(exported(learner.checkpoint, torch.float32), folder)
         tensors = learner.extra.state_dict()
         assert bool(tensors) == (head == "crf")
-        again = learners.again(tagging, load(folder, precision="fp32"), learner.described(), tensors)
+        again = learners.restore(tagging, load(folder, precision="fp32"), learner.state(), tensors)
         assert again.predict(asked) == learner.predict(asked)
 
 
@@ -173,7 +174,7 @@ def test_plain_tags_are_learnt_without_an_o(tiny: Callable[..., Path]) -> None:
         assert learner.plain and learner.labels == ("DET", "NOUN", "VERB")
         found = learner.evaluate(sentences)
         assert found.metrics["entity_f1"] == found.metrics["accuracy"] and "Per label" in found.tables
-        learner.limit(4)
+        learner.set_max_tokens(4)
         assert learner.evaluate(sentences).rows[0]["predicted_tags"][-1] == ""
     assert tagging.floors(sentences, sentences, tagging.Options())["accuracy"][1] == 1.0
 
@@ -195,7 +196,7 @@ def test_the_built_in_set_is_learnt(head: str, tmp_path: Path, monkeypatch: pyte
     quick = {"epochs": 8, "rate": 3e-3, "precision": "fp32", "snapshots": 0, "head": head, "dropout": 0.0, "batch": 16}
     specs.begin(tmp_path / "run", specs.make("tagging", "tiny", str(start), quick), *split(rows, 0.2, 0))
     *_, last = finetune(tmp_path / "run")
-    first, floor = (next(e for e in events.read(tmp_path / "run") if e["event"] == k) for k in ("evaluated", "ready"))
+    first, floor = (next(e for e in runs.history(tmp_path / "run") if e["event"] == k) for k in ("evaluated", "ready"))
     assert last["value"] > first["metrics"]["entity_f1"] + 0.4
     assert 0 < floor["floors"]["entity_f1"]["value"] < 0.8
     (kept,) = (tmp_path / "run" / "best").glob("step-*")
