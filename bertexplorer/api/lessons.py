@@ -96,7 +96,8 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
 
 def listed(lesson: Lesson) -> dict[str, Any]:
     """A lesson in the list."""
-    about = {name: lesson.about.get(name, "") for name in ("question", "topic", "minutes", "can")}
+    about = {name: lesson.about.get(name, "") for name in ("topic", "minutes")}
+    about |= {name: inline(str(lesson.about.get(name, ""))) for name in ("question", "can")}
     views = sorted({view for block in lesson.blocks for view in views_of(block)})
     return {"slug": lesson.slug, "title": lesson.title, **about, "views": views, "questions": len(lesson.questions)}
 

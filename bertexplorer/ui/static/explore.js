@@ -5,7 +5,9 @@ import "./picker.js";
 import "./stage.js";
 import "./strip.js";
 import { askClass } from "./ask.js";
-import { h, post, save } from "./kit.js";
+import { saveView } from "./hand_in.js";
+import { grow, h, post, save } from "./kit.js";
+import { about, masthead } from "./masthead.js";
 import { picture } from "./picture.js";
 import { State } from "./state.js";
 
@@ -39,8 +41,7 @@ class Explore extends HTMLElement {
 
   #top() {
     this.picker = h("bx-picker", { onuse: ({ detail }) => this.#use(detail), onprecision: ({ detail }) => this.state.set({ precision: detail }) });
-    const name = h("header", { class: "masthead" }, h("h1", {}, "BERT Explorer"), h("p", {}, "Type a sentence. See how BERT reads it."));
-    return h("div", { id: "top" }, name, this.picker);
+    return h("div", { id: "top" }, masthead(), this.picker);
   }
 
   #work() {
@@ -177,8 +178,12 @@ class Explore extends HTMLElement {
     const { view } = this.state.now, blob = (content, type) => URL.createObjectURL(new Blob([content], { type }));
     if (kind === "link") {
       try { await navigator.clipboard.writeText(location.href); say("Copied"); } catch { prompt("Copy this link", location.href); }
-    } else if (kind === "html") save(`${view}.html`, blob(this.#answer.document, "text/html"));
-    else if (["png", "svg"].includes(kind)) {
+    } else if (kind === "html" && "document" in this.#answer) save(`${view}.html`, blob(this.#answer.document, "text/html"));
+    else if (kind === "html") {
+      if (!this.stage.figure.figure || this.classList.contains("wrong")) { say("Nothing to save"); return; }
+      const { answer } = await post("api/v1/view/csv", { state: this.state.now, counted_in: this.state.counted });
+      await saveView(view, this.view, { stage: this.stage, answer: this.#answer, state: this.state }, answer.content);
+    } else if (["png", "svg"].includes(kind)) {
       if (!this.stage.figure.figure || this.classList.contains("wrong")) { say("Nothing to save"); return; }
       const { read, picked } = this.strip.words, { text, pair } = this.state.now;
       const above = [text, pair, read && `Read as: ${read}`, picked && `Picked: ${picked}`].filter(Boolean);
@@ -274,16 +279,6 @@ class Explore extends HTMLElement {
   }
 }
 customElements.define("bx-explore", Explore);
-
-function grow(field) {
-  field.style.height = "auto";
-  field.style.height = `${field.scrollHeight}px`;
-}
-
-function about(parts) {
-  const lists = parts.map(([title, lines]) => [h("h3", {}, title), h("ul", {}, lines.map((line) => h("li", {}, line)))]);
-  return h("details", { class: "about" }, h("summary", {}, "About: limits and promises"), lists.flat());
-}
 
 // The shell may make its column anew: the page moves into it as it is.
 const page = h("bx-explore", { class: "bx" }), schema = fetch("api/v1/page").then((reply) => reply.json());

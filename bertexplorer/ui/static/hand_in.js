@@ -1,18 +1,20 @@
 // A lesson as one file, exactly as it is on the screen: answers, feedback, figures as pictures, and what made them.
 import { h, save } from "./kit.js";
-import { drawing } from "./picture.js";
+import { base64, drawing } from "./picture.js";
+
+const NARROW = 720;  // pixels of a picture
 
 const STYLE = `body{font:16px/1.55 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:#16202c}
 h1{font-size:1.6rem;margin:0}fieldset{border:0;padding:0;margin:1.5rem 0 .5rem}legend{font-weight:600}.count,.hint,figcaption{color:#5b6675;font-size:.9rem}
 .count{display:block}.feedback,.claim,.guards{border-left:3px solid #2b6cb0;padding:.2rem 0 .2rem 1rem;margin:.8rem 0}.mark{font-weight:600;margin-right:.5rem}
-label{display:block}figure{margin:1rem 0}img{max-width:100%}ul{padding-left:1.2rem}.chosen{font-weight:700}`;
+label{display:block}input[type=text],textarea{font:inherit;padding:.4rem;max-width:100%}button{font:inherit;margin:.4rem .4rem .4rem 0;padding:.4rem .8rem}table{border-collapse:collapse;font-size:.9rem}td,th{border-bottom:1px solid #c9d3df;padding:.2rem .8rem .2rem 0;text-align:left}section{margin:1.5rem 0}.said{border-left:3px solid #2b6cb0;padding-left:1rem}.said:empty{display:none}figure{margin:1rem 0}img{max-width:100%}ul{padding-left:1.2rem}.chosen{font-weight:700}`;
 
 /** Save *article*, the lesson on the screen. */
 export async function handIn(article, lesson) {
-  const copy = article.cloneNode(true), views = [...article.querySelectorAll("bx-view")];
+  const copy = article.cloneNode(true), views = [...article.querySelectorAll("bx-view, .run")];
   const inputs = [...article.querySelectorAll("input, textarea")];
   [...copy.querySelectorAll("input, textarea")].forEach((one, i) => { if (!one.closest("bx-view")) one.replaceWith(words(inputs[i])); });
-  const copies = [...copy.querySelectorAll("bx-view")];
+  const copies = [...copy.querySelectorAll("bx-view, .run")];
   for (const [i, view] of views.entries()) copies[i].replaceWith(await still(view));
   copy.querySelectorAll("button").forEach((one) => one.remove());
   copy.querySelectorAll("details").forEach((one) => { one.open = true; });
@@ -27,7 +29,7 @@ export function saveAsFile(name, title, parts, script = "") {
   whole.documentElement.lang = "en";
   whole.head.prepend(h("meta", { charset: "utf-8" }), h("meta", { name: "viewport", content: "width=device-width" }), h("meta", { "http-equiv": "Content-Security-Policy", content: policy }), h("style", {}, STYLE));
   whole.body.append(...parts.map((one) => whole.importNode(one, true)));
-  if (script) whole.body.append(h("script", { src: `data:text/javascript;base64,${btoa(unescape(encodeURIComponent(script)))}` }));
+  if (script) whole.body.append(h("script", { src: `data:text/javascript;base64,${base64(script)}` }));
   save(`${name}.html`, URL.createObjectURL(new Blob([`<!doctype html>${new XMLSerializer().serializeToString(whole.documentElement)}`], { type: "text/html" })));
 }
 
@@ -37,12 +39,38 @@ function words(input) {
   return h("span", { class: "chosen" }, `${input.value} `);
 }
 
-/** A live view as a picture with its sentence. */
-async function still(view) {
+/** A live view or a run as a picture with its sentence. */
+export async function still(view) {
+  if (!view.stage) {
+    const shown = view.querySelector("bx-figure")?.figure, words = view.querySelector(".said")?.textContent ?? view.textContent;
+    return h("figure", {}, shown && h("img", { src: await drawing(shown, NARROW), alt: words }), h("figcaption", {}, words));
+  }
   const { figure } = view.stage.figure, said = view.stage.said.textContent, { receipt } = view.answer;
   const bars = view.stage.figure.querySelector(":scope > .bars");
   const picture = bars ? h("ul", {}, [...bars.querySelectorAll("li")].map((one) => h("li", {}, [...one.children].map((part) => part.textContent).join(": "))))
-    : figure ? h("img", { src: await drawing(figure, view.stage.figure.clientWidth), alt: said }) : null;
+    : figure ? h("img", { src: await drawing(figure, NARROW), alt: said }) : null;
   const { text, pair } = view.state.now;
   return h("figure", {}, h("p", {}, [text, pair].filter(Boolean).join(" — ")), picture, h("figcaption", {}, `${said} ${receipt?.whole ?? ""}`));
+}
+
+const MOST_ROWS = 50;
+
+/** Save the view *name* as a file: question, figure, sentence, how not to misread it, and the first rows of *csv*. */
+export async function saveView(name, { question, note }, shown, csv) {
+  const link = h("p", {}, h("a", { href: location.href }, "Open this view in BERT Explorer"));
+  saveAsFile(name, question, [h("h1", {}, question), await still(shown), h("p", {}, note), csv ? table(csv) : "", link].filter(Boolean));
+}
+
+const digits = (text) => (/^-?\d+\.\d{5,}/.test(text) ? String(Number(Number(text).toPrecision(4))) : text);
+
+/** The first rows of a CSV as a table. */
+function table(csv) {
+  const rows = [...csv.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)].reduce((all, [whole, quoted, bare, end]) => {
+    if (whole) all.at(-1).push(quoted === undefined ? bare : quoted.replaceAll('""', '"'));
+    if (end !== "," && whole) all.push([]);
+    return all;
+  }, [[]]).filter((row) => row.length);
+  const [head, ...body] = rows, more = body.length - MOST_ROWS, shown = head.map((name, i) => [name, i]).filter(([name]) => name !== "made_with");
+  return h("div", {}, h("table", {}, h("thead", {}, h("tr", {}, shown.map(([name]) => h("th", {}, name)))),
+    h("tbody", {}, body.slice(0, MOST_ROWS).map((row) => h("tr", {}, shown.map(([, i]) => h("td", {}, digits(row[i]))))))), more > 0 && h("p", { class: "hint" }, `${more.toLocaleString("en")} more rows are in the CSV.`));
 }

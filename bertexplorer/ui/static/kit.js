@@ -16,6 +16,12 @@ export function h(name, attributes = {}, ...children) {
 /** Elements of a *tree*, strings and [name, attributes, children], as the server made it from Markdown. */
 export const drawn = (tree) => tree.map((part) => (typeof part === "string" ? part : h(part[0], part[1], drawn(part[2]))));
 
+/** Make a textarea as high as its text. */
+export function grow(field) {
+  field.style.height = "auto";
+  field.style.height = `${field.scrollHeight}px`;
+}
+
 /** Arrow keys, Home and End move among *all()*, of which one at a time is reached by Tab. */
 export function roving(element, all, then = () => {}) {
   element.addEventListener("keydown", (event) => {

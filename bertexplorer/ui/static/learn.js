@@ -4,6 +4,7 @@ import "./question.js";
 import "./view.js";
 import { drawn, h, post } from "./kit.js";
 import { handIn } from "./hand_in.js";
+import { saveLesson } from "./offline.js";
 
 const KEPT = "bx-lesson:";  // + slug -> block -> record, in the browser's storage
 const get = (path) => fetch(`api/v1/${path}`).then((reply) => reply.json());
@@ -55,7 +56,7 @@ class Learn extends HTMLElement {
     const records = Object.values(kept(slug)), done = records.filter((one) => one.said?.done).length;
     const progress = done >= questions && done ? "Done" : done ? `${done} of ${questions} answered` : "";
     return h("li", {}, h("a", { class: "lesson-card", href: `?lesson=${slug}`, onclick: (event) => this.#go(slug, event) },
-      h("strong", {}, title), h("span", { class: "asks" }, question), h("span", { class: "hint" }, `${minutes} min. Afterwards you can ${can}.`),
+      h("strong", {}, title), h("span", { class: "asks" }, drawn(question)), h("span", { class: "hint" }, `${minutes} min. Afterwards you can `, drawn(can), "."),
       progress && h("span", { class: "progress" }, progress)));
   }
 
@@ -76,7 +77,7 @@ class Learn extends HTMLElement {
     article.addEventListener("record", ({ target }) => {
       records[target.block.id] = target.record;
       keep(lesson.slug, records);
-      this.#count(article);
+      this.#advance(article);
     });
     let number = 0;
     const made = { judge, reveal };
@@ -89,8 +90,8 @@ class Learn extends HTMLElement {
       return question;
     });
     article.append(
-      h("header", { class: "masthead" }, h("h1", { tabindex: -1 }, lesson.title), h("p", {}, lesson.question)),
-      h("p", { class: "hint" }, `${lesson.minutes} minutes. Afterwards you can ${lesson.can}.`),
+      h("header", { class: "masthead" }, h("h1", { tabindex: -1 }, lesson.title), h("p", {}, drawn(lesson.question))),
+      h("p", { class: "hint" }, `${lesson.minutes} minutes. Afterwards you can `, drawn(lesson.can), "."),
       ...lesson.problems.map((words) => h("p", { class: "message error" }, `A part of this lesson is left out. ${words}`)),
       ...parts,
       h("aside", { class: "guards" }, h("h2", {}, "How not to misread this"), h("p", {}, "It is easy to think: ", h("q", {}, drawn(lesson.misreading)), " ", drawn(lesson.instead))),
@@ -99,12 +100,28 @@ class Learn extends HTMLElement {
     this.status = h("p", { class: "hint", role: "status" });
     const again = h("button", { type: "button", class: "quiet", onclick: () => { keep(lesson.slug, {}); this.#route(); scrollTo(0, 0); } }, "Start over");
     const hand = h("button", { type: "button", class: "quiet", onclick: () => handIn(article, lesson) }, "Hand in");
+    const offline = h("button", { type: "button", class: "quiet", onclick: () => this.#offline(lesson, checkpoint, reveal, offline) }, "Save for offline");
     const next = this.lessons[this.lessons.findIndex((one) => one.slug === lesson.slug) + 1];
     const ask = h("button", { type: "button", class: "quiet", onclick: () => this.#class(lesson.slug) }, "Ask the class");
-    this.#count(article);
-    this.#measure(article);
-    return [h("div", { class: "row" }, this.#all(), ask), article, this.status, h("div", { class: "row" }, hand, again,
+    this.skipped = new Set();
+    this.skip = h("button", { type: "button", class: "quiet skip", onclick: () => { this.skipped.add(this.skip.previousElementSibling.id); this.#advance(article); } }, "Go on without answering");
+    this.#advance(article);
+    return [h("div", { class: "row" }, this.#all(), ask), article, this.status, h("div", { class: "row" }, hand, again, offline,
       next && h("a", { class: "go", href: `?lesson=${next.slug}`, onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
+  }
+
+  /** The lesson as one file: its answers first, then a picture of each view. */
+  async #offline(lesson, checkpoint, reveal, button) {
+    const tell = (words) => { this.status.textContent = words; };
+    button.disabled = true;
+    tell("Computing the answers…");
+    try {
+      const keys = await get(`lessons/${lesson.slug}/keys?checkpoint=${encodeURIComponent(checkpoint)}`);
+      if (keys.detail) throw new Error(keys.detail);
+      await saveLesson(lesson, keys, reveal, tell);
+      tell("Saved. The file works without a network.");
+    } catch (error) { tell(error.message); }
+    button.disabled = false;
   }
 
   /** Open a class for the questions of a lesson. */
@@ -116,9 +133,17 @@ class Learn extends HTMLElement {
     scrollTo(0, 0);
   }
 
-  /** The claims one after the other, so that the server has time for questions. */
-  async #measure(article) {
-    for (const one of article.querySelectorAll(".claim")) await one.measure();
+  /** Show the lesson up to the first question that is open: what comes after it would give its answer away. */
+  #advance(article) {
+    const parts = [...article.children].filter((one) => one !== this.skip);
+    const open = parts.find((one) => one.matches("bx-question") && !one.done && !this.skipped.has(one.id)), last = open ? parts.indexOf(open) : parts.length;
+    parts.forEach((one, i) => {
+      one.hidden = i > last && !one.matches(".sources");
+      if (!one.hidden) one.start?.();
+    });
+    if (open) open.after(this.skip);
+    else this.skip.remove();
+    this.#count(article);
   }
 
   #count(article) {
@@ -133,7 +158,8 @@ function claim(part, { judge, reveal }) {
   const words = h("p", {}, "Measuring…"), place = h("div", { class: "place" });
   const look = h("button", { type: "button", class: "quiet", onclick: () => { look.hidden = true; place.append(reveal(part.link)); } }, "Show me");
   const made = h("div", { class: "claim", id: part.id }, h("span", { class: "mark" }), words, look, place);
-  made.measure = async () => {
+  made.start = async () => {
+    made.start = null;
     const { status, answer } = await judge(part.id, {}).catch((error) => ({ status: 0, answer: { detail: error.message } }));
     made.dataset.holds = String(status === 200 && answer.holds);
     made.querySelector(".mark").textContent = status !== 200 ? "Not measured" : answer.holds ? "Measured here" : "Not on this checkpoint";
@@ -151,14 +177,14 @@ function run(name) {
     made.replaceChildren(h("h3", {}, title), picture, h("p", { class: "said" }, said),
       h("details", { class: "sources" }, h("summary", {}, "What was trained, and how to do it yourself"), h("dl", { class: "facts" }, facts),
         command && h("pre", { translate: "no" }, command), h("p", {}, h("a", { href: "train" }, "Start a run of your own on the page Train"))));
-    picture.show(figure, said);
+    picture.show(figure, said).then(() => made.dispatchEvent(new CustomEvent("answered")));
   });
   return made;
 }
 
 function figure(part, { reveal }) {
   const made = h("div", { class: "shown", id: part.id }, drawn(part.prompt), part.text.length ? h("p", {}, drawn(part.text)) : null);
-  seen(made, () => made.append(reveal(part.link)));
+  made.start = () => { made.start = null; seen(made, () => made.append(reveal(part.link))); };
   return made;
 }
 

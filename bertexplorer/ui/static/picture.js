@@ -37,7 +37,12 @@ function wrapper(width) {
 export async function drawing(figure, width) {
   const wide = Math.max(width, NARROWEST), { height } = figure.layout, svg = await drawn(figure, wide, height);
   svg.setAttribute("viewBox", `${-EDGE} 0 ${wide + 2 * EDGE} ${height}`);  // headings may reach beyond the edge
-  return `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(svg))}`;
+  return `data:image/svg+xml;base64,${base64(new XMLSerializer().serializeToString(svg))}`;
+}
+
+/** *text* in UTF-8 as base64. */
+export function base64(text) {
+  return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""));
 }
 
 /** The figure alone, drawn anew by plotly. */

@@ -23,8 +23,14 @@ class Question extends HTMLElement {
     if (FIRST.has(part.kind)) form.append(this.place, this.button, this.feedback);
     else form.append(this.button, this.feedback, this.place);
     this.append(form);
-    if (FIRST.has(part.kind)) this.#look();
-    if (record.said) this.#shown();
+  }
+
+  /** It is its turn: nothing that comes later is on the screen. */
+  start() {
+    if (this.started) return;
+    this.started = true;
+    if (FIRST.has(this.block.kind)) this.#look();
+    if (this.record.said) this.#shown();
   }
 
   get done() { return Boolean(this.record.said?.done); }

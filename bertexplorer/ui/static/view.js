@@ -3,7 +3,7 @@
 import "./form.js";
 import "./stage.js";
 import "./strip.js";
-import { h } from "./kit.js";
+import { grow, h } from "./kit.js";
 import { State } from "./state.js";
 
 let count = 0;
@@ -74,7 +74,7 @@ class View extends HTMLElement {
     if (answer.detail) return;
     this.start ??= this.state.link;
     this.stage.draw(answer);
-    this.dispatchEvent(new CustomEvent("answered"));
+    requestAnimationFrame(() => this.dispatchEvent(new CustomEvent("answered")));
   }
 
   #fill() {
@@ -95,8 +95,3 @@ class View extends HTMLElement {
   }
 }
 customElements.define("bx-view", View);
-
-function grow(field) {
-  field.style.height = "auto";
-  field.style.height = `${field.scrollHeight}px`;
-}

@@ -1,0 +1,89 @@
+// The questions of a lesson that was saved as a file. Every answer is in the file: nothing is asked of anybody.
+"use strict";
+const ATTEMPTS = 2;
+
+function made(tree) {
+  const box = document.createDocumentFragment();
+  for (const part of tree) {
+    if (typeof part === "string") { box.append(part); continue; }
+    const one = document.createElement(part[0]);
+    for (const [key, value] of Object.entries(part[1])) one.setAttribute(key, value);
+    one.append(made(part[2]));
+    box.append(one);
+  }
+  return box;
+}
+
+const QUESTIONS = ["predict", "choice", "number", "find", "click", "say", "share"], done = new Set();
+
+/** Show the lesson up to the first question that is open: what comes after it would give its answer away. */
+function advance() {
+  const parts = [...document.body.children], open = parts.findIndex((one) => QUESTIONS.includes(one.dataset.kind) && !done.has(one.id));
+  parts.forEach((one, i) => { one.hidden = open >= 0 && i > open; });
+}
+
+function goOn(section) {
+  const made = document.createElement("button");
+  made.textContent = "Go on";
+  made.addEventListener("click", () => { done.add(section.id); made.remove(); advance(); });
+  return made;
+}
+
+for (const section of document.querySelectorAll("section[data-kind]")) {
+  const { kind } = section.dataset, key = JSON.parse(section.dataset.key), said = section.querySelector(".said"), view = section.querySelector(".view");
+  const inputs = [...section.querySelectorAll("input, textarea")];
+  let attempts = 0;
+  const line = (...parts) => { const p = document.createElement("p"); p.append(...parts); said.append(p); };
+  const show = (right, text = [], answer = []) => {
+    said.replaceChildren();
+    const done = right !== false || attempts >= ATTEMPTS || kind === "predict";
+    if (right !== null) line(right ? "Right." : done ? "Not quite." : "Not yet.");
+    if (text.length) line(made(text));
+    if (done && !right && answer.length) line("Answer: ", made(answer));
+    if (done && key.after) line(made(key.after));
+    if (done && view) view.hidden = false;
+  };
+  const check = {
+    predict: () => choose(), choice: () => choose(),
+    number: () => {
+      const given = /^\s*([-+]?\d*[.,]?\d+)\s*(%?)\s*$/.exec(inputs[0].value);
+      if (!given) { said.textContent = "A number is wanted, such as 0.13 or 13 %."; return; }
+      let x = Number(given[1].replace(",", "."));
+      if (given[2] || (key.percent && Math.abs(x) >= 1)) x /= 100;
+      attempts += 1;
+      const right = Math.abs(x - key.key) <= key.tolerance + 1e-12;
+      const range = key.ranges.find(([low, high]) => (low === null || x >= low) && (high === null || x <= high));
+      show(right, right ? [] : range ? range[2] : [x < key.key ? "Too low." : "Too high."], [key.answer]);
+    },
+    share: () => {
+      const points = inputs.map((one) => Number(one.value) || 0);
+      if (points.reduce((sum, one) => sum + one, 0) !== 100) { said.textContent = "Share out exactly 100 points."; return; }
+      const overlap = key.shares.reduce((sum, share, i) => sum + Math.min(share, points[i] / 100), 0);
+      show(null, [`${Math.round(100 * overlap)} of your 100 points are where BERT puts them: ${key.shares.map((share) => `${Math.round(100 * share)} %`).join(", ")}.`]);
+    },
+    say: () => { show(null, key.answer); for (const one of key.criteria) line("☐ ", made(one)); },
+    find: () => { said.replaceChildren(); if (key.hint?.length) line(made(key.hint)); if (key.example) line("One that works: ", key.example); line("To try texts of your own, open the lesson in BERT Explorer."); },
+  };
+  const choose = () => {
+    const at = inputs.findIndex((one) => one.checked);
+    if (at < 0) { said.textContent = "Choose one first."; return; }
+    attempts += 1;
+    show(at === key.key, key.feedback[at], [inputs[key.key].parentElement.textContent.trim()]);
+  };
+  if (key.problem) { said.textContent = `Not on this checkpoint: ${key.problem}`; done.add(section.id); continue; }
+  if (kind === "claim") { line(key.holds ? "Measured: " : "Not on this checkpoint: ", made(key.text)); continue; }
+  if (kind === "click") {
+    section.append(goOn(section));
+    for (const button of section.querySelectorAll("[data-token]"))
+      button.addEventListener("click", () => { attempts += 1; show(key.right.includes(button.dataset.token), [], [key.right.join(", ")]); });
+    continue;
+  }
+  if (!check[kind]) continue;
+  if (view && kind !== "find") view.hidden = true;  // until one has guessed
+  section.append(goOn(section));
+  const button = document.createElement("button");
+  button.textContent = kind === "find" ? "Show a hint" : kind === "say" ? "Compare with a model answer" : "Check";
+  button.addEventListener("click", check[kind]);
+  said.before(button);
+}
+advance();
