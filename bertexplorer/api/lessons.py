@@ -47,9 +47,10 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
     router = APIRouter(prefix="/api/v1/lessons", route_class=Route, tags=["Lessons"])
 
     @router.get("", operation_id="list-lessons", summary="List lessons")
-    def lessons() -> Response:
-        """The lessons in their order, with what each is about and the views that it uses."""
-        return sent(as_json([listed(lesson) for lesson in shelf.lessons.values()]))
+    def lessons(lang: str = "") -> Response:
+        """The lessons in their order, with what each is about and the views that it uses; *lang*: a language, where a
+        lesson is translated."""
+        return sent(as_json([listed(shelf.lesson(slug, lang)) for slug in shelf.files]))
 
     @router.get("/runs/{name}", operation_id="read-recording", summary="Read a recorded run")
     def recorded(name: str) -> Response:
@@ -61,9 +62,12 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
         return sent(as_json({**about, "said": said, "figure": figure}))
 
     @router.get("/{slug}", operation_id="read-lesson", summary="Read a lesson")
-    def lesson(slug: str) -> Response:
+    def lesson(slug: str, lang: str = "") -> Response:
         """A lesson without its answers: prose as nested elements, and its questions, claims and figures."""
-        return sent(as_json(shown(shelf.lesson(slug))))
+        held = shelf.lesson(slug, lang)
+        languages = [language for name, language in shelf.translations if name == slug]
+        spoken = "en" if held is shelf.lesson(slug) else lang
+        return sent(as_json({**shown(held), "language": spoken, "languages": languages}))
 
     @router.get("/{slug}/{kind}", operation_id="export-lesson", summary="Export a lesson")
     async def export(request: Request, slug: str, kind: str, checkpoint: str = "") -> Response:
@@ -79,9 +83,9 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
         return admission.answer(request, write, slow=True)
 
     @router.post("/{slug}/{part}", operation_id="answer-lesson", summary="Answer a lesson", openapi_extra=ANSWERED)
-    async def answer(request: Request, slug: str, part: str) -> Response:
+    async def answer(request: Request, slug: str, part: str, lang: str = "") -> Response:
         """What is said of an answer to a question; of a claim, whether it holds on the checkpoint."""
-        block, given = shelf.lesson(slug).block(part), loads(await request.body())
+        block, given = shelf.lesson(slug, lang).block(part), loads(await request.body())
         own = explore.of(request.scope["state"]["owner"])
 
         def judge(tell: Tell) -> Reply:

@@ -9,6 +9,7 @@ from pathlib import Path
 from bertexplorer.learn import check
 from bertexplorer.learn.lesson import Lesson
 from bertexplorer.learn.shelf import Shelf, read_file
+from bertexplorer.learn.translation import template
 from bertexplorer.result import as_table
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore, opening
@@ -19,6 +20,9 @@ def command(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
     lesson that is not there."""
     given = parser().parse_args(arguments)
     shelf = Shelf.of(library.settings)
+    if given.what == "translate":
+        print("\n".join(line for name in given.lessons for line in template(shelf.lesson(name))))
+        return 0
     if given.what == "list":
         print(as_table([described(slug, lesson) for slug, lesson in shelf.lessons.items()]))
         return 0
@@ -28,8 +32,12 @@ def command(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
 def parser() -> argparse.ArgumentParser:
     """The arguments of `bertexplorer lesson`."""
     made = argparse.ArgumentParser("bertexplorer lesson", description="List lessons, or check those that you write.")
-    made.add_argument("what", choices=("list", "check"))
-    made.add_argument("lessons", nargs="*", help="Markdown files, or names from the list; all if left out")
+    made.add_argument("what", choices=("list", "check", "translate"))
+    made.add_argument(
+        "lessons",
+        nargs="*",
+        help="files, or names from the list; all if left out. translate: what a translation fills in",
+    )
     made.add_argument("--checkpoint", default="", help="evaluate on this checkpoint instead of the page's")
     return made
 

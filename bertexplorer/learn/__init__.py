@@ -5,6 +5,7 @@ lesson.py       a Markdown file with questions in it, read into parts
 prose.py        Markdown as a tree of the few elements that a lesson may use
 grading.py      an answer judged by what the checkpoint does
 recording.py    runs that were trained once and are replayed in lessons
+translation.py  the texts of a lesson in another language
 shelf.py        the lessons that there are
 classroom.py    a class that votes before BERT answers
 asking.py       what a class is asked, and what the checkpoint answers

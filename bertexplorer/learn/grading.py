@@ -191,7 +191,9 @@ def key_of(block: Block, facts: Facts) -> int:
     """Which choice the checkpoint makes, from 0. Raises ExplorerError if it is none of them, or several."""
     if key := block.fields.get("key"):
         value = Expression.read(key, facts).value(facts)
-        fitting = [i for i, item in enumerate(block.items) if bare(plain(item.text)) == bare(str(value))]
+        fitting = [
+            i for i, item in enumerate(block.items) if bare(plain(item.original or item.text)) == bare(str(value))
+        ]
         said = f"the view says {value!r:.60}"
     else:
         fitting = [i for i, item in enumerate(block.items) if Expression.read(item.when, facts).holds(facts)]

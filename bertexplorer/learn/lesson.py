@@ -8,7 +8,7 @@ indented below. Nothing here runs a checkpoint; `grading.py` does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,11 +35,13 @@ KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # kind -> fields th
     "share": (frozenset({"view"}), frozenset({"after"})),
     "claim": (frozenset({"text", "view", "holds"}), frozenset({"otherwise"})),
     "figure": (frozenset({"view"}), frozenset({"text"})),
+    "text": (frozenset({"of"}), frozenset({"text", "otherwise", "after", "hint", "model"})),  # of a translation
 }
+BLOCKS = tuple(kind for kind in KINDS if kind != "text")
 QUESTIONS = ("predict", "choice", "number", "find", "click", "say", "share")
 CHOOSING = ("predict", "choice", "share")
 NEEDED = ("title", "question", "topic", "minutes", "can", "guards", "sources")
-ALLOWED = (*NEEDED, "holds_on", "of")
+ALLOWED = (*NEEDED, "holds_on")
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Item:
     feedback: str = ""
     when: str = ""  # an expression: this choice is the right one if it holds
     value: str = ""  # an expression: the share that the checkpoint gives to this choice
+    original: str = ""  # of a translated choice: its English text, which a key names
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,7 @@ def read(source: str, slug: str) -> Lesson:
     return Lesson(slug, about, tuple(parts), tuple(problems))
 
 
-def front_matter(lines: list[str]) -> tuple[dict[str, Any], int, list[Problem]]:
+def front_matter(lines: list[str], translation: bool = False) -> tuple[dict[str, Any], int, list[Problem]]:
     """(fields, the index of the first line behind them, problems)."""
     if lines[0].strip() != "---" or "---" not in [line.strip() for line in lines[1:]]:
         return {}, 0, [Problem(1, "The file does not begin with front matter between two lines of ---.")]
@@ -156,12 +159,14 @@ def front_matter(lines: list[str]) -> tuple[dict[str, Any], int, list[Problem]]:
         for name in about
         if name not in ALLOWED
     ]
-    if missing := [name for name in NEEDED if name not in about and "of" not in about]:
+    if not translation and (missing := [name for name in NEEDED if name not in about]):
         problems.append(Problem(1, f"The front matter has no {', '.join(missing)}."))
     return about, end + 1, problems
 
 
-def fenced(lines: list[str], start: int, problems: list[Problem]) -> Iterator[tuple[str | Block, int]]:
+def fenced(
+    lines: list[str], start: int, problems: list[Problem], kinds: Collection[str] = BLOCKS
+) -> Iterator[tuple[str | Block, int]]:
     """Prose and blocks, each with its line."""
     prose: list[str] = []
     index = start
@@ -175,14 +180,14 @@ def fenced(lines: list[str], start: int, problems: list[Problem]) -> Iterator[tu
         if end == len(lines):
             problems.append(Problem(number, f"The block that begins here has no end; wanted a line of {opening[1]}."))
         head = FENCE.match(line)
-        if head and head[2] in KINDS and SLUG.fullmatch(head[3]):
+        if head and head[2] in kinds and SLUG.fullmatch(head[3]):
             if any(one.strip() for one in prose):
                 yield "\n".join(prose).strip(), number
             prose = []
             yield parsed(Block(head[2], head[3], number), lines[index + 1 : end], number + 1, problems), number
         else:
             given = line[len(opening[1]) :].strip()
-            wanted = f"wanted a kind ({', '.join(KINDS)}) and an id in small letters, such as predict first-guess"
+            wanted = f"wanted a kind ({', '.join(kinds)}) and an id in small letters, such as predict first-guess"
             problems.append(Problem(number, f"{given!r:.60} is no block; {wanted}."))
         index = end + 1
     if any(one.strip() for one in prose):

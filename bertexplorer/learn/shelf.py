@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.lesson import Block, Lesson, Problem, read
+from bertexplorer.learn.translation import translated
 from bertexplorer.settings import ASSETS, Settings
 
 NAME = re.compile(r"(\d{1,3})-([a-z0-9-]+)(?:\.([a-z]{2}))?\.md")
@@ -53,11 +54,27 @@ class Shelf:
                 found.setdefault(view, []).append({"slug": slug, "title": lesson.title})
         return found
 
-    def lesson(self, slug: str) -> Lesson:
-        """Raises ExplorerError if there is none of that name."""
+    def lesson(self, slug: str, language: str = "") -> Lesson:
+        """The lesson *slug*, in *language* where there is a translation. Raises ExplorerError if there is no lesson."""
         if slug not in self.files:
             raise ExplorerError(f"There is no lesson {slug!r:.60}; there are {', '.join(self.files)}.")
-        return self.lessons[slug]
+        return self.translations.get((slug, language), self.lessons[slug])
+
+    @cached_property
+    def translations(self) -> dict[tuple[str, str], Lesson]:
+        """(slug, language) -> the lesson in that language, what is not translated in English."""
+        found: dict[tuple[str, str], Lesson] = {}
+        for folder in self.folders:
+            for path in sorted(folder.glob("*.*.md")):
+                if (match := NAME.fullmatch(path.name)) and match[3] and match[2] in self.lessons:
+                    source = path.read_text("utf-8", "replace")
+                    found[match[2], match[3]], _ = translated(self.lessons[match[2]], source)
+        return found
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of the translations."""
+        return sorted({language for _, language in self.translations})
 
 
 def views_of(block: Block) -> set[str]:

@@ -8,10 +8,12 @@ import { saveLesson } from "./offline.js";
 
 const KEPT = "bx-lesson:";  // + slug -> block -> record, in the browser's storage
 const get = (path) => fetch(`api/v1/${path}`).then((reply) => reply.json());
+const lang = new URLSearchParams(location.search).get("lang") ?? "";  // kept while one goes from lesson to lesson
+const link = (given) => `?${new URLSearchParams({ ...given, ...(lang && { lang }) })}`;
 
 class Learn extends HTMLElement {
   async open() {
-    const [schema, lessons] = await Promise.all([get("page"), get("lessons")]);
+    const [schema, lessons] = await Promise.all([get("page"), get(`lessons?lang=${lang}`)]);
     Object.assign(this, { schema, lessons });
     addEventListener("popstate", () => this.#route());
     this.#route();
@@ -22,7 +24,7 @@ class Learn extends HTMLElement {
   #go(slug, event) {
     if (event?.ctrlKey || event?.metaKey || event?.shiftKey) return;
     event?.preventDefault();
-    history.pushState(null, "", slug ? `?lesson=${slug}` : location.pathname);
+    history.pushState(null, "", link(slug ? { lesson: slug } : {}));
     this.#route();
     scrollTo(0, 0);
   }
@@ -36,7 +38,7 @@ class Learn extends HTMLElement {
       return;
     }
     if (!slug) { this.replaceChildren(...this.#list()); return; }
-    const lesson = await get(`lessons/${slug}`);
+    const lesson = await get(`lessons/${slug}?lang=${lang}`);
     if (slug !== this.#asked.get("lesson")) return;
     this.replaceChildren(...(lesson.parts ? this.#lesson(lesson) : [h("p", { class: "message error" }, lesson.detail), this.#all()]));
   }
@@ -55,19 +57,19 @@ class Learn extends HTMLElement {
   #card({ slug, title, question, minutes, can, questions }) {
     const records = Object.values(kept(slug)), done = records.filter((one) => one.said?.done).length;
     const progress = done >= questions && done ? "Done" : done ? `${done} of ${questions} answered` : "";
-    return h("li", {}, h("a", { class: "lesson-card", href: `?lesson=${slug}`, onclick: (event) => this.#go(slug, event) },
+    return h("li", {}, h("a", { class: "lesson-card", href: link({ lesson: slug }), onclick: (event) => this.#go(slug, event) },
       h("strong", {}, title), h("span", { class: "asks" }, drawn(question)), h("span", { class: "hint" }, `${minutes} min. Afterwards you can `, drawn(can), "."),
       progress && h("span", { class: "progress" }, progress)));
   }
 
-  #all() { return h("a", { class: "quiet", href: "?", onclick: (event) => this.#go("", event) }, "← All lessons"); }
+  #all() { return h("a", { class: "quiet", href: link({}), onclick: (event) => this.#go("", event) }, "← All lessons"); }
 
   // A lesson.
 
   #lesson(lesson) {
-    const records = kept(lesson.slug), article = h("article", { class: "lesson", "data-lesson": lesson.slug });
+    const records = kept(lesson.slug), article = h("article", { class: "lesson", "data-lesson": lesson.slug, lang: lesson.language });
     const checkpoint = this.#asked.get("checkpoint") ?? "";
-    const judge = (id, asked) => post(`api/v1/lessons/${lesson.slug}/${id}`, { ...asked, ...(checkpoint && { checkpoint }) });
+    const judge = (id, asked) => post(`api/v1/lessons/${lesson.slug}/${id}?lang=${lang}`, { ...asked, ...(checkpoint && { checkpoint }) });
     const reveal = (link) => {
       if (link.startsWith("run:")) return run(link.slice(4));
       const view = h("bx-view");
@@ -106,8 +108,10 @@ class Learn extends HTMLElement {
     this.skipped = new Set();
     this.skip = h("button", { type: "button", class: "quiet skip", onclick: () => { this.skipped.add(this.skip.previousElementSibling.id); this.#advance(article); } }, "Go on without answering");
     this.#advance(article);
-    return [h("div", { class: "row" }, this.#all(), ask), article, this.status, h("div", { class: "row" }, hand, again, offline,
-      next && h("a", { class: "go", href: `?lesson=${next.slug}`, onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
+    const others = lesson.languages.length ? ["en", ...lesson.languages].filter((one) => one !== (lang || "en")) : [];
+    const tongues = others.map((one) => h("a", { class: "quiet", hreflang: one, lang: one, href: `?${new URLSearchParams({ lesson: lesson.slug, lang: one })}` }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
+    return [h("div", { class: "row" }, this.#all(), ask, tongues), article, this.status, h("div", { class: "row" }, hand, again, offline,
+      next && h("a", { class: "go", href: link({ lesson: next.slug }), onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
   }
 
   /** The lesson as one file: its answers first, then a picture of each view. */

@@ -1,0 +1,56 @@
+"""Translations: texts replaced block by block; what is stale or missing stays English."""
+
+import pytest
+
+from bertexplorer.learn.grading import grade
+from bertexplorer.learn.lesson import read
+from bertexplorer.learn.shelf import BUNDLED, Shelf
+from bertexplorer.learn.translation import fingerprint, pieces, template, translated
+from tests.learn.test_lesson import GUESS, HEAD
+
+ASKED = GUESS.replace('  when: top() == "rome"\n', "")
+LESSON = read(f"{HEAD}Hello.\n\n{ASKED}\n\nBye.", "masks")
+FILLED = "\n".join(template(LESSON))
+GERMAN = (
+    FILLED.replace("Hello.", "Hallo.").replace("Which *word*?", "Welches *Wort*?").replace("- Paris", "- Paris (F)")
+)
+
+
+def test_a_template_is_a_translation_into_english():
+    lesson, problems = translated(LESSON, FILLED)
+    assert not problems
+    assert [pieces(lesson)[id].prompt for id in pieces(LESSON)] == [block.prompt for block in pieces(LESSON).values()]
+
+
+def test_texts_are_replaced_and_keys_still_name_the_english_choice():
+    lesson, problems = translated(LESSON, GERMAN.replace("title: Masks", "title: Masken"))
+    assert not problems and lesson.title == "Masken" and lesson.parts[0] == "Hallo." and lesson.parts[2] == "Bye."
+    block = lesson.block("first")
+    assert (block.prompt, block.items[0].text, block.fields["key"]) == ("Welches *Wort*?", "Paris (F)", "top()")
+    found = grade(block, 1, {"top": lambda: "Paris"})
+    assert (found.right, found.key, found.answer) == (False, 0, "Paris (F)")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said", "id"),
+    [
+        (fingerprint(LESSON.block("first")), "00000000", "The English text of first has changed", "first"),
+        ("- Rome", "Rome", "first has 1 items; wanted 2", "first"),
+        ("text prose-2", "text prose-9", "There is no block 'prose-9'", "prose-2"),
+        ("```text prose-1", "```quiz prose-1", "'quiz prose-1' is no block", "prose-1"),
+    ],
+)
+def test_what_is_stale_or_missing_stays_english(old, new, said, id):
+    assert old in GERMAN
+    lesson, problems = translated(LESSON, GERMAN.replace(old, new))
+    assert any(said in problem.text for problem in problems)
+    assert pieces(lesson)[id].prompt == pieces(LESSON)[id].prompt
+
+
+@pytest.mark.parametrize("file", sorted(BUNDLED.glob("*.*.md")), ids=lambda file: file.name)
+def test_bundled_translations_are_whole_and_not_stale(file):
+    shelf = Shelf((BUNDLED,))
+    slug, language = file.name.split(".")[0].partition("-")[2], file.name.split(".")[1]
+    _, problems = translated(shelf.lesson(slug), file.read_text("utf-8"))
+    assert not problems
+    assert language in shelf.languages and shelf.lesson(slug, language).title != shelf.lesson(slug).title
