@@ -31,7 +31,6 @@ ALLOWED = {  # library -> the only parts that may import it
     "torch": {"model", "engine", "analysis", "training", "store"},
     "plotly": {"figures"},
     "bertviz": {"figures"},
-    "captum": {"analysis"},
     "accelerate": {"training"},
     "nervaluate": {"training"},
     "peft": {"training"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -182,34 +182,17 @@ def groups(spots: Sequence[int], tokens: int) -> list[list[int]]:
 def lime(question: Question, samples: int) -> Attribution:
     """Coefficients of a linear model of the number, fitted to texts with some words hidden, near ones counting more
     (Ribeiro et al., 2016). Samples and kernel are those of the authors' code for text, the seed is fixed."""
-    from captum.attr import LimeBase
-    from torch import Tensor, as_tensor
-
     parts = groups(question.hideable, len(question.encoding))
     scores = np.zeros(len(question.encoding))
     if not parts:
         return Attribution("LIME", scores)
     samples = min(samples, max(FEWEST["samples"], 2 * PASS_TOKENS // len(question.encoding)))
-    drawn = iter(as_tensor(draws(len(parts), samples)).float())
-
-    def values(shown: Tensor) -> Tensor:
-        """Of texts that show the groups where *shown* (n x groups) is 1; each text is read once."""
-        texts, back = np.unique(shown.numpy(), axis=0, return_inverse=True)
-        hidden = [[spot for part, one in zip(parts, text, strict=True) if not one for spot in part] for text in texts]
-        return as_tensor(question.values([question.hidden(spots) for spots in hidden])[back.ravel()])
-
-    method = LimeBase(
-        values,
-        Ridge(),
-        similarity_func=lambda _, shown, *__, **___: nearness(float(shown.mean())),
-        perturb_func=lambda *_, **__: next(drawn)[None],
-        perturb_interpretable_space=False,
-        from_interp_rep_transform=None,
-        to_interp_rep_transform=lambda shown, *_, **__: shown,
-    )
-    whole = as_tensor(np.ones((1, len(parts)), dtype=np.float32))
-    found = method.attribute(whole, n_samples=samples, perturbations_per_eval=samples)
-    for part, score in zip(parts, found.numpy(), strict=True):
+    shown = draws(len(parts), samples)
+    texts, back = np.unique(shown, axis=0, return_inverse=True)  # each text is read once
+    hidden = [[spot for part, one in zip(parts, text, strict=True) if not one for spot in part] for text in texts]
+    values = question.values([question.hidden(spots) for spots in hidden])[back.ravel()]
+    found = ridge(shown, np.asarray(values), np.array([nearness(row.mean()) for row in shown]))
+    for part, score in zip(parts, found, strict=True):
         scores[part] = score / len(part)
     return Attribution("LIME", scores, group=max(map(len, parts)), samples=samples)
 
@@ -229,16 +212,10 @@ def nearness(share: float) -> float:
     return math.sqrt(math.exp(-((distance / KERNEL) ** 2)))
 
 
-class Ridge:
-    """Weighted ridge regression in closed form: the linear model in LIME. The penalty of 1 spares the intercept."""
-
-    def fit(self, samples: Any) -> None:
-        shown, values, weights = (part.double().numpy() for part in next(iter(samples)))
-        shown = shown - np.average(shown, axis=0, weights=weights)
-        weighted = shown.T * weights  # each row adds up to 0, so the mean of the values drops out
-        self.found = np.linalg.solve(weighted @ shown + np.eye(shown.shape[1]), weighted @ values)
-
-    def representation(self) -> Any:
-        from torch import as_tensor
-
-        return as_tensor(self.found)
+def ridge(
+    shown: Bool[np.ndarray, "n parts"], values: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " parts"]:
+    """Weighted ridge regression in closed form, the linear model in LIME. The penalty of 1 spares the intercept."""
+    centred = shown - np.average(shown, axis=0, weights=weights)
+    weighted = centred.T * weights  # each row adds up to 0, so the mean of the values drops out
+    return np.linalg.solve(weighted @ centred + np.eye(shown.shape[1]), weighted @ values.astype(np.float64))

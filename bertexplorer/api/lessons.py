@@ -46,11 +46,17 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
     """GET /api/v1/lessons, GET /api/v1/lessons/{slug}, POST /api/v1/lessons/{slug}/{block}."""
     router = APIRouter(prefix="/api/v1/lessons", route_class=Route, tags=["Lessons"])
 
+    def spoken(slug: str, lang: str) -> str:
+        """The language in which the lesson is shown."""
+        return lang if (slug, lang) in shelf.translations else "en"
+
     @router.get("", operation_id="list-lessons", summary="List lessons")
     def lessons(lang: str = "") -> Response:
         """The lessons in their order, with what each is about and the views that it uses; *lang*: a language, where a
         lesson is translated."""
-        return sent(as_json([listed(shelf.lesson(slug, lang)) for slug in shelf.files]))
+        return sent(
+            as_json([{**listed(shelf.lesson(slug, lang)), "language": spoken(slug, lang)} for slug in shelf.files])
+        )
 
     @router.get("/runs/{name}", operation_id="read-recording", summary="Read a recorded run")
     def recorded(name: str) -> Response:
@@ -66,8 +72,7 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
         """A lesson without its answers: prose as nested elements, and its questions, claims and figures."""
         held = shelf.lesson(slug, lang)
         languages = [language for name, language in shelf.translations if name == slug]
-        spoken = "en" if held is shelf.lesson(slug) else lang
-        return sent(as_json({**shown(held), "language": spoken, "languages": languages}))
+        return sent(as_json({**shown(held), "language": spoken(slug, lang), "languages": languages}))
 
     @router.get("/{slug}/{kind}", operation_id="export-lesson", summary="Export a lesson")
     async def export(request: Request, slug: str, kind: str, checkpoint: str = "") -> Response:

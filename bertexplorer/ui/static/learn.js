@@ -54,11 +54,11 @@ class Learn extends HTMLElement {
     ];
   }
 
-  #card({ slug, title, question, minutes, can, questions }) {
+  #card({ slug, title, question, minutes, can, questions, language }) {
     const records = Object.values(kept(slug)), done = records.filter((one) => one.said?.done).length;
     const progress = done >= questions && done ? "Done" : done ? `${done} of ${questions} answered` : "";
     return h("li", {}, h("a", { class: "lesson-card", href: link({ lesson: slug }), onclick: (event) => this.#go(slug, event) },
-      h("strong", {}, title), h("span", { class: "asks" }, drawn(question)), h("span", { class: "hint" }, `${minutes} min. Afterwards you can `, drawn(can), "."),
+      h("strong", {}, title), h("span", { class: "asks" }, drawn(question)), h("span", { class: "hint" }, ...afterwards({ minutes, can, language })),
       progress && h("span", { class: "progress" }, progress)));
   }
 
@@ -93,7 +93,7 @@ class Learn extends HTMLElement {
     });
     article.append(
       h("header", { class: "masthead" }, h("h1", { tabindex: -1 }, lesson.title), h("p", {}, drawn(lesson.question))),
-      h("p", { class: "hint" }, `${lesson.minutes} minutes. Afterwards you can `, drawn(lesson.can), "."),
+      h("p", { class: "hint" }, ...afterwards(lesson)),
       ...lesson.problems.map((words) => h("p", { class: "message error" }, `A part of this lesson is left out. ${words}`)),
       ...parts,
       h("aside", { class: "guards" }, h("h2", {}, "How not to misread this"), h("p", {}, "It is easy to think: ", h("q", {}, drawn(lesson.misreading)), " ", drawn(lesson.instead))),
@@ -201,6 +201,9 @@ function seen(element, then) {
   }, { rootMargin: "300px" });
   watch.observe(element);
 }
+
+/** How long a lesson takes, and what one can do then. */
+const afterwards = ({ minutes, can, language }) => (language === "en" ? [`${minutes} minutes. Afterwards you can `, ...drawn(can), "."] : [`${minutes} min · `, ...drawn(can)]);
 
 function kept(slug) {
   try { return JSON.parse(localStorage.getItem(KEPT + slug)) ?? {}; } catch { return {}; }

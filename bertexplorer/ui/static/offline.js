@@ -6,7 +6,7 @@ const PATIENCE_MS = 30_000;  // for a view to answer
 
 /** Save *lesson*; *keys*: its answers; *reveal*: gives the live view of a link; *tell* hears how far it is. */
 export async function saveLesson(lesson, keys, reveal, tell) {
-  const parts = [h("h1", {}, lesson.title), h("p", {}, drawn(lesson.question)), h("p", { class: "hint" }, `${lesson.minutes} minutes. Afterwards you can `, drawn(lesson.can), ".")];
+  const parts = [h("h1", {}, lesson.title), h("p", {}, drawn(lesson.question)), h("p", { class: "hint" }, `${lesson.minutes} min · `, drawn(lesson.can))];
   for (const [i, part] of lesson.parts.entries()) {
     tell(`Part ${i + 1} of ${lesson.parts.length}…`);
     if (part.kind === "prose") parts.push(h("div", {}, drawn(part.text)));
