@@ -23,7 +23,6 @@ ELSEWHERE = {  # sentences about the page -> the same where there is no page
 }
 EXTRAS = {  # what pip installs as bertexplorer[…] -> its packages, by the names that they are imported by
     "train": ("accelerate", "nervaluate", "peft", "rouge_score", "sacrebleu"),
-    "search": ("qdrant_client",),
     "mcp": ("mcp",),
 }
 

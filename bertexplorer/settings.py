@@ -38,8 +38,6 @@ class Settings:
     port: int = 7860
     models_dir: Path = DATA / "models"  # where a typed folder name is looked up
     data_dir: Path = DATA  # uploaded lines and the search index
-    qdrant_url: str = ""  # a server to keep the search index on; empty: a folder below data_dir
-    qdrant_key: str = ""
     checkpoint: str = "mini"  # that the page opens with
     precision: str = "auto"
     memory_mb: int = 4096  # loaded checkpoints beyond this are dropped, least recently used first
@@ -88,8 +86,6 @@ class Settings:
             models_dir=Path(env.get("BERTEXPLORER_MODELS", default.models_dir)).expanduser().absolute(),
             data_dir=Path(env.get("BERTEXPLORER_DATA", default.data_dir)).expanduser().absolute(),
             lessons_dir=Path(folder).expanduser().absolute() if (folder := env.get("BERTEXPLORER_LESSONS")) else None,
-            qdrant_url=env.get("BERTEXPLORER_QDRANT_URL", default.qdrant_url),
-            qdrant_key=env.get("BERTEXPLORER_QDRANT_KEY", default.qdrant_key),
             checkpoint=env.get("BERTEXPLORER_CHECKPOINT", default.checkpoint),
             precision=env.get("BERTEXPLORER_PRECISION", default.precision),
             memory_mb=number("BERTEXPLORER_MEMORY_MB", default.memory_mb, 10_000_000),

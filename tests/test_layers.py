@@ -36,7 +36,6 @@ ALLOWED = {  # library -> the only parts that may import it
     "peft": {"training"},
     "rouge_score": {"training"},
     "sacrebleu": {"training"},
-    "qdrant_client": {"store"},
     "sklearn": {"analysis", "training"},
     "scipy": {"analysis", "training"},
     "gradio": {"ui", "server", "app"},

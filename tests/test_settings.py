@@ -22,8 +22,6 @@ def test_every_variable_is_read() -> None:
             "BERTEXPLORER_MODELS": "/srv/models",
             "BERTEXPLORER_DATA": "/srv/data",
             "BERTEXPLORER_LESSONS": "/srv/lessons",
-            "BERTEXPLORER_QDRANT_URL": "http://10.0.0.1:6333",
-            "BERTEXPLORER_QDRANT_KEY": "k",
             "BERTEXPLORER_CHECKPOINT": "google/x",
             "BERTEXPLORER_PRECISION": "fp32",
             "BERTEXPLORER_MEMORY_MB": "100",
@@ -31,7 +29,7 @@ def test_every_variable_is_read() -> None:
         }
     )
     folders = (Path("/srv/models"), Path("/srv/data"))
-    given = ("0.0.0.0", 8000, *folders, "http://10.0.0.1:6333", "k", "google/x", "fp32", 100, 50)
+    given = ("0.0.0.0", 8000, *folders, "google/x", "fp32", 100, 50)
     assert settings == Settings(*given, lessons_dir=Path("/srv/lessons"))
 
 

@@ -15,7 +15,7 @@ supervisor.py          starts queued runs as processes, takes over those that li
 uploads.py             files that a page sent or that were made for it, for a day, and whose they are
 text_uploads.py        an uploaded CSV, TSV or TXT as lines, kept under a hash of its content
 quota.py               how much of the disk one owner's uploads and runs may take
-index.py               vectors in a Qdrant database, in a folder or on a server
+index.py               vectors of uploaded lines, in files, searched exactly
 library.py             the registry under its old name, for programs that version 0.1 exported
 lines.py               the uploads of texts under their old name, for the same programs
 """

@@ -1,127 +1,77 @@
-"""The index: vectors in a Qdrant database, in a local folder or on a server, with the same calls."""
+"""The index: the vectors of uploaded lines, kept in files, and searched exactly: one product for 10,000 lines."""
 
-import atexit
+import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from bertexplorer.errors import ExplorerError, need
+from bertexplorer.errors import ExplorerError
 
-KEPT = 8  # collections in a folder, which all lie in memory too; the oldest go. A server keeps what it has
-BATCH = 500
-TIMEOUT_S = 30
+KEPT = 8  # collections; the oldest go
 
 
 class Index:
-    """Collections of vectors, by name. Safe to call from many threads; a folder belongs to one process at a time, and
-    is opened (qdrant_client imported, too) at the first call."""
+    """Collections of vectors, by name, a file for each. Safe to call from many threads and processes: a file is written
+    beside its place and then moved there."""
 
-    def __init__(self, folder: Path | None = None, url: str = "", api_key: str = "") -> None:
-        """*url* of a server takes precedence over *folder*; with neither, the index is in memory only."""
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.url = url
-        self.api_key = api_key
-        self.lock = threading.RLock()
-        self.client: Any = None
+        self.lock = threading.Lock()
 
     def count(self, collection: str) -> int:
-        """How many vectors *collection* holds, 0 if there is none. Raises ExplorerError, as all of these do, if the
-        index cannot be reached."""
-        with self.opened() as client:
-            return int(client.count(collection, exact=True).count) if client.collection_exists(collection) else 0
+        """How many vectors *collection* holds, 0 if there is none or its file is damaged."""
+        held = self.read(collection)
+        return 0 if held is None else len(held[0])
 
     def upsert(self, collection: str, vectors: Float[np.ndarray, "n d"], payloads: Sequence[Mapping[str, Any]]) -> None:
-        """Keep *vectors* with their *payloads* as entries 0 to n - 1 of *collection*, made if there is none."""
-        with self.opened() as client:
-            from qdrant_client import models
-
-            if not client.collection_exists(collection):
-                self.forget(client, KEPT - 1)
-                size = models.VectorParams(size=vectors.shape[1], distance=models.Distance.COSINE)
-                client.create_collection(collection, vectors_config=size)
-            self.quicken(client, collection)
-            for start in range(0, len(vectors), BATCH):
-                end = min(start + BATCH, len(vectors))
-                points = models.Batch(
-                    ids=list(range(start, end)),
-                    vectors=vectors[start:end].tolist(),
-                    payloads=[dict(payload) for payload in payloads[start:end]],
-                )
-                client.upsert(collection, points=points, wait=True)
+        """Keep *vectors* with their *payloads* as entries 0 to n - 1 of *collection*. Raises ExplorerError if the disk
+        does not take them."""
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        written = np.frombuffer(json.dumps([dict(payload) for payload in payloads]).encode(), dtype=np.uint8)
+        with self.lock:
+            partial = self.folder / f"{collection}.{threading.get_ident()}.partial"
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                with partial.open("wb") as file:
+                    np.savez(file, vectors=vectors / np.maximum(lengths, 1e-12), payloads=written)
+                partial.replace(self.path(collection))
+                self.forget()
+            except OSError as error:
+                raise ExplorerError(
+                    f"The search index cannot be written to {self.folder}: {error.strerror}. Make room there, or give "
+                    "another folder with BERTEXPLORER_DATA."
+                ) from error
 
     def query(
         self, collection: str, vector: Float[np.ndarray, " d"], top: int
     ) -> list[tuple[float, Mapping[str, Any]]]:
         """(cosine, payload) of the *top* entries nearest to *vector*, best first."""
-        with self.opened() as client:
-            found = client.query_points(collection, query=vector.tolist(), limit=top, with_payload=True)
-        return [(float(point.score), point.payload) for point in found.points]
+        held = self.read(collection)
+        if held is None:
+            return []
+        vectors, payloads = held
+        scores = vectors @ (vector / max(float(np.linalg.norm(vector)), 1e-12)).astype(vectors.dtype)
+        best = np.argsort(-scores, kind="stable")[:top]
+        return [(float(scores[i]), payloads[i]) for i in best]
 
-    def close(self) -> None:
-        """Release the folder, so that another process may open it."""
-        with self.lock:
-            if self.client is not None:
-                self.client.close()
-                atexit.unregister(self.close)
-            self.client = None
+    def path(self, collection: str) -> Path:
+        return self.folder / f"{collection}.npz"
 
-    @contextmanager
-    def opened(self) -> Iterator[Any]:
-        """The client, one caller at a time; whatever it raises becomes an ExplorerError."""
-        with self.lock:
-            try:
-                if self.client is None:
-                    self.client = self.connect()
-                    atexit.register(self.close)  # as Python ends the client can no longer close itself
-                yield self.client
-            except ExplorerError:
-                raise
-            except Exception as error:  # of four libraries, by the way it is reached
-                where = self.url or f"the folder {self.folder}"
-                raise ExplorerError(
-                    f"The search index at {where} cannot be used: {type(error).__name__}: {error!s:.200}. "
-                    + (
-                        "See that the Qdrant server runs, and that BERTEXPLORER_QDRANT_URL points to it."
-                        if self.url
-                        else "Delete that folder and search again: it is made anew."
-                    )
-                ) from error
-
-    def connect(self) -> Any:
-        need("search", "Search")
-        from qdrant_client import QdrantClient
-
-        if self.url:
-            return QdrantClient(
-                url=self.url, api_key=self.api_key or None, timeout=TIMEOUT_S, check_compatibility=False
-            )
-        if self.folder is None:
-            return QdrantClient(location=":memory:")
+    def read(self, collection: str) -> tuple[Float[np.ndarray, "n d"], list[Mapping[str, Any]]] | None:
+        """The vectors of *collection*, each of length 1, and their payloads; None if there is none, or it is damaged
+        and is to be made anew."""
         try:
-            return QdrantClient(path=str(self.folder), force_disable_check_same_thread=True)
-        except RuntimeError as error:
-            if "already accessed" not in str(error):
-                raise
-            raise ExplorerError(
-                f"The search index in {self.folder} is open in another BERT Explorer. Stop that one, give this one a "
-                "folder of its own with BERTEXPLORER_DATA, or let both use a server with BERTEXPLORER_QDRANT_URL."
-            ) from error
+            with np.load(self.path(collection), allow_pickle=False) as held:
+                return held["vectors"], json.loads(held["payloads"].tobytes())
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None
 
-    def forget(self, client: Any, most: int) -> None:
-        """Drop the oldest collections of a folder beyond *most*."""
-        names = [] if self.url else [found.name for found in client.get_collections().collections]
-        for name in names[: max(0, len(names) - most)]:
-            client.delete_collection(name)
-
-    def quicken(self, client: Any, collection: str) -> None:
-        """A folder's collection is an SQLite file that is written to the disk after every point, 10,000 times for as
-        many lines. The index can be made again, so the system may write when it likes."""
-        with suppress(AttributeError, KeyError):  # a server, or another inside of qdrant_client: only slower
-            storage = client._client.collections[collection].storage.storage
-            storage.execute("PRAGMA synchronous = OFF")
-            storage.execute("PRAGMA journal_mode = MEMORY")
+    def forget(self) -> None:
+        """Drop the oldest collections beyond KEPT."""
+        for old in sorted(self.folder.glob("*.npz"), key=lambda path: path.stat().st_mtime_ns)[:-KEPT]:
+            old.unlink(missing_ok=True)

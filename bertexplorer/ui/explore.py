@@ -96,7 +96,7 @@ class Explore:
         settings = library.settings
         self.lines = TextUploads(settings.data_dir / "lines")
         self.quota = quota or Quota(settings)
-        self.index = Index(settings.data_dir / "index", settings.qdrant_url, settings.qdrant_key)
+        self.index = Index(settings.data_dir / "index")
 
     def of(self, owner: str) -> Explore:
         """The same, with the runs of *owner* for checkpoints, and uploads kept as theirs."""
