@@ -34,10 +34,13 @@ class Checked:
 def check(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> Iterator[Checked]:
     """Evaluate everything that *lesson* asserts, on *checkpoint* or the one of the page."""
     yield from (Checked(problem.line, "", problem.text, True) for problem in [*lesson.problems, *style(lesson)])
+    asked: dict[str, grading.Facts] = {}  # by the link, so that blocks on one view compute it once
     for block in lesson.blocks:
         name = f"{block.kind} {block.id}"
         try:
-            yield from (Checked(block.line, name, text) for text in evaluated(explore, block, opening, checkpoint))
+            yield from (
+                Checked(block.line, name, text) for text in evaluated(explore, block, opening, checkpoint, asked)
+            )
         except ExplorerError as error:
             yield Checked(block.line, name, str(error), True)
 
@@ -55,25 +58,26 @@ def style(lesson: Lesson) -> Iterator[Problem]:
                 yield Problem(item.line, f"{item.text!r:.60} has no feedback; say below it, after >, why one picks it.")
 
 
-def evaluated(explore: Explore, block: Block, opening: State, checkpoint: str) -> Iterator[str]:
-    """What the checkpoint says to *block*, as sentences. Raises ExplorerError if the block cannot be used with it."""
+def evaluated(
+    explore: Explore, block: Block, opening: State, checkpoint: str, asked: dict[str, grading.Facts]
+) -> Iterator[str]:
+    """What the checkpoint says to *block*, as sentences. *asked*: the facts of links so far. Raises ExplorerError if
+    the block cannot be used with it."""
     if not block.link:
         return
     state = None if block.link.startswith(PREFIX) else grading.state_of(explore, block.link, opening, checkpoint)
-    if state and block.fields.get("view") and block.kind == "figure" and not slots(block.fields.get("text", "")):
-        explore.analyse(explore.library.get(state.checkpoint, state.precision), state)
-        yield "is drawn"
-        return
     if state and block.kind == "find":
         yield from found(explore, block, state)
         return
-    facts = grading.facts_of(explore, state) if state else grading.facts_for(explore, block.link, opening)
+    if block.link not in asked:
+        asked[block.link] = grading.facts_for(explore, block.link, opening, checkpoint)
+    facts = asked[block.link]
     said = (block.fields.get(name, "") for name in ("after", "text", "otherwise"))
     texts = [*said, *(item.feedback for item in block.items)]
     for source in (slot for text in texts for slot in slots(text)):
         yield f"{source} = {written(Expression.read(source, facts).value(facts))}"
     if state and block.kind == "click":
-        yield from pressed(explore, block, state)
+        yield from pressed(block, facts, grading.tokens_of(explore, block, state))
     elif block.kind in KEYS:
         yield KEYS[block.kind](block, facts)
 
@@ -129,10 +133,8 @@ def found(explore: Explore, block: Block, state: State) -> Iterator[str]:
     yield f"the example is accepted: {values}"
 
 
-def pressed(explore: Explore, block: Block, state: State) -> Iterator[str]:
+def pressed(block: Block, facts: grading.Facts, tokens: list[str]) -> Iterator[str]:
     """The tokens of the strip whose press is right: at least one, and not all."""
-    facts = grading.facts_of(explore, state)
-    tokens = grading.tokens_of(explore, block, state)
     right = [token for token in tokens if grading.grade(block, token, facts).right]
     if not right or len(right) == len(tokens):
         raise ExplorerError(f"{len(right)} of {len(tokens)} tokens are right; wanted some, and not all.")

@@ -1,0 +1,80 @@
+"""The bundled lessons: read without a problem, their links restored, and every claim, key and example evaluated."""
+
+import json
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.learn import grading
+from bertexplorer.learn.check import check
+from bertexplorer.learn.lesson import read
+from bertexplorer.learn.recording import FOLDER, PREFIX, recording
+from bertexplorer.learn.shelf import BUNDLED, Shelf
+from bertexplorer.settings import Settings
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.ui.explore import Explore, opening
+from tests.learn.test_lesson import HEAD
+
+SHELF = Shelf((BUNDLED,))
+START = opening(Settings())
+RUNS = sorted(path.stem for path in FOLDER.glob("*.json"))
+
+
+@pytest.fixture(scope="module")
+def explore(tmp_path_factory):
+    return Explore(CheckpointRegistry(Settings(data_dir=tmp_path_factory.mktemp("data"))))
+
+
+@pytest.mark.parametrize("slug", SHELF.files)
+def test_a_lesson_is_whole_and_its_links_restore(slug, explore):
+    lesson = SHELF.lesson(slug)
+    assert not lesson.problems
+    assert 3 <= lesson.about["minutes"] <= 5 and lesson.about["sources"]
+    for block in lesson.blocks:
+        if block.link.startswith(PREFIX):
+            recording(block.link)
+        elif block.link:
+            grading.state_of(explore, block.link, START)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slug", SHELF.files)
+def test_every_claim_key_and_example_holds(slug, explore):
+    lines = list(check(explore, SHELF.lesson(slug), START))
+    assert [line for line in lines if line.wrong] == []
+    assert {line.block for line in lines} >= {
+        f"claim {block.id}" for block in SHELF.lesson(slug).blocks if block.kind == "claim"
+    }
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_recording_is_small_and_can_be_asked(name):
+    held = recording(PREFIX + name)
+    assert (FOLDER / f"{name}.json").stat().st_size < 25_000 and held.card and held.curves
+    assert len(held.numbers) == len(held.curves) and "/root" not in json.dumps(held.card)
+
+
+MASK = "/?view=fill-mask&text=A+[MASK]."
+CLAIM = "claim a\ntext: x\nview: "
+WRONG = {  # a block -> what is said of it
+    f"{CLAIM}{MASK}\nholds: top() == 'zebra'": "does not hold: top\\(\\) == 'zebra' \\(top",
+    f"{CLAIM}{MASK}\nholds: is_next() > 0": "names 'is_next', which this view does not offer",
+    f"{CLAIM}/?view=nothing&text=A\nholds: 1 > 0": "There is no view 'nothing'",
+    f"{CLAIM}{MASK}&speed=9\nholds: 1 > 0": "fill-mask has no setting 'speed'",
+    f"{CLAIM}{MASK}&top=900\nholds: 1 > 0": "Answers",
+    f"{CLAIM}run:none\nholds: best() > 0": "There is no recorded run 'run:none'",
+    f"{CLAIM}elsewhere\nholds: 1 > 0": "is no link of a view",
+    f"predict a\nQ\n- [ ] x\n  > f\n- [ ] y\n  > f\nview: {MASK}\nkey: top()": "None of the choices",
+    f"find a\nQ\nstart: {MASK}\naccept: top() == 'zebra'\nexample: The [MASK].": "its own example is not accepted",
+    f"click a\nQ\nview: {MASK}\naccept: clicked() == 'zebra'": "0 of 3 tokens are right",
+}
+
+
+@pytest.mark.parametrize("block", WRONG)
+def test_what_does_not_hold_is_named_with_its_line(block, explore):
+    lesson = read(f"{HEAD}\n\n```{block}\n```", "x")
+    assert not lesson.problems
+    found = [line for line in check(explore, lesson, START) if line.wrong and line.line == 12]
+    assert len(found) == 1
+    with pytest.raises(ExplorerError, match=WRONG[block]):
+        raise ExplorerError(found[0].text)
