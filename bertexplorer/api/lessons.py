@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 import orjson
-from fastapi import APIRouter
+from fastapi import APIRouter, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -58,6 +58,15 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
             as_json([{**listed(shelf.lesson(slug, lang)), "language": spoken(slug, lang)} for slug in shelf.files])
         )
 
+    @router.post("/own", operation_id="keep-lesson", summary="Upload a lesson")
+    def keep(request: Request, file: UploadFile) -> Response:
+        """Store a lesson of your own. Its address is known to you and to those whom you give it."""
+        content, own = file.file.read(), explore.of(request.scope["state"]["owner"])
+        own.quota.room(own.owner, len(content))
+        slug = shelf.keep(content)
+        problems = [f"Line {problem.line}: {problem.text}" for problem in shelf.lesson(slug).problems]
+        return sent(as_json({"slug": slug, "problems": problems}))
+
     @router.get("/runs/{name}", operation_id="read-recording", summary="Read a recorded run")
     def recorded(name: str) -> Response:
         """A run that lessons replay: its figure, the figure in a sentence, what was trained and the command for it."""
@@ -73,6 +82,13 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
         held = shelf.lesson(slug, lang)
         languages = [language for name, language in shelf.translations if name == slug]
         return sent(as_json({**shown(held), "language": spoken(slug, lang), "languages": languages}))
+
+    answers(router, explore, admission, shelf, opening)
+    return router
+
+
+def answers(router: APIRouter, explore: Explore, admission: Admission, shelf: Shelf, opening: State) -> None:
+    """Add what is computed: answers judged, and all of them for other systems."""
 
     @router.get("/{slug}/{kind}", operation_id="export-lesson", summary="Export a lesson")
     async def export(request: Request, slug: str, kind: str, checkpoint: str = "") -> Response:
@@ -99,8 +115,6 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
         return admission.answer(
             request, judge, slow=any(VIEWS[view].slow for view in views_of(block) & set(VIEWS)), place=bool(block.link)
         )
-
-    return router
 
 
 def listed(lesson: Lesson) -> dict[str, Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import secrets
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -14,6 +16,8 @@ from bertexplorer.learn.translation import translated
 from bertexplorer.settings import ASSETS, Settings
 
 NAME = re.compile(r"(\d{1,3})-([a-z0-9-]+)(?:\.([a-z]{2}))?\.md")
+OWN = re.compile(r"own-[0-9a-f]{16}")
+MAX_BYTES, MOST_UPLOADS = 200_000, 2000
 BUNDLED = ASSETS / "lessons"
 
 
@@ -23,11 +27,34 @@ class Shelf:
     of an earlier one with the same name."""
 
     folders: tuple[Path, ...]
+    uploads: Path | None = None  # where uploaded lessons are
 
     @classmethod
     def of(cls, settings: Settings) -> Shelf:
-        """The lessons of the package and of BERTEXPLORER_LESSONS."""
-        return cls((BUNDLED, settings.lessons_dir) if settings.lessons_dir else (BUNDLED,))
+        """The lessons of the package and of BERTEXPLORER_LESSONS, and those that were uploaded."""
+        folders = (BUNDLED, settings.lessons_dir) if settings.lessons_dir else (BUNDLED,)
+        return cls(folders, settings.data_dir / "lessons")
+
+    def keep(self, content: bytes) -> str:
+        """Store the uploaded lesson *content*; its slug, which whoever is given the link may read. Raises ExplorerError
+        for what is no lesson."""
+        if self.uploads is None or len(content) > MAX_BYTES:
+            raise ExplorerError(f"The file has {len(content):,} bytes; a lesson has {MAX_BYTES:,} at most. Split it.")
+        try:
+            lesson = read(content.decode("utf-8"), "own")
+        except UnicodeDecodeError as error:
+            raise ExplorerError("The file is not UTF-8 text. Save it as UTF-8, and upload it again.") from error
+        if not lesson.blocks:
+            said = lesson.problems[0].text if lesson.problems else "It asks nothing."
+            raise ExplorerError(f"The file is no lesson. {said}")
+        if self.uploads.is_dir() and len(list(self.uploads.glob("own-*.md"))) >= MOST_UPLOADS:
+            raise ExplorerError(f"There are {MOST_UPLOADS:,} uploaded lessons on this server, the most that it keeps.")
+        slug = f"own-{sha256(content).hexdigest()[:16]}"
+        self.uploads.mkdir(parents=True, exist_ok=True)
+        partial = self.uploads / f"{slug}.{secrets.token_hex(4)}.partial"
+        partial.write_bytes(content)
+        partial.replace(self.uploads / f"{slug}.md")
+        return slug
 
     @cached_property
     def files(self) -> dict[str, Path]:
@@ -56,6 +83,8 @@ class Shelf:
 
     def lesson(self, slug: str, language: str = "") -> Lesson:
         """The lesson *slug*, in *language* where there is a translation. Raises ExplorerError if there is no lesson."""
+        if self.uploads is not None and OWN.fullmatch(slug) and (file := self.uploads / f"{slug}.md").is_file():
+            return read_file(file, slug)
         if slug not in self.files:
             raise ExplorerError(f"There is no lesson {slug!r:.60}; there are {', '.join(self.files)}.")
         return self.translations.get((slug, language), self.lessons[slug])

@@ -35,6 +35,7 @@ from bertexplorer.ui.state import State
 from bertexplorer.ui.training.run_service import RunService
 
 PRIVATE = (
+    "lessons",
     "runs",
     "lines",
     "class",

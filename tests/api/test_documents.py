@@ -52,7 +52,14 @@ def test_all_routes_and_their_problems_stand_there(document: dict) -> None:
     paths = set(document["paths"])
     assert {f"/api/v1/{view}" for view in VIEWS} < paths
     others = {"checkpoints", "page", "view", "view/{kind}", "lines", "runs", "runs/{id}", "runs/{id}/events"}
-    others |= {"lessons", "lessons/runs/{name}", "lessons/{slug}", "lessons/{slug}/{kind}", "lessons/{slug}/{part}"}
+    others |= {
+        "lessons",
+        "lessons/own",
+        "lessons/runs/{name}",
+        "lessons/{slug}",
+        "lessons/{slug}/{kind}",
+        "lessons/{slug}/{part}",
+    }
     others |= {
         "class",
         "class/suggest",

@@ -9,7 +9,7 @@ import { saveLesson } from "./offline.js";
 const KEPT = "bx-lesson:";  // + slug -> block -> record, in the browser's storage
 const get = (path) => fetch(`api/v1/${path}`).then((reply) => reply.json());
 const lang = new URLSearchParams(location.search).get("lang") ?? "";  // kept while one goes from lesson to lesson
-const link = (given) => `?${new URLSearchParams({ ...given, ...(lang && { lang }) })}`;
+const link = (given, spoken = lang) => `learn?${new URLSearchParams({ ...given, ...(spoken && { lang: spoken }) })}`.replace(/\?$/, "");
 
 class Learn extends HTMLElement {
   async open() {
@@ -51,7 +51,24 @@ class Learn extends HTMLElement {
       h("header", { class: "masthead" }, h("h1", {}, "Learn"), h("p", {}, "Guess first. Then BERT answers, live, and you see why.")),
       ...topics.map((topic) => h("section", {}, h("h2", {}, topic), h("ul", { class: "lessons" },
         this.lessons.filter((one) => one.topic === topic).map((one) => this.#card(one))))),
+      this.#own(),
     ];
+  }
+
+  /** A lesson of one's own: its file is uploaded, and its address can be given to others. */
+  #own() {
+    const problem = h("p", { class: "message error", role: "alert", hidden: true });
+    const file = h("input", { type: "file", id: "own-lesson", accept: ".md,.markdown,.txt", onchange: async () => {
+      const form = new FormData();
+      form.append("file", file.files[0]);
+      const { status, answer } = await post("api/v1/lessons/own", form);
+      if (status === 200) { this.#go(answer.slug); return; }
+      problem.textContent = answer.detail;
+      problem.hidden = false;
+      file.value = "";
+    } });
+    return h("details", { class: "sources" }, h("summary", {}, "A lesson of your own"),
+      h("p", {}, "A lesson is a Markdown file. The documentation describes its format."), h("label", { for: "own-lesson" }, "Its file "), file, problem);
   }
 
   #card({ slug, title, question, minutes, can, questions, language }) {
@@ -109,7 +126,7 @@ class Learn extends HTMLElement {
     this.skip = h("button", { type: "button", class: "quiet skip", onclick: () => { this.skipped.add(this.skip.previousElementSibling.id); this.#advance(article); } }, "Go on without answering");
     this.#advance(article);
     const others = lesson.languages.length ? ["en", ...lesson.languages].filter((one) => one !== (lang || "en")) : [];
-    const tongues = others.map((one) => h("a", { class: "quiet", hreflang: one, lang: one, href: `?${new URLSearchParams({ lesson: lesson.slug, lang: one })}` }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
+    const tongues = others.map((one) => h("a", { class: "quiet", hreflang: one, lang: one, href: link({ lesson: lesson.slug }, one) }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
     return [h("div", { class: "row" }, this.#all(), ask, tongues), article, this.status, h("div", { class: "row" }, hand, again, offline,
       next && h("a", { class: "go", href: link({ lesson: next.slug }), onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
   }
@@ -132,7 +149,7 @@ class Learn extends HTMLElement {
   async #class(slug) {
     const { status, answer } = await post("api/v1/class", { lesson: slug });
     if (status !== 200) { this.status.textContent = answer.detail; return; }
-    history.pushState(null, "", `?class=${answer.code}`);
+    history.pushState(null, "", link({ class: answer.code }));
     this.#route();
     scrollTo(0, 0);
   }
