@@ -101,7 +101,7 @@ class Learn extends HTMLElement {
     let number = 0;
     const made = { judge, reveal };
     const parts = lesson.parts.map((part) => {
-      if (part.kind === "prose") return h("div", { class: "prose" }, drawn(part.text));
+      if (part.kind === "prose") return h("div", { class: "words" }, drawn(part.text));
       if (part.kind === "claim") return claim(part, made);
       if (part.kind === "figure") return figure(part, made);
       const question = h("bx-question", { class: part.kind });
