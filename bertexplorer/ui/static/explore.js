@@ -17,7 +17,7 @@ const OTHER = {
 };
 const SHOWN_MS = 1500, LESSONS = 3;
 const small = (label, id, onclick) => h("button", { type: "button", id, onclick }, label);
-const box = (id, label, heard) => h("div", { id }, h("label", { for: `${id}-box` }, label), h("textarea", { id: `${id}-box`, rows: 1, spellcheck: "false", dir: "auto", ...heard }));
+const box = (id, label, heard) => h("div", { id }, h("label", { for: `${id}-box` }, label), h("textarea", { id: `${id}-box`, rows: 1, spellcheck: "false", dir: "auto", translate: "no", ...heard }));
 
 class Explore extends HTMLElement {
   #texts = { text: "", pair: "" };  // of the answer on the screen

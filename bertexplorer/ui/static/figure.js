@@ -124,7 +124,7 @@ function bars({ data, layout }, said) {
       const bar = h("span", { class: "bar" }), mine = plain(label);
       bar.style.setProperty("--share", trace.x[row] / axis.range[1]);
       bar.style.background = trace.marker.color[row];
-      return h("li", {}, h("span", { class: "label", title: mine }, mine), h("span", { class: "track" }, bar, h("span", { class: "value" }, trace.text[row])));
+      return h("li", {}, h("span", { class: "label", title: mine, translate: "no" }, mine), h("span", { class: "track" }, bar, h("span", { class: "value" }, trace.text[row])));
     });
     return [title ? h("h3", {}, plain(title)) : null, h("ul", {}, rows)];
   });
