@@ -19,7 +19,7 @@ from bertexplorer.figures import learning
 from bertexplorer.learn import export as exports
 from bertexplorer.learn import grading
 from bertexplorer.learn.lesson import Block, Lesson
-from bertexplorer.learn.prose import inline, tree
+from bertexplorer.learn.prose import inline, plain, tree
 from bertexplorer.learn.recording import PREFIX, recording
 from bertexplorer.learn.shelf import Shelf, views_of
 from bertexplorer.ui.explore import SLOW, Explore
@@ -89,6 +89,7 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
 def listed(lesson: Lesson) -> dict[str, Any]:
     """A lesson in the list."""
     about = {name: lesson.about.get(name, "") for name in ("question", "topic", "minutes", "can")}
+    about |= {name: plain(str(about[name])) for name in ("question", "can")}
     views = sorted({view for block in lesson.blocks for view in views_of(block)})
     return {"slug": lesson.slug, "title": lesson.title, **about, "views": views, "questions": len(lesson.questions)}
 
