@@ -17,7 +17,7 @@ class Question extends HTMLElement {
     this.legend = h("legend", {}, h("span", { class: "count" }, `Question ${number}`), drawn(part.prompt));
     this.fields = h("fieldset", {}, this.legend, this.#controls());
     this.button = h("button", { type: "submit", class: "go", hidden: !LABELS[part.kind] }, LABELS[part.kind]);
-    this.feedback = h("div", { class: "feedback", role: "status" });
+    this.feedback = h("div", { class: "feedback", role: "status", tabindex: -1 });
     this.place = h("div", { class: "place" });
     const form = h("form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); this.#send(); } }, this.fields);
     if (FIRST.has(part.kind)) form.append(this.place, this.button, this.feedback);
@@ -77,7 +77,7 @@ class Question extends HTMLElement {
   async #send(token) {
     const answer = token ?? this.#given();
     if (answer === undefined) { this.#tell("Choose one first."); return; }
-    const attempt = (this.record.attempt ?? 0) + 1, asked = { answer, attempt };
+    const attempt = (this.record.attempt ?? 0) + 1, asked = { answer, attempt }, focused = document.activeElement;
     if (this.block.kind === "find") asked.state = this.reveal().state.now;
     this.button.disabled = true;
     const { status, answer: said } = await this.judge(this.block.id, asked).catch((error) => ({ status: 0, answer: { detail: error.message } }));
@@ -86,6 +86,7 @@ class Question extends HTMLElement {
     this.record = { answer, attempt, said, ...(asked.state && { link: this.reveal().state.link }) };
     this.dispatchEvent(new CustomEvent("record", { bubbles: true }));
     this.#shown();
+    if (this.contains(focused)) (this.button.hidden && !focused.closest("bx-view") ? this.feedback : focused).focus();  // what is disabled loses it
   }
 
   #tell(words) { this.feedback.replaceChildren(h("p", { class: "message error" }, words)); }
