@@ -26,7 +26,7 @@ def teaching(browser: Browser, address: str, **more) -> Iterator[tuple[Page, str
         teacher.set_viewport_size({"width": 1920, "height": 1080})
         expect(teacher.locator(".claim:not([data-holds])")).to_have_count(0)
         teacher.get_by_role("button", name="Ask the class").click()
-        teacher.wait_for_url(re.compile(r"class=[A-Z]{4}"))
+        teacher.wait_for_url(re.compile(r"/learn\?class=[A-Z]{4}$"))
         code = teacher.url[-4:]
         expect(teacher.locator(".join .code")).to_have_text(code)
         yield teacher, code
@@ -38,7 +38,7 @@ def teaching(browser: Browser, address: str, **more) -> Iterator[tuple[Page, str
 
 def phone(browser: Browser, address: str, code: str, **more):
     """A phone that has followed the QR code."""
-    return opened(browser, f"{address}j/{code}", "phone", **more)
+    return opened(browser, f"{address}j/{code}".rstrip("/"), "phone", **more)
 
 
 def press(teacher: Page, name: str) -> None:
@@ -87,7 +87,9 @@ def first_vote(teacher: Page, one: Page, two: Page) -> None:
     expect(two.locator("#status")).to_have_text("No connection. Your answer is sent as soon as there is one.")
     two.context.set_offline(False)
     expect(two.locator("#status")).to_have_text(SAVED)
+    two.wait_for_timeout(2000)  # more than one poll
     expect(two.get_by_label(FIRST[1])).to_be_checked()
+    expect(two.locator("#status")).to_have_text(SAVED)
     expect(teacher.locator(".next [role=status]")).to_have_text("2 voted, 2 here")
 
 
@@ -133,6 +135,7 @@ def second_question(teacher: Page, pages: tuple[Page, ...]) -> None:
         expect(page.locator("#status")).to_have_text("Vote again, the same or another.")
         choose(page, SECOND[1])
     press(teacher, "Close the vote")
+    expect(teacher.get_by_role("button", name="Show BERT’s answer")).to_be_visible()
     teacher.reload()
     press(teacher, "Show BERT’s answer")
     expect(teacher.locator(".shares li").nth(1).locator(".value")).to_have_text(["1 in vote 1", "3 in vote 2"])

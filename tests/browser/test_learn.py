@@ -154,8 +154,11 @@ def test_progress_is_on_the_list(walked: Page, address: str) -> None:
     expect(walked.locator(".progress")).to_have_count(1)
     expect(walked.locator(".lesson-card")).to_have_count(15)
     card.click()
+    walked.wait_for_url(address + "learn?lesson=next-sentence")
+    walked.reload()
     expect(walked.locator("bx-question.done")).to_have_count(4)
     walked.go_back()
+    walked.wait_for_url(address + "learn")
     expect(walked.locator(".lesson-card").first).to_be_visible()
     wait_until_quiet(walked)
 

@@ -71,7 +71,7 @@ class Board extends HTMLElement {
   #press({ phase, question, of, choices }) {
     const [to, words] = STEPS[phase], last = phase === "reveal" && question + 1 >= of;
     const quiet = (label, onclick) => h("button", { type: "button", class: "quiet", onclick }, label);
-    const end = quiet("End and delete", async () => { if (confirm("End this class and delete its votes?")) { await post(`api/v1/class/${this.code}/end`, {}); location.href = "learn"; } });
+    const end = quiet("End and delete", async () => { if (confirm("End this class and delete its votes?")) { this.gone = true; await post(`api/v1/class/${this.code}/end`, {}); location.href = "learn"; } });
     this.buttons.replaceChildren(
       last ? "" : h("button", { type: "button", class: "go", onclick: () => this.#step(to) }, words),
       phase === "closed1" ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",

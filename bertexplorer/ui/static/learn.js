@@ -21,7 +21,7 @@ class Learn extends HTMLElement {
   #go(slug, event) {
     if (event?.ctrlKey || event?.metaKey || event?.shiftKey) return;
     event?.preventDefault();
-    history.pushState(null, "", slug ? `?lesson=${slug}` : location.pathname);
+    history.pushState(null, "", slug ? `learn?lesson=${slug}` : "learn");
     this.#route();
     scrollTo(0, 0);
   }
@@ -54,12 +54,12 @@ class Learn extends HTMLElement {
   #card({ slug, title, question, minutes, can, questions }) {
     const records = Object.values(kept(slug)), done = records.filter((one) => one.said?.done).length;
     const progress = done >= questions && done ? "Done" : done ? `${done} of ${questions} answered` : "";
-    return h("li", {}, h("a", { class: "lesson-card", href: `?lesson=${slug}`, onclick: (event) => this.#go(slug, event) },
+    return h("li", {}, h("a", { class: "lesson-card", href: `learn?lesson=${slug}`, onclick: (event) => this.#go(slug, event) },
       h("strong", {}, title), h("span", { class: "asks" }, question), h("span", { class: "hint" }, `${minutes} min. Afterwards you can ${can}.`),
       progress && h("span", { class: "progress" }, progress)));
   }
 
-  #all() { return h("a", { class: "quiet", href: "?", onclick: (event) => this.#go("", event) }, "← All lessons"); }
+  #all() { return h("a", { class: "quiet", href: "learn", onclick: (event) => this.#go("", event) }, "← All lessons"); }
 
   // A lesson.
 
@@ -104,14 +104,14 @@ class Learn extends HTMLElement {
     this.#count(article);
     this.#measure(article);
     return [h("div", { class: "row" }, this.#all(), ask), article, this.status, h("div", { class: "row" }, hand, again,
-      next && h("a", { class: "go", href: `?lesson=${next.slug}`, onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
+      next && h("a", { class: "go", href: `learn?lesson=${next.slug}`, onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
   }
 
   /** Open a class for the questions of a lesson. */
   async #class(slug) {
     const { status, answer } = await post("api/v1/class", { lesson: slug });
     if (status !== 200) { this.status.textContent = answer.detail; return; }
-    history.pushState(null, "", `?class=${answer.code}`);
+    history.pushState(null, "", `learn?class=${answer.code}`);
     this.#route();
     scrollTo(0, 0);
   }
