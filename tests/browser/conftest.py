@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 CUT_OFF = ("AbortError: signal is aborted", "Unexpected error Connection errored out")
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-expect.set_options(timeout=12_000)  # two browsers and an app share two cores, perhaps with others
+expect.set_options(timeout=60_000)  # two browsers and an app share two cores, perhaps with others
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
