@@ -205,7 +205,7 @@ def chosen(room: Room, given: dict[str, Any]) -> float:
     if question.choices:
         return whole(given, "choice")
     number = read_number(given["choice"])
-    if "%" in question.prompt and "%" not in str(given["choice"]) and abs(number) > 1:
+    if "%" in question.prompt and "%" not in str(given["choice"]) and abs(number) >= 1:  # 13 for 13 %, as in a lesson
         number /= 100
     if not math.isfinite(number) or abs(number) > 1e12:
         raise ExplorerError(f"choice: got {given['choice']!r:.40}; wanted a number that can be.")

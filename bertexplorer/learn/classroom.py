@@ -105,6 +105,7 @@ class Classroom:
         self.rooms: dict[str, Room] = {}
         self.lock = threading.RLock()
         self.wrong: dict[str, list[float]] = {}
+        self.over: set[str] = set()  # codes of classes that ended while this server ran: asking for one is no guess
 
     def open(self, teacher: str, questions: Sequence[Question], lesson: str = "") -> Room:
         """A new room. Raises ExplorerError for questions that cannot be asked, or if there are too many rooms."""
@@ -118,6 +119,7 @@ class Classroom:
             asked = [[one.prompt, list(one.choices), one.link, one.block] for one in questions]
             write(room, {"open": {"teacher": teacher, "lesson": lesson, "questions": asked, "time": time.time()}})
             self.rooms[code] = room
+            self.over.discard(code)
             return room
 
     def path(self, code: str) -> Path:
@@ -129,7 +131,10 @@ class Classroom:
         with self.lock:
             known = len(code) == 4 and set(code) <= set(LETTERS)
             if known and code not in self.rooms and self.path(code).exists():
-                self.rooms[code] = replay(code, self.path(code))
+                try:
+                    self.rooms[code] = replay(code, self.path(code))
+                except (ValueError, KeyError):  # cut off while it was opened, so nobody knows of it
+                    self.path(code).unlink()
             room = self.rooms.get(code)
             if room is not None and owner and (owner == room.teacher or room.voter(owner) in room.here):
                 return room
@@ -137,6 +142,8 @@ class Classroom:
             tries = [at for at in self.wrong.get(address, []) if now - at < PERIOD_S]
             if len(tries) >= WRONG:
                 raise ExplorerError("Too many wrong codes came from your network. Try again in a minute.")
+            if code in self.over:
+                raise ExplorerError(f"There is no class {code!r} any more: its teacher has ended it.")
             if room is None:
                 self.wrong[address] = [*tries, now]
                 raise ExplorerError(
@@ -160,7 +167,7 @@ class Classroom:
                 raise ExplorerError("This vote is closed. Your earlier answer, if there is one, counts.")
             count = len(room.questions[question].choices)
             if count and (choice != int(choice) or not 0 <= choice < count):
-                raise ExplorerError(f"Got the choice {choice:g}; there are {count}, counted from 0.")
+                raise ExplorerError(f"Got the choice {choice!r:.40}; there are {count}, counted from 0.")
             self.hear(room, owner)
             voter = room.voter(owner)
             write(room, {"vote": [voter, question, round, choice]})
@@ -187,6 +194,7 @@ class Classroom:
             room.changes += 1
             room.file.unlink(missing_ok=True)
             self.rooms.pop(room.code, None)
+            self.over.add(room.code)
 
 
 def own(room: Room, owner: str) -> None:
@@ -213,7 +221,9 @@ def write(room: Room, line: dict[str, Any]) -> None:
     try:
         file = os.open(room.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
+            size = os.fstat(file).st_size
             if os.write(file, data) != len(data):
+                os.ftruncate(file, size)  # else the next line would go on in the middle of this one
                 raise OSError(28, "No space left on device")
         finally:
             os.close(file)

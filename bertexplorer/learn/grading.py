@@ -160,7 +160,8 @@ def say(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
 
 def share(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
     count = len(block.items)
-    if not isinstance(answer, list) or len(answer) != count or not all(type(x) in (int, float) for x in answer):
+    numbers = isinstance(answer, list) and all(type(x) in (int, float) and abs(x) < 1e6 for x in answer)  # NaN is none
+    if not numbers or len(answer) != count:
         raise ExplorerError(f"Got {answer!r:.60}; wanted {count} numbers of points, one for each line.")
     if min(answer) < 0 or abs(sum(answer) - 100) > 0.5:
         raise ExplorerError(f"The points add up to {sum(answer):g}; share out exactly 100.")

@@ -21,6 +21,7 @@ from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 from bertexplorer.ui.training.run_service import RunService
+from tests.api.teaching import lessons
 from tests.server.conftest import SIGNER, Listening
 
 OPENING = State("The capital of France is [MASK].", checkpoint="little")
@@ -55,6 +56,15 @@ def models(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture(scope="session")
 def served(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     made = Served(models, tmp_path_factory.mktemp("data"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def taught(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with a teacher's folder of lessons."""
+    folder = tmp_path_factory.mktemp("taught")
+    made = Served(models, folder / "data", lessons_dir=lessons(folder / "lessons"))
     yield made
     made.close()
 

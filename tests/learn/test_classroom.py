@@ -114,12 +114,39 @@ def test_what_was_acknowledged_is_there_after_a_crash_at_any_byte(rooms):
         assert len(again(rooms).room(room.code).votes[(0, 1)]) == len(expected) + 1
 
 
+def test_a_room_that_was_never_whole_is_no_room(rooms):
+    room = opened(rooms)
+    room.file.write_bytes(room.file.read_bytes()[:40])
+    with pytest.raises(ExplorerError, match="There is no class"):
+        again(rooms).room(room.code)
+    assert not list(rooms.folder.iterdir())
+
+
 def test_a_full_disk_is_said_and_the_vote_is_not_counted(rooms, monkeypatch):
     room = opened(rooms, "vote1")
     monkeypatch.setattr(classroom.os, "write", lambda file, data: 3)
     with pytest.raises(ExplorerError, match=r"cannot be stored: No space left.*try again"):
         rooms.vote(room, "p", 0, 1, 0)
     assert not room.votes
+
+
+def test_what_a_full_disk_took_in_part_spoils_no_later_vote(rooms, monkeypatch):
+    room, whole = opened(rooms, "vote1"), classroom.os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(classroom.os, "write", lambda file, data: whole(file, data[:9]))
+        with pytest.raises(ExplorerError, match="No space left"):
+            rooms.vote(room, "p", 0, 1, 0)
+    rooms.vote(room, "q", 0, 1, 2)
+    assert again(rooms).room(room.code).counts(0, 1) == [0, 0, 1]
+
+
+def test_phones_that_go_on_asking_for_a_class_that_has_ended_guess_no_codes(rooms):
+    ended, other = opened(rooms), opened(rooms)
+    rooms.end(ended, TEACHER)
+    for i in range(2 * classroom.WRONG):
+        with pytest.raises(ExplorerError, match="any more: its teacher has ended it"):
+            rooms.room(ended.code, f"p{i}", ADDRESS)
+    assert rooms.room(other.code, "late", ADDRESS) is other
 
 
 def test_guesses_are_stopped_and_those_who_are_in_stay_in(rooms):

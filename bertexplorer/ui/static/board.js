@@ -29,6 +29,7 @@ class Board extends HTMLElement {
     if (this.gone) return;
     try {
       const reply = await fetch(`api/v1/class/${this.code}?peek=${this.#peek}`), room = await reply.json();
+      if (reply.status >= 500) throw new Error(room.detail);
       if (!reply.ok) { this.#over(room.detail); return; }
       if (!room.teacher) { location.href = `./j/${this.code}`; return; }
       this.#show(room);
@@ -71,7 +72,7 @@ class Board extends HTMLElement {
   #press({ phase, question, of, choices }) {
     const [to, words] = STEPS[phase], last = phase === "reveal" && question + 1 >= of;
     const quiet = (label, onclick) => h("button", { type: "button", class: "quiet", onclick }, label);
-    const end = quiet("End and delete", async () => { if (confirm("End this class and delete its votes?")) { await post(`api/v1/class/${this.code}/end`, {}); location.href = "learn"; } });
+    const end = quiet("End and delete", async () => { if (confirm("End this class and delete its votes?")) { this.gone = true; await post(`api/v1/class/${this.code}/end`, {}); location.href = "learn"; } });
     this.buttons.replaceChildren(
       last ? "" : h("button", { type: "button", class: "go", onclick: () => this.#step(to) }, words),
       phase === "closed1" ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",

@@ -17,7 +17,7 @@ class Question extends HTMLElement {
     this.legend = h("legend", {}, h("span", { class: "count" }, `Question ${number}`), drawn(part.prompt));
     this.fields = h("fieldset", {}, this.legend, this.#controls());
     this.button = h("button", { type: "submit", class: "go", hidden: !LABELS[part.kind] }, LABELS[part.kind]);
-    this.feedback = h("div", { class: "feedback", role: "status" });
+    this.feedback = h("div", { class: "feedback", role: "status", tabindex: -1 });
     this.place = h("div", { class: "place" });
     const form = h("form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); this.#send(); } }, this.fields);
     if (FIRST.has(part.kind)) form.append(this.place, this.button, this.feedback);
@@ -83,16 +83,19 @@ class Question extends HTMLElement {
   async #send(token) {
     const answer = token ?? this.#given();
     if (answer === undefined) { this.#tell("Choose one first."); return; }
-    const attempt = (this.record.attempt ?? 0) + 1, asked = { answer, attempt };
+    const attempt = (this.record.attempt ?? 0) + 1, asked = { answer, attempt }, focused = document.activeElement;
     if (this.block.kind === "find") asked.state = this.reveal().state.now;
     this.button.disabled = true;
     const { status, answer: said } = await this.judge(this.block.id, asked).catch((error) => ({ status: 0, answer: { detail: error.message } }));
     this.button.disabled = false;
     if (status !== 200) { this.#tell(said.detail); return; }
     this.record = { answer, attempt, said, ...(asked.state && { link: this.reveal().state.link }) };
-    this.dispatchEvent(new CustomEvent("record", { bubbles: true }));
+    this.#keep();
     this.#shown();
+    if (this.contains(focused)) (this.button.hidden && !focused.closest("bx-view") ? this.feedback : focused).focus();  // what is disabled loses it
   }
+
+  #keep() { this.dispatchEvent(new CustomEvent("record", { bubbles: true })); }
 
   #tell(words) { this.feedback.replaceChildren(h("p", { class: "message error" }, words)); }
 
@@ -108,7 +111,7 @@ class Question extends HTMLElement {
     if (said.done && kind === "number") lines.push(h("p", {}, "BERT: ", h("strong", {}, drawn(said.answer)), `. You: ${answer}.`));
     if (said.done && kind === "choice" && !said.right) lines.push(h("p", {}, "The answer: ", h("strong", {}, drawn(said.answer))));
     if (kind === "find" && !said.done && said.answer.length) lines.push(h("p", {}, "One that works: ", h("em", { translate: "no" }, drawn(said.answer))));
-    if (kind === "say") lines.push(h("p", {}, drawn(said.answer)), h("ul", { class: "criteria" }, said.criteria.map((one) => h("li", {}, h("label", {}, h("input", { type: "checkbox" }), h("span", {}, drawn(one)))))));
+    if (kind === "say") lines.push(h("p", {}, drawn(said.answer)), h("ul", { class: "criteria" }, said.criteria.map((one, i) => h("li", {}, h("label", {}, this.#tick(i), h("span", {}, drawn(one)))))));
     if (kind === "share") lines.push(shares(choices, answer, said.shares));
     if (said.after.length) lines.push(h("div", { class: "after" }, drawn(said.after)));
     if (!said.done && kind !== "find") lines.push(h("p", { class: "hint" }, `Attempt ${attempt} of ${ATTEMPTS}.`));
@@ -117,6 +120,15 @@ class Question extends HTMLElement {
     this.classList.add("done");
     if (kind !== "find") { this.fields.disabled = true; this.button.hidden = true; }
     if (this.block.link && !FIRST.has(kind)) this.#look();
+  }
+
+  /** The box of a criterion: what is ticked is kept. */
+  #tick(i) {
+    return h("input", { type: "checkbox", checked: Boolean(this.record.met?.includes(i)), onchange: ({ target }) => {
+      const others = (this.record.met ?? []).filter((one) => one !== i);
+      this.record.met = target.checked ? [...others, i] : others;
+      this.#keep();
+    } });
   }
 
   #restore(answer) {

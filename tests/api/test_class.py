@@ -1,0 +1,181 @@
+"""A class over HTTP, as a teacher's browser and some phones see it: who is told what, and when."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.classes import OWN, STEPS, opened, refused
+from tests.api.conftest import Served
+from tests.api.teaching import EVIL, VIEW
+
+MASKED = {**OWN, "link": "/?view=fill-mask&text=The+capital+of+france+is+[MASK]."}
+HIDDEN = {"counts", "numbers", "moves", "here", "voted", "reveal", "right", "feedback", "after", "shares", "teacher"}
+
+
+def names(value: Any) -> set[str]:
+    """All names of fields, at any depth."""
+    if isinstance(value, dict):
+        return set(value).union(*(names(one) for one in value.values()))
+    return set().union(*(names(one) for one in value)) if isinstance(value, list) else set()
+
+
+def test_three_phones_vote_twice_and_see_the_class_beside_bert(taught: Served) -> None:
+    room = opened(taught, MASKED)
+    phones = [room.phone() for _ in range(3)]
+    for phone in phones:
+        assert room.seen(phone)["phase"] == "lobby"
+    room.until("vote1")
+    for phone, choice in zip(phones, (0, 0, 1), strict=True):
+        assert room.vote(phone, choice).json() == {"saved": choice}
+    assert {room.seen(room.teacher)[name] for name in ("here", "voted")} == {3}
+    room.until("vote2")
+    for phone, choice in zip(phones, (0, 1, 1), strict=True):
+        assert room.vote(phone, choice, 2).status_code == 200
+    room.until("reveal")
+    seen = room.seen(phones[1])
+    assert seen["counts"] == [[2, 1, 0], [1, 2, 0]] and seen["moves"] == [[1, 1, 0], [0, 1, 0], [0, 0, 0]]
+    assert seen["own"] == [None, 0, 1]
+    shares = seen["reveal"]["shares"]
+    asked = phones[0].post("/fill-mask", json={"text": "The capital of france is [MASK].", "top": 100}).json()
+    given = {row["token"]: row["probability"] for row in asked["rows"]}
+    assert shares[:2] == pytest.approx([given["paris"], given["london"]], rel=1e-3) and sum(shares) == pytest.approx(1)
+
+
+def test_a_lesson_asks_its_questions_in_order(taught: Served) -> None:
+    room = opened(taught, lesson="pieces")
+    phone, asked = room.phone(), []
+    for question, choice in enumerate((1, 0, "3", "30", 4)):
+        room.until("vote1")
+        seen = room.seen(phone)
+        assert (seen["question"], seen["of"], seen["round"]) == (question, 5, 1)
+        asked.append(len(seen["choices"]))
+        assert room.vote(phone, choice).status_code == 200
+        room.step("closed1")
+        room.step("reveal")
+        shown = room.seen(phone)
+        if question == 0:
+            assert shown["reveal"]["right"] == [1] and shown["reveal"]["link"] == VIEW
+            assert shown["reveal"]["feedback"][0] == [["p", {}, ["No: cat has a row of its own."]]]
+        if question == 2:
+            assert (shown["numbers"], shown["reveal"]["number"]) == ([[3.0], []], 3)
+        if question == 3:
+            assert shown["numbers"] == [[pytest.approx(0.3)], []] and shown["percent"]
+        room.step("next")
+    assert asked == [2, 3, 0, 0, 9], "tokens to press are choices"
+    assert room.phase == "reveal" and room.question == 4
+    refused(room.step("next"), "After reveal comes next")
+
+
+@pytest.mark.parametrize(("typed", "share"), [("1", 0.01), ("1 %", 0.01), ("100", 1), ("0.3", 0.3), ("30,5", 0.305)])
+def test_per_cent_are_read_as_in_a_lesson(typed: str, share: float, taught: Served) -> None:
+    room = opened(taught, {"prompt": "How many %?"}).until("vote1")
+    phone = room.phone()
+    room.vote(phone, typed)
+    assert room.seen(phone)["own"][1] == pytest.approx(share)
+
+
+def test_nobody_sees_a_vote_before_the_answer_is_out(taught: Served) -> None:
+    """What a phone is sent in each phase is the same, byte for byte, however the others voted."""
+    sent: list[list[bytes]] = []
+    for others in ((0, 0, 0), (2, 1, 2)):
+        room = opened(taught)
+        mine, *phones = [room.phone() for _ in range(4)]
+        sent.append([])
+        for to in (None, *STEPS[:-1]):
+            assert to is None or room.step(to).status_code == 200
+            if room.phase in ("vote1", "vote2"):
+                for phone, choice in zip(phones, others, strict=True):
+                    room.vote(phone, choice, 1 + (room.phase == "vote2"))
+            answer = mine.get(f"/class/{room.code}")
+            assert not names(answer.json()) & HIDDEN, answer.text
+            board = room.seen(room.teacher)
+            assert not names(board) & {"counts", "numbers", "moves", "reveal"}, board
+            sent[-1].append(answer.content.replace(room.code.encode(), b"CODE"))
+    assert sent[0] == sent[1]
+
+
+def test_only_the_teacher_peeks_and_only_at_a_vote_that_has_closed(taught: Served) -> None:
+    room = opened(taught).until("vote1")
+    phone = room.phone()
+    room.vote(phone, 1)
+    assert "counts" not in room.seen(room.teacher, peek=True)
+    room.until("closed1")
+    assert room.seen(room.teacher, peek=True)["counts"] == [[0, 1, 0], [0, 0, 0]]
+    assert not names(room.seen(phone, peek=True, v=-1)) & HIDDEN
+    room.until("vote2")
+    assert "counts" not in room.seen(room.teacher, peek=True)
+
+
+def test_who_comes_late_votes_where_the_class_is(taught: Served) -> None:
+    room = opened(taught).until("vote2")
+    late = room.phone()
+    assert (room.seen(late)["round"], room.seen(late)["own"]) == (2, [None, None, None])
+    assert room.vote(late, 2, 2).status_code == 200
+    room.until("reveal")
+    assert room.seen(late)["counts"] == [[0, 0, 0], [0, 0, 1]]
+    assert room.seen(room.phone())["own"] == [None, None, None], "and after the votes one still sees the answer"
+
+
+def test_who_votes_twice_counts_once(taught: Served) -> None:
+    room = opened(taught).until("vote1")
+    phone = room.phone()
+    for choice in (0, 2, 1, 1):
+        room.vote(phone, choice)
+    assert room.seen(room.teacher)["voted"] == 1
+    room.until("reveal")
+    assert room.seen(phone)["counts"][0] == [0, 1, 0]
+
+
+def test_a_double_press_and_an_old_page_move_nothing(taught: Served) -> None:
+    room = opened(taught)
+    for _ in range(2):
+        assert room.step("vote1", phase="lobby").json()["phase"] == "vote1"
+    assert room.step("closed1", question=1).json()["phase"] == "vote1"
+    refused(room.step("reveal"), "After vote1 comes closed1, not 'reveal'.")
+    refused(room.step("vote1", question=True), "question: got True")
+
+
+def test_nothing_is_sent_while_nothing_changes(taught: Served) -> None:
+    room = opened(taught)
+    phone, other = room.phone(), room.phone()
+    first = room.seen(phone)["v"]
+    same = phone.get(f"/class/{room.code}", params={"v": first})
+    assert (same.status_code, same.content, same.headers["cache-control"]) == (204, b"", "no-store")
+    room.until("vote1")
+    voting = room.seen(phone, v=first)["v"]
+    room.vote(other, 0)
+    room.vote(phone, 0)
+    assert phone.get(f"/class/{room.code}", params={"v": voting}).status_code == 204, (
+        "a vote changes nothing to be seen"
+    )
+    room.until("closed1")
+    assert room.seen(phone, v=voting)["phase"] == "closed1"
+    refused(phone.get(f"/class/{room.code}", params={"v": "x"}), "v")
+
+
+def test_the_code_is_drawn_as_a_picture(taught: Served) -> None:
+    room = opened(taught)
+    picture = room.teacher.get(f"/class/{room.code}/qr.svg")
+    assert picture.headers["content-type"] == "image/svg+xml" and picture.text.startswith("<?xml")
+    assert "<svg" in picture.text and "script" not in picture.text and len(picture.content) < 20_000
+    board = room.seen(room.teacher)
+    assert board["address"] == f"{taught.url}/j/{room.code}" and "--host 0.0.0.0" in board["note"]
+
+
+def test_markup_in_a_question_stays_text(taught: Served) -> None:
+    asked = {"prompt": f"What? {EVIL} [a](javascript:window.__pwn=3)", "choices": [EVIL, f"`{EVIL}`", "[b](data:x)"]}
+    room = opened(taught, asked).until("vote1")
+    seen = room.seen(room.phone())
+    assert seen["choices"][0] == [EVIL] and seen["choices"][1] == [["code", {"translate": "no"}, [EVIL]]]
+    assert "href" not in names(seen) and seen["prompt"][0][2][0].startswith(f"What? {EVIL}")
+
+
+def test_a_question_is_suggested_without_its_answer(taught: Served) -> None:
+    with taught.browser() as teacher:
+        masked = teacher.post("/class/suggest", json={"link": MASKED["link"]}).json()
+        assert masked["choices"][-1] == "something else" and masked["choices"][:-1] == sorted(masked["choices"][:-1])
+        assert len(masked["choices"]) == 6 and masked["link"] == MASKED["link"]
+        pair = teacher.post("/class/suggest", json={"link": "/?view=next-sentence&text=A+cat.&pair=A+dog."}).json()
+        assert pair["choices"] == ["yes", "no"] and "A cat." in pair["prompt"] and "A dog." in pair["prompt"]
+        refused(teacher.post("/class/suggest", json={"link": 7}), "is no link of a view")
+        refused(teacher.post("/class/suggest", json={}), "Send an object with link.")

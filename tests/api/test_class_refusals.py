@@ -1,0 +1,168 @@
+"""What is refused in a class: others' steps, closed votes, what does not fit, browsers without a cookie or a code."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.classes import OWN, Class, opened, refused
+from tests.api.conftest import Served
+from tests.api.teaching import lessons
+
+CODE = "class of 26"
+BEARER = {"authorization": f"Bearer {CODE}"}
+
+
+@pytest.mark.parametrize("phase", ["lobby", "closed1", "discuss", "vote2", "closed2", "reveal"])
+def test_a_vote_that_is_not_open_is_refused(phase: str, taught: Served) -> None:
+    room = opened(taught).until(phase)
+    phone = room.phone()
+    refused(room.vote(phone, 0), "This vote is closed")
+    assert room.seen(phone)["own"][1] is None
+
+
+BIG = int("9" * 400)
+UNFIT = [
+    ({"choice": 3}, "Got the choice 3; there are 3, counted from 0."),
+    ({"choice": -1}, "Got the choice -1"),
+    ({"choice": BIG}, "Got the choice 9"),
+    ({"choice": "1"}, "choice: got '1'; wanted a whole number."),
+    ({"choice": True}, "choice: got True"),
+    ({"choice": None}, "choice: got None"),
+    ({"question": "0"}, "question: got '0'"),
+    ({"question": 1}, "This vote is closed"),
+    ({"round": [1]}, "round: got [1]"),
+    ({"voter": "x"}, "Send an object with question, round, choice."),
+]
+
+
+@pytest.mark.parametrize(("sent", "said"), UNFIT)
+def test_a_vote_that_does_not_fit_is_refused(sent: Any, said: str, taught: Served) -> None:
+    room = opened(taught).until("vote1")
+    phone = room.phone()
+    refused(room.vote(phone, 0, **{"round": 1, **sent}) if "choice" not in sent else room.vote(phone, **sent), said)
+    assert room.seen(room.teacher)["voted"] == 0
+
+
+@pytest.mark.parametrize("typed", ["", "many", "9" * 400, "1e5", [1], None, {"a": 1}, "\ud800", BIG])
+def test_a_number_that_is_none_is_refused(typed: Any, taught: Served) -> None:
+    room = opened(taught, {"prompt": "How many?"}).until("vote1")
+    refused(room.vote(room.phone(), typed), "number")
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"[" * 100_000, b'{"question": 0}'])
+def test_what_is_no_vote_is_refused(body: bytes, taught: Served) -> None:
+    room = opened(taught).until("vote1")
+    for who, path in ((room.phone(), "vote"), (room.teacher, "step")):
+        refused(who.post(f"/class/{room.code}/{path}", content=body), "Send an object with")
+
+
+def test_a_vote_that_is_too_large_is_refused(taught: Served) -> None:
+    room = opened(taught).until("vote1")
+    huge = b'{"question": "' + b"a" * 10_000_000 + b'"}'
+    refused(room.phone().post(f"/class/{room.code}/vote", content=huge), "1,000 kB", 413)
+
+
+def test_nobody_else_moves_or_ends_a_class(taught: Served) -> None:
+    room = opened(taught)
+    phone, other = room.phone(), opened(taught)
+    for who in (phone, other.teacher):
+        refused(room.step("vote1", who), "Only the browser that opened this class can do that.")
+        refused(who.post(f"/class/{room.code}/end"), "Only the browser that opened")
+    assert room.seen(phone)["phase"] == "lobby"
+    room.until("closed1")
+    refused(room.step("reveal", phone), "Only the browser that opened")
+    assert room.teacher.post(f"/class/{room.code}/end").json() == {"ended": room.code}
+    refused(phone.get(f"/class/{room.code}"), "its teacher has ended it")
+    assert other.seen(other.phone())["phase"] == "lobby"
+
+
+def test_a_cookie_that_was_forged_is_another_voter(taught: Served) -> None:
+    room = opened(taught).until("vote1")
+    phone = room.phone()
+    room.vote(phone, 0)
+    (cookie,) = phone.cookies.jar
+    for forged in (f"{'0' * 32}.{cookie.value[33:]}", f"{cookie.value[:-1]}{'0' if cookie.value[-1] != '0' else '1'}"):
+        with taught.browser(cookies={cookie.name: forged}) as thief:
+            refused(room.vote(thief, 2), "takes no cookies")
+    with taught.browser(cookies={"session": cookie.value}) as thief:
+        refused(room.vote(thief, 2), "takes no cookies")
+        assert room.vote(thief, 2).status_code == 200, "the cookie that it was given is its own"
+    assert room.seen(phone)["own"][1] == 0 and room.seen(room.teacher)["voted"] == 2
+
+
+def test_a_browser_without_cookies_is_told(taught: Served) -> None:
+    room = opened(taught).until("vote1")
+    for _ in range(2):
+        bare = httpx.get(f"{taught.url}/api/v1/class/{room.code}")
+        refused(bare, "This browser takes no cookies")
+        assert "samesite" in bare.headers["set-cookie"].lower() and "httponly" in bare.headers["set-cookie"].lower()
+    refused(httpx.post(f"{taught.url}/api/v1/class/{room.code}/vote", json={}), "This browser takes no cookies")
+    assert room.seen(room.teacher)["here"] == 0
+
+
+def test_other_classes_are_not_told_of(taught: Served) -> None:
+    room, other = opened(taught), opened(taught)
+    phone = room.phone()
+    answers = [phone.get(f"/class/{room.code}"), room.teacher.get(f"/class/{room.code}"), phone.get("/class/ZZZZ")]
+    answers += [
+        phone.get("/class"),
+        phone.get("/class/"),
+        room.step("vote1"),
+        phone.get("/page"),
+        phone.get("/class/A*"),
+    ]
+    assert not [one.text for one in answers if other.code in one.text]
+    refused(answers[2], "There is no class 'ZZZZ'. Compare the four letters")
+    assert {one.status_code for one in (answers[3], answers[4], answers[7])} <= {404, 405}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, 'Send {"lesson"'),
+        ([], 'Send {"lesson"'),
+        ({"lesson": "pieces", "question": OWN}, 'Send {"lesson"'),
+        ({"lesson": "nowhere"}, "There is no lesson 'nowhere'"),
+        ({"question": "What?"}, "wanted an object with prompt, choices and link."),
+        ({"question": {**OWN, "key": 1}}, "wanted an object with prompt, choices and link."),
+        ({"question": {"prompt": 1}}, "wanted a prompt, a list of choices, and a link."),
+        ({"question": {**OWN, "choices": [1, 2]}}, "wanted choices that are texts."),
+        ({"question": {**OWN, "choices": ["a"]}}, "Got 1 choices"),
+        ({"question": {"prompt": " "}}, "A question is empty"),
+        ({"question": {**OWN, "link": "https://evil.example/"}}, "is no link of a view"),
+        ({"question": {**OWN, "link": "/?view=nonsense&text=a"}}, "nonsense"),
+    ],
+)
+def test_a_class_that_cannot_be_opened(given: Any, said: str, taught: Served) -> None:
+    with taught.browser() as teacher:
+        answer = teacher.post("/class", json=given)
+        assert answer.status_code == 422 and said in answer.json()["detail"], answer.text
+
+
+def test_phones_need_no_code_but_the_teacher_does(models: Path, tmp_path: Path) -> None:
+    made = Served(models, tmp_path / "data", code=CODE, lessons_dir=lessons(tmp_path / "lessons"))
+    try:
+        room = opened_with_code(made)
+        phone = room.phone()
+        assert room.seen(phone)["phase"] == "lobby"
+        assert room.step("vote1").status_code == 200
+        assert room.vote(phone, 1).json() == {"saved": 1}
+        asked = [("GET", "/lessons"), ("GET", "/lessons/pieces"), ("POST", "/lessons/pieces/guess"), ("POST", "/class")]
+        asked += [("POST", "/class/suggest"), ("POST", f"/class/{room.code}/step"), ("POST", f"/class/{room.code}/end")]
+        asked += [("GET", f"/class/{room.code}/qr.svg"), ("GET", "/page"), ("POST", "/view")]
+        for method, path in asked:
+            refused(phone.request(method, path, json={} if method == "POST" else None), "The class code is needed", 401)
+        assert phone.get("/lessons", headers=BEARER).status_code == 200
+        wrong = phone.get("/lessons", headers={"authorization": "Bearer no"})
+        refused(wrong, "Wrong class code", 401)
+    finally:
+        made.close()
+
+
+def opened_with_code(served: Served) -> Class:
+    teacher = served.browser(headers=BEARER)
+    assert teacher.post("/class", json={"question": OWN}).status_code == 200
+    code = teacher.post("/class", json={"question": OWN}).json()["code"]  # by now it has its cookie
+    return Class(served, teacher, code)

@@ -1,0 +1,291 @@
+"""Lessons over HTTP: read without their answers, each kind of question judged, and refusals that say what is wanted."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from bertexplorer.learn.lesson import Lesson
+from bertexplorer.learn.prose import plain
+from bertexplorer.learn.shelf import BUNDLED, Shelf
+from tests.api.conftest import Served
+from tests.api.teaching import EVIL, VIEW, elements, words
+
+OWN = "/lessons/pieces"
+SHELF = Shelf((BUNDLED,))
+SHOWN = {"kind", "id", "prompt", "link", "choices", "text"}  # of a part, before it is answered
+RULES = {"when", "value", "key", "accept", "holds"}  # expressions
+
+
+@pytest.fixture
+def pupil(taught: Served) -> Iterator[httpx.Client]:
+    with taught.browser() as made:
+        yield made
+
+
+def judged(pupil: httpx.Client, part: str, answer: Any = None, **more: Any) -> dict[str, Any]:
+    """What is said of an answer that is taken."""
+    found = pupil.post(f"{OWN}/{part}", json={"answer": answer, **more})
+    assert found.status_code == 200, found.text
+    return dict(found.json())
+
+
+def refused(answer: httpx.Response, said: str, status: int = 422) -> None:
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
+    detail = answer.json()["detail"]
+    assert said in detail and detail.endswith((".", "…")) and len(detail) < 700, detail
+
+
+def test_the_list_has_the_bundled_lessons_and_then_the_teachers(pupil: httpx.Client) -> None:
+    listed = pupil.get("/lessons").json()
+    assert [one["slug"] for one in listed] == [*SHELF.files, "pieces", "markup"]
+    own = next(one for one in listed if one["slug"] == "pieces")
+    assert own == {
+        "slug": "pieces",
+        "title": "Pieces",
+        "question": ["How many pieces?"],
+        "topic": "What goes in",
+        "minutes": 3,
+        "can": ["count pieces"],
+        "language": "en",
+        "views": ["tokenization"],
+        "questions": 8,
+    }
+
+
+def test_the_list_shows_no_marks_of_markdown(pupil: httpx.Client) -> None:
+    for one in pupil.get("/lessons").json():
+        words = json.dumps(one["question"] + one["can"])
+        assert "*" not in words and "`" not in words, one
+
+
+def test_a_lesson_is_read_in_its_order(pupil: httpx.Client) -> None:
+    lesson = pupil.get(OWN).json()
+    kinds = ["prose", "predict", "choice", "number", "number", "find", "click", "say", "share", "claim", "claim"]
+    assert [part["kind"] for part in lesson["parts"]] == [*kinds, "figure"]
+    assert lesson["parts"][0]["text"] == [["p", {}, ["Words are ", ["em", {}, ["cut"]], "."]]]
+    guess, picture = lesson["parts"][1], lesson["parts"][-1]
+    assert guess["choices"] == [[["em", {}, ["cat"]]], [["em", {}, ["xyz"]]]] and guess["link"] == VIEW
+    assert words(picture["text"]) == "A strip."
+    assert (words(lesson["misreading"]), words(lesson["instead"])) == ("A word is a piece.", "It may be several.")
+
+
+def secrets(lesson: Lesson) -> Iterator[str]:
+    """All that tells an answer: feedback, hints, expressions, solutions, what is said afterwards."""
+    for block in lesson.blocks:
+        yield from (value for name, value in block.fields.items() if name in RULES | {"after", "hint", "example"})
+        yield from (block.fields[name] for name in ("model", "otherwise") if name in block.fields)
+        yield from (one for pair in block.near for one in pair)
+        yield from (block.fields["text"] for _ in "1" if block.kind == "claim")
+        for item in block.items:
+            yield from (item.feedback, item.when, item.value)
+            yield from (item.text for _ in "1" if block.kind in ("say", "number"))  # a criterion, a range
+
+
+@pytest.mark.parametrize("slug", SHELF.files)
+def test_a_lesson_is_read_without_its_answers(slug: str, pupil: httpx.Client) -> None:
+    """Not one feedback, key, tick, value, hint, model answer or solution of a bundled lesson is in what is sent."""
+    answer = pupil.get(f"/lessons/{slug}")
+    found, lesson = answer.json(), SHELF.lesson(slug)
+    for part in found["parts"]:
+        assert set(part) <= SHOWN and (part["kind"] == "figure") >= ("text" in part and "id" in part), part
+    told, hidden = " ".join(words(found).split()), [one for one in secrets(lesson) if one.strip()]
+    assert len(hidden) > 8
+    leaked = [one for one in hidden if one in answer.text or plain(one) in told]
+    assert not leaked
+    assert "ticked" not in answer.text and '"right"' not in answer.text
+
+
+def test_a_guess_is_told_what_bert_does(pupil: httpx.Client) -> None:
+    wrong, right = judged(pupil, "guess", 0), judged(pupil, "guess", 1)
+    assert (wrong["right"], wrong["key"], wrong["done"]) == (False, 1, True)
+    assert words(wrong["text"]) == "No: cat has a row of its own." and words(wrong["answer"]) == "xyz"
+    assert right["right"] and words(right["after"]) == "xyz has 3 pieces."
+
+
+def test_a_choice_has_two_attempts(pupil: httpx.Client) -> None:
+    first = judged(pupil, "why", 1)
+    assert (first["right"], first["done"], first["key"], first["answer"]) == (False, False, None, [])
+    assert words(first["text"]) == "Some long words have a row."
+    last = judged(pupil, "why", 2, attempt=2)
+    assert (last["right"], last["done"], last["key"], words(last["answer"])) == (False, True, 0, "It was rare.")
+    assert judged(pupil, "why", 0)["right"]
+
+
+def test_a_number_gets_a_hint_and_then_the_answer(pupil: httpx.Client) -> None:
+    low, high = judged(pupil, "count", "1"), judged(pupil, "count", "7")
+    assert words(low["text"]) == "You take it for a known word." and words(high["text"]) == "Too high."
+    assert not low["done"] and low["answer"] == [] and low["after"] == []
+    last = judged(pupil, "count", "7", attempt=2)
+    assert last["done"] and words(last["answer"]) == "3" and words(last["after"]) == "Each letter is one."
+    assert judged(pupil, "count", "3,0")["right"] and judged(pupil, "count", 3)["right"]
+
+
+@pytest.mark.parametrize("typed", ["30", "30 %", "0.3", "30,4", 30])
+def test_a_share_is_taken_with_its_sign_and_without(typed: Any, pupil: httpx.Client) -> None:
+    assert judged(pupil, "share", typed)["right"]
+    assert not judged(pupil, "share", "3 %")["right"]
+
+
+def test_a_find_is_judged_by_the_view_as_it_was_left(pupil: httpx.Client) -> None:
+    state = {"view": "tokenization", "text": "The cat."}
+    start, near = judged(pupil, "longer"), judged(pupil, "longer", state={**state, "text": "A wxyz."})
+    assert (start["right"], start["done"], words(start["text"]), start["answer"]) == (False, False, "Not yet.", [])
+    assert words(near["text"]) == "Only 4 pieces: one more."
+    second = judged(pupil, "longer", state=state, attempt=2)
+    assert (words(second["text"]), words(second["answer"]), second["done"]) == ("Make a word up.", "qqqqq", False)
+    found = judged(pupil, "longer", state={**state, "text": "The qqqqqq."}, attempt=3)
+    assert found["right"] and found["done"] and words(found["after"]) == "It has 6."
+
+
+def test_a_find_in_another_view_is_refused(pupil: httpx.Client) -> None:
+    state = {"view": "fill-mask", "text": "A [MASK]."}
+    refused(pupil.post(f"{OWN}/longer", json={"answer": None, "state": state}), "longest")
+    refused(pupil.post(f"{OWN}/longer", json={"state": {"view": "nonsense", "text": "a"}}), "view: got 'nonsense'")
+    refused(pupil.post(f"{OWN}/longer", json={"state": {"no": 1}}), "The state has 'no'")
+    refused(pupil.post(f"{OWN}/longer", json={"state": [1]}), "no state")
+
+
+def test_a_press_is_judged(pupil: httpx.Client) -> None:
+    wrong, last = judged(pupil, "odd", "cat"), judged(pupil, "odd", "cat", attempt=2)
+    assert not wrong["right"] and not wrong["done"] and words(wrong["text"]) == "It has two signs in front."
+    assert last["done"] and not last["right"]
+    assert judged(pupil, "odd", "##y")["right"]
+
+
+def test_a_sentence_is_compared_by_its_writer(pupil: httpx.Client) -> None:
+    said = judged(pupil, "words", "Some letters.")
+    assert said["right"] is None and words(said["answer"]) == "A part of a word that was frequent."
+    assert [words(one) for one in said["criteria"]] == ["says that frequency counts", "says that a piece is a part"]
+
+
+def test_points_are_laid_beside_what_bert_gives(pupil: httpx.Client) -> None:
+    said = judged(pupil, "points", [50, 50])
+    assert said["shares"] == [0.75, 0.25] and words(said["text"]).startswith("75 of your 100 points")
+
+
+def test_claims_say_what_holds_here(pupil: httpx.Client) -> None:
+    assert judged(pupil, "holds") == {"holds": True, "text": [["em", {}, ["xyz"]], " has 3 pieces."]}
+    fails = judged(pupil, "fails")
+    assert not fails["holds"] and words(fails["text"]) == "xyz is cut into 3 here."
+
+
+HUGE = "9" * 400
+UNFIT = [  # part, body, what is said
+    ("guess", {"answer": 2}, "wanted the number of a choice, 0 to 1"),
+    ("guess", {"answer": -1}, "wanted the number of a choice"),
+    ("guess", {"answer": True}, "Got True"),
+    ("guess", {"answer": "1"}, "Got '1'"),
+    ("guess", {"answer": 0.0}, "Got 0.0"),
+    ("guess", {}, "Got None"),
+    ("guess", {"answer": int(HUGE)}, "wanted the number of a choice"),
+    ("guess", {"answer": 0, "state": {}, "mark": 1}, "The request has 'mark'"),
+    ("guess", {"answer": 0, "attempt": 0}, "attempt: got 0; wanted a whole number, 1 or more."),
+    ("guess", {"answer": 0, "attempt": True}, "attempt: got True"),
+    ("guess", {"answer": 0, "attempt": "1"}, "attempt: got '1'"),
+    ("guess", {"answer": 0, "checkpoint": 7}, "checkpoint: got 7; wanted text."),
+    ("guess", {"answer": 0, "checkpoint": "../../etc"}, "etc"),
+    ("count", {"answer": "many"}, "'many' is no number; wanted one such as 0.13 or 13 %."),
+    ("count", {"answer": [3]}, "is no number"),
+    ("count", {"answer": "x" * 9000}, "is no number"),
+    ("odd", {"answer": ""}, "Nothing is pressed"),
+    ("odd", {"answer": "a" * 101}, "Nothing is pressed"),
+    ("words", {"answer": "  "}, "Nothing is written yet"),
+    ("words", {"answer": 3}, "Nothing is written yet"),
+    ("points", {"answer": [50]}, "wanted 2 numbers of points"),
+    ("points", {"answer": [50, "50"]}, "wanted 2 numbers of points"),
+    ("points", {"answer": [60, 60]}, "The points add up to 120"),
+    ("points", {"answer": [-10, 110]}, "share out exactly 100"),
+    ("points", {"answer": [int(HUGE), 0]}, "wanted 2 numbers of points"),
+    ("picture", {"answer": 0}, "picture is a figure and asks nothing."),
+    ("nowhere", {"answer": 0}, "The lesson pieces has no part 'nowhere'; reload the page."),
+]
+
+
+@pytest.mark.parametrize(("part", "sent", "said"), UNFIT, ids=[f"{one[0]}-{one[2][:30]}" for one in UNFIT])
+def test_an_answer_that_does_not_fit_is_refused_in_a_sentence(
+    part: str, sent: Any, said: str, pupil: httpx.Client
+) -> None:
+    refused(pupil.post(f"{OWN}/{part}", json=sent), said)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        (b"", 422, "not JSON"),
+        (b"{", 422, "not JSON"),
+        (b"[1]", 422, "not JSON, or no object"),
+        (b"null", 422, "not JSON, or no object"),
+        (b"[" * 100_000, 422, "not JSON"),
+        (b'{"answer": ' + b"9" * 5000 + b"}", 422, "not JSON"),
+        (b'{"answer": [NaN, 50]}', 422, "wanted 2 numbers of points"),
+        (b'{"answer": [1e999, 0]}', 422, "wanted 2 numbers of points"),
+        (b'{"answer": "' + b"a" * 10_000_000 + b'"}', 413, "1,000 kB"),
+    ],
+)
+def test_what_is_no_json_or_too_much_of_it(body: bytes, status: int, said: str, pupil: httpx.Client) -> None:
+    kind = {"content-type": "application/json"}
+    refused(pupil.post(f"{OWN}/points", content=body, headers=kind), said, status)
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/lessons/nowhere", "There is no lesson 'nowhere'; there are welcome"),
+        ("/lessons/..pieces", "There is no lesson"),
+        ("/lessons/nowhere/gift", "There is no lesson"),
+        ("/lessons/pieces/pdf", "There is no export 'pdf'; wanted one of gift, csv, keys."),
+        ("/lessons/runs/nowhere", "There is no recorded run 'run:nowhere'; there are classification"),
+        ("/lessons/runs/Classification", "There is no recorded run"),
+    ],
+)
+def test_what_is_not_there_is_said(path: str, said: str, pupil: httpx.Client) -> None:
+    answer = pupil.get(path)
+    refused(answer, said)
+    assert "/lessons/" not in answer.json()["detail"], "a folder of the server is told"
+
+
+def test_a_recorded_run_comes_with_its_figure(pupil: httpx.Client) -> None:
+    found = pupil.get("/lessons/runs/classification").json()
+    assert set(found) == {"title", "card", "command", "said", "figure"}
+    assert found["figure"]["data"] and found["said"].endswith(".") and found["command"].startswith("bertexplorer ")
+
+
+def test_markup_in_a_lesson_stays_text(pupil: httpx.Client) -> None:
+    lesson = pupil.get("/lessons/markup").json()
+    assert lesson["title"] == EVIL and not elements(lesson) & {"script", "img"}
+    assert not [one for one in json.dumps(lesson).split('"href": "')[1:] if not one.startswith(("/", "http"))]
+    assert EVIL in words(lesson["parts"][0]["text"]) and EVIL in words(lesson["parts"][1]["choices"][0])
+    assert EVIL in words(lesson["parts"][1]["prompt"])
+    assert len(lesson["problems"]) == 1 and lesson["problems"][0].startswith("Line ")
+    said = pupil.post("/lessons/markup/evil", json={"answer": 0}).json()
+    assert words(said["text"]) == f"Said {EVIL}" and not elements(said) & {"script", "img"}
+    evil = pupil.post(f"/lessons/markup/{'evil'}", json={"answer": EVIL})
+    assert evil.headers["content-type"] == "application/problem+json"
+
+
+def test_questions_go_out_as_gift(pupil: httpx.Client) -> None:
+    answer = pupil.get(f"{OWN}/gift")
+    assert answer.headers["content-type"].startswith("text/plain") and answer.headers["x-file-name"] == "pieces.gift"
+    told = answer.text
+    assert told.startswith("// Pieces: the answers are those of the checkpoint little.\n")
+    assert "::pieces-guess:: Which word is cut into more pieces? {\n  ~cat # No\\: cat" in told
+    assert "\n  =xyz # Yes\\: nobody" in told and "{\n  #3:0\n}" in told and "{\n  #30:1\n}" in told
+    assert "pieces-longer" not in told and "pieces-words" not in told
+
+
+def test_questions_go_out_as_csv(pupil: httpx.Client) -> None:
+    answer = pupil.get(f"{OWN}/csv")
+    assert answer.status_code == 200 and answer.headers["x-file-name"] == "pieces.csv"
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [(row["question"], row["answer"]) for row in rows] == [
+        ("guess", "xyz"),
+        ("why", "It was rare."),
+        ("count", "3"),
+        ("share", "30.0 %"),
+    ]
+    assert rows[1]["choices"] == "It was rare. | It is long. | It is foreign." and rows[0]["checkpoint"] == "little"

@@ -1,0 +1,188 @@
+"""Benchmark: a class of fifty phones that vote, beside fifty people who use Explore, on one server.
+
+    python -m tests.bench.class_load [--seconds 40]
+
+Starts the app on a free port with a data folder of its own. The phones ask every 1.5 s, as the phone page does: first
+alone, so that their share of the processor can be told, then while fifty people type, one text each 10 s. The vote
+opens when the typing starts; each phone votes within 10 s. In the end every phone must see its own vote, and the counts
+must be those that were cast.
+"""
+
+import argparse
+import asyncio
+import random
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from tests.bench.common import machine
+from tests.bench.load import EVERY_S, PEOPLE, texts
+from tests.bench.people import Heard, Person, at_rate
+from tests.bench.serving import Server
+
+PHONES, POLL_S, VOTE_WITHIN_S = 50, 1.5, 10.0
+QUESTION = {"prompt": "What would BERT put here?\n\nThe [MASK] barked.", "choices": ["dog", "cat", "something else"]}
+
+
+@dataclass
+class Phone:
+    """One phone of the class: it asks again and again, and votes once."""
+
+    client: httpx.AsyncClient
+    code: str
+    draw: random.Random
+    room: dict[str, Any] = field(default_factory=dict)
+    polls_ms: list[float] = field(default_factory=list)
+    vote_ms: float | None = None  # until its vote was acknowledged
+    choice: int | None = None
+    failed: list[str] = field(default_factory=list)
+
+    async def arrive(self) -> "Phone":
+        (await self.client.get(f"/j/{self.code}")).raise_for_status()
+        await self.poll()
+        return self
+
+    async def poll(self) -> None:
+        started = time.perf_counter()
+        try:
+            answer = await self.client.get(f"/api/v1/class/{self.code}", params={"v": self.room.get("v", -1)})
+        except httpx.HTTPError as error:
+            self.failed.append(repr(error))
+            return
+        self.polls_ms.append(1000 * (time.perf_counter() - started))
+        if answer.status_code == 200:
+            self.room = answer.json()
+        elif answer.status_code != 204:
+            self.failed.append(answer.text[:200])
+
+    async def watch(self, until: float) -> None:
+        """Poll with the jitter of the page until that time."""
+        while time.perf_counter() < until:
+            await asyncio.sleep(POLL_S * self.draw.uniform(0.8, 1.2))
+            await self.poll()
+
+    async def vote(self, after: float) -> None:
+        await asyncio.sleep(after)
+        choice = self.draw.randrange(3)
+        started = time.perf_counter()
+        sent = {"question": 0, "round": 1, "choice": choice}
+        try:
+            answer = await self.client.post(f"/api/v1/class/{self.code}/vote", json=sent)
+        except httpx.HTTPError as error:
+            self.failed.append(repr(error))
+            return
+        if answer.status_code == 200:
+            self.vote_ms, self.choice = 1000 * (time.perf_counter() - started), choice
+        else:
+            self.failed.append(answer.text[:200])
+
+
+async def typing(people: list[Person], seconds: float) -> list[Heard]:
+    rate = PEOPLE / EVERY_S
+    return await at_rate(people, texts(int(rate * seconds), 4), rate)
+
+
+def at(values: list[float], share: float) -> float:
+    """The value that this share of *values* does not exceed."""
+    there = sorted(values)
+    return there[min(len(there) - 1, int(share * len(there)))] if there else float("nan")
+
+
+def told(name: str, seconds: float, server_s: float, phones: list[Phone]) -> str:
+    polls = [ms for phone in phones for ms in phone.polls_ms]
+    return (
+        f"{name}: {len(polls) / seconds:.0f} polls/s, p50 {at(polls, 0.5):,.0f} ms, p95 {at(polls, 0.95):,.0f} ms; "
+        f"the server used {100 * server_s / seconds:.1f} % of a core\n"
+    )
+
+
+async def main(seconds: float, server: Server) -> int:
+    limits = httpx.Limits(max_connections=None, keepalive_expiry=10)
+    async with httpx.AsyncClient(base_url=server.url, timeout=60, limits=limits) as client:
+        await server.there(client)
+        sys.stdout.write(f"{machine()}\n\n")
+        people = [await Person.arrive(client, fetched=number > 0) for number in range(PEOPLE)]
+        code = (await client.post("/api/v1/class", json={"question": QUESTION})).raise_for_status().json()["code"]
+        browsers = [httpx.AsyncClient(base_url=server.url, timeout=60, verify=False) for _ in range(PHONES)]
+        drawn = [random.Random(number) for number in range(PHONES)]
+        phones = [Phone(one, code, draw) for one, draw in zip(browsers, drawn, strict=True)]
+        started = time.perf_counter()
+        await asyncio.gather(*(phone.arrive() for phone in phones))
+        sys.stdout.write(f"{PHONES} phones joined at once within {time.perf_counter() - started:.1f} s\n")
+        await asyncio.gather(*(phone.watch(time.perf_counter() + 3) for phone in phones))
+
+        await alone(server, phones, seconds / 2)
+        heard = await beside(client, server, code, phones, people, seconds)
+        lost = await counted(client, code, phones)
+        for one in browsers:
+            await one.aclose()
+    votes = [phone.vote_ms for phone in phones if phone.vote_ms is not None]
+    failed = [words for phone in phones for words in phone.failed]
+    typed = [one.ms for one in heard if one.status == "answered"]
+    wrong = [one.told for one in heard if one.status == "wrong"]
+    sys.stdout.write(f"{len(votes)} votes acknowledged, {lost} lost; p50 {at(votes, 0.5):,.0f} ms, ")
+    sys.stdout.write(f"p95 {at(votes, 0.95):,.0f} ms, all within {at(votes, 1):,.0f} ms\n")
+    sys.stdout.write(
+        f"Explore beside it: {len(heard)} texts, p50 {at(typed, 0.5):,.0f} ms, p95 {at(typed, 0.95):,.0f}, "
+    )
+    sys.stdout.write(f"{len(wrong)} wrong; {len(failed)} requests of phones failed {failed[:1] or ''}\n")
+    return lost + len(failed) + len(wrong)
+
+
+async def alone(server: Server, phones: list[Phone], seconds: float) -> None:
+    """The phones wait in the lobby, and nobody else asks for anything."""
+    for phone in phones:
+        phone.polls_ms.clear()
+    before, started = server.cpu_s(), time.perf_counter()
+    await asyncio.gather(*(phone.watch(started + seconds) for phone in phones))
+    sys.stdout.write(told("only phones", time.perf_counter() - started, server.cpu_s() - before, phones))
+
+
+async def beside(
+    client: httpx.AsyncClient, server: Server, code: str, phones: list[Phone], people: list[Person], seconds: float
+) -> list[Heard]:
+    """The vote, while people type."""
+    for phone in phones:
+        phone.polls_ms.clear()
+    before, started = server.cpu_s(), time.perf_counter()
+    sent = {"question": 0, "phase": "lobby", "to": "vote1"}
+    (await client.post(f"/api/v1/class/{code}/step", json=sent)).raise_for_status()
+    heard, *_ = await asyncio.gather(
+        typing(people, seconds),
+        *(phone.watch(started + seconds) for phone in phones),
+        *(phone.vote(phone.draw.uniform(0, VOTE_WITHIN_S)) for phone in phones),
+    )
+    sys.stdout.write(told("beside Explore", time.perf_counter() - started, server.cpu_s() - before, phones))
+    return heard
+
+
+async def counted(client: httpx.AsyncClient, code: str, phones: list[Phone]) -> int:
+    """How many acknowledged votes are not there once the answer is out."""
+    for phase, to in (("vote1", "closed1"), ("closed1", "reveal")):
+        sent = {"question": 0, "phase": phase, "to": to}
+        (await client.post(f"/api/v1/class/{code}/step", json=sent)).raise_for_status()
+    await asyncio.gather(*(phone.poll() for phone in phones))
+    cast = [phone for phone in phones if phone.choice is not None]
+    lost = sum(phone.room["own"][1] != phone.choice for phone in cast)
+    counts = [sum(phone.choice == choice for phone in cast) for choice in range(3)]
+    shown = phones[0].room["counts"][0]
+    return max(lost, sum(abs(a - b) for a, b in zip(counts, shown, strict=True))) + (PHONES - len(cast))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Fifty phones that vote, beside fifty people who use Explore.")
+    parser.add_argument(
+        "--seconds", type=float, default=40.0, help="how long the people type; half as long, phones alone"
+    )
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        served = Server(folder)
+        try:
+            failed = asyncio.run(main(given.seconds, served))
+        finally:
+            served.end()
+    sys.exit(bool(failed))

@@ -1,0 +1,216 @@
+"""The page Learn: a lesson walked from the first guess to the file that is handed in; and everybody can walk it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import opened
+from tests.browser.steps import wait_until_quiet
+from tests.browser.test_access import has_focus, tab_to, wrong
+
+LESSON = "learn?lesson=next-sentence"
+STILL = "*, ::before, ::after { transition: none !important; animation: none !important }"
+ODD = "A bird then lays eggs made of glass."
+SAID = "The topic; <b>order</b> was never asked."
+
+
+def answered(view: Locator) -> None:
+    """The view is here with its result."""
+    expect(view).not_to_have_attribute("aria-busy", "true")
+    expect(view.locator(".said[role=status]")).not_to_be_empty()
+
+
+def predict(page: Page) -> None:
+    """A guess is locked, and only then does the view answer."""
+    asked = page.locator("#first-guess")
+    expect(asked.locator("bx-view")).to_have_count(0)
+    asked.get_by_role("button", name="Lock in my guess").click()
+    expect(asked.locator(".feedback")).to_have_text("Choose one first.")
+    asked.get_by_label("He bought a gallon of milk.").check()
+    expect(asked.locator("bx-view")).to_have_count(0)
+    asked.get_by_role("button", name="Lock in my guess").click()
+    expect(asked.locator(".feedback")).to_contain_text("BERT does otherwise: The man did not go to the store.")
+    expect(asked.locator(".feedback")).to_contain_text("The only one that continues the story")
+    answered(asked.locator("bx-view"))
+    expect(asked.get_by_label("Penguins").first).to_be_disabled()
+    expect(asked.get_by_role("button", name="Lock in my guess")).to_be_hidden()
+
+
+def number(page: Page) -> None:
+    """A wrong number gets a hint, a second one the answer and the view."""
+    asked = page.locator("#jumbled")
+    box, check = asked.get_by_label("Your estimate"), asked.get_by_role("button", name="Check")
+    box.fill("lots")
+    check.click()
+    expect(asked.locator(".feedback")).to_contain_text("'lots' is no number")
+    box.fill("2")
+    box.press("Enter")
+    expect(asked.locator(".verdict")).to_have_text("Not yet.")
+    expect(asked.locator(".feedback")).to_contain_text("You expect grammar to count")
+    expect(asked.locator(".feedback")).to_contain_text("Attempt 1 of 2.")
+    expect(asked.locator(".feedback")).not_to_contain_text("BERT:")
+    expect(asked.locator("bx-view")).to_have_count(0)
+    box.fill("99 %")
+    check.click()
+    expect(asked.locator(".verdict")).to_have_text("Not quite.")
+    expect(asked.locator(".feedback")).to_contain_text("You: 99 %.")
+    answered(asked.locator("bx-view"))
+    expect(box).to_be_disabled()
+
+
+def find(page: Page) -> None:
+    """A text is looked for in the view, and checked as it stands there."""
+    asked = page.locator("#fool-it")
+    view, check = asked.locator("bx-view"), asked.get_by_role("button", name="Check this text")
+    answered(view)
+    check.click()
+    expect(asked.locator(".verdict")).to_have_text("Not yet.")
+    view.get_by_label("Second sentence", exact=True).fill(ODD)
+    answered(view)
+    expect(view.locator(".strip")).to_contain_text("glass")
+    check.click()
+    expect(asked.locator(".verdict")).to_have_text("Right.")
+
+
+def say(page: Page) -> None:
+    asked = page.locator("#in-your-words")
+    asked.get_by_label("In your words").fill(SAID)
+    asked.get_by_role("button", name="Compare").click()
+    expect(asked.locator(".feedback")).to_contain_text("To notice a change of topic.")
+    asked.get_by_label("names the topic").check()
+
+
+STEPS: tuple[Callable[[Page], None], ...] = (predict, number, find, say)
+
+
+@pytest.fixture
+def walked(browser: Browser, address: str):
+    """The lesson with all of its questions answered."""
+    with opened(browser, address + LESSON) as page:
+        for step in STEPS:
+            step(page)
+        wait_until_quiet(page)
+        yield page
+
+
+def test_a_whole_lesson(walked: Page, browser: Browser, tmp_path: Path) -> None:
+    page = walked
+    expect(page.locator("bx-learn > .hint[role=status]")).to_contain_text("You have answered every question.")
+    expect(page.locator("#order-free")).to_have_attribute("data-holds", "true")
+    expect(page.locator("#order-free .mark")).to_have_text("Measured here")
+    shown = [one.inner_text() for one in page.locator(".feedback").all()]
+    page.reload()
+    expect(page.locator("bx-question.done")).to_have_count(4)
+    assert [one.inner_text() for one in page.locator(".feedback").all()] == shown
+    expect(page.get_by_label("He bought a gallon of milk.")).to_be_checked()
+    expect(page.get_by_label("Your estimate")).to_have_value("99 %")
+    expect(page.locator("#in-your-words textarea")).to_have_value(SAID)
+    expect(page.get_by_label("names the topic")).to_be_checked()
+    expect(page.get_by_label("says why order was not needed")).not_to_be_checked()
+    expect(page.locator("#fool-it").get_by_label("Second sentence", exact=True)).to_have_value(ODD)
+    for view in page.locator("bx-question bx-view").all():
+        answered(view)
+    expect(page.locator(".claim:not([data-holds])")).to_have_count(0)
+    wait_until_quiet(page)
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Hand in").click()
+    assert saved.value.suggested_filename == "next-sentence.html"
+    saved.value.save_as(tmp_path / "handed in.html")
+    handed_in(browser, tmp_path / "handed in.html")
+    page.get_by_role("button", name="Start over").click()
+    expect(page.locator("bx-question.done")).to_have_count(0)
+    expect(page.locator(".feedback:not(:empty)")).to_have_count(0)
+    page.reload()
+    expect(page.locator("bx-question")).to_have_count(4)
+    expect(page.locator("bx-question.done")).to_have_count(0)
+    wait_until_quiet(page)
+
+
+def handed_in(browser: Browser, file: Path) -> None:
+    """The file shows what was answered, with nothing but itself."""
+    context = browser.new_context()
+    page, asked, told = context.new_page(), [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: told.append(message.text))
+    page.goto(file.as_uri())
+    assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()] and not told
+    assert page.title() == "Does B follow A?"
+    said = page.locator("body").inner_text()
+    for words in ("☑ He bought a gallon of milk.", "☐ Penguins are flightless.", "99 %", SAID, ODD, "Right.", "mini"):
+        assert words in said, words
+    assert "To notice a change of topic." in said and "☑ names the topic" in said and "☐ says why" in said
+    pictures = page.locator("figure img").all()
+    assert len(pictures) + page.locator("figure ul").count() >= 3 and page.locator("script, button, b").count() == 0
+    assert all(one.evaluate("img => img.naturalWidth > 100") for one in pictures)
+    context.close()
+
+
+def test_progress_is_on_the_list(walked: Page, address: str) -> None:
+    walked.goto(address + "learn")
+    card = walked.get_by_role("link", name="Does B follow A?")
+    expect(card.locator(".progress")).to_have_text("Done")
+    expect(walked.locator(".progress")).to_have_count(1)
+    expect(walked.locator(".lesson-card")).to_have_count(15)
+    card.click()
+    walked.wait_for_url(address + "learn?lesson=next-sentence")
+    walked.reload()
+    expect(walked.locator("bx-question.done")).to_have_count(4)
+    walked.go_back()
+    walked.wait_for_url(address + "learn")
+    expect(walked.locator(".lesson-card").first).to_be_visible()
+    wait_until_quiet(walked)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser: Browser, address: str, scheme: str) -> None:
+    found: dict[str, list[str]] = {}
+
+    def look(page: Page, where: str) -> None:
+        page.add_style_tag(content=STILL)
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 844})
+            found[f"{where} at {width}"] = wrong(page)
+            beyond = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert beyond <= 0, f"{where} at {width} is {beyond} pixels too wide"
+
+    with opened(browser, address + "learn", scheme=scheme) as page:
+        expect(page.locator(".lesson-card").first).to_be_visible()
+        look(page, "the list")
+        page.goto(address + LESSON)
+        for step in STEPS:
+            step(page)
+        page.locator("#order-free").get_by_role("button", name="Show me").click()
+        answered(page.locator("#order-free bx-view"))
+        expect(page.locator(".claim:not([data-holds])")).to_have_count(0)
+        wait_until_quiet(page)
+        look(page, "a lesson")
+        page.goto(address + "learn?lesson=sure-and-wrong")
+        page.locator("#share-rome").get_by_role("button", name="Lock in my points").click()
+        answered(page.locator("#share-rome bx-view"))
+        expect(page.locator(".claim:not([data-holds])")).to_have_count(0)
+        wait_until_quiet(page)
+        look(page, "points")
+    assert not {where: lines for where, lines in found.items() if lines}
+
+
+def test_a_keyboard_answers(browser: Browser, address: str) -> None:
+    with opened(browser, address + LESSON) as page:
+        expect(page.locator("#first-guess")).to_be_visible()
+        tab_to(page, "#first-guess input")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowUp")
+        expect(page.get_by_label("He bought a gallon of milk.")).to_be_checked()
+        tab_to(page, "#first-guess button")
+        page.keyboard.press("Enter")
+        expect(page.locator("#first-guess .feedback")).to_contain_text("BERT does otherwise")
+        assert page.evaluate("document.activeElement.matches('#first-guess .feedback')"), "the focus is at what is said"
+        answered(page.locator("#first-guess bx-view"))
+        tab_to(page, "#jumbled input")
+        page.keyboard.type("50")
+        page.keyboard.press("Enter")
+        expect(page.locator("#jumbled .verdict")).to_be_visible()
+        assert has_focus(page, "#jumbled input, #jumbled .feedback")
+        expect(page.locator(".claim:not([data-holds])")).to_have_count(0)
+        wait_until_quiet(page)

@@ -1,0 +1,137 @@
+"""A server that is killed in the middle of a class, between any two steps: every vote that was acknowledged is there
+afterwards, and phones and teacher go on by the same code with the same cookies."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.bench.serving import Server
+
+pytestmark = pytest.mark.slow
+
+QUESTIONS = {"lesson": "what-is-inside"}
+PHONES = 2
+LINE = (  # of the class: the teacher's step, or (round, the choice of each phone)
+    "vote1",
+    (1, (0, 1)),
+    "closed1",
+    "discuss",
+    "vote2",
+    (2, (1, 2)),
+    "closed2",
+    "reveal",
+)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    made = Server(str(tmp_path))
+    try:
+        made.wait()
+        yield made
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            made.process.kill()
+        made.process.wait(20)
+
+
+class Drill:
+    """One class, asked by browsers that keep nothing but their cookies; and what was acknowledged to them."""
+
+    def __init__(self, server: Server) -> None:
+        self.server, self.kills = server, 0
+        self.jars: list[Any] = [None] * (PHONES + 1)  # of the phones; the last is the teacher's
+        with self.browser(PHONES) as teacher:
+            teacher.get("/class/AAAA")  # which gives the browser its cookie, as its page did
+            self.code = teacher.post("/class", json=QUESTIONS).raise_for_status().json()["code"]
+        self.phase, self.own = "lobby", [[None, None, None] for _ in range(PHONES)]
+
+    @contextlib.contextmanager
+    def browser(self, number: int) -> Iterator[httpx.Client]:
+        """Each time over another connection: the server may have been killed meanwhile."""
+        with httpx.Client(base_url=f"{self.server.url}/api/v1", timeout=60, cookies=self.jars[number]) as made:
+            if self.jars[number] is None and number < PHONES:
+                made.get(f"{self.server.url}/j/{self.code}")
+            yield made
+            self.jars[number] = made.cookies
+
+    def kill(self) -> None:
+        self.server.kill()
+        self.server.start()
+        self.server.wait()
+        self.kills += 1
+        self.look()
+
+    def look(self) -> None:
+        """The room, as each phone and the teacher see it, is that which was acknowledged."""
+        for number in range(PHONES):
+            with self.browser(number) as phone:
+                seen = phone.get(f"/class/{self.code}").raise_for_status().json()
+            assert (seen["phase"], seen["own"]) == (self.phase, self.own[number]), self.kills
+        with self.browser(PHONES) as teacher:
+            board = teacher.get(f"/class/{self.code}").raise_for_status().json()
+        cast = [own[2 if "2" in self.phase else 1] for own in self.own]
+        assert board["teacher"] and board["phase"] == self.phase
+        assert board["voted"] == sum(choice is not None for choice in cast), self.kills
+
+    def vote(self, number: int, round: int, choice: int) -> None:
+        with self.browser(number) as phone:
+            sent = {"question": 0, "round": round, "choice": choice}
+            assert phone.post(f"/class/{self.code}/vote", json=sent).raise_for_status().json() == {"saved": choice}
+        self.own[number][round] = choice
+
+    def step(self, to: str) -> None:
+        with self.browser(PHONES) as teacher:
+            sent = {"question": 0, "phase": self.phase, "to": to}
+            answer = teacher.post(f"/class/{self.code}/step", json=sent)
+            assert answer.status_code == 200 and answer.json()["phase"] == to, answer.text
+        self.phase = to
+
+
+def test_a_server_killed_between_any_two_steps_of_a_class_loses_nothing(server: Server) -> None:
+    drill = Drill(server)
+    drill.kill()
+    for one in LINE:
+        if isinstance(one, str):
+            drill.step(one)
+            drill.kill()
+            continue
+        round, choices = one
+        for number, choice in enumerate(choices):
+            drill.vote(number, round, choice)
+            drill.kill()
+    with drill.browser(0) as phone:
+        seen = phone.get(f"/class/{drill.code}").json()
+        late = phone.post(f"/class/{drill.code}/vote", json={"question": 0, "round": 2, "choice": 0})
+    assert seen["counts"][0][:3] == [1, 1, 0] and seen["counts"][1][:3] == [0, 1, 1]
+    assert sum(map(sum, seen["moves"])) == PHONES and seen["reveal"]["right"], "what BERT answered is there too"
+    assert late.status_code == 422 and "closed" in late.json()["detail"]
+    assert drill.kills == 1 + 6 + 4
+
+
+def test_a_server_killed_while_votes_arrive_keeps_each_that_was_acknowledged(server: Server) -> None:
+    drill = Drill(server)
+    drill.step("vote1")
+    acknowledged: dict[int, int] = {}
+    with contextlib.suppress(httpx.HTTPError), drill.browser(0) as phone:
+        for turn in range(400):
+            if turn == 300:
+                server.process.kill()  # while more are sent
+            sent = {"question": 0, "round": 1, "choice": turn % 3}
+            phone.post(f"/class/{drill.code}/vote", json=sent).raise_for_status()
+            acknowledged[turn] = turn % 3
+            drill.jars[0] = phone.cookies
+    last = max(acknowledged)
+    assert 299 <= last < 399, "the kill came too early, or not at all"
+    server.process.wait(20)
+    server.start()
+    server.wait()
+    with drill.browser(0) as phone:
+        assert phone.get(f"/class/{drill.code}").json()["own"][1] in (last % 3, (last + 1) % 3)
+    drill.own[0][1] = None
+    drill.vote(0, 1, 2)
+    drill.look()
