@@ -14,6 +14,10 @@ ROOT = PACKAGE.parent  # of the repository, or the folder that packages are inst
 INSTALLED = (PACKAGE / "assets").is_dir()  # from a wheel, which carries the assets inside the package
 ASSETS = (PACKAGE if INSTALLED else ROOT) / "assets"
 SHORTEST_CODE = 6  # characters
+GONE = {  # variables of 0.1 that have no effect any more -> why
+    name: "the search index is files in the data folder"
+    for name in ("BERTEXPLORER_QDRANT_URL", "BERTEXPLORER_QDRANT_KEY")
+}
 QUOTA_MB = 2000
 
 

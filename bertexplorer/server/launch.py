@@ -23,7 +23,7 @@ from bertexplorer.server.connections import Connection, allow_many
 from bertexplorer.server.cookie_signing import CookieSigner, signer_of
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.metrics import Metrics
-from bertexplorer.settings import Settings
+from bertexplorer.settings import GONE, Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore, opening
 from bertexplorer.ui.page import build
@@ -107,6 +107,8 @@ def serve(
     warming = threading.Thread(target=warm, args=(library, settings, ready), daemon=True)
 
     def opened() -> None:
+        for name in GONE.keys() & os.environ.keys():
+            print(f"{name} has no effect any more: {GONE[name]}.", file=sys.stderr)  # noqa: T201
         print(f"BERT Explorer is open at {address(settings)}", flush=True)  # noqa: T201
         warming.start()
         if browse:
