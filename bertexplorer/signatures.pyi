@@ -118,7 +118,7 @@ def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mi
     all tokens that look, then over the texts. Where a token fits several patterns ([SEP] before a [CLS]) it counts for
     each. *text* is read only where that is what is measured on. Raises ExplorerError for a text that cannot be read.
     Options:
-        show: Show (map: heads that behave alike stand together)
+        show: Show (map: heads that behave alike are close together)
         pattern: Pattern (main role: what most of the attention goes to)
         on: Measured on (sample: 20 plain sentences)
     """
@@ -150,7 +150,7 @@ def word_in_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
     vector of [MASK] there. Raises ExplorerError for fewer than two occurrences and for a layer that is not there.
     Options:
         word: Word (empty: the picked one; commas between several)
-        sentences: Other sentences (one a line, or with | between; a sense may stand first: river: We sat …)
+        sentences: Other sentences (one a line, or with | between; a sense may come first: river: We sat …)
         sense: Sense above (the label of the text above, where the others have one)
         layer: Layer, -1 to 48 (0: what enters the first; -1: the last)
         baseline: Subtract random pairs (the mean cosine of two random words)
@@ -207,7 +207,7 @@ def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini
     In a mask it is the log-probability that is explained, not the logit: what raises all logits alike changes no
     prediction, and so every method, and the referee, reads one and the same number.
     Options:
-        method: Method (all: beside each other)
+        method: Method (all: side by side)
         target: Explain (the answer in the first mask, or whether B follows A)
         word: Answer to explain (a single piece; empty: the first choice)
         baseline: Baseline (what integrated gradients start from)

@@ -51,7 +51,7 @@ SAMPLE = (
 
 @dataclass(frozen=True)
 class Options:
-    show: Annotated[Literal["roles", "map"], Option("Show", info="map: heads that behave alike stand together")] = (
+    show: Annotated[Literal["roles", "map"], Option("Show", info="map: heads that behave alike are close together")] = (
         "roles"
     )
     pattern: Annotated[

@@ -33,7 +33,7 @@ Explained = Literal["mask", "next sentence"]
 class Options:
     method: Annotated[
         Literal["integrated gradients", "gradient x input", "occlusion", "LIME", "attention", "rollout", "all"],
-        Option("Method", info="all: beside each other"),
+        Option("Method", info="all: side by side"),
     ] = "integrated gradients"
     target: Annotated[Explained, Option("Explain", info="the answer in the first mask, or whether B follows A")] = (
         "mask"

@@ -35,7 +35,7 @@ class Options:
         str,
         Option(
             "Other sentences",
-            info="one a line, or with | between; a sense may stand first: river: We sat …",
+            info="one a line, or with | between; a sense may come first: river: We sat …",
             several=True,
         ),
     ] = ""

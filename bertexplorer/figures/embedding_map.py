@@ -164,7 +164,7 @@ def key(result: EmbeddingMap, groups: Sequence[str]) -> list[tuple[str, str]]:
     if result.options.colour == "position":
         lines.append(("Light to dark: from the first to the last", TEXT))
     elif groups and result.options.unit == "tokens" and result.options.colour == "word":
-        lines.append(("In colour: words that stand there twice or more", TEXT))
+        lines.append(("In colour: words that occur twice or more", TEXT))
     if result.chosen is not None:
         lines.append((f"Nearest to {quote(label(result.points[result.chosen].text, 22))}, by cosine", ORANGE))
         lines += [

@@ -51,8 +51,8 @@ def draw(curves: Sequence[Curve]) -> go.Figure:
         losses(fig, curve, colour)
     words = curves[0].words if curves else ""
     names = legend([curve.name for curve in curves], 18)
-    fig.add_annotation(kit.above(f"{safe(words)}, on the rows to try on", row=1))
-    fig.add_annotation(kit.above("Loss: line, rows learnt from; points, tried on", row=2))
+    fig.add_annotation(kit.above(f"{safe(words)}, on the validation rows", row=1))
+    fig.add_annotation(kit.above("Loss: line, training rows; points, validation rows", row=2))
     if len(curves) > 1:
         fig.add_annotation(kit.above("<br>".join(names), 34, size=13))
     fig.update_xaxes(rangemode="tozero", fixedrange=True)

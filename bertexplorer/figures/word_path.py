@@ -155,5 +155,5 @@ def say(result: WordPath) -> str:
         said.append("Where the word is hidden its vector is that of [MASK].")
     said += [f"{note[0].upper()}{note[1:]}." for note in notes(result)]
     if result.beyond:
-        said.append(f"{result.beyond} stand{'s' * (result.beyond == 1)} behind the last token that is read.")
+        said.append(f"{result.beyond} come{'s' * (result.beyond == 1)} after the last token that is read.")
     return " ".join(said)

@@ -108,7 +108,7 @@ def check(node: ast.AST, source: str, names: Mapping[str, Any]) -> None:
     if isinstance(node, ast.Constant) and not isinstance(node.value, int | float | str):
         raise ExplorerError(f"{source!r:.80} has {node.value!r:.40}; wanted numbers and words.")
     if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and not node.keywords):
-        raise ExplorerError(f"{source!r:.80} calls something that is no fact.")
+        raise ExplorerError(f"{source!r:.80} calls something that is not a fact.")
     if isinstance(node, ast.Name) and node.id not in FUNCTIONS and node.id not in names:
         offered = ", ".join(sorted(names)) or "no facts"
         raise ExplorerError(f"{source!r:.80} names {node.id!r:.40}, which this view does not offer; it has {offered}.")
@@ -155,14 +155,14 @@ def compare(op: ast.cmpop, left: Any, right: Any) -> bool:
 def number(value: Any) -> float:
     """Raises TypeError for anything but a number."""
     if isinstance(value, bool | str) or not isinstance(value, int | float):
-        raise TypeError(f"{value!r:.40} is no number")
+        raise TypeError(f"{value!r:.40} is not a number")
     return value
 
 
 def truth(value: Any) -> bool:
     """Raises TypeError for anything but true and false."""
     if not isinstance(value, bool):
-        raise TypeError(f"{value!r:.40} is no condition")
+        raise TypeError(f"{value!r:.40} is not a condition")
     return value
 
 

@@ -43,7 +43,7 @@ def state_of(explore: Explore, link: str, opening: State, checkpoint: str = "") 
     """The state that *link* names, of *checkpoint* if one is given. Raises ExplorerError if it does not restore."""
     query = dict(parse_qsl(urlsplit(link).query, keep_blank_values=True))
     if "view" not in query:
-        raise ExplorerError(f"{link!r:.80} is no link of a view; wanted one such as /?view=fill-mask&text=…")
+        raise ExplorerError(f"{link!r:.80} is not the link of a view; wanted one such as /?view=fill-mask&text=…")
     if checkpoint:
         query["checkpoint"] = checkpoint
     state, message = followed(explore, query, opening)
@@ -228,7 +228,7 @@ def read_number(answer: Any) -> float:
     """0.13, .13, 0,13 or 13 %. Raises ExplorerError for anything else."""
     found = NUMBER.fullmatch(str(answer)) if isinstance(answer, str | int | float) else None
     if not found:
-        raise ExplorerError(f"{answer!r:.40} is no number; wanted one such as 0.13 or 13 %.")
+        raise ExplorerError(f"{answer!r:.40} is not a number; wanted one such as 0.13 or 13 %.")
     return float(found[1].replace(",", ".")) / (100 if found[2] else 1)
 
 

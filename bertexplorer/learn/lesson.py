@@ -188,7 +188,7 @@ def fenced(
         else:
             given = line[len(opening[1]) :].strip()
             wanted = f"wanted a kind ({', '.join(kinds)}) and an id in small letters, such as predict first-guess"
-            problems.append(Problem(number, f"{given!r:.60} is no block; {wanted}."))
+            problems.append(Problem(number, f"{given!r:.60} is not a block; {wanted}."))
         index = end + 1
     if any(one.strip() for one in prose):
         yield "\n".join(prose).strip(), len(lines)
@@ -242,5 +242,5 @@ def lacking(block: Block) -> str:
     if block.kind == "share" and sum(not item.value for item in block.items) > 1:
         return f"In the share {block.id} every choice but one needs a value: below it."
     if block.kind == "number" and (wrong := [item.text for item in block.items if not RANGE.match(item.text)]):
-        return f"{wrong[0]!r:.40} is no range; wanted below 0.3, above 0.8, or 0.3 to 0.8."
+        return f"{wrong[0]!r:.40} is not a range; wanted below 0.3, above 0.8, or 0.3 to 0.8."
     return ""

@@ -46,7 +46,7 @@ class Shelf:
             raise ExplorerError("The file is not UTF-8 text. Save it as UTF-8, and upload it again.") from error
         if not lesson.blocks:
             said = lesson.problems[0].text if lesson.problems else "It asks nothing."
-            raise ExplorerError(f"The file is no lesson. {said}")
+            raise ExplorerError(f"The file is not a lesson. {said}")
         if self.uploads.is_dir() and len(list(self.uploads.glob("own-*.md"))) >= MOST_UPLOADS:
             raise ExplorerError(f"There are {MOST_UPLOADS:,} uploaded lessons on this server, the most that it keeps.")
         slug = f"own-{sha256(content).hexdigest()[:16]}"

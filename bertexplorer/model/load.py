@@ -65,7 +65,7 @@ def load(
     if tokenizer.vocab_size > config.vocab_size:
         raise ExplorerError(
             f"The tokenizer of {name} has {tokenizer.vocab_size:,} pieces but the weights only {config.vocab_size:,} "
-            "rows; they belong to different checkpoints. Put the right tokenizer beside the weights."
+            "rows; they belong to different checkpoints. Put the right tokenizer next to the weights."
         )
     return Checkpoint(
         name=name,

@@ -145,7 +145,7 @@ class Tokenizer:
             held = ", ".join(name for name in FILES if (folder / name).is_file()) or "no tokenizer file"
             raise ExplorerError(
                 f"The tokenizer of {folder.name} cannot be read ({held}): {error}. Put the tokenizer.json of the same "
-                "checkpoint beside the weights."
+                "checkpoint next to the weights."
             ) from error
         return cls(whole, max_tokens=max_tokens, pad_id=pad_id, segments=segments, source=folder)
 

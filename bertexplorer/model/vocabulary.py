@@ -53,7 +53,7 @@ def described(file: Path) -> dict[str, Any]:
     """The JSON object in *file*, empty if there is no such file."""
     found = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     if not isinstance(found, dict):
-        raise ValueError(f"{file.name} is no JSON object")
+        raise ValueError(f"{file.name} is not a JSON object")
     return found
 
 

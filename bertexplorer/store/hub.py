@@ -121,7 +121,7 @@ def upload(folder: Path, repo: str, token: str) -> str:
     from huggingface_hub import HfApi
 
     if "/" not in repo:
-        raise ExplorerError(f"{repo!r:.80} is no place on the hub; wanted OWNER/NAME, such as anna/reviews.")
+        raise ExplorerError(f"{repo!r:.80} is not a place on the hub; wanted OWNER/NAME, such as anna/reviews.")
     check_name(repo)
     if not token.strip():
         raise ExplorerError(

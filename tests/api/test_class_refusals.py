@@ -131,7 +131,7 @@ def test_other_classes_are_not_told_of(taught: Served) -> None:
         ({"question": {**OWN, "choices": [1, 2]}}, "wanted choices that are texts."),
         ({"question": {**OWN, "choices": ["a"]}}, "Got 1 choices"),
         ({"question": {"prompt": " "}}, "A question is empty"),
-        ({"question": {**OWN, "link": "https://evil.example/"}}, "is no link of a view"),
+        ({"question": {**OWN, "link": "https://evil.example/"}}, "is not the link of a view"),
         ({"question": {**OWN, "link": "/?view=nonsense&text=a"}}, "nonsense"),
     ],
 )

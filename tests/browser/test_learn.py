@@ -44,7 +44,7 @@ def number(page: Page) -> None:
     box, check = asked.get_by_label("Your estimate"), asked.get_by_role("button", name="Check")
     box.fill("lots")
     check.click()
-    expect(asked.locator(".feedback")).to_contain_text("'lots' is no number")
+    expect(asked.locator(".feedback")).to_contain_text("'lots' is not a number")
     box.fill("2")
     box.press("Enter")
     expect(asked.locator(".verdict")).to_have_text("Not yet.")

@@ -163,7 +163,7 @@ def test_word_in_context() -> None:
     assert f"same sense have {result.within[6]:.2f}, of different senses {result.between[6]:.2f}" in said
     assert f"(by {gap.max():.2f})" in said
     more = context(labels="", lacking=1, left_out=3, beyond=1)
-    assert "3 more occurrences are not drawn. 1 sentence without the word. 1 stands behind" in word_in_context.say(more)
+    assert "3 more occurrences are not drawn. 1 sentence without the word. 1 comes after" in word_in_context.say(more)
     assert "sense" not in word_in_context.say(more)
 
 
@@ -192,7 +192,7 @@ def test_embedding_map() -> None:
     colours = fig.data[0].marker.color
     assert colours[0] == colours[4] == colours[8] != colours[2] and colours[1] == embedding_map.REST
     assert [re.sub("<.*?>", "", t.text) for t in fig.layout.annotations] == [
-        "In colour: words that stand there twice or more",
+        "In colour: words that occur twice or more",
         "Nearest to “&lt;img src=x onerror=1&gt;”, by cosine",
         "1.  0.70  w2",
         "2.  0.60  w3",

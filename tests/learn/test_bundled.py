@@ -63,7 +63,7 @@ WRONG = {  # a block -> what is said of it
     f"{CLAIM}{MASK}&speed=9\nholds: 1 > 0": "fill-mask has no setting 'speed'",
     f"{CLAIM}{MASK}&top=900\nholds: 1 > 0": "Answers",
     f"{CLAIM}run:none\nholds: best() > 0": "There is no recorded run 'run:none'",
-    f"{CLAIM}elsewhere\nholds: 1 > 0": "is no link of a view",
+    f"{CLAIM}elsewhere\nholds: 1 > 0": "is not the link of a view",
     f"predict a\nQ\n- [ ] x\n  > f\n- [ ] y\n  > f\nview: {MASK}\nkey: top()": "None of the choices",
     f"find a\nQ\nstart: {MASK}\naccept: top() == 'zebra'\nexample: The [MASK].": "its own example is not accepted",
     f"click a\nQ\nview: {MASK}\naccept: clicked() == 'zebra'": "0 of 3 tokens are right",

@@ -44,9 +44,9 @@ def test_prose_and_blocks_in_order():
 @pytest.mark.parametrize(
     ("body", "line", "said"),
     [
-        ("```quiz one\nWhat?\n```", 10, "'quiz one' is no block"),
+        ("```quiz one\nWhat?\n```", 10, "'quiz one' is not a block"),
         ("```predict One\nWhat?\n```", 10, "small letters"),
-        ("```predict\nWhat?\n```", 10, "is no block"),
+        ("```predict\nWhat?\n```", 10, "is not a block"),
         ("```say a\nWhat?\n```", 10, "The say a has no model:"),
         ("```say a\nmodel: x\n```", 10, "asks nothing"),
         ("```say a\nWhat?\nmodel: x\n```\n```say a\nWhat?\nmodel: x\n```", 14, "'a' is there twice"),
@@ -57,7 +57,7 @@ def test_prose_and_blocks_in_order():
         ("```choice a\nWhat?\n- [x] x\n```", 10, "1 choices"),
         ("```predict a\nWhat?\n- [ ] x\n- [ ] y\n  when: 1 > 0\nview: v\n```", 10, "not every choice has a when:"),
         ("```share a\nWhat?\n- x\n- y\nview: v\n```", 10, "needs a value:"),
-        ("```number a\nWhat?\n- around 3\nview: v\nkey: 1\n```", 10, "'around 3' is no range"),
+        ("```number a\nWhat?\n- around 3\nview: v\nkey: 1\n```", 10, "'around 3' is not a range"),
         ("```find a\nWhat?\nstart: v\naccept: 1 > 0\nnear: 1 > 0\n```", 14, "near:"),
     ],
 )

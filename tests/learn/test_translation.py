@@ -37,7 +37,7 @@ def test_texts_are_replaced_and_keys_still_name_the_english_choice():
         (fingerprint(LESSON.block("first")), "00000000", "The English text of first has changed", "first"),
         ("- Rome", "Rome", "first has 1 items; wanted 2", "first"),
         ("text prose-2", "text prose-9", "There is no block 'prose-9'", "prose-2"),
-        ("```text prose-1", "```quiz prose-1", "'quiz prose-1' is no block", "prose-1"),
+        ("```text prose-1", "```quiz prose-1", "'quiz prose-1' is not a block", "prose-1"),
     ],
 )
 def test_what_is_stale_or_missing_stays_english(old, new, said, id):

@@ -138,7 +138,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             {"[MASK]/same/random": name, "MNLI": mnli, "NER fine-tuned": tuned, "NER, vectors only": frozen}
             for name, (_, _, mnli, tuned, frozen) in MIXES.items()
         ),
-        f"{BERT}, table 8: it matters where vectors are used as they are, for [MASK] never stands there",
+        f"{BERT}, table 8: it matters where vectors are used as they are, for [MASK] never occurs there",
         (("80/10/10", "100/0/0"),),
         minutes=1.5,
     ),
@@ -174,7 +174,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "floor",
         "No pretraining",
-        "What does an encoder know that has learnt nothing?",
+        "What does an encoder know that has learned nothing?",
         (Arm("random weights", {"steps": 1, "peak": 1e-9}, 0.05), Arm(MLM_NSP, {"objective": "mlm+nsp"})),
         ({"finding": "random encoders are the usual control; how well they do says how easy a probe is"},),
         "Hewitt and Liang, 2019; Tenney et al., 2019",

@@ -29,7 +29,7 @@ DECODING = View(
     question="How should several blanks be filled together?",
     note=(
         "Independent answers ignore each other, so their product is no probability of the sentence. Scored in order, "
-        "each word is judged given the ones before it; only those numbers compare. BERT never learnt to write left to "
+        "each word is judged given the ones before it; only those numbers compare. BERT never learned to write left to "
         "right."
     ),
     examples=(
@@ -96,7 +96,7 @@ LEFT_CONTEXT = View(
     title="Left side only",
     question="What does it mean to read in both directions?",
     note=(
-        "On the right each token is shut off from what stands behind it, as in a left-to-right language model. BERT "
+        "On the right each token is shut off from what follows it, as in a left-to-right language model. BERT "
         "was not trained that way, so its left-only answers are worse than such a model's would be."
     ),
     examples=(

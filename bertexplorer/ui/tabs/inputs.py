@@ -27,7 +27,7 @@ INPUT_VECTORS = View(
     question="What is added up for a token?",
     note=(
         "A single number of a vector has no name and no meaning of its own; only directions do. That the position "
-        "vector is short beside the word's does not make it unimportant: the layers learn to read it."
+        "vector is short next to the word's does not make it unimportant: the layers learn to read it."
     ),
     examples=(
         Example("Bank", "The doctor went to the bank.", picked="0:23-27"),

@@ -63,7 +63,7 @@ def told(service: RunService, detail: RunDetail, owner: str) -> str:
     said += f"deviation). The best: {spread.best}."
     if spread.collapsed:
         fallen = ", ".join(spread.collapsed)
-        said += f" Collapsed, no better than without learning: {fallen}. Small data sets do that; the best stands."
+        said += f" Collapsed, no better than without learning: {fallen}. Small data sets do that; the best run counts."
     return f'<h3>{len(found)} seeds</h3><p class="told">{escape(said)}</p>{table(rows)}'
 
 

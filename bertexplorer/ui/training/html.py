@@ -133,7 +133,7 @@ def headline(detail: RunDetail) -> str:
         link = f"./?text=The+film+was+a+joy.&amp;view=attention&amp;checkpoint=run:{run.id}"
         before = f"{link}&amp;against=another+checkpoint&amp;versus=run:{run.id}@0"
         opens = f'<p><a class="open" href="{link}">Open in Explore</a> · '
-        opens += f'<a class="open" href="{before}">After beside before</a>'
+        opens += f'<a class="open" href="{before}">Compare after with before</a>'
         if run.task in VECTORS:
             search = f"./?text=a+quiet+river&amp;view=search&amp;checkpoint=run:{run.id}"
             opens += f' · <a class="open" href="{search}">Search your lines with it</a>'
