@@ -103,6 +103,14 @@ class RunFacts:
         """The smallest of the runs' best."""
         return min(self._bests())
 
+    def least(self, share: float, rows: float) -> float:
+        """The lower end of the 95 % interval (Wilson, 1927) of a share that was found on so many rows."""
+        return self._interval(share, rows)[0]
+
+    def most(self, share: float, rows: float) -> float:
+        """The upper end of that interval."""
+        return self._interval(share, rows)[1]
+
     def number(self, name: str, run: int = 1) -> float:
         """A further number of a run: "seconds", "learning" (millions of parameters that learned), "rows"."""
         self._curve(run)
@@ -125,6 +133,13 @@ class RunFacts:
         if name not in metrics:
             raise ExplorerError(f"The run has no metric {name!r:.40}; it has {', '.join(metrics)}.")
         return float(metrics[name])
+
+    def _interval(self, share: float, rows: float, z: float = 1.96) -> tuple[float, float]:
+        if not (0 <= share <= 1 and rows > 0):
+            raise ExplorerError(f"An interval was asked for {share:g} of {rows:g} rows; wanted a share of 0 to 1.")
+        middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
+        half = z / (1 + z**2 / rows) * (share * (1 - share) / rows + z**2 / (4 * rows**2)) ** 0.5
+        return middle - half, middle + half
 
     def _bests(self) -> list[float]:
         return [self.best(run) for run in range(1, len(self._held.curves) + 1)]

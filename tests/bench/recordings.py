@@ -23,7 +23,7 @@ from bertexplorer.training.pretraining.experiments import settings_of
 from bertexplorer.training.tasks import BY_NAME
 
 DATA = FOLDER.parents[1] / "data"
-WORDS = {"pairs_accuracy": "Held-out pairs told apart"}
+WORDS = {"pairs_accuracy": "Hidden words guessed"}
 MOST_STEPS = 60  # points of the loss curve that are kept
 
 
@@ -111,10 +111,20 @@ def pretrain(folder: Path, minutes: float = 3.0) -> list[dict[str, Any]]:
     for i, arm in enumerate(experiment.arms):
         values = {**settings_of(experiment, arm, minutes), "threads": 1}
         run = bx.pretrain(text, out=folder / str(i), on_event=quiet, **values)
-        began = run.events[0]["time"]
-        events = [{**event, "epoch": (event["time"] - began) / 60} for event in run.events]
-        runs.append(recorded(arm.name, events, 60 * minutes))
+        began, learning = run.events[0]["time"], run.load().checkpoint.num_parameters
+        runs.append(recorded(arm.name, [as_tuned(event, began, learning) for event in run.events], 60 * minutes))
     return runs
+
+
+def as_tuned(event: dict[str, Any], began: float, learning: int) -> dict[str, Any]:
+    """An event of pretraining in the form of fine-tuning: an epoch is a minute, and its measures are metrics."""
+    found = {**event, "epoch": (event["time"] - began) / 60}
+    if event["event"] == "ready":
+        found |= {"learning": learning, "rows": event["documents"], "floors": {}}
+    if event["event"] == "evaluated":
+        measures = {name: value for name, value in event.items() if name.endswith(("_accuracy", "_loss"))}
+        found["metrics"] = measures | {"loss": event["pairs_loss"], "steps": event["step"]}
+    return found
 
 
 def quiet(event: Any) -> None:
