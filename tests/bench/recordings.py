@@ -17,13 +17,9 @@ from typing import Any
 
 import bertexplorer as bx
 from bertexplorer.learn.recording import FOLDER
-from bertexplorer.training.pretraining import manuals
-from bertexplorer.training.pretraining.experiments import BY_NAME as BY_EXPERIMENT
-from bertexplorer.training.pretraining.experiments import settings_of
 from bertexplorer.training.tasks import BY_NAME
 
 DATA = FOLDER.parents[1] / "data"
-WORDS = {"pairs_accuracy": "Hidden words guessed"}
 MOST_STEPS = 60  # points of the loss curve that are kept
 
 
@@ -56,12 +52,6 @@ WANTED: dict[str, Wanted] = {
     ),
     "question-answering": Wanted(
         "Where is the answer?", "question-answering", "question-answering.json", [Arm("mini", {"epochs": 4})]
-    ),
-    "similarity": Wanted(
-        "Pairs scored by their cosine",
-        "similarity",
-        "similarity.csv",
-        [Arm("mean of the tokens", {"pooling": "mean"}), Arm("[CLS] alone", {"pooling": "cls"})],
     ),
     "retrieval": Wanted("Find the passage", "retrieval", "retrieval.jsonl", [Arm("mini", {"epochs": 3})]),
     "reranking": Wanted("Put four passages in order", "reranking", "reranking.jsonl", [Arm("mini")]),
@@ -104,29 +94,6 @@ def distil(folder: Path) -> list[dict[str, Any]]:
     return [recorded("three of six layers", student.events, time.perf_counter() - started)]
 
 
-def pretrain(folder: Path, minutes: float = 3.0) -> list[dict[str, Any]]:
-    """The experiment on size: three encoders that learn for as many minutes each. An epoch is a minute here."""
-    experiment, runs = BY_EXPERIMENT["size"], []
-    text = manuals.collect(folder)
-    for i, arm in enumerate(experiment.arms):
-        values = {**settings_of(experiment, arm, minutes), "threads": 1}
-        run = bx.pretrain(text, out=folder / str(i), on_event=quiet, **values)
-        began, learning = run.events[0]["time"], run.load().checkpoint.num_parameters
-        runs.append(recorded(arm.name, [as_tuned(event, began, learning) for event in run.events], 60 * minutes))
-    return runs
-
-
-def as_tuned(event: dict[str, Any], began: float, learning: int) -> dict[str, Any]:
-    """An event of pretraining in the form of fine-tuning: an epoch is a minute, and its measures are metrics."""
-    found = {**event, "epoch": (event["time"] - began) / 60}
-    if event["event"] == "ready":
-        found |= {"learning": learning, "rows": event["documents"], "floors": {}}
-    if event["event"] == "evaluated":
-        measures = {name: value for name, value in event.items() if name.endswith(("_accuracy", "_loss"))}
-        found["metrics"] = measures | {"loss": event["pairs_loss"], "steps": event["step"]}
-    return found
-
-
 def quiet(event: Any) -> None:
     """Nothing is printed."""
 
@@ -156,7 +123,7 @@ def rounded(value: Any) -> Any:
 def write(
     name: str, title: str, task: str, metric: str, runs: list[dict[str, Any]], card: dict[str, str], command: str
 ) -> None:
-    about = BY_NAME.get(task)
+    about = BY_NAME[task]
     metric = metric or about.METRIC
     held = {
         "title": title,
@@ -166,8 +133,8 @@ def write(
         },
         "command": command,
         "metric": metric,
-        "words": about.METRICS[metric] if about else WORDS[metric],
-        "higher": about.HIGHER if about else True,
+        "words": about.METRICS[metric],
+        "higher": about.HIGHER,
         "runs": runs,
     }
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -178,14 +145,6 @@ def write(
 def record(name: str) -> None:
     folder = Path(tempfile.mkdtemp())
     try:
-        if name == "pretraining":
-            card = {
-                "Checkpoint": "none: random weights",
-                "Task": "masked language modelling",
-                "Rows": "manuals of numpy",
-            }
-            write(name, "Three sizes, as many minutes each", "", "pairs_accuracy", pretrain(folder), card, "")
-            return
         if name == "distillation":
             runs = distil(folder)
             card = {"Checkpoint": "mini, then a student with half its layers", "Rows": "classification.csv"}
@@ -207,5 +166,5 @@ def record(name: str) -> None:
 
 
 if __name__ == "__main__":
-    for one in sys.argv[1:] or [*WANTED, "distillation", "pretraining"]:
+    for one in sys.argv[1:] or [*WANTED, "distillation"]:
         record(one)
