@@ -253,5 +253,5 @@ def test_a_page_that_the_browser_translates_goes_on(browser: Browser, address: s
         page.evaluate(TRANSLATED)
         page.locator("button.chip").nth(2).click()
         expect(page.locator(".chip.masked")).to_have_count(2)
-        expect(page.locator("#caption .said")).to_contain_text("It would put")
+        expect(page.locator("#caption .said")).to_contain_text("For mask 1 it would put")
         wait_until_quiet(page)
