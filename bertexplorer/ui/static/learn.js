@@ -2,7 +2,7 @@
 import "./board.js";
 import "./question.js";
 import "./view.js";
-import { drawn, h, post } from "./kit.js";
+import { drawn, h, post, save } from "./kit.js";
 import { handIn } from "./hand_in.js";
 import { saveLesson } from "./offline.js";
 
@@ -120,6 +120,8 @@ class Learn extends HTMLElement {
     const again = h("button", { type: "button", class: "quiet", onclick: () => { keep(lesson.slug, {}); this.#route(); scrollTo(0, 0); } }, "Start over");
     const hand = h("button", { type: "button", class: "quiet", onclick: () => handIn(article, lesson) }, "Hand in");
     const offline = h("button", { type: "button", class: "quiet", onclick: () => this.#offline(lesson, checkpoint, reveal, offline) }, "Save for offline");
+    const questions = (kind, words) => h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind) }, words);
+    const teachers = h("details", { class: "sources" }, h("summary", {}, "For teachers"), h("div", { class: "row" }, offline, questions("gift", "Questions for Moodle (GIFT)"), questions("csv", "Questions as CSV")));
     const next = this.lessons[this.lessons.findIndex((one) => one.slug === lesson.slug) + 1];
     const ask = h("button", { type: "button", class: "quiet", onclick: () => this.#class(lesson.slug) }, "Ask the class");
     this.skipped = new Set();
@@ -127,7 +129,7 @@ class Learn extends HTMLElement {
     this.#advance(article);
     const others = lesson.languages.length ? ["en", ...lesson.languages].filter((one) => one !== (lang || "en")) : [];
     const tongues = others.map((one) => h("a", { class: "quiet", hreflang: one, lang: one, href: link({ lesson: lesson.slug }, one) }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
-    return [h("div", { class: "row" }, this.#all(), ask, tongues), article, this.status, h("div", { class: "row" }, hand, again, offline,
+    return [h("div", { class: "row" }, this.#all(), ask, tongues), article, this.status, teachers, h("div", { class: "row" }, hand, again,
       next && h("a", { class: "go", href: link({ lesson: next.slug }), onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
   }
 
@@ -143,6 +145,13 @@ class Learn extends HTMLElement {
       tell("Saved. The file works without a network.");
     } catch (error) { tell(error.message); }
     button.disabled = false;
+  }
+
+  /** The questions with their answers as a file for another system. */
+  async #questions(slug, kind) {
+    const reply = await fetch(`api/v1/lessons/${slug}/${kind}`), words = await reply.text();
+    if (reply.ok) save(`${slug}.${kind === "gift" ? "gift.txt" : kind}`, URL.createObjectURL(new Blob([words], { type: "text/plain;charset=utf-8" })));
+    else this.status.textContent = JSON.parse(words).detail;
   }
 
   /** Open a class for the questions of a lesson. */
