@@ -1,11 +1,12 @@
 """A class in real browsers: the teacher's on the projector, and phones that reload, lose the network or come late."""
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, Page, Response, expect
+from playwright.sync_api import Browser, Page, Response, Route, expect
 
 from tests.browser.conftest import opened
 from tests.browser.steps import wait_until_quiet
@@ -17,6 +18,7 @@ FIRST = ("The layers, by far", "The table and the layers hold about as many", "T
 SECOND = ("philosopher", "gpu", "yesterday", "more than one of them")
 SAVED = "Saved. You may change it until the vote ends."
 MOST_KB = 20
+LATE_S = 3  # of a network in a full hall
 
 
 @contextmanager
@@ -24,7 +26,7 @@ def teaching(browser: Browser, address: str, **more) -> Iterator[tuple[Page, str
     """(the projector, the code) of a class that was opened from a lesson."""
     with opened(browser, address + LESSON, **more) as teacher:
         teacher.set_viewport_size({"width": 1920, "height": 1080})
-        expect(teacher.locator(".claim:not([data-holds])")).to_have_count(0)
+        expect(teacher.locator("bx-question").first).to_be_visible()
         teacher.get_by_role("button", name="Ask the class").click()
         teacher.wait_for_url(re.compile(r"/learn\?class=[A-Z]{4}$"))
         code = teacher.url[-4:]
@@ -170,6 +172,25 @@ def test_a_phone_loads_little_and_a_keyboard_is_enough_for_it(browser: Browser, 
         assert has_focus(page, "input:checked")
         for box in [one.bounding_box() for one in page.locator("label.choice").all()]:
             assert box and box["height"] >= 44 and box["x"] + box["width"] <= 390
+
+
+def test_a_phone_on_a_slow_network_votes_and_changes_its_mind(browser: Browser, address: str) -> None:
+    def late(route: Route) -> None:
+        time.sleep(LATE_S)
+        route.continue_()
+
+    with teaching(browser, address) as (teacher, code), phone(browser, address, code) as page:
+        page.route("**/api/**", late)
+        press(teacher, "Start the vote")
+        expect(page.get_by_label(FIRST[0])).to_be_visible()
+        page.get_by_label(FIRST[0]).check()
+        page.get_by_label(FIRST[2]).check()
+        expect(page.locator("#status")).to_have_text(SAVED)
+        page.unroute("**/api/**", late)
+        expect(teacher.locator(".next [role=status]")).to_contain_text("1 voted")
+        press(teacher, "Close the vote")
+        press(teacher, "Peek at the votes")
+        expect(teacher.locator(".shares li").nth(2).locator(".value")).to_have_text("1")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -120,7 +120,7 @@ class Learn extends HTMLElement {
     const again = h("button", { type: "button", class: "quiet", onclick: () => { keep(lesson.slug, {}); this.#route(); scrollTo(0, 0); } }, "Start over");
     const hand = h("button", { type: "button", class: "quiet", onclick: () => handIn(article, lesson) }, "Hand in");
     const offline = h("button", { type: "button", class: "quiet", onclick: () => this.#offline(lesson, checkpoint, reveal, offline) }, "Save for offline");
-    const questions = (kind, words) => h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind) }, words);
+    const questions = (kind, words) => h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind, checkpoint) }, words);
     const teachers = h("details", { class: "sources" }, h("summary", {}, "For teachers"), h("div", { class: "row" }, offline, questions("gift", "Questions for Moodle (GIFT)"), questions("csv", "Questions as CSV")));
     const next = this.lessons[this.lessons.findIndex((one) => one.slug === lesson.slug) + 1];
     const ask = h("button", { type: "button", class: "quiet", onclick: () => this.#class(lesson.slug) }, "Ask the class");
@@ -148,8 +148,8 @@ class Learn extends HTMLElement {
   }
 
   /** The questions with their answers as a file for another system. */
-  async #questions(slug, kind) {
-    const reply = await fetch(`api/v1/lessons/${slug}/${kind}`), words = await reply.text();
+  async #questions(slug, kind, checkpoint) {
+    const reply = await fetch(`api/v1/lessons/${slug}/${kind}?checkpoint=${encodeURIComponent(checkpoint)}`), words = await reply.text();
     if (reply.ok) save(`${slug}.${kind === "gift" ? "gift.txt" : kind}`, URL.createObjectURL(new Blob([words], { type: "text/plain;charset=utf-8" })));
     else this.status.textContent = JSON.parse(words).detail;
   }
