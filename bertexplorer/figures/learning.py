@@ -40,14 +40,14 @@ class Curve:
 
 
 def draw(curves: Sequence[Curve]) -> go.Figure:
-    """The metric above, losses below: a line for the rows learnt from, points for those tried on."""
+    """The metric above, losses below: a line for the training rows, points for the validation rows."""
     fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.16, row_heights=[0.55, 0.45])
     floors: list[tuple[str, float]] = []
     for curve, colour in zip(curves, COLOURS, strict=False):
         metric(fig, curve, colour)
         if curve.floor and curve.floor not in floors:
             floors.append(curve.floor)
-            floor(fig, curve.metric, *curve.floor)
+            floor(fig, curve)
         losses(fig, curve, colour)
     words = curves[0].words if curves else ""
     names = legend([curve.name for curve in curves], 18)
@@ -74,11 +74,14 @@ def metric(fig: go.Figure, curve: Curve, colour: str) -> None:
     fig.add_trace(kit.line(epochs, values, colour, size=8, hovertemplate=tip), 1, 1)
 
 
-def floor(fig: go.Figure, metric: str, name: str, value: float) -> None:
-    """What is reached without learning, as a line."""
+def floor(fig: go.Figure, curve: Curve) -> None:
+    """What is reached without learning, as a line, named above its end where the curve is below it."""
+    assert curve.floor is not None
+    name, value = curve.floor
+    below = bool(curve.tried) and curve.tried[0][1] < value  # at the start; most runs end on the other side
     fig.add_hline(y=value, line={"color": GREY, "dash": "dot", "width": 1.5}, row=1, col=1)
-    place = {"xref": "x domain", "x": 1, "y": value, "xanchor": "right", "yanchor": "bottom"}
-    fig.add_annotation(text=f"{label(name, 30)}: {shown(metric, value)}", showarrow=False,
+    place = {"xref": "x domain", "x": 0 if below else 1, "xanchor": "left" if below else "right", "y": value}
+    fig.add_annotation(text=f"{label(name, 30)}: {shown(curve.metric, value)}", showarrow=False, yanchor="bottom",
                        font={"size": 12, "color": TEXT}, row=1, col=1, **place)  # fmt: skip
 
 
