@@ -14,7 +14,7 @@ from hashlib import sha256
 from bertexplorer.learn.lesson import Block, Item, Lesson, Problem, fenced, front_matter
 
 TEXTS = ("text", "otherwise", "after", "hint", "model")  # fields that are read by people
-ABOUT = ("title", "question", "can", "guards", "topic")
+ABOUT = ("title", "question", "can", "guards")
 
 
 def pieces(lesson: Lesson) -> dict[str, Block]:

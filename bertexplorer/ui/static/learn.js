@@ -6,6 +6,7 @@ import { drawn, h, post, save } from "./kit.js";
 import { handIn } from "./hand_in.js";
 import { saveLesson } from "./offline.js";
 
+const TOPICS = ["What goes in", "Pretraining", "Meaning", "Inside", "Reading it right", "Training"];  // others come after them
 const KEPT = "bx-lesson:";  // + slug -> block -> record, in the browser's storage
 const get = (path) => fetch(`api/v1/${path}`).then((reply) => reply.json());
 const lang = new URLSearchParams(location.search).get("lang") ?? "";  // kept while one goes from lesson to lesson
@@ -46,7 +47,8 @@ class Learn extends HTMLElement {
   // The list.
 
   #list() {
-    const topics = [...new Set(this.lessons.map((one) => one.topic))];
+    const place = (topic) => (TOPICS.includes(topic) ? TOPICS.indexOf(topic) : TOPICS.length);
+    const topics = [...new Set(this.lessons.map((one) => one.topic))].sort((a, b) => place(a) - place(b));
     return [
       h("header", { class: "masthead" }, h("h1", {}, "Learn"), h("p", {}, "Guess first. Then BERT answers, live, and you see why.")),
       ...topics.map((topic) => h("section", {}, h("h2", {}, topic), h("ul", { class: "lessons" },
