@@ -62,7 +62,7 @@ ASKED = body(
 
 
 def routes(explore: Explore, admission: Admission, opening: State, shelf: Shelf) -> APIRouter:
-    """What the page asks for."""
+    """The routes that the page uses."""
     router = APIRouter(prefix="/api/v1", route_class=Route, tags=["Page"])
 
     def mine(request: Request) -> Explore:

@@ -6,7 +6,7 @@ from bertexplorer.analysis.fill_mask import Blank, FillMask
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, finish, label, percent, quote
 
-BAR, HEAD = 30, 44  # pixels for a bar and for what stands above a blank's bars
+BAR, HEAD = 30, 44  # pixels for a bar, and for the heading above a blank's bars
 DRAWN = 12  # answers drawn for each blank when there are several
 
 

@@ -17,7 +17,7 @@ LIKE_SHARES = ("accuracy", "f1", "em", "mrr", "ndcg", "recall", "precision", "mc
 
 @dataclass(frozen=True)
 class Curve:
-    """One run as its events tell it."""
+    """One run, read from its events."""
 
     name: str
     metric: str  # the headline's key
@@ -40,7 +40,7 @@ class Curve:
 
 
 def draw(curves: Sequence[Curve]) -> go.Figure:
-    """The metric above, losses below: a line for the rows learnt from, points for those tried on."""
+    """The metric above, losses below: a line for the training rows, points for the validation rows."""
     fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.16, row_heights=[0.55, 0.45])
     floors: list[tuple[str, float]] = []
     for curve, colour in zip(curves, COLOURS, strict=False):

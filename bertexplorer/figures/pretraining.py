@@ -17,7 +17,7 @@ UNITS = {"minutes": "minutes of training", "step": "step"}
 
 @dataclass(frozen=True)
 class Curve:
-    """One run as its events tell it."""
+    """One run, read from its events."""
 
     name: str
     events: Sequence[Mapping[str, Any]]
@@ -51,7 +51,7 @@ def draw(curves: Sequence[Curve], measure: str, unit: str) -> go.Figure:
 
 
 def say(curves: Sequence[Curve], measure: str, unit: str) -> str:
-    """Where each run began and stands."""
+    """Where each run began, and where it is now."""
     told = []
     for curve in curves:
         found = curve.points(measure, unit)
