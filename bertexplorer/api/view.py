@@ -186,7 +186,7 @@ def written(state: State) -> dict[str, Any]:
 
 
 def shown(answer: Answer, told: str) -> Reply:
-    """All that the page shows for a state. *told*: what of a link could not be followed."""
+    """All that the page shows for a state. *told*: a sentence on what could not be followed in a link."""
     state, checkpoint = answer.state, answer.checkpoint
     out: dict[str, Any] = {"state": written(state), "strip": answer.strip, "told": told}
     if checkpoint is not None:

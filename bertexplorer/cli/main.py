@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns 0, or 2 after an error that is told on stderr in one sentence."""
+    """Run one command. Returns 0, or 2 after an error, which is written to stderr in one sentence."""
     os.environ.update(QUIET)  # before huggingface_hub is imported
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:

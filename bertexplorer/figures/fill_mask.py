@@ -37,7 +37,7 @@ def draw(result: FillMask) -> go.Figure:
 
 
 def bars(blank: Blank, most: int) -> list[tuple[str, float, str, str]]:
-    """(label, probability, colour, words beside the bar) from the top down."""
+    """(label, probability, colour, words next to the bar) from the top down."""
     was = blank.original
     lines = []
     for c in blank.candidates[:most]:

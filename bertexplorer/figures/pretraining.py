@@ -32,7 +32,7 @@ class Curve:
 
 
 def draw(curves: Sequence[Curve], measure: str, unit: str) -> go.Figure:
-    """The *measure* of the experiment above, the other one below; a colour for each run, named beside its end."""
+    """The *measure* of the experiment above, the other one below; a colour for each run, named next to its end."""
     order = [measure, *(other for other in WORDS if other != measure)]
     fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.16, row_heights=[0.6, 0.4])
     for row, key in enumerate(order, 1):

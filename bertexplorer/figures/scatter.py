@@ -30,7 +30,7 @@ def limits(values: np.ndarray) -> list[float]:
 
 @dataclass(frozen=True)
 class Name:
-    """A text beside a point. *size*: of the point's marker in pixels."""
+    """A text next to a point. *size*: of the point's marker in pixels."""
 
     place: np.ndarray  # x, y
     text: str

@@ -241,11 +241,9 @@ class Encoder(nn.Module):
         head_outputs: bool = False,
         positions: Int[Tensor, " q"] | None = None,
     ) -> Forward:
-        """Run the encoder.
-
-        *mask* is False at padding (None: no padding). *attention* and *head_outputs* say what to return in addition to
-        the hidden states; without *attention* the fused kernel runs. *positions*: compute the last layer at these
-        tokens only, so that its tensors have q rows, in that order; None: at all tokens."""
+        """Run the encoder. *mask* is False at padding (None: no padding). *attention*, *head_outputs*: return these
+        too; without *attention* the fused kernel runs. *positions*: compute the last layer at these tokens only, so
+        that its tensors have q rows, in that order; None: at all tokens."""
         return self.from_embeddings(
             self.embeddings(ids, segments),
             mask,
@@ -291,8 +289,7 @@ class Encoder(nn.Module):
     def surroundings(
         self, x: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None = None, change: Intervention = NO_CHANGE
     ) -> list[tuple[Bool[Tensor, "#b 1 t t"] | None, tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None]]:
-        """For each layer, which token may look at which, and the rotary angles of the positions if the family has
-        them."""
+        """For each layer, which token may look at which, and the rotary angles if the family has them."""
         config, tokens = self.config, x.shape[1]
         is_local = [config.is_local(index) for index in range(config.num_layers)]
         seen = partial(attention_mask, tokens, mask, causal=change.causal, prefix=change.prefix, device=x.device)
