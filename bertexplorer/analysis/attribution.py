@@ -175,7 +175,7 @@ def occlusion(question: Question) -> Attribution:
 
 
 def groups(spots: Sequence[int], tokens: int) -> list[list[int]]:
-    """*spots* one by one, or as many neighbours at a time as keep the passes over a long text within PASS_TOKENS."""
+    """Each of *spots* alone or, in a long text, groups of neighbours that keep the passes within PASS_TOKENS."""
     size = math.ceil(len(spots) / max(FEWEST["groups"], PASS_TOKENS // tokens)) or 1
     return [list(spots[i : i + size]) for i in range(0, len(spots), size)]
 

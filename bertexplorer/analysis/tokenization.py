@@ -27,11 +27,12 @@ class Options:
 
 @dataclass(frozen=True)
 class Step:
-    """One piece of a word. WordPiece takes it for the longest beginning of what was left; *rest* is left after it."""
+    """One piece of a word. For WordPiece it is the longest piece with which the remaining letters begin; *rest* remains
+    after it."""
 
     piece: str
     id: int
-    start: int  # characters of Word.read that it stands for
+    start: int  # characters of Word.read that it covers
     end: int
     rest: str
 
@@ -49,11 +50,11 @@ class Word:
 
 @dataclass(frozen=True)
 class Tokenization:
-    """How a text goes in. Arrays have one column for each of t tokens."""
+    """A text as the encoder's input. Arrays have one column for each of t tokens."""
 
     kind: str  # WordPiece, BPE or Unigram
     words: tuple[Word, ...]  # without [CLS], [SEP] and masks that were typed
-    tokens: tuple[str, ...]  # as they go in: [MASK] where a word is hidden
+    tokens: tuple[str, ...]  # as the encoder reads them: [MASK] if a word is hidden
     ids: tuple[int, ...]
     positions: tuple[int, ...]  # rows of the position table, or places where there is none
     segments: tuple[int, ...]
