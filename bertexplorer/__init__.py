@@ -7,41 +7,41 @@
 Every analysis is a function here and a method of a loaded checkpoint: `bx.load("mini").attention(text, pick="it")`.
 A result knows its rows, a sentence, a figure, CSV, JSON and the Python that repeats it. Names are imported when used.
 
-The map of the code, floor by floor; each floor imports only from those above it. A folder's own `__init__.py` lists its
-modules.
+The map of the code, layer by layer; each layer imports only from those above it. The `__init__.py` of a folder lists
+its modules.
 
-errors.py               the one error that a person is meant to read, and what is said of all others
+errors.py               the one error that people are meant to read, and the sentence for all others
 options.py              a setting declared once -> a form on the page, a flag, a field in a file
-csv_safety.py           a text as a spreadsheet may be given it: shown, never run
-locks.py                which process is at a file; the system lets go when it dies
+csv_safety.py           escapes a text for spreadsheets, so that it is shown and never run
+locks.py                which process uses a file; the system releases the lock when the process dies
 version.py              the version, in one place
 settings.py             folders, host, port and limits, read once from the environment
 
 model/                  the encoder (start reading at encoder.py), heads, tokenizer, checkpoints read and written
-model/families/         what each family of checkpoints differs in: a table of names and a config each
+model/families/         how the families of checkpoints differ: a table of names and a config for each
 engine/                 how a pass is run: precision, cache, the texts of many callers computed together
 analysis/               (Checkpoint, text, Options) -> a frozen result, numpy on the CPU; nothing drawn, nothing stored
 training/               how a checkpoint learns, without a page: the loop, its optimiser, commits that survive a crash
-training/data/          a file as rows, what is wrong with them line by line, their division into train and dev
-training/tasks/         what each fine-tuning task is: its rows, its settings, its numbers
+training/data/          reads a file as rows, reports problems line by line, splits rows into train and dev
+training/tasks/         the fine-tuning tasks: the rows, settings and metrics of each
 training/learners/      what each task adds to the encoder: head, batches, losses, metrics, answers
 training/entities/      tags and entities, a CRF over them, and what counts as found
 training/answers/       questions over long passages: windows, spans, and what counts as right
 training/finetuning/    rows -> a task's learner -> a run in a folder
 training/pretraining/   plain text -> examples drawn on the fly -> masked words, next sentences and their rivals
 figures/                a result drawn, and said in a sentence
-store/                  what lives on disk: checkpoints, runs, uploads, the search index
+store/                  everything on disk: checkpoints, runs, uploads, the search index
 ui/                     the page: one text on a workbench, many views of it below
 ui/tabs/                the views: each an analysis, its figure, a question and examples
 ui/training/            the page on which a checkpoint learns
 ui/experiments/         the page that repeats the papers' pretraining experiments
 learn/                  lessons: questions about live views, their answers computed from the checkpoint in use
-result.py               what an analysis found: rows, a sentence, a figure
+result.py               the result of an analysis: rows, a sentence, a figure
 bert.py                 a checkpoint in Python, with every analysis as a method
 lessons.py              lessons in Python
 runs.py                 fine-tuning and pretraining in Python
 api/                    the HTTP API, which the page uses too, and the same for MCP clients
-server/                 the page behind layers that each keep one thing out, or let one thing be seen
+server/                 the page inside layers, each of which enforces or reports one thing
 cli/                    every analysis as a command, its Options as flags; checkpoints; runs that learn
 __main__.py             python -m bertexplorer
 """

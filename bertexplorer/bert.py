@@ -275,7 +275,7 @@ def document(name: str) -> str:
 
 
 def described(setting: OptionSpec) -> str:
-    """A setting in words: label, bounds, what is said of it."""
+    """A setting in words: label, bounds and explanation."""
     low, high = setting.option.low, setting.option.high
     bounds = f", {low:g} to {high:g}" if low is not None and high is not None else ""
     info = f" ({setting.option.info})" if setting.option.info else ""

@@ -1,11 +1,11 @@
-"""CSV safety: a text as a spreadsheet may be given it, so that it is shown and never run."""
+"""CSV safety: escapes a text for spreadsheets, so that it is shown and never run."""
 
-FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # what a spreadsheet takes for the start of a formula
+FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # a spreadsheet reads these as the start of a formula
 
 
 def escape_formula(value: object) -> object:
-    """A text that would be taken for a formula, spaces before it aside, with an apostrophe in front; any other text,
-    and a number, as it is (https://owasp.org/www-community/attacks/CSV_Injection)."""
+    """*value* with an apostrophe in front if a spreadsheet would read it as a formula, even after leading spaces. Other
+    texts and numbers are unchanged (https://owasp.org/www-community/attacks/CSV_Injection)."""
     if isinstance(value, str) and (value.startswith(FORMULA) or value.lstrip().startswith(FORMULA)):
         return "'" + value
     return value

@@ -1,4 +1,4 @@
-"""The one error that a person is meant to read: what was given, what was wanted, what to do."""
+"""The one error that people are meant to read: what was given, what was wanted, what to do."""
 
 import logging
 import secrets
@@ -21,17 +21,17 @@ ELSEWHERE = {  # sentences about the page -> the same where there is no page
         "Add a second sentence.": "Give it as pair.",
     },
 }
-EXTRAS = {  # what pip installs as bertexplorer[…] -> its packages, by the names that they are imported by
+EXTRAS = {  # the extra in bertexplorer[…] -> its packages, by their import names
     "train": ("accelerate", "nervaluate", "peft", "rouge_score", "sacrebleu"),
     "mcp": ("mcp",),
 }
 
 
 class ExplorerError(ValueError):
-    """Raised on bad input of any kind; its text is shown as it is, on the page and by the command line.
+    """Raised on bad input of any kind. The page and the command line show its text unchanged.
 
-    *missing*: "mask" or "pair" where the text only lacks that, so that the page can offer a button that adds it;
-    "checkpoint" where it has yet to be fetched."""
+    *missing*: "mask" or "pair" if the text lacks only that, so that the page can offer a button that adds it;
+    "checkpoint" if it must be fetched first."""
 
     def __init__(self, text: str = "", *, missing: str = "") -> None:
         super().__init__(text)
@@ -39,7 +39,7 @@ class ExplorerError(ValueError):
 
 
 def unforeseen(log: logging.Logger, what: str, **more: str) -> str:
-    """What a person is told of an error that nobody expected, which is being handled; *log* gets it under the same
+    """The sentence for people on the unexpected error that is being handled. *log* gets the error under the same
     number, with *what* failed."""
     number = secrets.token_hex(4)
     log.exception(what, extra={"id": number, **more})
@@ -47,14 +47,14 @@ def unforeseen(log: logging.Logger, what: str, **more: str) -> str:
 
 
 def in_words_of(where: str, told: str) -> str:
-    """An error as it is shown *where* there is no page to click on: "cli", "http" or "python"."""
+    """An error in the words for places without a page to click on. *where*: "cli", "http" or "python"."""
     for words, other in ELSEWHERE[where].items():
         told = told.replace(words, other)
     return told
 
 
 def not_installed(extra: str) -> list[str]:
-    """The packages of *extra* that are not installed. None is imported to find out."""
+    """The packages of *extra* that are not installed. This imports none of them."""
     return [name for name in EXTRAS[extra] if find_spec(name) is None]
 
 

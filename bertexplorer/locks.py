@@ -1,4 +1,4 @@
-"""Locks: whether a process is at a file; the system lets go of a lock when its process dies, however it dies."""
+"""Locks: whether a process uses a file. The system releases a lock when its process dies, however it dies."""
 
 import subprocess
 import time
@@ -8,13 +8,14 @@ from typing import IO
 
 try:
     import fcntl
-except ImportError:  # a system without flock: the process that the file names is looked for
+except ImportError:  # a system without flock: look for the process that the file names
     fcntl = None  # type: ignore[assignment]
 
 
 def hold(path: Path, wait_s: float = 1.0) -> IO[str] | None:
-    """The file at *path*, made if need be, locked until it is closed, also by a child that inherits it; have it `name`
-    its process. None if another process has held it for *wait_s*: `held` has it for a moment too."""
+    """The file at *path*, locked until it is closed, also by a child that inherits it. It is created if necessary; call
+    `name` to write its process into it. None if another process has the lock for all of *wait_s*; a short wait is
+    normal, as `held` takes the lock for a moment."""
     until = time.monotonic() + wait_s
     opened = path.open("a+", encoding="utf-8")
     while not take(opened):
@@ -36,7 +37,7 @@ def take(opened: IO[str]) -> bool:
 
 
 def held(path: Path) -> bool:
-    """Whether a process holds the lock of the file at *path*. It is tried and let go of at once."""
+    """Whether a process holds the lock of the file at *path*. This takes the lock and releases it at once."""
     try:
         with path.open(encoding="utf-8") as opened:
             return not take(opened)
@@ -45,7 +46,7 @@ def held(path: Path) -> bool:
 
 
 def name(opened: IO[str], pid: int) -> None:
-    """Have the locked file name the process *pid*."""
+    """Write the process *pid* into the locked file."""
     opened.seek(0)
     opened.truncate()
     opened.write(f"{pid} {born(pid)}")
@@ -53,7 +54,7 @@ def name(opened: IO[str], pid: int) -> None:
 
 
 def clear(opened: IO[str]) -> None:
-    """Have the locked file name no process, so that it is free where closing it does not tell."""
+    """Remove the process from the locked file, so that it counts as free on systems where closing it is not enough."""
     opened.seek(0)
     opened.truncate()
     opened.flush()
@@ -77,12 +78,12 @@ def named(opened: IO[str]) -> tuple[int, str]:
 
 
 def alive(pid: int, when: str) -> bool:
-    """Whether the process *pid* is the one that began then: pids are used again."""
+    """Whether the process *pid* is the one that began at *when*, as pids are reused."""
     return pid > 0 and bool(when) and born(pid) == when
 
 
 def born(pid: int) -> str:
-    """When the process began, as its system says it; "" if there is none, or only its remains."""
+    """When the process began, as the system reports it; "" if there is no such process, or only a zombie."""
     try:
         state, *rest = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
     except OSError:
@@ -94,7 +95,7 @@ def born(pid: int) -> str:
 
 
 def listed(pid: int) -> str:
-    """The same where there is no /proc."""
+    """The same on systems without /proc."""
     try:
         found = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, timeout=5)
     except (OSError, subprocess.SubprocessError):

@@ -12,7 +12,7 @@ YES_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 @dataclass(frozen=True)
 class Option:
-    """What a person reads beside a setting, and its bounds (both included) where it is a number."""
+    """What a person reads next to a setting, and its bounds (both included) if it is a number."""
 
     label: str
     low: int | float | None = None

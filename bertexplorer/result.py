@@ -1,4 +1,4 @@
-"""Result: what an analysis found, as rows, as a sentence and as a figure, with everything that produced it."""
+"""Result: the answer of an analysis as rows, as a sentence and as a figure, with everything that produced it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Result:
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
-        """The numbers, a dictionary for each thing that the analysis is about; the same as in an exported CSV."""
+        """The numbers, with a dictionary for each row; the same as in an exported CSV."""
         return list(self.module.rows(self.value))
 
     @cached_property
@@ -169,7 +169,7 @@ class Comparison:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The rows of both; *side* names whose they are."""
+        """The rows of both results. *side* names the result that a row belongs to."""
         sides = zip(self.names, (self.first, self.second), strict=True)
         return [{"side": name, **row} for name, result in sides for row in result.rows]
 
@@ -188,7 +188,7 @@ class Comparison:
 
 
 def compare(first: Result, second: Result) -> Comparison:
-    """*second* beside *first*, each named by what differs. Raises ExplorerError for results of two analyses.
+    """Compare *second* with *first*; each is named by what differs. Raises ExplorerError for results of two analyses.
 
     Example:
         >>> bert = bx.load("mini")

@@ -1,4 +1,4 @@
-"""Runs in Python: fine-tune or pretrain a checkpoint in a folder, watch its events, ask what came out."""
+"""Runs in Python: fine-tune or pretrain a checkpoint in a folder, watch its events, use the result."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def pretrain(
 
 
 def watched(run: TrainingRun, on_event: Callable[[Event], object] | None) -> TrainingRun:
-    """*run*, once it is done; its events are told as they happen."""
+    """*run*, once it is done. Its events are reported as they happen."""
     from bertexplorer.training.events import say
 
     tell = on_event or (lambda event: sys.stderr.write(say(event) + "\n"))

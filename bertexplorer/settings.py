@@ -42,23 +42,23 @@ class Settings:
     port: int = 7860
     models_dir: Path = DATA / "models"  # where a typed folder name is looked up
     data_dir: Path = DATA  # uploaded lines and the search index
-    checkpoint: str = "mini"  # that the page opens with
+    checkpoint: str = "mini"  # the checkpoint that the page opens with
     precision: str = "auto"
     memory_mb: int = 4096  # loaded checkpoints beyond this are dropped, least recently used first
     cache_mb: int = 256  # passes over recent texts, kept for each loaded checkpoint
     hub_timeout_s: float = 4.5  # to find out whether the hub can be reached: the answer comes within 5 s
-    hosts: tuple[str, ...] = ()  # further names that the page is asked for by
-    proxies: tuple[str, ...] = ()  # addresses and networks whose X-Forwarded-For is believed
-    code: str = ""  # that a class is asked for once; empty: nothing is asked
+    hosts: tuple[str, ...] = ()  # further host names of the page
+    proxies: tuple[str, ...] = ()  # addresses and networks whose X-Forwarded-For is trusted
+    code: str = ""  # the code that each browser must enter once; empty: no code
     public: bool = False  # served to others without a code
-    request_kb: int = 1000  # of one request that is no upload
+    request_kb: int = 1000  # size of one request that is not an upload
     upload_mb: int = 25  # of all the files of one upload together
     upload_files: int = 8  # of one upload
     upload_s: int = 120  # in which an upload, or any other request, must have arrived
     quota_mb: int | None = None  # of the disk, for all that one browser uploads and trains; see quota
     waiting: int = 50  # answers of quick views that are waited for; who comes then is told to try again
     tokens: int = 1_000_000  # that one answer may send through a checkpoint; 0: no limit
-    sessions: int = 600  # open pages that are remembered; the oldest go
+    sessions: int = 600  # open pages that are remembered; beyond this the oldest are forgotten
     metrics: str = "local"  # who may see /metrics, /healthz and /readyz: local, public
     log: str = "warning"  # and what is graver, as lines of JSON on stderr; info: requests too
     lessons_dir: Path | None = None  # lessons of your own, besides the bundled ones
@@ -121,13 +121,12 @@ class Settings:
 
     @property
     def quota(self) -> int:
-        """Bytes that one browser may fill; 0: no limit, as where only this machine can reach the page and nothing else
-        was asked for."""
+        """Bytes that one browser may fill. 0: no limit, the default if only this machine can reach the page."""
         return 1_000_000 * ((0 if self.local else QUOTA_MB) if self.quota_mb is None else self.quota_mb)
 
     @property
     def uploads_dir(self) -> Path:
-        """Where uploaded files and made downloads lie for a day."""
+        """The folder of uploaded files and generated downloads, which stay for a day."""
         return self.data_dir / "tmp"
 
 

@@ -1,40 +1,40 @@
 """The analyses, in the order that the command line lists them: each (Checkpoint, text, Options) -> a frozen result.
 
-fill_mask.py          what the checkpoint would put in each blank, and how sure it is
+fill_mask.py          what the checkpoint would put in each blank, and how certain it is
 decoding.py           several masks filled four ways
-pseudo_likelihood.py  how likely each token is given all the others, and so the sentence
-contrast.py           one blank in two sentences, over the whole vocabulary
+pseudo_likelihood.py  how likely each token is given all the others, and so how likely the sentence is
+contrast.py           one blank in two sentences, compared over the whole vocabulary
 left_context.py       the same blank with the right side hidden from the encoder
 template.py           one sentence with alternatives, {doctor|nurse}, for every way to choose
 next_sentence.py      does B follow A, in both orders, and against other candidates
 sentence_matrix.py    a paragraph: does each sentence follow each other one
-tokenization.py       what goes in: pieces, ids, and the norms of the vectors that add up
+tokenization.py       the input: pieces, ids, and the norms of the vectors that add up
 input_vectors.py      the vectors that add up for one token, number by number
 nearest_pieces.py     the neighbours of a token in the table of word vectors
-heads.py              heads and layers as a person names them: 5·3
+heads.py              heads and layers as a person writes them: 5·3
 word_merging.py       pieces merged to words, between which attention is shown
 attention.py          who looks at whom, in one head, several, or all side by side
 attention_flow.py     rollout and flow: what a token is made of, layers taken together
-head_similarity.py    how far heads are apart, and a plane in which those distances hold best
+head_similarity.py    how different heads are, and a plane that preserves those distances best
 head_roles.py         what every head looks at, and which heads behave alike
-switchboard.py        heads switched off or replaced, each in turn too, and what the answer becomes
-bertviz.py            what BertViz's three views need, and no more than a browser can draw
-samples.py            plain sentences on ten topics, where a person has brought none
-vectors.py            sentence vectors, cosines, principal components, what random pairs score
+switchboard.py        heads switched off or replaced, also one at a time, and how the answer changes
+bertviz.py            the data of BertViz's three views, limited to what a browser can draw
+samples.py            plain sentences on ten topics, for people who bring none
+vectors.py            sentence vectors, cosines, principal components, and the scores of random pairs
 occurrences.py        where a word occurs in the text and in other sentences
-word_in_context.py    one word in several sentences: cosines layer by layer, senses apart or not
-word_path.py          the way of a word's vector through the layers, in one fixed plane
+word_in_context.py    one word in several sentences: cosines layer by layer, and whether senses separate
+word_path.py          the path of a word's vector through the layers, in one fixed plane
 embedding_map.py      tokens or sentences laid out by PCA, t-SNE or UMAP, with neighbours
 search.py             semantic search over lines
-attribution.py        six ways to say how much each token counts
+attribution.py        six measures of how much each token matters
 saliency.py           which tokens a prediction rests on
-referee.py            each method's order put to the test against random orders
-masking.py            what pretraining would hide of the text, roll by roll
-sentence_pairs.py     true and random next sentences drawn, and told apart or not
-layers.py             when the answer forms: every layer through the MLM head
+referee.py            tests each method's order of tokens against random orders
+masking.py            which tokens of the text pretraining would hide, roll by roll
+sentence_pairs.py     draws true and random next sentences, and shows whether the head can tell them apart
+layers.py             when the answer forms: every layer read by the MLM head
 words.py              words that a person names, scored in a blank
-facts.py              what a lesson can ask of a result, by name
-export.py             a result as CSV, JSON and the Python that repeats it, and what exactly made it
+facts.py              what a lesson can ask about a result, by name
+export.py             a result as CSV, JSON and Python that repeats it, with its provenance
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ class Analysis(Protocol):
 
     @property
     def Facts(self) -> type[Facts[Any]]:
-        """What a lesson can ask of a result, as methods."""
+        """What a lesson can ask about a result, as methods."""
 
     def run(self, checkpoint: Checkpoint, text: Text | str, *, options: Any, **more: Any) -> Any:
-        """The result. *more*: what the view says that it needs."""
+        """Compute the result. *more*: the things that the view lists in its `needs`."""
 
     def rows(self, result: Any, /) -> list[dict[str, Any]]:
         """The numbers of a result."""
@@ -102,8 +102,8 @@ class Analysis(Protocol):
 class Comparable(Protocol):
     """An analysis with a number that can be compared between two results."""
 
-    KEYS: tuple[str, ...]  # the columns that say what a row is about
-    MEASURE: str  # the column of its number
+    KEYS: tuple[str, ...]  # the columns that identify a row
+    MEASURE: str  # the column with the number
 
     def rows(self, result: Any, /) -> list[dict[str, Any]]:
         """The numbers of a result."""
@@ -111,7 +111,7 @@ class Comparable(Protocol):
 
 @runtime_checkable
 class Listing(Protocol):
-    """An analysis whose rows are the first of many."""
+    """An analysis whose `rows` lists only the first of many rows."""
 
     def lookup(self, checkpoint: Checkpoint, result: Any, key: tuple[object, ...]) -> float | None:
         """The number of a row that `rows` does not list."""
@@ -122,7 +122,7 @@ class Alternatives(Protocol):
     """An analysis of a text with alternatives in braces."""
 
     def first(self, checkpoint: Checkpoint, text: Text) -> Text:
-        """The text with the first of each."""
+        """The text with the first alternative of each."""
 
 
 def __getattr__(name: str) -> Any:

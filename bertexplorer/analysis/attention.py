@@ -19,7 +19,7 @@ from bertexplorer.options import Option
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
-MAX_ROWS = 100_000  # of a file
+MAX_ROWS = 100_000  # of an exported file
 MAX_NUMBERS = 128_000_000  # layers x heads x tokens x tokens: half a GB
 KEYS, MEASURE = ("heads", "from", "from_position", "to", "to_position"), "value"
 
@@ -48,30 +48,30 @@ class Options:
 
 @dataclass(frozen=True)
 class Attention:
-    """Who (r rows) looks at whom (c columns), units being tokens or words. Layers and heads are 0-based."""
+    """Which units (r rows) look at which (c columns). Units are tokens or words. Layers and heads are 0-based."""
 
     show: str  # grid, head or arcs
-    rows: tuple[Unit, ...]  # that look
-    columns: tuple[Unit, ...]  # that are looked at
+    rows: tuple[Unit, ...]  # the units that look
+    columns: tuple[Unit, ...]  # the units that are looked at
     every: Float[np.ndarray, "l h r c"]  # weights (0 to 1), or norms of the weighted value vectors
     chosen: tuple[Head, ...]
     combine: str  # mean or max
     matrix: Float[np.ndarray, "r c"]  # the chosen heads combined
-    about: tuple[int, ...]  # rows that the view is about: those picked, else a default
+    about: tuple[int, ...]  # rows that the view is about: the picked ones, else a default
     picked: bool  # whether a person picked them
     norms: bool  # whether the numbers are norms
     special: str  # shown, hidden or discounted
     notes: tuple[str, ...] = ()
-    norm_shares: bool = False  # norms of which each row is scaled to sum to 1
+    norm_shares: bool = False  # whether each row of norms is scaled to sum to 1
 
     @property
     def gives(self) -> Float[np.ndarray, " c"]:
-        """What the tokens that the view is about give to each column, averaged over them."""
+        """How much the tokens that the view is about give to each column, averaged over these tokens."""
         return self.matrix[list(self.about)].mean(axis=0)
 
     @property
     def by_head(self) -> Float[np.ndarray, "l h c"]:
-        """The same in every head."""
+        """The same for every head."""
         return self.every[:, :, list(self.about)].mean(axis=2)
 
 
@@ -107,7 +107,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def refuse_long(encoding: Encoding, heads: int) -> None:
-    """Raises ExplorerError where the weights of all heads would not fit."""
+    """Raises ExplorerError if the weights of all heads would not fit into memory."""
     most = int((MAX_NUMBERS / heads) ** 0.5)
     if len(encoding) > most:
         raise ExplorerError(
@@ -136,8 +136,8 @@ def sides(found: tuple[Unit, ...], options: Options) -> tuple[list[int], list[in
 def choose(
     encoding: Encoding, rows: tuple[Unit, ...], columns: tuple[Unit, ...], matrix: Float[np.ndarray, "r c"]
 ) -> tuple[tuple[int, ...], bool, tuple[str, ...]]:
-    """(rows the view is about, whether they were picked, notes): the picked ones, else the masks, else the row that
-    gives most to another word."""
+    """(rows that the view is about, whether they were picked, notes). These are the picked rows, else the masks, else
+    the row that gives most to another word."""
     asked = set(encoding.picked)
     picked = tuple(i for i, unit in enumerate(rows) if asked.intersection(unit.positions))
     if picked:
@@ -152,8 +152,9 @@ def choose(
 
 
 def rows(result: Attention) -> list[dict[str, object]]:
-    """A row for each pair of tokens, in a grid for each head. A grid of more than MAX_ROWS weights gives only those
-    from what the view is about, and its measure says so. Positions are those of a unit's first token."""
+    """A row for each pair of tokens; in a grid, for each head too. If a grid has more than MAX_ROWS weights, only those
+    of the tokens that the view is about are listed, and the measure says so. Positions are those of a unit's first
+    token."""
     unit = "norm" if result.norms else "share of the norms" if result.norm_shares else "weight"
 
     def entry(heads: str, who: str, start: int, to: Unit, value: float) -> dict[str, object]:

@@ -19,10 +19,10 @@ from bertexplorer.options import Option
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
-FLOW_TOKENS = 64  # a maximum flow for each layer and token: a second in all
+FLOW_TOKENS = 64  # one maximum flow for each layer and token takes about a second in all
 FLOW_PICKED = 8
 KEYS, MEASURE = ("layer", "from", "to", "to_position"), "value"
-UNITS = 1_000_000  # whole units that an attention of 1 is cut into; the flow is exact in them
+UNITS = 1_000_000  # an attention of 1 is divided into this many whole units, in which the flow is exact
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class AttentionFlow:
 
     method: str  # rollout, flow or raw
     tokens: tuple[str, ...]
-    about: tuple[int, ...]  # positions, 0-based: those picked, else the first mask, else [CLS]
+    about: tuple[int, ...]  # positions, 0-based: the picked ones, else the first mask, else [CLS]
     picked: bool
-    layer: int  # 0-based, the one looked at
-    shares: Float[np.ndarray, "l t"]  # by the method, averaged over *about*; rows sum to 1, but for flow
+    layer: int  # 0-based; the layer that is shown
+    shares: Float[np.ndarray, "l t"]  # by the method, averaged over *about*; rows sum to 1, except for flow
     raw: Float[np.ndarray, "l t"]  # attention of the layer itself, averaged over heads and *about*
     left_out: int  # tokens beyond the checkpoint's limit
 
@@ -84,9 +84,9 @@ def refuse_slow(encoding: Encoding, picked: int) -> None:
 def rollout(attention: Float[np.ndarray, "l t t"]) -> Float[np.ndarray, "l t t"]:
     """Attention rollout: [i, a, b] is the share of token a after layer i (0-based) that stems from input token b.
 
-    *attention* is averaged over the heads, rows (who looks) sum to 1; so do those of the result. Each layer adds its
-    input to what attention brings, so A' = 0.5 A + 0.5 I, and the layers multiply: R_i = A'_i R_{i-1}, R_0 = A'_0
-    (Abnar and Zuidema, 2020, equation 1 and section 3)."""
+    *attention* is averaged over the heads. Its rows (the tokens that look) sum to 1, and so do those of the result.
+    Each layer adds its input to the output of its attention, so A' = 0.5 A + 0.5 I. The layers are multiplied:
+    R_i = A'_i R_{i-1}, R_0 = A'_0 (Abnar and Zuidema, 2020, equation 1 and section 3)."""
     mixed = residual(attention)
     reached = [mixed[0]]
     for layer in mixed[1:]:
@@ -95,14 +95,15 @@ def rollout(attention: Float[np.ndarray, "l t t"]) -> Float[np.ndarray, "l t t"]
 
 
 def residual(attention: Float[np.ndarray, "l t t"]) -> Float[np.ndarray, "l t t"]:
-    """Half attention, half the token itself: the residual connection as Abnar and Zuidema (2020) count it."""
+    """Half attention, half the token itself: the residual connection as modelled by Abnar and Zuidema (2020)."""
     return 0.5 * attention.astype(np.float64) + 0.5 * np.eye(attention.shape[-1])
 
 
 def flow(attention: Float[np.ndarray, "l t t"], token: int) -> Float[np.ndarray, "l t"]:
-    """Attention flow: [i, b] is the most that can run from *token* after layer i (0-based) to input token b, each edge
-    of the graph of layers holding at most A' = 0.5 A + 0.5 I (Abnar and Zuidema, 2020, section 3). Between 0 and 1;
-    rows need not sum to 1. Exact to 1 / UNITS an edge. Time grows with l² t³."""
+    """Attention flow: [i, b] is the maximum flow from *token* after layer i (0-based) to input token b.
+
+    The capacity of each edge in the graph of layers is A' = 0.5 A + 0.5 I (Abnar and Zuidema, 2020, section 3). Values
+    are between 0 and 1; rows need not sum to 1. Exact to 1 / UNITS for each edge. Time grows with l² t³."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow
 

@@ -31,30 +31,31 @@ METHODS: tuple[Method, ...] = (
     "rollout",
 )
 Baseline = Literal["[MASK]", "[PAD]", "zero"]
-PASS_TOKENS = 16_384  # tokens read by occlusion; LIME and integrated gradients may read twice as many
+PASS_TOKENS = 16_384  # tokens that occlusion may read; LIME and integrated gradients may read twice as many
 FEWEST = {"groups": 16, "samples": 64, "steps": 16}
-LONG = 256  # tokens; beyond that integrated gradients first try with few steps, FIRST, and take more where these miss
+LONG = 256  # tokens; beyond this, integrated gradients start with FIRST steps and take more if these miss
 FIRST, MISSED = 12, 0.03  # the completeness error, as a share of the rise
-SEED = 0  # of LIME's samples
+SEED = 0  # seed of LIME's samples
 KERNEL = 25.0  # width, for cosine distances times 100, as in the authors' code for text
 
 
 @dataclass(frozen=True)
 class Question:
-    """One number of a prediction, which the methods explain, and the text that it is read from. Another kind of
-    prediction needs another function that makes one."""
+    """One number of a prediction, which the methods explain, and the text that it is read from. Each kind of
+    prediction has its own function that makes a Question."""
 
     checkpoint: Checkpoint
     encoding: Encoding
-    answer: str  # the word in the blank, or what the head says
-    position: int  # 0-based; of the token whose last vector is read
+    answer: str  # the word in the blank, or the head's answer
+    position: int  # 0-based; the token whose last vector is read
     target: Callable[[], Target]  # the number, with gradients
-    values: Callable[[Sequence[Encoding]], Float[np.ndarray, " n"]]  # the same for other texts, without
+    values: Callable[[Sequence[Encoding]], Float[np.ndarray, " n"]]  # the same for other texts, without gradients
     probability: Callable[[Float[np.ndarray, " n"]], Float[np.ndarray, " n"]]  # of the answer, from the number
 
     @property
     def hideable(self) -> tuple[int, ...]:
-        """Positions of what can be hidden: all but the masks and what frames the text, such as [CLS] and [SEP]."""
+        """Positions of the tokens that can be hidden: all but the masks and those that frame the text, such as [CLS]
+        and [SEP]."""
         frame, ids, mask = frames(self.checkpoint, self.encoding), self.encoding.ids, self.encoding.mask_id
         return tuple(i for i, (odd, token) in enumerate(zip(frame, ids, strict=True)) if not odd and token != mask)
 
@@ -64,17 +65,17 @@ class Question:
 
 @dataclass(frozen=True)
 class Completeness:
-    """Integrated gradients must add up to what the text has more than the baseline; *error* is what they miss."""
+    """Integrated gradients must add up to the rise from the baseline to the text; *error* is how far they miss it."""
 
     rise: float  # number of the text minus number of the baseline
     error: float  # sum of the scores minus *rise*
-    steps: int  # points between the two that were taken; fewer than asked for in a long text
+    steps: int  # points used between the two; fewer than requested in a long text
 
 
 @dataclass(frozen=True)
 class Attribution:
-    """What one method says of t tokens. Attention and rollout are shares that sum to 1, about no answer in particular;
-    the others are in the unit of the question's number, above 0 where the token speaks for it."""
+    """The scores of one method for t tokens. Attention and rollout are shares that sum to 1 and do not depend on the
+    answer. The others are in the unit of the question's number, above 0 if the token supports the answer."""
 
     method: Method
     scores: Float[np.ndarray, " t"]
@@ -84,8 +85,8 @@ class Attribution:
 
 
 def attribute(question: Question, method: Method, *, baseline: Baseline, steps: int, samples: int) -> Attribution:
-    """Scores by *method*. A token that the method leaves as it is has the score 0: masks in all but gradient x input,
-    attention and rollout; [CLS] and [SEP] in integrated gradients and LIME."""
+    """Scores by *method*. A token that the method does not change has the score 0: masks in all methods except
+    gradient x input, attention and rollout; [CLS] and [SEP] in integrated gradients and LIME."""
     if method == "integrated gradients":
         return integrated_gradients(question, baseline, steps)
     if method == "gradient x input":
@@ -98,8 +99,8 @@ def attribute(question: Question, method: Method, *, baseline: Baseline, steps: 
 
 
 def announce(question: Question, methods: Sequence[Method], steps: int, samples: int, more: int = 0) -> None:
-    """Say how many tokens *methods* will read, and *more* after them, so that the time left is known from the start.
-    Raises ExplorerError if they are too many."""
+    """Announce how many tokens *methods* will read, plus *more* after them, so that the time left is known from the
+    start. Raises ExplorerError if they are too many."""
     tokens, hideable = len(question.encoding), len(question.hideable)
     steps = FIRST if tokens > LONG and steps > FIRST else steps
     parts = len(groups(range(hideable), tokens))
@@ -113,8 +114,8 @@ def announce(question: Question, methods: Sequence[Method], steps: int, samples:
 
 
 def attention(question: Question, method: Method) -> Attribution:
-    """Where the answer's token looks in the last layer, or by rollout through all of them (Abnar and Zuidema, 2020);
-    heads averaged. Raises ExplorerError where the weights of all heads would not fit."""
+    """Where the answer's token looks in the last layer, or by rollout through all layers (Abnar and Zuidema, 2020).
+    Heads are averaged. Raises ExplorerError if the weights of all heads would not fit into memory."""
     config = question.checkpoint.config
     refuse_long(question.encoding, config.num_layers * config.num_heads)
     weights = engine.attentions(question.checkpoint, question.encoding).mean(dim=1).numpy()
@@ -137,8 +138,8 @@ def integrated_gradients(question: Question, baseline: Baseline, steps: int) -> 
     """(x - x') times the mean gradient on the line from x' to x, summed over the embedding (Sundararajan et al., 2017,
     equation 1), by Gauss-Legendre quadrature with *steps* points.
 
-    x holds the word vectors; position and segment vectors stay. x' has [MASK]'s or [PAD]'s vector, or zeros, in place
-    of each word; masks and what frames the text keep theirs."""
+    x contains the word vectors; position and segment vectors do not change. In x' the vector of [MASK] or [PAD], or
+    zeros, replaces that of each word. Masks and the tokens that frame the text keep theirs."""
     from bertexplorer.engine import gradients
 
     checkpoint, encoding = question.checkpoint, question.encoding
@@ -174,14 +175,15 @@ def occlusion(question: Question) -> Attribution:
 
 
 def groups(spots: Sequence[int], tokens: int) -> list[list[int]]:
-    """*spots* one by one, or as many neighbours at a time as keep the passes over a long text within PASS_TOKENS."""
+    """Each of *spots* alone or, in a long text, groups of neighbours that keep the passes within PASS_TOKENS."""
     size = math.ceil(len(spots) / max(FEWEST["groups"], PASS_TOKENS // tokens)) or 1
     return [list(spots[i : i + size]) for i in range(0, len(spots), size)]
 
 
 def lime(question: Question, samples: int) -> Attribution:
-    """Coefficients of a linear model of the number, fitted to texts with some words hidden, near ones counting more
-    (Ribeiro et al., 2016). Samples and kernel are those of the authors' code for text, the seed is fixed."""
+    """Coefficients of a linear model of the number, fitted to texts with some words hidden (Ribeiro et al., 2016).
+    Texts that are closer to the original count more. Samples and kernel are as in the authors' code for text; the seed
+    is fixed."""
     parts = groups(question.hideable, len(question.encoding))
     scores = np.zeros(len(question.encoding))
     if not parts:
@@ -217,5 +219,5 @@ def ridge(
 ) -> Float[np.ndarray, " parts"]:
     """Weighted ridge regression in closed form, the linear model in LIME. The penalty of 1 spares the intercept."""
     centred = shown - np.average(shown, axis=0, weights=weights)
-    weighted = centred.T * weights  # each row adds up to 0, so the mean of the values drops out
+    weighted = centred.T * weights  # each row sums to 0, so the mean of the values cancels
     return np.linalg.solve(weighted @ centred + np.eye(shown.shape[1]), weighted @ values.astype(np.float64))

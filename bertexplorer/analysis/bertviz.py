@@ -18,8 +18,8 @@ from bertexplorer.options import Option
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
-MOST = {"head": 700_000, "model": 160_000, "neuron": 700_000}  # numbers that a browser draws or holds in a second
-LONGEST = {"head": 128, "model": 64, "neuron": 48}  # tokens, however few the layers
+MOST = {"head": 700_000, "model": 160_000, "neuron": 700_000}  # numbers that a browser can draw or load in a second
+LONGEST = {"head": 128, "model": 64, "neuron": 48}  # tokens, even for a single layer
 KEYS, MEASURE = ("layer", "head", "from", "to"), "weight"
 
 
@@ -65,7 +65,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def refuse_heavy(kind: str, tokens: int, layer: int, layers: int) -> None:
-    """Raises ExplorerError with what would do instead; *layer*: numbers that one layer takes."""
+    """Raises ExplorerError with a lighter choice if there are too many numbers. *layer*: the numbers of one layer."""
     if tokens <= LONGEST[kind] and layer * layers <= MOST[kind]:
         return
     few = 0 if tokens > LONGEST[kind] else MOST[kind] // layer

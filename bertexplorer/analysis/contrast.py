@@ -19,7 +19,7 @@ from bertexplorer.options import Option
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
-FLOOR = 1e-4  # a word must be at least this probable in one of the two to be named
+FLOOR = 1e-4  # a word is listed only if it is at least this probable in one of the two
 KEYS, MEASURE = ("token",), "log_ratio"
 
 
@@ -40,7 +40,7 @@ class Word:
 
     @property
     def log_ratio(self) -> float:
-        """Above 0: more probable in the second sentence. One unit is a factor of e."""
+        """Above 0 if the piece is more probable in the second sentence. One unit is a factor of e."""
         return self.second - self.first
 
 
@@ -49,15 +49,15 @@ class Contrast:
     texts: tuple[str, str]
     first: Float[np.ndarray, " v"]  # natural log-probabilities over the vocabulary
     second: Float[np.ndarray, " v"]
-    words: tuple[Word, ...]  # the farthest apart: towards the first sentence, then towards the second
+    words: tuple[Word, ...]  # those that differ most: towards the first sentence, then towards the second
     divergence: float  # Jensen-Shannon, bits: 0 the same answers, 1 nothing in common
     vocabulary: tuple[str, ...]
-    notes: tuple[str, ...] = ()  # of the second sentence, which has no strip to say them
+    notes: tuple[str, ...] = ()  # on the second sentence, which has no strip to show them
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Contrast:
     """Compare the first mask of *text* with that of the other sentence. Raises ExplorerError if one has none."""
-    _ = checkpoint.masked_lm  # say so before asking for a sentence, if there is no head
+    _ = checkpoint.masked_lm  # if there is no head, raise before asking for a sentence
     if not options.other.strip():
         raise ExplorerError("A second sentence is missing. Type one with [MASK] in it, to compare the two blanks.")
     one = encode_masked(checkpoint, text)
@@ -81,12 +81,12 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def beside(other: str, text: Text) -> Text:
-    """*other* with what follows *text*, so that the two inputs differ in the first sentence only."""
+    """*other* with the second text of *text*, so that the two inputs differ only in the first sentence."""
     return Text(other, text.second, tuple(span for span in text.hidden if span.side))
 
 
 def farthest(first: np.ndarray, second: np.ndarray, vocabulary: tuple[str, ...], count: int) -> tuple[Word, ...]:
-    """The *count* words that lean most to each side, among those with a probability of FLOOR or more on either."""
+    """The *count* words that lean most to each side, among those with a probability of at least FLOOR on either."""
     likely = np.flatnonzero(np.maximum(first, second) >= math.log(FLOOR))
     order = likely[np.argsort(second[likely] - first[likely])]
     left = [i for i in order[:count] if second[i] < first[i]]

@@ -30,7 +30,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Step:
-    """One mask being filled. Log-probabilities in nats, given what was filled before."""
+    """One mask being filled. Log-probabilities are in nats, given the masks filled before."""
 
     position: int  # of the token, 0-based
     token: str
@@ -45,7 +45,7 @@ class Filling:
     method: str
     steps: tuple[Step, ...]  # in the order of filling
     claimed: float  # sum of the steps' log-probabilities, as the method itself saw them (nats)
-    chained: float  # the same pieces scored left to right, each given those before it (nats): fit to compare
+    chained: float  # the same pieces scored left to right, each given the ones before it (nats): comparable
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -95,15 +95,15 @@ def step_at(checkpoint: Checkpoint, position: int, log_probs: Tensor, token: int
 
 
 def independent(checkpoint: Checkpoint, encoding: Encoding) -> list[Step]:
-    """Every mask answered in one pass, each as if the other masks stayed open."""
+    """Every mask answered in one pass, while the other masks are still open."""
     log_probs = next(engine.masked_log_probs(checkpoint, [encoding]))
     return [step_at(checkpoint, at, row, int(row.argmax())) for at, row in zip(encoding.masked, log_probs, strict=True)]
 
 
 def one_by_one(checkpoint: Checkpoint, encoding: Encoding, *, certain_first: bool) -> list[Step]:
-    """Fill one mask a pass: the leftmost, or the one whose best answer is the most probable."""
+    """Fill one mask in each pass: the leftmost, or the one whose best answer is the most probable."""
     steps: list[Step] = []
-    todo = list(encoding.masked)  # not the masks that are left: the best answer may be [MASK] itself
+    todo = list(encoding.masked)  # a list of its own, as the best answer may be [MASK] itself
     while todo:
         log_probs = next(engine.masked_log_probs(checkpoint, [filled(encoding, steps)], positions=[todo]))
         row = int(log_probs.max(dim=-1).values.argmax()) if certain_first else 0
@@ -112,7 +112,7 @@ def one_by_one(checkpoint: Checkpoint, encoding: Encoding, *, certain_first: boo
 
 
 def beam(checkpoint: Checkpoint, encoding: Encoding, width: int) -> list[Step]:
-    """Left to right, keeping the *width* fillings with the highest joint log-probability; the best one at the end."""
+    """Fill left to right, keeping the *width* fillings with the highest joint log-probability. Returns the best one."""
     beams: list[list[Step]] = [[]]
     for position in encoding.masked:
         rows = engine.masked_log_probs(
@@ -136,7 +136,7 @@ def chain(checkpoint: Checkpoint, encoding: Encoding, steps: Sequence[Step]) -> 
 
 
 def rows(result: Decoding) -> list[dict[str, object]]:
-    """One row a step: method, order of filling, and the joint log-probabilities (nats) of its method."""
+    """One row for each step: method, order of filling, and the joint log-probabilities (nats) of its method."""
     return [
         {
             "method": f.method,

@@ -1,8 +1,8 @@
 """Embedding map: tokens or sentences laid out so that what is near in the checkpoint's vectors is near on the page.
 
-All three methods see the vectors at length 1, so that a distance is a matter of angle, as the cosine of the neighbours
-is. PCA (Pearson, 1901) is linear and keeps large distances; t-SNE (van der Maaten and Hinton, 2008) and UMAP (McInnes
-et al., 2018) keep neighbours together and nothing else. All draw with a fixed seed.
+All three methods get the vectors at length 1, so that a distance depends on the angle only, like the cosine of the
+neighbours. PCA (Pearson, 1901) is linear and preserves large distances. t-SNE (van der Maaten and Hinton, 2008) and
+UMAP (McInnes et al., 2018) keep neighbours together and nothing else. All use a fixed seed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MAX_POINTS = 10_000
 SOME = 500  # points beyond which t-SNE takes 500 steps instead of 1,000
 MANY = 2_000  # points beyond which t-SNE sees 50 principal components
 JUDGED = 1_000  # points up to which the trustworthiness is measured
-ABOVE = "your text"  # what the sentences of the workbench are labelled as, among others
+ABOVE = "your text"  # label of the workbench's sentences among other sentences
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class Point:
     """A token or a sentence."""
 
     text: str
-    label: str  # of its line
+    label: str  # label of its line
     line: int  # which text it comes from, 0-based
-    position: int  # of the token in its text; of the sentence among all
+    position: int  # of the token in its text, or of the sentence among all sentences
     picks: str = ""  # the token's span in the workbench text as a link writes it, "0:4-8"
 
 
@@ -80,21 +80,21 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class EmbeddingMap:
-    """n points; layer 0 is what enters the first one."""
+    """n points. Layer 0 is the input of the first layer."""
 
     points: tuple[Point, ...]
     places: Float[np.ndarray, "n axes"]  # two or three axes
-    explained: tuple[float, ...]  # PCA: share of the variance along each axis, 0 to 1
+    explained: tuple[float, ...]  # for PCA: share of the variance along each axis, 0 to 1
     chosen: int | None  # the point whose neighbours are given
     neighbours: tuple[Neighbour, ...]  # nearest first
     nearness: Float[np.ndarray, " n"] | None  # cosine of each point with the chosen one
-    trust: float | None  # trustworthiness of the map (`vectors.trustworthiness`); None where it is not measured
+    trust: float | None  # trustworthiness of the map (`vectors.trustworthiness`); None if it is not measured
     anisotropy: float  # mean cosine of two points; NaN for one
-    baseline: float  # mean cosine of two random words at this layer; NaN where a point is no single layer's token
+    baseline: float  # mean cosine of two random words at this layer; NaN unless points are tokens at one layer
     options: Options
     layer: int
     source: str  # where the points come from, in words
-    notes: str  # what was left out, as sentences
+    notes: str  # sentences on what was left out
 
 
 def run(
@@ -136,14 +136,14 @@ def run(
 
 
 def plain(options: Options) -> bool:
-    """Whether a point is one token at one layer, which is what the baseline is of."""
+    """Whether a point is one token at one layer, as the baseline assumes."""
     return options.unit == "tokens" and options.pooling != "last four summed"
 
 
 def of_tokens(
     checkpoint: Checkpoint, above: Encoding, lines: Sequence[Line], layer: int, options: Options
 ) -> tuple[list[Point], Float[np.ndarray, "n d"], str, str]:
-    """The tokens of the lines, or of the text; [CLS] and [SEP] only of the text."""
+    """The tokens of the lines, or of the text. [CLS] and [SEP] are included only for the text."""
     encodings, homes, notes = read(checkpoint, lines) if lines else ([above], [0], "")
     points: list[Point] = []
     kept: list[Encoding] = []
@@ -185,7 +185,7 @@ def of_sentences(
 
 
 def choose(points: Sequence[Point], above: Encoding, options: Options, uploaded: bool) -> int | None:
-    """The point that is asked about: by its number, else the picked token, else the first sentence of the text."""
+    """The chosen point: by its number, else the picked token, else the first sentence of the text."""
     if 0 <= options.point < len(points):
         return options.point
     if uploaded:
@@ -196,7 +196,7 @@ def choose(points: Sequence[Point], above: Encoding, options: Options, uploaded:
 
 
 def nearest(nearness: Float[np.ndarray, " n"], chosen: int | None, count: int) -> tuple[Neighbour, ...]:
-    """The *count* greatest cosines, the chosen point itself aside; of equal ones the first."""
+    """The *count* greatest cosines without the chosen point itself; the first of equal ones."""
     best = [int(i) for i in np.argsort(-nearness, kind="stable") if i != chosen][:count]
     return tuple(Neighbour(i, float(nearness[i])) for i in best)
 
@@ -204,7 +204,7 @@ def nearest(nearness: Float[np.ndarray, " n"], chosen: int | None, count: int) -
 def lay_out(
     vectors: Float[np.ndarray, "n d"], method: str, axes: int
 ) -> tuple[Float[np.ndarray, "n axes"], tuple[float, ...]]:
-    """(places, PCA: shares of the variance)."""
+    """(places, shares of the variance); shares are for PCA only."""
     count = len(vectors)
     if method == "PCA":
         centre, found, shares = principal(vectors, axes)
@@ -226,7 +226,7 @@ def tsne(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n a
         vectors = (vectors - centre) @ found.T
     steps = 1000 if count <= SOME else 500
     made = TSNE(axes, perplexity=min(30.0, (count - 1) / 3), init="pca", random_state=0, max_iter=steps)
-    with threadpool_limits(1):  # its threads wait for each other where other callers keep the cores busy
+    with threadpool_limits(1):  # its threads would wait for each other while other callers keep the cores busy
         return np.asarray(made.fit_transform(vectors.astype(np.float32)))
 
 
@@ -243,7 +243,7 @@ def umap(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n a
 
 
 def rows(result: EmbeddingMap) -> list[dict[str, object]]:
-    """One row for every point, z empty on a flat map; points are counted from 0, as Options.point does."""
+    """One row for every point; z is empty on a flat map. Points are counted from 0, as in Options.point."""
     return [
         {
             "point": i,

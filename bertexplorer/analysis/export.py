@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bertexplorer.analysis import Analysis
     from bertexplorer.model.checkpoint import Checkpoint
 
-UNTRAINED = ", random weights"  # what model.initialise.untrained adds to a name
+UNTRAINED = ", random weights"  # the suffix that model.initialise.untrained adds to a name
 LIBRARIES = ("torch", "tokenizers", "safetensors", "numpy")
 
 
@@ -105,7 +105,7 @@ def as_python(analysis: Analysis, checkpoint: Checkpoint, text: Text, options: A
 
 
 def loaded(checkpoint: Checkpoint) -> str:
-    """The expression that loads *checkpoint*: by its name, or as what it was made from where it has no file."""
+    """The expression that loads *checkpoint*: by its name or, if it has no file, by what it was made from."""
     name = checkpoint.name
     if checkpoint.folder == Path() and name.endswith(UNTRAINED):
         return f"bx.load({name.removesuffix(UNTRAINED)!r}).control()"

@@ -67,17 +67,17 @@ class Facts(Generic[R]):
 
 
 def words_of(text: str) -> list[str]:
-    """The words of *text* in small letters, without punctuation."""
+    """The words of *text* in lower case, without punctuation."""
     return re.findall(r"\w+(?:['’]\w+)*", text.casefold())
 
 
 def offered(kind: type[Facts[R]]) -> dict[str, Callable[..., Fact]]:
-    """The facts of the class *kind* by their names."""
+    """The facts of the class *kind*, by name."""
     return {name: method for name, method in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
 
 
 def at(labels: Sequence[str], name: str, nth: int = 1) -> int:
-    """Where the *nth* (from 1) of *labels* that reads *name* is. Raises ExplorerError if there are not so many."""
+    """The index of the *nth* label (from 1) that reads *name*. Raises ExplorerError if there are fewer."""
     places = [i for i, label in enumerate(labels) if label.casefold() == name.casefold()]
     if not 1 <= nth <= len(places):
         which = f"{name!r:.60}" if nth == 1 else f"{name!r:.60} number {nth}"
@@ -93,7 +93,7 @@ def item(items: Sequence[R], number: int, what: str) -> R:
 
 
 def chosen(names: Sequence[str], name: str, what: str) -> int:
-    """Where *name* is among *names*. Raises ExplorerError listing them."""
+    """The index of *name* among *names*. Raises ExplorerError, which lists them, if it is not one of them."""
     if name not in names:
         raise ExplorerError(f"There is no {what} {name!r:.60}; there are {', '.join(names)}.")
     return list(names).index(name)

@@ -45,13 +45,13 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Blank:
-    """One mask and the distribution over the vocabulary that stands in its place."""
+    """One mask and the distribution over the vocabulary that the checkpoint predicts for it."""
 
     position: int  # of its token, 0-based
     candidates: tuple[Candidate, ...]  # most probable first
-    original: Candidate | None  # the piece that was hidden; None where [MASK] was typed
+    original: Candidate | None  # the piece that was hidden; None if [MASK] was typed
     entropy: float  # bits; 0: certain, log2(vocabulary): no idea
-    words: tuple[WordScore, ...]  # the words asked for, best first
+    words: tuple[WordScore, ...]  # the requested words, best first
     probabilities: Float[np.ndarray, " v"] | None = field(default=None, repr=False, compare=False)  # of all pieces
 
 
@@ -79,7 +79,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 def encode_masked(checkpoint: Checkpoint, text: Text | str) -> Encoding:
     """The encoding of *text*, which must hold a mask. Raises ExplorerError if it does not."""
-    _ = checkpoint.masked_lm  # say so before asking for a mask, if there is no head
+    _ = checkpoint.masked_lm  # if there is no head, raise before asking for a mask
     encoding = checkpoint.tokenizer.encode(text)
     if not encoding.masked:
         beyond = " within the tokens that are read" if encoding.left_out else ""
@@ -94,7 +94,7 @@ def encode_masked(checkpoint: Checkpoint, text: Text | str) -> Encoding:
 def blank(
     checkpoint: Checkpoint, encoding: Encoding, position: int, log_probs: Tensor, top: int, words: tuple[str, ...]
 ) -> Blank:
-    """Read one row of log-probabilities (natural log, v long) as a Blank."""
+    """The Blank for one row of log-probabilities (natural log, v long)."""
     was = encoding.original_ids[position]
     best = log_probs[: checkpoint.tokenizer.vocab_size].topk(min(top, checkpoint.tokenizer.vocab_size)).indices
     return Blank(
@@ -114,25 +114,25 @@ def candidate(checkpoint: Checkpoint, log_probs: Tensor, token: int, rank: int |
 
 @lru_cache(maxsize=2)
 def ids_by_label(tokenizer: Tokenizer) -> dict[str, int]:
-    """Every piece of the vocabulary as `show` names it -> its id."""
+    """Every piece of the vocabulary, as `show` spells it -> its id."""
     return {tokenizer.show(id): id for id in reversed(range(tokenizer.vocab_size))}
 
 
 def probability_of(checkpoint: Checkpoint, blank: Blank, token: str) -> float | None:
-    """How probable *token*, as a row names it, is in *blank*; None if the vocabulary has no such piece."""
+    """The probability in *blank* of *token*, spelled as in a row; None if the vocabulary has no such piece."""
     id = ids_by_label(checkpoint.tokenizer).get(token)
     return None if id is None or blank.probabilities is None else float(blank.probabilities[id])
 
 
 def lookup(checkpoint: Checkpoint, result: FillMask, key: tuple[object, ...]) -> float | None:
-    """The number of the row that KEYS name with *key*, where `rows` does not list it."""
+    """The number of the row with these values of KEYS, if `rows` does not list it."""
     number, _, token = key
     held = isinstance(number, int) and number <= len(result.blanks)
     return probability_of(checkpoint, result.blanks[int(str(number)) - 1], str(token)) if held else None
 
 
 def rows(result: FillMask) -> list[dict[str, object]]:
-    """One row a candidate; then the hidden piece and the words that were asked for. The entropy is the blank's."""
+    """One row for each candidate, then for the hidden piece and the requested words. The entropy is the blank's."""
     table: list[dict[str, object]] = []
     for number, blank in enumerate(result.blanks, 1):
         place = {"mask": number, "position": blank.position, "entropy_bits": blank.entropy}
@@ -185,7 +185,7 @@ class Facts(facts.Facts[FillMask]):
 
     def _probabilities(self, number: int) -> Float[np.ndarray, " v"]:
         shares = self._blank(number).probabilities
-        assert shares is not None  # dropped only by what stores results
+        assert shares is not None  # only code that stores results drops it
         return shares
 
     def _id(self, word: str) -> int:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 ROLES = ("previous", "next", "same", "[SEP]", "[CLS]", "punctuation")  # where a share of the attention goes
 MEASURES = (*ROLES, "distance", "entropy")
-CLEAR = 0.3  # share from which on a head is called by its role
-WORK = 40_000_000  # numbers compared for the map: about a second
+CLEAR = 0.3  # a head gets the name of a role from this share on
+WORK = 40_000_000  # numbers to compare for the map: about a second
 KEYS, MEASURE = ("layer", "head", "pattern"), "value"
 SAMPLE = (
     "The cat sat on the mat and looked at the birds.",
@@ -63,19 +63,19 @@ class Options:
 
 @dataclass(frozen=True)
 class HeadRoles:
-    """What each of l x h heads does, averaged over *texts* texts. Layers and heads are 0-based."""
+    """What each of the l x h heads does, averaged over *texts* texts. Layers and heads are 0-based."""
 
     show: str  # roles or map
     pattern: str  # main role, or one of MEASURES
     on: str  # sample or this text
     texts: int
-    tokens: int  # of all texts
+    tokens: int  # in all texts
     measures: dict[str, Float[np.ndarray, "l h"]]  # ROLES: 0 to 1; distance: tokens; entropy: bits
     roles: tuple[tuple[str, ...], ...]  # l x h: one of ROLES, or "broad"
-    points: Float[np.ndarray, "l h 2"] | None  # where each head stands on the map
-    held: float  # share of the variance that the map's plane holds
-    apart: Float[np.ndarray, "n n"] | None  # Jensen-Shannon divergence, bits, between the l h heads row by row
-    compared: int  # rows of attention that the map rests on
+    points: Float[np.ndarray, "l h 2"] | None  # the place of each head on the map
+    held: float  # share of the variance that the map's plane preserves
+    apart: Float[np.ndarray, "n n"] | None  # Jensen-Shannon divergence in bits between the l h heads, row by row
+    compared: int  # rows of attention that the map is based on
     left_out: int  # tokens beyond the checkpoint's limit
 
 
@@ -103,7 +103,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def patterns(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Bool[np.ndarray, "t t"]]:
-    """For each of ROLES, which columns of which rows fit it."""
+    """For each of ROLES, which columns fit it in which rows."""
     count, names = len(encoding), checkpoint.tokenizer.special
     cut = [checkpoint.tokenizer.slice(encoding, i) for i in range(count)]
     columns = {
@@ -123,7 +123,7 @@ def is_punctuation(character: str) -> bool:
 def measure(
     weights: Float[np.ndarray, "l h t t"], fits: dict[str, Bool[np.ndarray, "t t"]]
 ) -> dict[str, Float[np.ndarray, "l h"]]:
-    """Each of MEASURES for every head, on one text."""
+    """Each of MEASURES for every head on one text."""
     count = weights.shape[-1]
     shares = {name: (weights * fits[name]).sum(axis=-1).mean(axis=-1) for name in ROLES}
     steps = np.abs(np.arange(count)[:, None] - np.arange(count)).astype(np.float32)
@@ -132,7 +132,7 @@ def measure(
 
 
 def main_roles(measures: dict[str, Float[np.ndarray, "l h"]]) -> tuple[tuple[str, ...], ...]:
-    """The role with the largest share in each head, "broad" where none reaches CLEAR."""
+    """The role with the largest share in each head; "broad" if no share reaches CLEAR."""
     shares = np.stack([measures[name] for name in ROLES])
     best, most = shares.argmax(axis=0), shares.max(axis=0)
     return tuple(
@@ -142,7 +142,7 @@ def main_roles(measures: dict[str, Float[np.ndarray, "l h"]]) -> tuple[tuple[str
 
 
 def gather(weights: Sequence[Float[np.ndarray, "l h t t"]], heads: int) -> Float[np.ndarray, "n r t"]:
-    """Rows of all texts as one table, padded with zeros: every row, or evenly spaced ones where WORK would not do."""
+    """Rows of all texts as one table, padded with zeros: every row, or evenly spaced ones if all would exceed WORK."""
     longest = max(w.shape[-1] for w in weights)
     rows = [np.pad(w.reshape(heads, *w.shape[2:]), ((0, 0), (0, 0), (0, longest - w.shape[-1]))) for w in weights]
     table = np.concatenate(rows, axis=1)
@@ -151,8 +151,8 @@ def gather(weights: Sequence[Float[np.ndarray, "l h t t"]], heads: int) -> Float
 
 
 def rows(result: HeadRoles) -> list[dict[str, object]]:
-    """A row for each head (layer and head 1-based), *value* being that of the pattern asked for, or of the head's main
-    role; map_x and map_y are empty without the map."""
+    """A row for each head (layer and head 1-based). *value* is that of the requested pattern, or of the head's main
+    role. map_x and map_y are empty without the map."""
     table: list[dict[str, object]] = []
     for i, line in enumerate(result.roles):
         for j, role in enumerate(line):
@@ -166,7 +166,7 @@ def rows(result: HeadRoles) -> list[dict[str, object]]:
 
 
 def names(measure: str) -> str:
-    """The column of a measure, with its unit where it has one."""
+    """The column of a measure, with its unit if it has one."""
     units = {"distance": "distance_tokens", "entropy": "entropy_bits"}
     return units.get(measure, measure.strip("[]").lower())
 

@@ -1,4 +1,4 @@
-"""Heads that behave alike: how far their attention is apart, and a plane in which those distances hold best."""
+"""Heads that behave alike: how different their attention is, and a plane that preserves those distances best."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from jaxtyping import Float
 
 
 def distances(rows: Float[np.ndarray, "n r t"]) -> Float[np.ndarray, "n n"]:
-    """Jensen-Shannon divergence (bits, 0 to 1) between n heads, averaged over r rows of attention (each sums to 1; t
-    columns): Clark et al. (2019), section 6, who add the rows up."""
+    """Jensen-Shannon divergence (bits, 0 to 1) between n heads, averaged over r rows of attention with t columns, each
+    of which sums to 1. This follows Clark et al. (2019), section 6, who add the rows up instead."""
     rows = rows.astype(np.float32)
     own = entropy(rows)
     found = np.zeros((len(rows), len(rows)))
@@ -19,16 +19,16 @@ def distances(rows: Float[np.ndarray, "n r t"]) -> Float[np.ndarray, "n n"]:
 
 
 def entropy(rows: Float[np.ndarray, "*rows t"]) -> Float[np.ndarray, "*rows"]:
-    """Bits; 0 where one token gets all."""
+    """Entropy in bits; 0 if one token gets everything."""
     return -(rows * np.log2(np.maximum(rows, 1e-30))).sum(axis=-1)
 
 
 def plane(squared: Float[np.ndarray, "n n"]) -> tuple[Float[np.ndarray, "n 2"], float]:
-    """(coordinates, share) by classical scaling (Torgerson, 1952): points whose distances are as near as a plane allows
-    to the roots of *squared*, and the share of their variance that the plane holds.
+    """(coordinates, share) by classical scaling (Torgerson, 1952): points whose distances are as close to the roots of
+    *squared* as a plane allows, and the share of their variance that the plane preserves.
 
-    Roots of Jensen-Shannon divergences are distances of points in some space (Endres and Schindelin, 2003), so nothing
-    is bent but what the plane leaves out. Signs are fixed: the largest coordinate of each axis is positive."""
+    Roots of Jensen-Shannon divergences are distances between points in some space (Endres and Schindelin, 2003), so the
+    only distortion is what the plane leaves out. Signs are fixed: the largest coordinate of each axis is positive."""
     count = len(squared)
     centre = np.eye(count) - 1 / count
     values, vectors = np.linalg.eigh(-0.5 * centre @ squared @ centre)

@@ -13,7 +13,7 @@ MAX_TYPED = 2_000  # characters
 
 
 class Head(NamedTuple):
-    """A head by its layer and its number in it, both 0-based."""
+    """A head, by its layer and its number in that layer, both 0-based."""
 
     layer: int
     head: int
@@ -24,7 +24,7 @@ class Head(NamedTuple):
 
 def parse_heads(typed: str, num_layers: int, num_heads: int) -> tuple[Head, ...]:
     """The heads in a line such as "5·3, 5.7, 2-1", each once, in their order; () for an empty line. Raises
-    ExplorerError for what is no head, or none of this checkpoint's."""
+    ExplorerError for text that is not a head, and for a head that this checkpoint does not have."""
     found = []
     for part in parts(typed):
         match = HEAD.fullmatch(part)
@@ -41,7 +41,7 @@ def parse_heads(typed: str, num_layers: int, num_heads: int) -> tuple[Head, ...]
 
 def parse_layers(typed: str, num_layers: int) -> tuple[int, ...]:
     """The layers (0-based, ascending) in a line such as "1-4, 6"; all of them for an empty line. Raises ExplorerError
-    for what is no layer of this checkpoint."""
+    for anything that is not a layer of this checkpoint."""
     found: set[int] = set()
     for part in parts(typed):
         match = LAYERS.fullmatch(part)
@@ -55,7 +55,7 @@ def parse_layers(typed: str, num_layers: int) -> tuple[int, ...]:
 
 
 def one_or_all(layer: int, head: int, num_layers: int, num_heads: int) -> tuple[Head, ...]:
-    """The heads of *layer* and of number *head*, both counted from 1; 0 stands for all. Raises ExplorerError."""
+    """The heads with this *layer* and this number *head*, both counted from 1; 0 means all. Raises ExplorerError."""
     check(layer, num_layers, "layer", low=0)
     check(head, num_heads, "head", low=0)
     layers = [layer - 1] if layer else range(num_layers)

@@ -29,11 +29,11 @@ class Options:
 class InputVectors:
     token: str
     position: int  # 0-based
-    parts: tuple[str, ...]  # in the order that they are added up
-    vectors: tuple[Float[np.ndarray, " _"], ...]  # one a part; ELECTRA's are narrower until they are projected
-    cosines: Float[np.ndarray, "p p"]  # between parts of one width; nan where widths differ
-    limits: tuple[float, ...]  # for each part the number that is drawn darkest: one for all up to the sum
-    others: int  # picked tokens that this result says nothing about
+    parts: tuple[str, ...]  # in the order in which they are added
+    vectors: tuple[Float[np.ndarray, " _"], ...]  # one for each part; ELECTRA's are narrower before the projection
+    cosines: Float[np.ndarray, "p p"]  # between parts; nan if their widths differ
+    limits: tuple[float, ...]  # for each part the number that is drawn darkest; the same for all up to the sum
+    others: int  # picked tokens that this result does not cover
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> InputVectors:
@@ -52,13 +52,13 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def cosine(a: Float[np.ndarray, " _"], b: Float[np.ndarray, " _"]) -> float:
-    """nan where the two differ in length, or one is zero."""
+    """Cosine of two vectors; nan if their lengths differ, or if one is zero."""
     lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
     return float(a @ b) / lengths if a.shape == b.shape and lengths else float("nan")
 
 
 def rows(result: InputVectors) -> list[dict[str, object]]:
-    """One row a number, dimensions counted from 0."""
+    """One row for each number. Dimensions are counted from 0."""
     return [
         {"token": result.token, "position": result.position, "part": part, "dimension": i, "value": float(value)}
         for part, vector in zip(result.parts, result.vectors, strict=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 MAX_FOLLOWED = 8
-BY_ITSELF = 3  # of the final answers, followed where no word is named
+BY_ITSELF = 3  # final answers to follow if no word is named
 KEYS, MEASURE = ("layer", "kind", "token"), "probability"
 
 
@@ -35,7 +35,7 @@ class Options:
 
 @dataclass(frozen=True)
 class LayerAnswer:
-    """What one layer would answer. Layer 0 is what enters the first one."""
+    """What one layer would answer. Layer 0 is the input of the first layer."""
 
     layer: int
     candidates: tuple[Candidate, ...]  # most probable first
@@ -51,7 +51,7 @@ class Followed:
     id: int
     ranks: Int[np.ndarray, " layers"]  # 1: the most probable
     probabilities: Float[np.ndarray, " layers"]  # 0 to 1
-    hidden: bool  # whether it is what was hidden
+    hidden: bool  # whether it is the hidden piece
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Layers:
     position: int  # of the mask, 0-based
     layers: tuple[LayerAnswer, ...]  # 1 + l of them
     followed: tuple[Followed, ...]  # the most probable at the end first
-    other_masks: int  # masks of the text that this result says nothing about
+    other_masks: int  # masks of the text that this result does not cover
 
     @property
     def settled(self) -> int:
@@ -96,7 +96,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def read(checkpoint: Checkpoint, layer: int, row: Tensor, final: Tensor, top: int) -> LayerAnswer:
-    """One layer's log-probabilities (nats, v long) against the final ones."""
+    """The answer of one layer from its log-probabilities (nats, v long), compared with the *final* ones."""
     best = row[: checkpoint.tokenizer.vocab_size].topk(min(top, checkpoint.tokenizer.vocab_size)).indices
     candidates = tuple(candidate(checkpoint, row, int(i), rank) for rank, i in enumerate(best, 1))
     row, final = row.double(), final.double()
@@ -113,7 +113,8 @@ def follow(checkpoint: Checkpoint, found: Tensor, token: int, hidden: bool) -> F
 
 
 def rows(result: Layers) -> list[dict[str, object]]:
-    """For each layer a row a candidate, then a row a followed word; layer 0 is what enters the first one."""
+    """For each layer one row for each candidate, then one for each followed word. Layer 0 is the input of the first
+    layer."""
     table: list[dict[str, object]] = []
     for answer in result.layers:
         bits = {"entropy_bits": answer.entropy, "kl_to_final_bits": answer.divergence}

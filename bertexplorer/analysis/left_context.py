@@ -27,14 +27,15 @@ class Options:
 
 @dataclass(frozen=True)
 class LeftContext:
-    """Masks are t x t, of a layer that sees the whole text: True at [i, j] if token i may look at token j."""
+    """The two answers. Masks are t x t, for a layer that sees the whole text: True at [i, j] if token i may look at
+    token j."""
 
     tokens: tuple[str, ...]
     both: Blank
     left: Blank
     sees_both: Bool[np.ndarray, "t t"]
     sees_left: Bool[np.ndarray, "t t"]
-    window: int = 0  # tokens on each side that the checkpoint's local layers see; 0: it has none
+    window: int = 0  # tokens on each side that the checkpoint's local layers see; 0: no local layers
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> LeftContext:
@@ -53,13 +54,13 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def lookup(checkpoint: Checkpoint, result: LeftContext, key: tuple[object, ...]) -> float | None:
-    """The number of the row that KEYS name with *key*, where `rows` does not list it."""
+    """The number of the row with these values of KEYS, if `rows` does not list it."""
     context, token = key
     return probability_of(checkpoint, result.both if context == "both sides" else result.left, str(token))
 
 
 def rows(result: LeftContext) -> list[dict[str, object]]:
-    """One row a candidate, for each of the two contexts."""
+    """One row for each candidate in each of the two contexts."""
     return [
         {"context": name, "rank": c.rank, "token": c.token, "probability": c.probability, "entropy_bits": found.entropy}
         for name, found in (("both sides", result.both), ("left only", result.left))
@@ -93,5 +94,5 @@ class Facts(facts.Facts[LeftContext]):
         return self._p(self._result.left, word)
 
     def _p(self, blank: Blank, word: str) -> float:
-        assert blank.probabilities is not None  # dropped only by what stores results
+        assert blank.probabilities is not None  # only code that stores results drops it
         return float(blank.probabilities[piece_id(self._checkpoint.tokenizer, word)])

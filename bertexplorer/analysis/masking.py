@@ -1,7 +1,7 @@
 """Masking: which tokens pretraining would hide of a text, what would stand in their place, and how often.
 
-The 15 % and 80/10/10 of BERT (Devlin et al., 2019, section 3.1), drawn by the same code as in the pretraining here. At
-least one token of a text is chosen.
+The defaults are the 15 % and 80/10/10 of BERT (Devlin et al., 2019, section 3.1). The same code draws the masks in the
+pretraining here. At least one token of a text is chosen.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ class Options(masking.Masking, Dice):
 
 @dataclass(frozen=True)
 class Masked:
-    """Of a text of t tokens. Kinds are MASKED, SAME, RANDOM of engine.masking, or NOT_CHOSEN."""
+    """The rolls for a text of t tokens. Kinds are MASKED, SAME, RANDOM of engine.masking, or NOT_CHOSEN."""
 
     tokens: tuple[str, ...]
     kinds: Int[np.ndarray, "rolls t"]  # of the first SHOWN rolls
     pieces: tuple[tuple[str, ...], ...]  # [roll][token] as the encoder would read it
-    counts: Int[np.ndarray, "t 3"]  # how often of COUNTED rolls each token was chosen, by kind
-    can_be_chosen: int  # tokens that are no special ones
+    counts: Int[np.ndarray, "t 3"]  # how often each token was chosen in COUNTED rolls, by kind
+    can_be_chosen: int  # tokens that are not special
     options: Options
 
     @property
     def chosen(self) -> float:
-        """Share of the tokens chosen over the COUNTED rolls, 0 to 1."""
+        """Share of the tokens that were chosen over the COUNTED rolls, 0 to 1."""
         return float(self.counts.sum()) / (COUNTED * self.can_be_chosen)
 
     @property
     def shares(self) -> dict[str, float]:
-        """Of the chosen ones: what became of them, 0 to 1 each."""
+        """The share of each kind among the chosen tokens, 0 to 1 each."""
         total = max(1, int(self.counts.sum()))
         return {word: float(self.counts[:, kind].sum()) / total for kind, word in KINDS.items()}
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 KEYS, MEASURE = ("of", "token"), "cosine"
-MAX_TOKENS = 3  # looked at side by side
+MAX_TOKENS = 3  # shown side by side
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """One token and the pieces around it, the nearest first, itself left out."""
+    """One token and the pieces around it, nearest first, without the token itself."""
 
     token: str
     id: int
@@ -72,7 +72,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def longest(encoding: Encoding) -> int:
-    """The position of the longest piece that is no special token; 0 where there is none."""
+    """The position of the longest piece that is not a special token; 0 if there is none."""
     sizes = [0 if odd else len(token) for token, odd in zip(encoding.tokens, encoding.special, strict=True)]
     return int(np.argmax(sizes))
 
@@ -92,7 +92,7 @@ def around(checkpoint: Checkpoint, encoding: Encoding, position: int, options: O
 
 
 def rows(result: NearestPieces) -> list[dict[str, object]]:
-    """One row a neighbour."""
+    """One row for each neighbour."""
     return [
         {
             "of": near.token,

@@ -35,12 +35,12 @@ class Score:
 
     @property
     def gap(self) -> float:
-        """Logit of is next minus logit of is not next: above 0 where is next wins."""
+        """Logit of is next minus logit of is not next: above 0 if is next wins."""
         return self.logits[0] - self.logits[1]
 
     @property
     def is_next(self) -> float:
-        """Probability, 0 to 1; with *not_next* it makes 1."""
+        """Probability, 0 to 1. It and *not_next* sum to 1."""
         return sigmoid(self.gap)
 
     @property
@@ -59,7 +59,7 @@ class NextSentence:
 
     @property
     def rank(self) -> int:
-        """Of B among the candidates, from 1."""
+        """The rank of B among the candidates, from 1."""
         return 1 + self.candidates.index(self.forward)
 
 
@@ -67,14 +67,14 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     """Score (first, second), (second, first), and first with every candidate. What is hidden stays hidden; candidates
     have nothing hidden. Raises ExplorerError without an NSP head, without a second text, or for more than
     50 candidates."""
-    _ = checkpoint.next_sentence  # say so before asking for a sentence, if there is no head
+    _ = checkpoint.next_sentence  # if there is no head, raise before asking for a sentence
     text = Text(text) if isinstance(text, str) else text
     pair = encode_pair(checkpoint, text)
     swapped = tuple(span._replace(side=1 - span.side) for span in text.hidden)
     turned = encode_pair(checkpoint, Text(text.second, text.first, swapped))
     first = replace(text, second="", hidden=tuple(span for span in text.hidden if span.side == 0))
     others = [encode_candidate(checkpoint, first, candidate) for candidate in listed(options.candidates)]
-    encodings = [pair, turned, *(other for other in others if other.ids != pair.ids)]  # B is there already
+    encodings = [pair, turned, *(other for other in others if other.ids != pair.ids)]  # B is included already
     logits = engine.next_sentence_logits(checkpoint, encodings).tolist()
     scores = [
         Score(shown(checkpoint, e, 0), shown(checkpoint, e, 1), (is_next, not_next))
@@ -110,7 +110,8 @@ def encode_candidate(checkpoint: Checkpoint, first: Text, candidate: str) -> Enc
 
 
 def listed(candidates: str) -> list[str]:
-    """What stands on the lines or between the bars, each once. Raises ExplorerError for too many or too long ones."""
+    """The candidates, one on each line or separated by |, each once. Raises ExplorerError for too many or too long
+    ones."""
     if len(candidates) > MAX_CHARACTERS:
         raise ExplorerError(
             f"The other second sentences have {len(candidates):,} characters; the limit is {MAX_CHARACTERS:,}. "
@@ -123,7 +124,7 @@ def listed(candidates: str) -> list[str]:
 
 
 def shown(checkpoint: Checkpoint, encoding: Encoding, side: int) -> str:
-    """One side of a pair as it was read: [MASK] for every piece that is hidden."""
+    """One side of a pair as the encoder reads it, with [MASK] for every hidden piece."""
     text = encoding.texts[side]
     for span, was, now in zip(encoding.spans[::-1], encoding.original_ids[::-1], encoding.ids[::-1], strict=True):
         if span and span.side == side and was != now:

@@ -1,4 +1,4 @@
-"""Occurrences of a word in the workbench text and in other sentences, found in the text and followed to its pieces."""
+"""Occurrences of a word in the workbench text and in other sentences: where in the text, and in which pieces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_SENTENCES = 100
 LABEL = re.compile(r"\s*(\w[\w-]{0,19}(?: \w[\w-]{0,19})?)\s*:\s+(?=\S)")
-SPACELESS = "\u3040"  # from here on most scripts put no space between words
+SPACELESS = "\u3040"  # from this character on, most scripts put no space between words
 COMMON = """
     the and for was were are has had have his her its their our your with from that this these those into than then them
     they she him you who which what when where while will would could should can may might been being but not nor
@@ -27,33 +27,33 @@ COMMON = """
 
 @dataclass(frozen=True)
 class Occurrence:
-    """One place where a word stands. *start* and *end* count characters of *sentence*."""
+    """One occurrence of a word. *start* and *end* count characters of *sentence*."""
 
-    word: str  # as it is written there
+    word: str  # as written there
     sentence: str
     start: int
     end: int
     label: str  # the sense that the person gave it, "" for none
     source: str  # "text": the workbench; "own": the other sentences; "built-in"
     hidden: bool  # whether the checkpoint sees [MASK] there
-    home: int  # which of Found.encodings
+    home: int  # index into Found.encodings
     positions: tuple[int, ...]  # of its pieces there
 
 
 @dataclass(frozen=True)
 class Found:
-    """The sentences with a word in them, and where it stands. The workbench text is encodings[0]."""
+    """The sentences that contain a word, and where it occurs in them. The workbench text is encodings[0]."""
 
-    words: tuple[str, ...]  # that were looked for
+    words: tuple[str, ...]  # the words that were searched for
     occurrences: tuple[Occurrence, ...]  # sentence by sentence
     encodings: tuple[Encoding, ...]
-    lacking: int  # of the person's sentences, the workbench text among them, that hold none of the words
-    beyond: int  # occurrences behind the checkpoint's limit of tokens
+    lacking: int  # sentences of the person, including the workbench text, without any of the words
+    beyond: int  # occurrences beyond the checkpoint's limit of tokens
 
 
 @dataclass(frozen=True)
 class Source:
-    """A sentence to look into."""
+    """A sentence to search in."""
 
     encoding: Encoding
     label: str
@@ -63,11 +63,13 @@ class Source:
 def find(
     checkpoint: Checkpoint, text: Text | str, words: str, sentences: str = "", sense: str = "", *, least: int = 1
 ) -> Found:
-    """Every occurrence of *words* (separated by commas; empty: the picked ones; nothing picked: the content word that
-    stands in the most of the sentences) in *text* and *sentences* (one a line, or with | between; a label before a
-    colon names its sense; *sense* is that of the workbench text). Upper and lower case are told apart where the
-    checkpoint does. Where *text* alone holds fewer than *least* and there are no *sentences*, those of the built-in
-    list that hold the word are added. Raises ExplorerError for fewer than *least*."""
+    """Every occurrence of *words* in *text* and *sentences*.
+
+    *words*: separated by commas. If empty, the picked words; if nothing is picked, the content word that occurs in the
+    most sentences. *sentences*: one on each line, or separated by |; a label before a colon names the sense. *sense*:
+    the sense in the workbench text. Case matters if it does for the checkpoint. If *text* alone has fewer than *least*
+    occurrences and there are no *sentences*, the built-in sentences that contain the word are added. Raises
+    ExplorerError for fewer than *least*."""
     tokenizer = checkpoint.tokenizer
     sources = [Source(tokenizer.encode(text), " ".join(sense.split()), "text")]
     sources += [Source(tokenizer.encode(line), label, "own") for label, line in labelled(sentences)]
@@ -91,7 +93,7 @@ def find(
 
 
 def labelled(sentences: str) -> Iterator[tuple[str, str]]:
-    """(label, sentence) for each line, or part between |. Raises ExplorerError beyond MAX_SENTENCES."""
+    """(label, sentence) for each line, or each part between |. Raises ExplorerError beyond MAX_SENTENCES."""
     parts = [part.strip() for part in re.split(r"[|\n\r]+", sentences) if part.strip()]
     if len(parts) > MAX_SENTENCES:
         raise ExplorerError(f"{len(parts):,} sentences were given; the limit is {MAX_SENTENCES}. Remove some.")
@@ -101,7 +103,8 @@ def labelled(sentences: str) -> Iterator[tuple[str, str]]:
 
 
 def picked(encoding: Encoding) -> tuple[str, ...]:
-    """The words whose pieces are picked, each whole. Raises ExplorerError where only [CLS] and the like are."""
+    """The words that have a picked piece, each as a whole. Raises ExplorerError if only [CLS] and the like are
+    picked."""
     words = []
     for position in encoding.picked:
         span = encoding.spans[position]
@@ -114,7 +117,7 @@ def picked(encoding: Encoding) -> tuple[str, ...]:
 
 
 def whole(text: str, span: Span) -> str:
-    """The word of *text* that the piece at *span* belongs to, or the piece where no letters surround it."""
+    """The word of *text* that the piece at *span* belongs to, or the piece itself if no letters surround it."""
     start, end = span.start, span.end
     if joins(text[start]):
         while start and joins(text[start - 1]):
@@ -126,12 +129,12 @@ def whole(text: str, span: Span) -> str:
 
 
 def joins(character: str) -> bool:
-    """Whether a letter beside it would belong to the same word."""
+    """Whether a letter next to *character* would belong to the same word."""
     return (character.isalnum() or character == "_") and character < SPACELESS
 
 
 def pattern(tokenizer: Tokenizer, word: str) -> re.Pattern[str]:
-    """*word* standing on its own; in any case where the tokenizer lower-cases."""
+    """Matches *word* as a whole word; case does not matter if the tokenizer lower-cases."""
     before = r"(?<!\w)" if joins(word[0]) else ""
     after = r"(?!\w)" if joins(word[-1]) else ""
     return re.compile(before + re.escape(word) + after, re.IGNORECASE if uncased(tokenizer) else 0)
@@ -143,7 +146,7 @@ def uncased(tokenizer: Tokenizer) -> bool:
 
 
 def content_word(tokenizer: Tokenizer, sources: Sequence[Source]) -> str:
-    """The word of the workbench text that stands in the most sources; of equal ones the most frequent, then the
+    """The word of the workbench text that occurs in the most sources. Among equals: the most frequent, then the
     longest, then the first."""
     candidates = [
         found[0]
@@ -164,7 +167,8 @@ def content_word(tokenizer: Tokenizer, sources: Sequence[Source]) -> str:
 def gather(
     tokenizer: Tokenizer, sources: Sequence[Source], words: Sequence[str]
 ) -> tuple[list[tuple[int, Span]], int, int]:
-    """((source, span) of every occurrence whose pieces were read, sources without any, occurrences not read)."""
+    """((source, span) of every occurrence whose pieces were read, number of sources without any, number of occurrences
+    that were not read)."""
     patterns = [pattern(tokenizer, word) for word in words]
     found: list[tuple[int, Span]] = []
     lacking = beyond = 0

@@ -33,13 +33,14 @@ class Options:
 
 @dataclass(frozen=True)
 class PseudoLikelihood:
-    """Arrays are t long, NaN (rank 0) at [CLS], [SEP], [UNK] and typed masks, which have no score."""
+    """The score of each token. Arrays are t long, with NaN (rank 0) at [CLS], [SEP], [UNK] and typed masks, which have
+    no score."""
 
     tokens: tuple[str, ...]
     log_probabilities: Float[np.ndarray, " t"]  # nats
-    ranks: Int[np.ndarray, " t"]  # 1: the checkpoint would have written the same
+    ranks: Int[np.ndarray, " t"]  # 1: the checkpoint would have written the same token
     total: float  # nats: the pseudo-log-likelihood (Salazar et al., 2020)
-    perplexity: float  # exp(-total / scored tokens): 1 is certain, the vocabulary's size is no idea
+    perplexity: float  # exp(-total / scored tokens). 1: certain; size of the vocabulary: no idea
     scored: int  # tokens that count
     unscored: int  # tokens beyond Options.most
 
@@ -78,7 +79,7 @@ def hide(encoding: Encoding, spot: int, how: Hide) -> list[int]:
 
 
 def rows(result: PseudoLikelihood) -> list[dict[str, object]]:
-    """One row a scored token."""
+    """One row for each scored token."""
     return [
         {
             "position": i,

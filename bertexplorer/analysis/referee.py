@@ -37,27 +37,28 @@ class Options:
 
 @dataclass(frozen=True)
 class Trial:
-    """One method's order put to the test. Arrays are p long, as *Referee.hidden*."""
+    """The test of one method's order. Arrays are p long, like *Referee.hidden*. Insertion hides the least important
+    tokens first, so what remains is what was inserted first."""
 
     method: Method
-    deletion: Float[np.ndarray, " p"]  # probability of the answer, the most important tokens hidden first
-    insertion: Float[np.ndarray, " p"]  # the same, the least important hidden: what is left is what was inserted first
-    deletion_area: float  # mean over the share that is hidden; low: the right tokens went first
+    deletion: Float[np.ndarray, " p"]  # probability of the answer when the most important tokens are hidden first
+    insertion: Float[np.ndarray, " p"]  # the same when the least important are hidden first
+    deletion_area: float  # mean over the hidden share; low: the right tokens went first
     insertion_area: float  # high: the right tokens came first
 
 
 @dataclass(frozen=True)
 class Referee:
-    """Deletion and insertion (Petsiuk et al., 2018; Samek et al., 2017), [MASK] for what is hidden. Masks, [CLS] and
-    [SEP] stay. Probabilities are those of the answer, 0 to 1."""
+    """Deletion and insertion (Petsiuk et al., 2018; Samek et al., 2017), with [MASK] for hidden tokens. Masks, [CLS]
+    and [SEP] stay. Probabilities are those of the answer, 0 to 1."""
 
     target: Explained
     answer: str  # the word in the mask, or "is next"
     count: int  # tokens that can be hidden
-    hidden: Int[np.ndarray, " p"]  # how many are, from 0 to *count*
+    hidden: Int[np.ndarray, " p"]  # how many are hidden, from 0 to *count*
     trials: tuple[Trial, ...]  # in the order of METHODS
-    random: Float[np.ndarray, "orders p"]  # deletion by random orders; from the right it is insertion
-    group: int  # neighbouring tokens that occlusion and LIME took together in a long text
+    random: Float[np.ndarray, "orders p"]  # deletion in random orders; read from the right, it is insertion
+    group: int  # neighbouring tokens that occlusion and LIME hide together in a long text
     left_out: int  # tokens beyond the checkpoint's limit
 
     @property
@@ -65,7 +66,7 @@ class Referee:
         return np.array([area(self.hidden, line) for line in self.random])
 
     def holds(self, trial: Trial) -> bool:
-        """Whether *trial* is better both ways than each of the random orders."""
+        """Whether *trial* beats each of the random orders both ways."""
         areas = self.random_areas
         return bool(trial.deletion_area < areas.min() and trial.insertion_area > areas.max())
 
@@ -94,7 +95,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     shuffled = [random.permutation(spots) for _ in range(options.orders)]
     hidden = np.unique(np.linspace(0, len(spots), steps + 1).round().astype(np.int64))
     curves = probabilities(question, [*orders, *(order[::-1] for order in orders), *shuffled], hidden)
-    pairs = zip(METHODS, curves, curves[len(METHODS) :], strict=False)  # then come the random ones
+    pairs = zip(METHODS, curves, curves[len(METHODS) :], strict=False)  # the random ones come after them
     return Referee(
         target=options.target,
         answer=question.answer,
@@ -110,7 +111,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 def probabilities(
     question: Question, orders: Sequence[Int[np.ndarray, " n"]], hidden: Int[np.ndarray, " p"]
 ) -> Float[np.ndarray, "orders p"]:
-    """Of the answer, with the first tokens of each order hidden, as many as *hidden* says. A text is read once."""
+    """Probabilities of the answer while the first *hidden* tokens of each order are hidden. Each text is read once."""
     sets = [[frozenset(order[:count].tolist()) for count in hidden] for order in orders]
     texts = list(dict.fromkeys(one for line in sets for one in line))
     found = question.probability(question.values([question.hidden(sorted(one)) for one in texts]))
@@ -124,7 +125,7 @@ def area(hidden: Int[np.ndarray, " p"], line: Float[np.ndarray, " p"]) -> float:
 
 
 def rows(result: Referee) -> list[dict[str, object]]:
-    """A row for each point of each curve; random orders are counted from 1, and have no insertion of their own."""
+    """A row for each point of each curve. Random orders are counted from 1 and have no insertion of their own."""
     areas = result.random_areas.tolist()
     lines = [
         *((t.method, "deletion", t.deletion, t.deletion_area) for t in result.trials),

@@ -47,17 +47,17 @@ class Options:
 
 @dataclass(frozen=True)
 class Saliency:
-    """What one method or all of them say of the units of a text: its tokens, or (merged) its words."""
+    """The scores of one or all methods for the units of a text: its tokens, or (merged) its words."""
 
     target: Explained
     answer: str  # the word in the mask, or "is next"
-    value: float  # what is explained: log p(word) in nats, or logit is next - logit is not next
+    value: float  # the number to explain: log p(word) in nats, or logit is next - logit is not next
     probability: float  # of the answer, 0 to 1
     position: int  # 0-based, of the token that the answer is read from: the mask, or [CLS]
     units: tuple[Unit, ...]
     attributions: tuple[Attribution, ...]  # a score for each unit, the sum over its tokens
     baseline: Baseline  # of integrated gradients
-    precision: str  # of the passes without a gradient; those with one run in fp32
+    precision: str  # of the passes without gradients; those with gradients run in fp32
     other_masks: int  # masks that are not explained
     left_out: int  # tokens beyond the checkpoint's limit
 
@@ -93,7 +93,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def ask(checkpoint: Checkpoint, text: Text | str, target: Explained, word: str) -> Question:
-    """The number that is explained. *word*: what to explain in the mask, '' for the first choice."""
+    """The number to explain. *word*: the word in the mask, '' for the checkpoint's first choice."""
     question = ask_mask(checkpoint, text, word) if target == "mask" else ask_next_sentence(checkpoint, text)
     if len(question.encoding) > MAX_TOKENS:
         raise ExplorerError(
@@ -127,7 +127,7 @@ def ask_mask(checkpoint: Checkpoint, text: Text | str, word: str) -> Question:
 
 def ask_next_sentence(checkpoint: Checkpoint, text: Text | str) -> Question:
     """logit is next - logit is not next of a pair: the log-odds that the second text follows the first."""
-    _ = checkpoint.next_sentence  # say so before asking for a sentence, if there is no head
+    _ = checkpoint.next_sentence  # if there is no head, raise before asking for a sentence
     encoding = encode_pair(checkpoint, Text(text) if isinstance(text, str) else text)
 
     def target() -> Target:
@@ -146,7 +146,7 @@ def ask_next_sentence(checkpoint: Checkpoint, text: Text | str) -> Question:
 
 
 def summed(attribution: Attribution, merged: Sequence[Unit]) -> Attribution:
-    """The scores of tokens added up to those of units."""
+    """The scores of units: the sums over their tokens."""
     scores = np.array([attribution.scores[list(unit.positions)].sum() for unit in merged])
     return replace(attribution, scores=scores)
 
@@ -172,7 +172,8 @@ def rows(result: Saliency) -> list[dict[str, object]]:
 
 
 def shares(attribution: Attribution) -> Float[np.ndarray, " n"]:
-    """The scores divided by the sum of their sizes, so that methods compare; zeros where there is nothing to divide."""
+    """The scores divided by the sum of their absolute values, which makes methods comparable; zeros if that sum is
+    0."""
     total = np.abs(attribution.scores).sum()
     return np.asarray(attribution.scores / total if total else attribution.scores)
 

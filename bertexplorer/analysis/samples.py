@@ -1,7 +1,7 @@
-"""Plain sentences on ten topics: what there is to compare with, where a person has brought nothing of their own.
+"""Plain sentences on ten topics, used if people bring no sentences of their own.
 
-They serve three ends: the baseline of random word pairs, the other senses of a word, and the first thing to search in.
-They are English; for a checkpoint of another language the baseline is that of foreign text.
+They serve three purposes: the baseline of random word pairs, the other senses of a word, and the first text to search
+in. They are English, so for a checkpoint of another language the baseline is that of foreign text.
 """
 
 TOPICS: dict[str, tuple[str, ...]] = {

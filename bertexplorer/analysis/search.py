@@ -1,7 +1,7 @@
 """Search: which lines mean something like the text, by the cosine of their vectors.
 
-A checkpoint that was trained to fill masks was not trained for this: its sentence vectors lie close together, so each
-result stands beside the mean cosine of two sentences that were not looked for (the built-in ones, all pairs).
+A checkpoint that was trained to fill masks was not trained for search, and its sentence vectors lie close together. So
+each result comes with the mean cosine of two unrelated sentences (over all pairs of the built-in ones).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Hit:
     """A line that was found."""
 
     rank: int  # 1: the nearest
-    line: int  # which one, 0-based
+    line: int  # index of the line, 0-based
     text: str
     label: str
     cosine: float  # with the text, -1 to 1
@@ -54,11 +54,11 @@ class Search:
     hits: tuple[Hit, ...]  # best first
     count: int  # lines searched
     built_in: bool  # whether they are the built-in sentences
-    indexed: str  # "": compared one by one; "new": the index was made now; "kept": it was there
+    indexed: str  # "": each line was compared; "new": the index was built now; "kept": it existed already
     chance: float  # mean cosine of two built-in sentences, same layer and pooling
     layer: int
     pooling: str
-    notes: str  # what was left out, as sentences
+    notes: str  # sentences on what was left out
 
 
 def run(
@@ -127,11 +127,11 @@ def through(
     layer: int,
     options: Options,
 ) -> tuple[list[tuple[float, int]], int, str, str]:
-    """The same from the index, which is filled first unless it holds all the lines."""
+    """Search through the index, which is filled first unless it contains all lines."""
     name, indexed = collection(checkpoint, lines, layer, options.pooling), "kept"
     held = index.count(name)
     best = index.query(name, query, options.top) if held else []
-    if not best or best[0][1]["of"] != held:  # none, or whoever filled it was stopped midway
+    if not best or best[0][1]["of"] != held:  # empty, or the process that filled it was stopped midway
         encodings, places, notes = read(checkpoint, lines)
         about = {"of": len(places), "notes": notes}
         found = vectors(checkpoint, encodings, layer, options.pooling)
@@ -143,8 +143,8 @@ def through(
 
 
 def collection(checkpoint: Checkpoint, lines: Sequence[Line], layer: int, pooling: str) -> str:
-    """The name of the collection with these lines' vectors: another weight, precision, layer, pooling or line gives
-    another name."""
+    """The name of the collection with the vectors of these lines. It changes with any weight, the precision, the layer,
+    the pooling and any line."""
     digest = sha256("\0".join([checkpoint.revision, checkpoint.precision, str(layer), pooling]).encode())
     for line in lines:
         digest.update(b"\0" + line.text.encode("utf-8", "surrogatepass"))
@@ -152,7 +152,7 @@ def collection(checkpoint: Checkpoint, lines: Sequence[Line], layer: int, poolin
 
 
 def chance(checkpoint: Checkpoint, layer: int, pooling: str) -> float:
-    """Mean cosine of two built-in sentences. Kept with the checkpoint."""
+    """Mean cosine of two built-in sentences. Cached with the checkpoint."""
 
     def measure() -> float:
         encodings = [checkpoint.tokenizer.encode(line.text) for line in BUILT_IN]

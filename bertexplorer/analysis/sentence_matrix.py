@@ -1,8 +1,8 @@
 """Sentence matrix: a paragraph cut into sentences, and for every two of them how sure it is that one follows the other.
 
-A sentence ends at a line break, or where . ! ? or … (and quotes or brackets that close) stands before a space and a
-capital letter or [MASK]; so "Mr. Smith" is cut in two. What holds no letter or digit is no sentence. The first 12
-sentences are scored.
+A sentence ends at a line break, or at . ! ? or … (and closing quotes or brackets) before a space and a capital letter
+or [MASK]; so "Mr. Smith" is cut in two. A part without a letter or digit is not a sentence. The first 12 sentences are
+scored.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Options:
 
 @dataclass(frozen=True)
 class SentenceMatrix:
-    """Entry [i, j] is about the pair (i, j): does sentence j follow sentence i? Sentences are 0-based."""
+    """The scores of all pairs. Entry [i, j] answers: does sentence j follow sentence i? Sentences are 0-based."""
 
     sentences: tuple[str, ...]
     logits: Float[np.ndarray, "n n 2"]  # (is next, is not next); NaN on the diagonal
@@ -50,12 +50,12 @@ class SentenceMatrix:
 
     @property
     def neighbours(self) -> Bool[np.ndarray, "n n"]:
-        """True at (i, i + 1): the pairs that do follow one another in the text."""
+        """True at (i, i + 1): the pairs that follow one another in the text."""
         return np.eye(len(self.sentences), k=1, dtype=bool)
 
     @property
     def others(self) -> Bool[np.ndarray, "n n"]:
-        """True at the pairs that do not: neither neighbours nor the diagonal."""
+        """True at the pairs that do not follow one another: neither neighbours nor the diagonal."""
         return ~self.neighbours & ~np.eye(len(self.sentences), dtype=bool)
 
     @property
@@ -73,7 +73,7 @@ class SentenceMatrix:
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> SentenceMatrix:
     """Score every ordered pair of the sentences of *text*, those of a second text after those of the first. What is
     hidden stays hidden. Raises ExplorerError without an NSP head, or for fewer than two sentences."""
-    _ = checkpoint.next_sentence  # say so before asking for sentences, if there is no head
+    _ = checkpoint.next_sentence  # if there is no head, raise before asking for sentences
     text = Text(text) if isinstance(text, str) else text
     read = checkpoint.tokenizer.encode(text)  # raises if there is nothing to read
     found = [(side, *span) for side in (0, 1) for span in sentences(read.texts[side])]
@@ -105,7 +105,7 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def part(text: Text, read: Encoding, side: int, start: int, end: int) -> Text:
-    """One sentence as a text of its own, with what is hidden in it."""
+    """One sentence as a text of its own; its hidden words stay hidden."""
     hidden = (
         Span(0, max(span.start, start) - start, min(span.end, end) - start)
         for span in text.hidden

@@ -1,7 +1,8 @@
 """Sentence pairs: the true and the random next sentences that pretraining would draw, and what the head says of them.
 
-Half of the time B is the sentence after A, otherwise one drawn at random (Devlin et al., 2019, section 3.1): of another
-document, or of the same one. Here a segment is one sentence; the pretraining here fills segments with as many as fit.
+Half of the time B is the sentence after A, otherwise a random one (Devlin et al., 2019, section 3.1) from another
+document or the same one. Here a segment is one sentence; in this package's pretraining, a segment contains as many
+sentences as fit.
 """
 
 from __future__ import annotations
@@ -52,11 +53,11 @@ class Pair:
 @dataclass(frozen=True)
 class SentencePairs:
     pairs: tuple[Pair, ...]
-    is_next: Float[np.ndarray, " n"]  # P(IsNext) of each, 0 to 1; NaN where the checkpoint has no such head
+    is_next: Float[np.ndarray, " n"]  # P(IsNext) of each, 0 to 1; NaN if the checkpoint has no such head
 
     @property
     def right(self) -> int:
-        """How many the head tells right, 0.5 being its border."""
+        """How many pairs the head gets right, with 0.5 as the threshold."""
         return sum(bool(p > 0.5) == (pair.kind == NEXT) for pair, p in zip(self.pairs, self.is_next, strict=True))
 
 
@@ -67,7 +68,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     text = Text(text) if isinstance(text, str) else text
     read = checkpoint.tokenizer.encode(text)
     found, more = documents(read.texts[0]), documents(read.texts[1])
-    if found and more:  # the second text goes on with the last document of the first
+    if found and more:  # the second text continues the last document of the first
         found = [*found[:-1], found[-1] + more[0], *more[1:]]
     if max(map(len, found), default=0) < 2:
         raise ExplorerError(
@@ -84,13 +85,13 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def documents(text: str) -> list[list[str]]:
-    """The sentences of each document of *text*: a blank line ends one, as in the text of a pretraining."""
+    """The sentences of each document of *text*. A blank line ends a document, as in a text for pretraining."""
     parts = re.split(r"\n[^\S\n]*\n", text.replace("\r\n", "\n"))
     return [found for part in parts if (found := [part[slice(*span)] for span in sentences(part)])]
 
 
 def drawn(found: list[list[str]], options: Options, draw: np.random.Generator) -> tuple[Pair, ...]:
-    """PAIRS pairs of the documents *found*, no two the same: fewer where there are no others of a kind."""
+    """PAIRS different pairs from the documents *found*, or fewer if a kind runs out of pairs."""
     left = candidates(found)
     pairs = []
     for _ in range(PAIRS):
@@ -102,7 +103,7 @@ def drawn(found: list[list[str]], options: Options, draw: np.random.Generator) -
 
 
 def candidates(found: list[list[str]]) -> dict[str, list[Pair]]:
-    """Every pair that can be drawn, by its kind; what stands next to each other anywhere is NEXT."""
+    """Every pair that can be drawn, by its kind. Sentences that are neighbours anywhere count as NEXT."""
     topics = [sentence for topic in TOPICS.values() for sentence in topic]
     kinds = {(first, second): OTHER for document in found for first in document for second in topics}
     kinds |= {(first, second): SAME for document in found for first, second in permutations(document, 2)}
@@ -111,7 +112,7 @@ def candidates(found: list[list[str]]) -> dict[str, list[Pair]]:
 
 
 def rows(result: SentencePairs) -> list[dict[str, object]]:
-    """One row a pair, counted from 1; is_next empty where the checkpoint has no such head."""
+    """One row for each pair, counted from 1. is_next is empty if the checkpoint has no such head."""
     answers = ["" if np.isnan(p) else float(p) for p in result.is_next]
     return [
         {"pair": i, "first": p.first, "second": p.second, "drawn": p.kind, "is_next": answer}

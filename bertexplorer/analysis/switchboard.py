@@ -42,22 +42,22 @@ class Options:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one setting of the switches gives."""
+    """The outcome of one setting of the switches."""
 
     candidates: tuple[Candidate, ...]  # in the blank, most probable first; () for a pair
     probability: float  # of the word, or that B is next
-    is_next: float | None  # beside a blank: probability that B is next, where there is a pair and a head for it
+    is_next: float | None  # in addition to a blank: probability that B is next, if there is a pair and a head for it
 
 
 @dataclass(frozen=True)
 class Switchboard:
-    target: str  # what is measured, as a person reads it: a word, or "is next"
+    target: str  # what is measured, in words: a word, or "is next"
     off: tuple[Head, ...]
     how: str
     before: Outcome
     after: Outcome
-    controls: Float[np.ndarray, " c"]  # probability of the target for each random set of as many heads
-    change: Float[np.ndarray, "l h"]  # bits, log2 of the target's probability with that head off minus with all on
+    controls: Float[np.ndarray, " c"]  # probability of the target for each random set with the same number of heads
+    change: Float[np.ndarray, "l h"]  # bits: log2 of the target's probability, that head off minus all on
     states: Bool[np.ndarray, "l h"]  # True: off
     other_masks: int
 
@@ -96,12 +96,12 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def is_pair(checkpoint: Checkpoint, encoding: Encoding) -> bool:
-    """Whether there is a next-sentence decision to look at."""
+    """Whether there is a next-sentence decision to show."""
     return "next_sentence" in checkpoint.heads and any(span and span.side == 1 for span in encoding.spans)
 
 
 class Board:
-    """The switches of one text, and the reading of what they do."""
+    """Runs settings of the switches on one text and measures the target."""
 
     def __init__(self, checkpoint: Checkpoint, encoding: Encoding, options: Options) -> None:
         self.checkpoint, self.encoding = checkpoint, encoding
@@ -121,7 +121,7 @@ class Board:
         return switches
 
     def word(self, typed: str) -> int:
-        """The id of the word that is measured."""
+        """The id of the measured word."""
         if typed.strip():
             return single_piece(self.checkpoint, self.encoding, self.encoding.masked[0], typed)
         return int(self.log_probs(self.off([])[None])[0, : self.checkpoint.tokenizer.vocab_size].argmax())
@@ -155,7 +155,7 @@ class Board:
 
 
 def filling(checkpoint: Checkpoint, encoding: Encoding, options: Options) -> Tensor | None:
-    """What stands in the place of a head's output, l x h x (1 or t) x k; None for zeros."""
+    """The replacement for each head's output, l x h x (1 or t) x k; None for zeros."""
     tokenizer = checkpoint.tokenizer
     if options.how == "mean":
         return engine.mean_head_outputs(checkpoint, [tokenizer.encode(group[0]) for group in TOPICS.values()])
@@ -173,7 +173,7 @@ def filling(checkpoint: Checkpoint, encoding: Encoding, options: Options) -> Ten
 
 
 def random_sets(board: Board, off: Sequence[Head], count: int) -> Float[np.ndarray, "c l h"]:
-    """Switches with as many heads off as *off* has, drawn from the others where there are enough."""
+    """Random switches with as many heads off as *off* has, drawn from the other heads if there are enough."""
     draw = np.random.default_rng(0)
     every = [Head(layer, head) for layer in range(board.shape[0]) for head in range(board.shape[1])]
     others = [head for head in every if head not in off]
@@ -184,7 +184,8 @@ def random_sets(board: Board, off: Sequence[Head], count: int) -> Float[np.ndarr
 
 
 def rows(result: Switchboard) -> list[dict[str, object]]:
-    """One row a head, counted from 1: the target's probability with it alone off, in bits against all on."""
+    """One row for each head, counted from 1: the target's probability with only that head off, in bits relative to all
+    on."""
     before = result.before.probability
     return [
         {

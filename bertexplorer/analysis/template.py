@@ -53,7 +53,7 @@ def first(checkpoint: Checkpoint, text: Text) -> Text:
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Template:
     """Answer the first mask of every filling of *text*. Raises ExplorerError without a slot or a mask, or for more
     than 64 fillings."""
-    _ = checkpoint.masked_lm  # say so before asking for alternatives, if there is no head
+    _ = checkpoint.masked_lm  # if there is no head, raise before asking for alternatives
     source = with_masks(checkpoint, text)
     parts = SLOT.split(source)  # text, slot, text, slot, …, text
     slots = [[choice.strip() for choice in slot.split("|")] for slot in parts[1::2]]

@@ -27,11 +27,12 @@ class Options:
 
 @dataclass(frozen=True)
 class Step:
-    """One piece of a word. WordPiece takes it for the longest beginning of what was left; *rest* is left after it."""
+    """One piece of a word. For WordPiece it is the longest piece with which the remaining letters begin; *rest* remains
+    after it."""
 
     piece: str
     id: int
-    start: int  # characters of Word.read that it stands for
+    start: int  # characters of Word.read that it covers
     end: int
     rest: str
 
@@ -49,11 +50,11 @@ class Word:
 
 @dataclass(frozen=True)
 class Tokenization:
-    """How a text goes in. Arrays have one column for each of t tokens."""
+    """A text as the encoder's input. Arrays have one column for each of t tokens."""
 
     kind: str  # WordPiece, BPE or Unigram
     words: tuple[Word, ...]  # without [CLS], [SEP] and masks that were typed
-    tokens: tuple[str, ...]  # as they go in: [MASK] where a word is hidden
+    tokens: tuple[str, ...]  # as the encoder reads them: [MASK] if a word is hidden
     ids: tuple[int, ...]
     positions: tuple[int, ...]  # rows of the position table, or places where there is none
     segments: tuple[int, ...]
@@ -84,7 +85,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def cut(tokenizer: Tokenizer, encoding: Encoding) -> tuple[Word, ...]:
-    """The words of *encoding*, each with its pieces; hidden words as they were before."""
+    """The words of *encoding*, each with its pieces. Hidden words appear as they were before."""
     groups: dict[int, list[int]] = {}
     for place, word in enumerate(encoding.words):
         typed = encoding.original_ids[place] == encoding.mask_id or (
@@ -120,10 +121,11 @@ def cut_word(
 def longest_match_first(
     word: str, vocabulary: Mapping[str, int], model: Mapping[str, Any]
 ) -> tuple[tuple[Step, ...], str]:
-    """WordPiece (Wu et al., 2016; Devlin et al., 2019): from the left, the longest piece of the vocabulary that the
-    rest begins with, "##" before all but the first. The steps, and why the whole word is unknown where it is.
+    """WordPiece (Wu et al., 2016; Devlin et al., 2019): from the left, take the longest piece of the vocabulary with
+    which the rest begins; all but the first have the prefix "##".
 
-    *model* is the tokenizer's own description: its unknown token, prefix and longest word."""
+    Returns the steps and, if the whole word is unknown, the reason. *model* is the tokenizer's own description: its
+    unknown token, prefix and longest word."""
     unknown, prefix, longest = model["unk_token"], model["continuing_subword_prefix"], model["max_input_chars_per_word"]
     whole = (Step(unknown, vocabulary[unknown], 0, len(word), ""),) if unknown in vocabulary else ()
     if len(word) > longest:
@@ -143,7 +145,7 @@ def longest_match_first(
 
 
 def rows(result: Tokenization) -> list[dict[str, object]]:
-    """One row a token: what it is, and the length of each of its vectors."""
+    """One row for each token, with the length of each of its vectors."""
     return [
         {
             "place": i,

@@ -1,4 +1,4 @@
-"""Sentence vectors, cosines, the plane of principal components, and what random pairs of words score."""
+"""Sentence vectors, cosines, the plane of principal components, and the scores of random pairs of words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Line:
-    """A line that a person brought, and what it was labelled as."""
+    """A line that a person brought, and its label."""
 
     text: str
     label: str = ""
@@ -35,22 +35,22 @@ BUILT_IN = tuple(Line(sentence, topic) for topic, sentences in TOPICS.items() fo
 
 
 class VectorIndex(Protocol):
-    """Where vectors are kept and found again; `store.index` is one. A collection holds vectors of one kind."""
+    """A store of vectors that can be searched, such as `store.index`. A collection contains vectors of one kind."""
 
     def count(self, collection: str) -> int:
         """How many vectors *collection* holds, 0 if there is none."""
 
     def upsert(self, collection: str, vectors: Float[np.ndarray, "n d"], payloads: Sequence[Mapping[str, Any]]) -> None:
-        """Keep *vectors* with their *payloads* as entries 0 to n - 1 of *collection*."""
+        """Store *vectors* with their *payloads* as entries 0 to n - 1 of *collection*."""
 
     def query(
         self, collection: str, vector: Float[np.ndarray, " d"], top: int
     ) -> list[tuple[float, Mapping[str, Any]]]:
-        """The *top* entries of the greatest cosine with *vector*, best first, each with its payload."""
+        """The *top* entries with the greatest cosine with *vector*, best first, each with its payload."""
 
 
 def layer_of(checkpoint: Checkpoint, layer: int) -> int:
-    """*layer* as an index, -1 meaning the last. Raises ExplorerError if the checkpoint has no such layer."""
+    """*layer* as an index; -1 means the last. Raises ExplorerError if the checkpoint has no such layer."""
     count = checkpoint.config.num_layers
     if not -1 <= layer <= count:
         raise ExplorerError(
@@ -61,8 +61,8 @@ def layer_of(checkpoint: Checkpoint, layer: int) -> int:
 
 
 def read(checkpoint: Checkpoint, lines: Sequence[Line]) -> tuple[list[Encoding], list[int], str]:
-    """(encodings, their places in *lines*, what must be told): lines that hold nothing to read, or too much, are left
-    out. Raises ExplorerError if none is left."""
+    """(encodings, their places in *lines*, a note for the person). Lines that are empty or too long are left out.
+    Raises ExplorerError if none is left."""
     encodings, places = [], []
     for place, line in enumerate(lines):
         try:
@@ -82,13 +82,13 @@ def read(checkpoint: Checkpoint, lines: Sequence[Line]) -> tuple[list[Encoding],
 
 
 def unit(vectors: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
-    """*vectors* at length 1; one of length 0 stays as it is."""
+    """*vectors* scaled to length 1; a vector of length 0 stays as it is."""
     vectors = np.asarray(vectors, dtype=np.float64)
     return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
 
 
 def cosines(vectors: Float[np.ndarray, "*l n d"]) -> Float[np.ndarray, "*l n n"]:
-    """Cosine of every two of n vectors, layer by layer."""
+    """Cosine of every two of the n vectors, layer by layer."""
     ones = unit(vectors)
     return np.clip(ones @ ones.swapaxes(-1, -2), -1, 1)
 
@@ -104,9 +104,9 @@ def mean_cosine(vectors: Float[np.ndarray, "n d"]) -> float:
 def principal(
     vectors: Float[np.ndarray, "n d"], count: int
 ) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, "count d"], Float[np.ndarray, " count"]]:
-    """(mean, axes, shares of the variance) of *count* principal components (Pearson, 1901), by the eigenvectors of the
-    covariance. Each axis points to where its greatest entry is positive, so that a picture comes out the same again;
-    axes beyond the rank carry share 0."""
+    """(mean, axes, shares of the variance) of *count* principal components (Pearson, 1901), from the eigenvectors of
+    the covariance. The greatest entry of each axis is positive, so that a picture always comes out the same. Axes
+    beyond the rank have the share 0."""
     vectors = np.asarray(vectors, dtype=np.float64)
     centred = vectors - (centre := np.asarray(vectors.mean(axis=0)))
     values, axes = np.linalg.eigh(centred.T @ centred)
@@ -116,8 +116,8 @@ def principal(
 
 
 def trustworthiness(vectors: Float[np.ndarray, "n d"], drawn: Float[np.ndarray, "n k"], neighbours: int = 5) -> float:
-    """How far the *neighbours* nearest on the map are also near in full (Venna and Kaski, 2001): 1, all of them; a
-    random map has about 0.5. Euclidean distances; wants more than 2 * neighbours + 1 rows."""
+    """How far the nearest *neighbours* on the map are also near in the full space (Venna and Kaski, 2001). 1: all of
+    them are; a random map has about 0.5. Uses Euclidean distances and needs more than 2 * neighbours + 1 rows."""
     count = len(vectors)
     ranks = np.empty((count, count), dtype=np.int64)
     np.put_along_axis(ranks, order(vectors), np.arange(count)[None, :], axis=1)  # 1: the nearest, 0: itself
@@ -127,7 +127,7 @@ def trustworthiness(vectors: Float[np.ndarray, "n d"], drawn: Float[np.ndarray, 
 
 
 def order(points: Float[np.ndarray, "n d"]) -> np.ndarray:
-    """For each point all points from the nearest on, itself first."""
+    """For each point all points, nearest first, beginning with the point itself."""
     points = np.asarray(points, dtype=np.float64)
     squares = np.square(points).sum(axis=1)
     far = squares[:, None] + squares[None, :] - 2 * points @ points.T
@@ -136,13 +136,13 @@ def order(points: Float[np.ndarray, "n d"]) -> np.ndarray:
 
 
 def positions(encoding: Encoding, span: Span) -> tuple[int, ...]:
-    """Positions of the pieces that stand for characters of *span*."""
+    """Positions of the pieces that cover characters of *span*."""
     return tuple(i for i, piece in enumerate(encoding.spans) if piece is not None and overlap(piece, span))
 
 
 def baseline(checkpoint: Checkpoint) -> Float[np.ndarray, " layers"]:
-    """Mean cosine of two different words in different sentences at every layer, 0 first: how near any two words are
-    (the anisotropy of Ethayarajh, 2019), over all such pairs of the built-in sentences. Kept with the checkpoint."""
+    """Mean cosine of two different words in different sentences at every layer, 0 first: how close any two words are
+    (the anisotropy of Ethayarajh, 2019). Over all such pairs of the built-in sentences. Cached with the checkpoint."""
     found: Float[np.ndarray, " layers"] = checkpoint.cache.get(
         "baseline of random words", lambda: measure(checkpoint), lambda values: values.nbytes
     )

@@ -1,8 +1,8 @@
 """Word in context: how alike the vectors of one word are in different sentences, layer by layer.
 
-Cosines of contextual vectors are high for any two words (the vectors fill a narrow cone), so the mean cosine of random
-words of the same checkpoint and layer is measured beside them and subtracted, as Ethayarajh (2019, "How Contextual are
-Contextualized Word Representations?", section 3.3) does it.
+Cosines of contextual vectors are high for any two words, as the vectors fill a narrow cone. So the mean cosine of
+random words at the same layer of the same checkpoint is measured too, and subtracted, as in Ethayarajh (2019, "How
+Contextual are Contextualized Word Representations?", section 3.3).
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ class Options:
 
 @dataclass(frozen=True)
 class WordInContext:
-    """n occurrences, compared at each of 1 + l layers; layer 0 is what enters the first one."""
+    """n occurrences, compared at each of 1 + l layers. Layer 0 is the input of the first layer."""
 
-    words: tuple[str, ...]  # that were looked for
+    words: tuple[str, ...]  # the words that were searched for
     occurrences: tuple[Occurrence, ...]
     cosines: Float[np.ndarray, "layers n n"]
     baseline: Float[np.ndarray, " layers"]  # mean cosine of two random words, see `vectors.baseline`
     static: Float[np.ndarray, "n n"]  # cosine of the rows of the embedding table, before any position is added
-    layer: int  # the one that is asked about
-    subtract: bool  # whether the baseline is taken off what is shown
-    lacking: int  # of the person's sentences, how many hold none of the words
+    layer: int  # the layer that is shown
+    subtract: bool  # whether the baseline is subtracted from the shown numbers
+    lacking: int  # how many of the person's sentences have none of the words
     left_out: int  # occurrences beyond MAX_OCCURRENCES
-    beyond: int  # occurrences behind the checkpoint's limit of tokens
+    beyond: int  # occurrences beyond the checkpoint's limit of tokens
 
     @property
     def shown(self) -> Float[np.ndarray, "n n"]:
-        """The cosines of the layer that is asked about, less the baseline if that is wanted; NaN on the diagonal."""
+        """The cosines of the shown layer, minus the baseline if requested; NaN on the diagonal."""
         shown = self.cosines[self.layer] - (self.baseline[self.layer] if self.subtract else 0)
         return np.where(np.eye(len(shown), dtype=bool), np.nan, shown)
 
@@ -77,30 +77,30 @@ class WordInContext:
 
     @property
     def same(self) -> Bool[np.ndarray, "n n"]:
-        """Pairs of one sense; only occurrences with a label count."""
+        """Pairs with the same sense; only occurrences with a label count."""
         labels = np.array([o.label for o in self.occurrences])
         return pairs(len(labels)) & (labels[:, None] == labels[None, :]) & (labels != "")[:, None]
 
     @property
     def other(self) -> Bool[np.ndarray, "n n"]:
-        """Pairs of two senses."""
+        """Pairs with different senses."""
         labels = np.array([o.label for o in self.occurrences])
         named = (labels != "")[:, None] & (labels != "")[None, :]
         return pairs(len(labels)) & (labels[:, None] != labels[None, :]) & named
 
     @property
     def within(self) -> Float[np.ndarray, " layers"] | None:
-        """Mean cosine of pairs of one sense; None where there are not two senses, or no sense has two."""
+        """Mean cosine of pairs with the same sense; None if there are not two senses, or if no sense occurs twice."""
         return average(self.cosines, self.same) if self.same.any() and self.other.any() else None
 
     @property
     def between(self) -> Float[np.ndarray, " layers"] | None:
-        """Mean cosine of pairs of two senses."""
+        """Mean cosine of pairs with different senses."""
         return average(self.cosines, self.other) if self.within is not None else None
 
 
 def pairs(count: int) -> Bool[np.ndarray, "n n"]:
-    """Each pair once."""
+    """True at each pair of *count* occurrences, once."""
     return np.triu(np.ones((count, count), dtype=bool), 1)
 
 
@@ -133,7 +133,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def rows(result: WordInContext) -> list[dict[str, object]]:
-    """One row for every pair and layer; layer 0 is what enters the first one. Occurrences are counted from 1."""
+    """One row for every pair and layer. Layer 0 is the input of the first layer. Occurrences are counted from 1."""
     table: list[dict[str, object]] = []
     for i, j in zip(*np.nonzero(pairs(len(result.occurrences))), strict=True):
         a, b = result.occurrences[i], result.occurrences[j]

@@ -1,4 +1,4 @@
-"""Pieces merged to words: the units, tokens or whole words, between which attention is shown."""
+"""Pieces merged into words: the units (tokens or whole words) between which attention is shown."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Unit:
-    """A token, or a word of several."""
+    """A token, or a word of several tokens."""
 
     label: str
     positions: tuple[int, ...]  # of its tokens, 0-based, ascending
-    side: int  # 0: first text with what frames it, 1: from the first token of the second text on
+    side: int  # 0: first text and the tokens that frame it; 1: everything from the second text on
     special: bool  # [CLS], [SEP], [PAD] or what the family calls them
 
 
 def units(checkpoint: Checkpoint, encoding: Encoding, *, merge: bool = False) -> tuple[Unit, ...]:
-    """The tokens of *encoding*, or (*merge*) its words, each token in one of them, in their order."""
+    """The tokens of *encoding*, or (*merge*) its words, in their order. Each token belongs to exactly one unit."""
     frame = frames(checkpoint, encoding)
     second = next((i for i, span in enumerate(encoding.spans) if span and span.side == 1), len(encoding))
 
@@ -39,21 +39,21 @@ def units(checkpoint: Checkpoint, encoding: Encoding, *, merge: bool = False) ->
 
 
 def frames(checkpoint: Checkpoint, encoding: Encoding) -> tuple[bool, ...]:
-    """For each token whether it only frames the text: [CLS], [SEP], [PAD]. [UNK] and [MASK] stand for words."""
+    """For each token whether it only frames the text, like [CLS], [SEP] and [PAD]; [UNK] and [MASK] represent words."""
     tokenizer = checkpoint.tokenizer
     names = {tokenizer.special[kind] for kind in ("cls", "sep", "pad") if kind in tokenizer.special}
     return tuple(token in names for token in encoding.tokens)
 
 
 def label(checkpoint: Checkpoint, encoding: Encoding, positions: tuple[int, ...]) -> str:
-    """A piece as the strip shows it; a word of several pieces put together."""
+    """The label of a unit: a piece as the strip shows it, or the joined pieces of a word."""
     ids = [encoding.ids[p] for p in positions]
     return checkpoint.tokenizer.show(ids[0]) if len(ids) == 1 else checkpoint.tokenizer.join(ids)
 
 
 def merged(values: Float[np.ndarray, "l h t t"], found: tuple[Unit, ...]) -> Float[np.ndarray, "l h n n"]:
-    """What the units give each other: added over the tokens that are looked at, averaged over those that look, so that
-    rows of attention still sum to 1 (Clark et al., 2019, section 4.1)."""
+    """How much the units give each other: summed over the tokens that are looked at and averaged over those that look,
+    so that rows of attention still sum to 1 (Clark et al., 2019, section 4.1)."""
     if all(len(unit.positions) == 1 for unit in found):
         return values
     starts = [unit.positions[0] for unit in found]

@@ -1,8 +1,8 @@
 """Word path: the way of a word's vector through the layers, seen in one fixed plane.
 
-The plane is that of the first two principal components of all vectors of all layers of the texts with the word in them,
-without [CLS] and [SEP], which lie far off and would take a component for themselves. It is the same for every layer, so
-a movement on it is a movement of the vectors.
+The plane is spanned by the first two principal components of all vectors at all layers of the texts that contain the
+word. [CLS] and [SEP] are left out: they lie far off and would take up a component of their own. The plane is the same
+for every layer, so a movement on it is a movement of the vectors.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ class Options:
 
 @dataclass(frozen=True)
 class WordPath:
-    """p paths through 1 + l layers; layer 0 is what enters the first one."""
+    """p paths through 1 + l layers. Layer 0 is the input of the first layer."""
 
-    words: tuple[str, ...]  # that were looked for
+    words: tuple[str, ...]  # the words that were searched for
     occurrences: tuple[Occurrence, ...]  # one for each path
-    paths: Float[np.ndarray, "p layers 2"]  # places on the plane, in the vectors' own unit
+    paths: Float[np.ndarray, "p layers 2"]  # places on the plane, in the unit of the vectors
     tokens: tuple[str, ...]  # all other words' pieces, without [CLS] and [SEP]
-    crowd: Float[np.ndarray, "layers tokens 2"]  # where these stand
+    crowd: Float[np.ndarray, "layers tokens 2"]  # their places
     explained: tuple[float, float]  # shares of the variance along the plane's axes, 0 to 1
     to_input: Float[np.ndarray, "p layers"]  # cosine with the path's own vector at layer 0; 1 there
-    apart: Float[np.ndarray, " layers"] | None  # mean cosine of two paths with each other; None for one
-    layer: int  # the one that is asked about
+    apart: Float[np.ndarray, " layers"] | None  # mean cosine of two paths; None for a single path
+    layer: int  # the layer that is shown
     left_out: int  # occurrences beyond MAX_PATHS
-    beyond: int  # occurrences behind the checkpoint's limit of tokens
+    beyond: int  # occurrences beyond the checkpoint's limit of tokens
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> WordPath:
@@ -88,14 +88,14 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def group(found: Found, kept: tuple[Occurrence, ...], home: int) -> list[tuple[int, ...]]:
-    """Every token of a text by itself, but for the special ones; then its followed words."""
+    """The positions to average: each token of a text by itself, except special ones, then the followed words."""
     encoding = found.encodings[home]
     single = [(i,) for i, span in enumerate(encoding.spans) if span is not None]
     return [*single, *(o.positions for o in kept if o.home == home and len(o.positions) > 1)]
 
 
 def rows(result: WordPath) -> list[dict[str, object]]:
-    """One row for every path and layer; layer 0 is what enters the first one. Paths are counted from 1."""
+    """One row for every path and layer. Layer 0 is the input of the first layer. Paths are counted from 1."""
     return [
         {
             "path": number,

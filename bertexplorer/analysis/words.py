@@ -29,7 +29,7 @@ class WordScore:
     word: str
     pieces: tuple[str, ...]
     log_probability: float
-    rank: int | None  # in the vocabulary, 1 the most probable; None for several pieces
+    rank: int | None  # in the vocabulary, 1 is the most probable; None for several pieces
 
     @property
     def probability(self) -> float:
@@ -37,7 +37,7 @@ class WordScore:
 
 
 def named(words: str) -> tuple[str, ...]:
-    """Words out of a comma-separated line, each once. Raises ExplorerError beyond MAX_WORDS."""
+    """The words of a comma-separated line, each once. Raises ExplorerError beyond MAX_WORDS."""
     found = tuple(dict.fromkeys(word for part in words.split(",") if (word := " ".join(part.split()))))
     if len(found) > MAX_WORDS:
         raise ExplorerError(f"{len(found)} words were given to look up; the limit is {MAX_WORDS}. Remove some.")
@@ -65,13 +65,13 @@ def score_words(
 
 
 def tokens_of(checkpoint: Checkpoint, encoding: Encoding, position: int, words: Sequence[str]) -> int:
-    """Tokens through the encoder that `score_words` takes for *words*: those of one piece take none."""
+    """How many tokens `score_words` sends through the encoder for *words*: none for words of one piece."""
     counts = [len(pieces_at(checkpoint, encoding, position, word)) for word in words]
     return sum(count * (len(encoding) + count - 1) for count in counts if count > 1)
 
 
 def pieces_log_prob(checkpoint: Checkpoint, encoding: Encoding, position: int, ids: Sequence[int]) -> float:
-    """Sum of log p(piece i | the pieces before it, the rest of the text), later pieces hidden; all in one batch."""
+    """Sum of log p(piece i | the pieces before it, the rest of the text) with later pieces hidden, in one batch."""
     places = range(position, position + len(ids))
     wide = widen(encoding, position, len(ids))
     if len(wide) > checkpoint.tokenizer.max_tokens:
@@ -100,14 +100,14 @@ def widen(encoding: Encoding, position: int, count: int) -> Encoding:
 
 
 def pieces_at(checkpoint: Checkpoint, encoding: Encoding, position: int, word: str) -> tuple[int, ...]:
-    """The ids of *word* as it would stand at *position*, after a space or not. Raises ExplorerError as `pieces`."""
+    """The ids of *word* as written at *position*, after a space or not. Raises ExplorerError as `pieces` does."""
     span = encoding.spans[position]
     spaced = span is None or encoding.texts[span.side][: span.start][-1:].isspace()
     return checkpoint.tokenizer.pieces(word, spaced=spaced)
 
 
 def single_piece(checkpoint: Checkpoint, encoding: Encoding, position: int, word: str) -> int:
-    """The id of *word* as it would stand at *position*. Raises ExplorerError if it is cut into several pieces."""
+    """The id of *word* as written at *position*. Raises ExplorerError if it is cut into several pieces."""
     ids = pieces_at(checkpoint, encoding, position, word)
     if len(ids) > 1:
         cut = " + ".join(checkpoint.tokenizer.show(i) for i in ids[:8]) + (" + …" if len(ids) > 8 else "")

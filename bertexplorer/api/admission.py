@@ -18,8 +18,8 @@ from bertexplorer.engine.queues import Busy, RequestQueues
 from bertexplorer.errors import ExplorerError, unforeseen
 
 JSON, LINES, PROBLEM = "application/json", "application/x-ndjson", "application/problem+json"
-SPARE = 16  # threads beside those for all whom the queues take: to refuse others at once
-FIRST_S, NEXT_S = 0.2, 0.5  # until a client is told how its work stands, and between two tellings
+SPARE = 16  # threads in addition to those for the full queues: to refuse further requests at once
+FIRST_S, NEXT_S = 0.2, 0.5  # until the first report of progress to a client, and between two reports
 log = logging.getLogger(__name__)
 
 
@@ -146,7 +146,7 @@ def line(value: Any) -> bytes:
 
 
 def loads(body: bytes) -> Any:
-    """The JSON of a request; None for what is none."""
+    """The JSON of a request; None if it is not JSON."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

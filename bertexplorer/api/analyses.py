@@ -22,7 +22,7 @@ from bertexplorer.ui.tabs import VIEWS
 from bertexplorer.ui.view import View
 
 SPANS = ("hidden", "picked")
-OWN = ("text", "pair", *SPANS, "checkpoint", "precision")  # fields of a question that are no settings
+OWN = ("text", "pair", *SPANS, "checkpoint", "precision")  # fields of a question that are not settings
 
 
 def routes(explore: Explore, admission: Admission, checkpoint: str) -> APIRouter:

@@ -23,9 +23,9 @@ from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.training.run_service import MOST_SEEDS, RunRequest, RunService
 
-POLL_S, PING_S = 0.5, 15.0  # between two looks at a run's log, and between two signs of life to who follows it
-MOST_STREAMS = 100  # that are followed at once
-AGAIN_S = 10  # after which one more may be tried
+POLL_S, PING_S = 0.5, 15.0  # between two looks at a run's log, and between two signs of life to a follower
+MOST_STREAMS = 100  # runs that may be followed at once
+AGAIN_S = 10  # after which a client may try again
 MOST_ROWS = 50_000
 EXAMPLE = {"task": "classification", "name": "my first run", "settings": {"epochs": 1.0}}
 SPEC = ("checkpoint", "options", "tuning", "data", "experiment", "arm")  # of spec.json what is shown: no paths

@@ -62,7 +62,7 @@ ASKED = body(
 
 
 def routes(explore: Explore, admission: Admission, opening: State, shelf: Shelf) -> APIRouter:
-    """What the page asks for."""
+    """The routes that the page uses."""
     router = APIRouter(prefix="/api/v1", route_class=Route, tags=["Page"])
 
     def mine(request: Request) -> Explore:
@@ -127,8 +127,8 @@ def read(explore: Explore, body: Any, opening: State) -> tuple[State, str]:
     """The state that *body*, the JSON of a request, asks for, and a message about it. Raises ExplorerError.
 
     body: {"link": "?view=…"} or {"state": {…}, "counted_in": {"text": …, "pair": …}, "fill": "0:4-10"}, where
-    *counted_in* holds the texts in which the hidden and picked spans count, if they were edited since, and *fill* a
-    typed mask in whose place the best answer is wanted."""
+    *counted_in* contains the texts that the hidden and picked spans refer to, if the texts were edited since. *fill* is
+    a typed mask that the best answer should replace."""
     if not isinstance(body, dict):
         raise ExplorerError("The request is not JSON, or no object. Send an object with a state or a link.")
     unknown = sorted(set(body) - {"state", "link", "counted_in", "fill"})
@@ -186,7 +186,7 @@ def written(state: State) -> dict[str, Any]:
 
 
 def shown(answer: Answer, told: str) -> Reply:
-    """All that the page shows for a state. *told*: what of a link could not be followed."""
+    """All that the page shows for a state. *told*: a sentence on what could not be followed in a link."""
     state, checkpoint = answer.state, answer.checkpoint
     out: dict[str, Any] = {"state": written(state), "strip": answer.strip, "told": told}
     if checkpoint is not None:

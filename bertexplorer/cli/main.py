@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns 0, or 2 after an error that is told on stderr in one sentence."""
+    """Run one command. Returns 0, or 2 after an error, which is written to stderr in one sentence."""
     os.environ.update(QUIET)  # before huggingface_hub is imported
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -87,7 +87,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
-    """A fine-tuning run, its checkpoint fetched first; a folder of pretraining goes on with that."""
+    """Fetch the checkpoint and start a fine-tuning run. A folder of a pretraining run continues that run."""
     if len(arguments) == 1 and "stretches" in (runs.spec(Path(arguments[0])) or {}):
         return int(import_module("bertexplorer.training.pretraining.command").main(arguments))
     from bertexplorer.training.finetuning import command
@@ -100,7 +100,7 @@ def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
 
 
 def fetch(library: CheckpointRegistry, name: str) -> None:
-    """Bring a checkpoint to this disk; progress goes to stderr."""
+    """Download a checkpoint to this disk; progress goes to stderr."""
     for progress in library.fetch(name):
         end = "\n" if progress.done >= progress.total else ""
         print(f"\r{name}: {progress.done:.0f} of {progress.total:.0f} MB", end=end, file=sys.stderr)

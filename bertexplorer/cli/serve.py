@@ -11,11 +11,11 @@ from typing import NoReturn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import QUIET, Settings
 
-VARIABLES = {"host": "BERTEXPLORER_HOST", "port": "BERTEXPLORER_PORT"}  # flag -> the variable that it goes before
+VARIABLES = {"host": "BERTEXPLORER_HOST", "port": "BERTEXPLORER_PORT"}  # flag -> the variable that it overrides
 
 
 class Parser(argparse.ArgumentParser):
-    """Says in one sentence what is wrong, without the usage."""
+    """Reports an error in one sentence, without the usage."""
 
     def error(self, message: str) -> NoReturn:
         raise ExplorerError(f"{message[:1].upper()}{message[1:]}; wanted --public, --host H, --port P or --open.")
@@ -58,7 +58,7 @@ def serve(*, host: str | None = None, port: int | str | None = None, public: boo
 
 
 def chosen(given: Mapping[str, str | None]) -> Settings:
-    """The settings of the environment, with the flags *given* in their place. Raises ExplorerError naming a flag or a
+    """The settings of the environment, overridden by the flags *given*. Raises ExplorerError that names a flag or a
     variable that cannot be used."""
     flags = {flag: value for flag, value in given.items() if value is not None}
     for flag, value in flags.items():
@@ -74,5 +74,5 @@ def chosen(given: Mapping[str, str | None]) -> Settings:
 
 
 def browse(address: str) -> None:
-    """Open *address* in the person's browser. Not waited for: some browsers are started in the foreground."""
+    """Open *address* in the person's browser, without waiting for it: some browsers start in the foreground."""
     threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

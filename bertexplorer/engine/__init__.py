@@ -1,15 +1,15 @@
-"""How a forward pass is run. Loaded at first use: torch takes a second to import, and the page is drawn without it.
+"""How a forward pass is run. Loaded at first use: torch takes a second to import, and the page does not need it.
 
-passes.py     one pass over one encoding, kept and shared by all views
+passes.py     one pass over one encoding, cached and shared by all views
 run.py        how a pass is run: batches under a token budget, log-probabilities at the masks
 pairs.py      the logits of next-sentence prediction, for many pairs at once
 logit_lens.py the hidden state of every layer through the MLM head
 inputs.py     the vectors that add up to the input of the first layer
 ablation.py   passes with heads switched off or replaced, many settings at once
-vectors.py    vectors of sentences, words and tokens of many texts, only what is wanted kept
-queues.py     quick views and slow ones wait in lines of their own
+vectors.py    vectors of the sentences, words and tokens of many texts, without storing the rest of each pass
+queues.py     separate queues for quick and slow views
 progress.py   how far an analysis has come, its limit, and whether anyone still waits for it
-masking.py    which tokens are to be guessed in pretraining, and what stands in their place
+masking.py    which tokens pretraining asks the model to guess, and what replaces them
 collate.py    encodings padded into batches under a token budget
 gradients.py  gradients of a prediction with respect to the word vectors, in fp32
 """

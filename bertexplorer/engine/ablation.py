@@ -25,8 +25,10 @@ def ablated(
     position: int,
     fill: Float[Tensor, "l h _ k"] | None = None,
 ) -> Float[Tensor, "n d"]:
-    """The last layer's vector at *position* (0-based) for each row of *switches*: 1 leaves a head on, 0 puts *fill*
-    (None: zeros) in the place of its output. What stands below the lowest switched head is taken from the cache."""
+    """The last layer's vector at *position* (0-based) for each row of *switches*.
+
+    1 leaves a head on; 0 replaces its output by *fill* (None: zeros). The layers below the lowest switched head are
+    taken from the cache."""
     spots = torch.tensor([position], device=checkpoint.device)
     inputs = cached_forward(checkpoint, encoding).inputs
     settings = torch.from_numpy(switches)
@@ -77,11 +79,11 @@ def ablated_next_sentence(
 
 
 def native(checkpoint: Checkpoint, vectors: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
-    """*vectors* as the heads take them: on the checkpoint's device, in its precision."""
+    """*vectors* as the prediction heads expect them: on the checkpoint's device, in its precision."""
     return vectors.to(checkpoint.device, next(checkpoint.encoder.parameters()).dtype)
 
 
 def mean_head_outputs(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Float[Tensor, "l h 1 k"]:
-    """What each head gives on average, over all tokens of *encodings*: mean ablation puts this in its place."""
+    """The mean output of each head over all tokens of *encodings*. Mean ablation replaces the output by it."""
     outputs = torch.cat([head_outputs(checkpoint, encoding) for encoding in encodings], dim=2)
     return outputs.mean(dim=2, keepdim=True)

@@ -1,8 +1,8 @@
 """Gradients of one number of a prediction with respect to the word vectors, in fp32 whatever the checkpoint runs in.
 
-bf16 keeps three digits of every step of every layer: on the bundled checkpoint the integral of the gradients then
-misses the sum that it should have by up to a tenth, and no number of steps mends that. So the weights are widened for
-the call, in a copy that is dropped after it.
+bf16 keeps three digits at every step of every layer. On the bundled checkpoint the integral of the gradients then
+misses the sum that it should have by up to a tenth, and no number of steps corrects that. So the call widens the
+weights to fp32, in a copy that is dropped afterwards.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,13 +20,13 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.text import Encoding
 
-TOKEN_BUDGET = 1024  # tokens of one batch: larger ones are no quicker, and what all layers leave behind is kept
+TOKEN_BUDGET = 1024  # tokens of one batch: larger ones are no faster, and all activations stay in memory
 M = TypeVar("M", bound=nn.Module)
 
 
 @dataclass(frozen=True)
 class Target:
-    """A number that can be explained: what *read* makes of the encoder's last vectors at *positions*, q of them."""
+    """A number that can be explained: what *read* computes from the encoder's last vectors at the q *positions*."""
 
     positions: tuple[int, ...]  # 0-based
     read: Callable[[Float[Tensor, "b q d"]], Float[Tensor, " b"]]
@@ -65,11 +65,11 @@ def path_gradient(
     shares: Float[Tensor, " n"],
     weights: Float[Tensor, " n"],
 ) -> tuple[Float[Tensor, " n"], Float[Tensor, "t e"]]:
-    """On the straight line from *start* to *end*, both word vectors: the values of *target* after *shares* of the way
-    (0: at *start*, 1: at *end*), and the sum of its gradients there times *weights*.
+    """The values and gradients of *target* at points on the straight line from *start* to *end*, both word vectors.
 
-    Positions and segments are those of *encoding* throughout. fp32 on the CPU. Raises ExplorerError if a number is not
-    finite."""
+    Returns the values after each of the *shares* of the way (0: at *start*, 1: at *end*), and the sum of the
+    gradients at these points times *weights*. Positions and segments are always those of *encoding*. fp32 on the CPU.
+    Raises ExplorerError if a number is not finite."""
     device, read = checkpoint.device, reader(checkpoint, encoding, target)
     values, total = [], torch.zeros_like(end)
     chunk = max(1, TOKEN_BUDGET // len(encoding))
@@ -96,8 +96,8 @@ def path_values(
     end: Float[Tensor, "t e"],
     shares: Float[Tensor, " n"],
 ) -> Float[Tensor, " n"]:
-    """The values of *target* on that line, as `path_gradient` gives them, at a third of its cost, without
-    gradients. Raises ExplorerError if a number is not finite."""
+    """The values of *target* on the line of `path_gradient`, without gradients and at a third of the cost. Raises
+    ExplorerError if a number is not finite."""
     read = reader(checkpoint, encoding, target)
     with checkpoint.scheduler.slot(heavy=True), torch.no_grad():
         found = read(start + shares.to(checkpoint.device)[:, None, None] * (end - start)).cpu()
@@ -109,7 +109,7 @@ def path_values(
 def reader(
     checkpoint: Checkpoint, encoding: Encoding, target: Target
 ) -> Callable[[Float[Tensor, "b t e"]], Float[Tensor, " b"]]:
-    """What gives *target* for word vectors in place of those of *encoding*, in fp32."""
+    """A function that computes *target* in fp32 for word vectors that replace those of *encoding*."""
     encoder = widened(checkpoint.encoder, checkpoint.config, without="embeddings.words.weight")
     spots = torch.tensor(target.positions, device=checkpoint.device)
     _, segments, _ = collate([encoding], checkpoint.tokenizer.pad_id, checkpoint.device)
@@ -122,8 +122,8 @@ def reader(
 
 
 def widened(module: M, config: EncoderConfig, without: str = "") -> M:
-    """*module* in plain fp32: itself if it is, else a copy, as the original may be running for somebody else. The
-    parameter called *without* stays empty."""
+    """*module* in plain fp32: itself if it is in fp32 already, else a copy, as the original may be in use elsewhere.
+    The parameter called *without* stays empty."""
     if all(parameter.dtype == torch.float32 and not parameter.is_mkldnn for parameter in module.parameters()):
         return module
     with torch.device("meta"):

@@ -1,4 +1,4 @@
-"""The vectors that add up to what enters the first layer, and the table that the word vectors come from."""
+"""The vectors that add up to the input of the first layer, and the table that the word vectors come from."""
 
 import torch
 from jaxtyping import Float
@@ -10,10 +10,10 @@ from bertexplorer.model.text import Encoding
 
 
 def input_parts(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Float[Tensor, "t _"]]:
-    """For every token its vectors on the way in, by name and in this order: word, position and segment where the
-    family has them, their sum, the sum after LayerNorm, and (ELECTRA) that projected to the hidden size.
+    """The vectors of every token on the way into the encoder, by name, in this order: word, position and segment if
+    the family has them, their sum, the sum after LayerNorm, and (ELECTRA) its projection to the hidden size.
 
-    Added and normalised in the checkpoint's precision, as the encoder does it; fp32 on the CPU when they come back."""
+    They are added and normalised in the checkpoint's precision, as in the encoder. Returned in fp32 on the CPU."""
     layer = checkpoint.encoder.embeddings
     ids, segments, _ = collate([encoding], checkpoint.tokenizer.pad_id, checkpoint.device)
     with torch.inference_mode():
@@ -34,7 +34,7 @@ def input_parts(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Float[T
 
 
 def word_similarities(checkpoint: Checkpoint, token: int) -> tuple[Float[Tensor, " v"], Float[Tensor, " v"]]:
-    """(cosine, dot product) of the word vector of the id *token* with every row of the table. fp32 on the CPU."""
+    """(cosine, dot product) of the word vector of id *token* with every row of the table. fp32 on the CPU."""
     with torch.inference_mode():
         rows = checkpoint.encoder.embeddings.words.weight.float()
         dots = rows @ rows[token]

@@ -1,4 +1,4 @@
-"""Masked language modelling (Devlin et al., 2019): which tokens are to be guessed, and what stands in their place."""
+"""Masked language modelling (Devlin et al., 2019): which tokens the model must guess, and what replaces them."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -24,10 +24,10 @@ class Masking:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """What masking must know of a tokenizer."""
+    """What masking must know about a tokenizer."""
 
     mask_id: int
-    ordinary: NDArray[np.int64]  # ids that a random piece is drawn from: all but the special ones
+    ordinary: NDArray[np.int64]  # ids from which a random piece is drawn: all but the special ones
     continues: NDArray[np.bool_]  # by id: whether the piece continues a word
 
     @classmethod
@@ -46,11 +46,13 @@ class Vocabulary:
 def choose(
     ids: NDArray[Any], fixed: NDArray[np.bool_], vocabulary: Vocabulary, masking: Masking, draw: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Which tokens of *ids* (b, t) are to be guessed: each token (or word) with probability *masking.chosen*, and one
-    of every row that would else have none. Never where *fixed* (special tokens, padding)."""
+    """Which tokens of *ids* (b, t) the model must guess.
+
+    Each token (or word) is chosen with probability *masking.chosen*. A row without any gets one. Tokens that are
+    *fixed* (special tokens, padding) are never chosen."""
     rows = np.arange(len(ids))[:, None]
     starts = ~vocabulary.continues[ids] if masking.whole_words else np.ones(ids.shape, bool)
-    unit = np.cumsum(starts, axis=1) - 1  # pieces of one word share a number
+    unit = np.cumsum(starts, axis=1) - 1  # the pieces of a word share a number
     chance = np.where(fixed, np.inf, draw.random(ids.shape)[rows, np.maximum(unit, 0)])
     lowest = chance.min(axis=1, keepdims=True, initial=np.inf)
     found: NDArray[np.bool_] = (chance < np.maximum(masking.chosen, np.nextafter(lowest, 2))) & ~fixed
@@ -64,7 +66,7 @@ def alter(
     masking: Masking,
     draw: np.random.Generator,
 ) -> tuple[NDArray[Any], NDArray[np.int8]]:
-    """(*ids* with the chosen ones masked, replaced or left, what became of each: MASKED, SAME or RANDOM)."""
+    """(*ids* with the chosen ones masked, replaced or left as they are; for each the kind: MASKED, SAME or RANDOM)."""
     chance = draw.random(ids.shape)
     others = vocabulary.ordinary[draw.integers(len(vocabulary.ordinary), size=ids.shape)]
     kinds = np.where(chance < masking.masked, MASKED, np.where(chance < masking.masked + masking.random, RANDOM, SAME))

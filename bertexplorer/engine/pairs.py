@@ -18,12 +18,12 @@ from bertexplorer.model.text import Encoding
 def next_sentence_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Float[Tensor, "n 2"]:
     """For each pair, the logits (is next, is not next) of Devlin et al. (2019), in the order of *encodings*.
 
-    fp32 on the CPU. Pairs of like length share a batch, so that little is padded. Raises ExplorerError if the
+    fp32 on the CPU. Pairs of similar length share a batch, which keeps the padding small. Raises ExplorerError if the
     checkpoint has no next-sentence head, or if the result is not finite."""
-    _ = checkpoint.next_sentence, checkpoint.pooler  # say that there is none before anything runs
+    _ = checkpoint.next_sentence, checkpoint.pooler  # raises before anything runs if there is none
     order = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
     logits = torch.empty(len(encodings), 2)
-    first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # [CLS] is all that the head reads
+    first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # the head reads [CLS] only
     done, tokens, total = 0, 0, sum(map(len, encodings))
     progress.report(0, total)
     for batch in batches([encodings[i] for i in order]):
@@ -37,7 +37,7 @@ def next_sentence_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) 
 
 
 def read_pairs(checkpoint: Checkpoint, last: Float[Tensor, "n t d"]) -> Float[Tensor, "n 2"]:
-    """The logits that the last layer's vectors of [CLS] (the first of t) give. fp32 on the CPU."""
+    """The logits for the last layer's vectors of [CLS] (the first of t). fp32 on the CPU."""
     output = checkpoint.next_sentence.output
     with torch.inference_mode():  # the last product in fp32: in bf16, logits of 4 are 0.03 apart
         pooled = checkpoint.pooler(last).float()

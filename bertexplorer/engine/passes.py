@@ -1,4 +1,4 @@
-"""One pass over one encoding, kept and shared: whatever view asks about the same text, the encoder runs once."""
+"""One pass over one encoding, cached and shared: however many views need the same text, the encoder runs once."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -17,16 +17,16 @@ from bertexplorer.model.text import Encoding
 
 
 class CachedForward:
-    """What enters each layer, and as much of what leaves the last one as was asked for so far.
+    """The input of each layer, and the rows of the last layer's output that have been requested so far.
 
-    The rest follows from it without another pass: attention weights of a layer from what enters it, and the rows of
-    the last layer that nobody wanted yet."""
+    Everything else follows from these without another pass: the attention weights of a layer from its input, and the
+    remaining rows of the last layer."""
 
     def __init__(self, checkpoint: Checkpoint, encoding: Encoding, positions: Int[Tensor, " q"] | None) -> None:
         self.encoder, self.scheduler = checkpoint.encoder, checkpoint.scheduler
         self.lock = threading.Lock()
         self.rows = None if positions is None else positions.tolist()  # the tokens in *last*; None: all
-        # bf16 beside padding rounds otherwise than alone, so only texts of one length share a pass there
+        # bf16 rounds differently next to padding, so there only texts of the same length share a pass
         like = (id(checkpoint), len(encoding) if checkpoint.precision == "bf16" else 0)
         made = partial(run_together, checkpoint)
         hidden = self.scheduler.run_batched(like, (encoding, self.rows), len(encoding), TOKEN_BUDGET, made)
@@ -35,7 +35,7 @@ class CachedForward:
 
     @property
     def num_bytes(self) -> int:
-        tokens = (len(self.inputs) + 1) * self.inputs[0].shape[1]  # as if the last layer were there in full
+        tokens = (len(self.inputs) + 1) * self.inputs[0].shape[1]  # as if the last layer were complete
         return int(tokens * self.inputs[0].shape[2] * self.inputs[0].element_size())
 
     def forward(self, positions: Int[Tensor, " q"] | None) -> Forward:
@@ -53,8 +53,8 @@ class CachedForward:
 def run_together(
     checkpoint: Checkpoint, asked: Sequence[tuple[Encoding, list[int] | None]]
 ) -> list[tuple[Float[Tensor, "1 _ d"], ...]]:
-    """One pass over the encodings of several callers; for each the hidden states as if it had run alone, the last layer
-    at the positions that it asked for."""
+    """One pass over the encodings of several callers. Each gets the hidden states as if it had run alone, with the
+    last layer at the positions that it requested."""
     encodings = [encoding for encoding, _ in asked]
     wanted = None
     if all(rows is not None for _, rows in asked):
@@ -78,7 +78,7 @@ def run_together(
 def cached_forward(
     checkpoint: Checkpoint, encoding: Encoding, positions: Int[Tensor, " q"] | None = None
 ) -> CachedForward:
-    """The pass over *encoding*, from the checkpoint's cache if it is there. Callers at the same time share one."""
+    """The pass over *encoding*, from the checkpoint's cache if possible. Simultaneous callers share one pass."""
     key = ("pass", encoding.ids, encoding.segments)
     return cast(
         CachedForward,
@@ -89,27 +89,27 @@ def cached_forward(
 
 
 def hidden_states(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "n t d"]:
-    """What enters the first layer, then what leaves each one: n = l + 1 of them. fp32 on the CPU."""
+    """The input of the first layer, then the output of each layer: n = l + 1 of them. fp32 on the CPU."""
     return torch.cat(cached_forward(checkpoint, encoding).forward(None).hidden).float().cpu()
 
 
 @torch.inference_mode()
 def attentions(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l h t t"]:
-    """Softmax weights of every head; each row (who looks) sums to 1. fp32 on the CPU."""
+    """Softmax weights of every head. Each row (the token that looks) sums to 1. fp32 on the CPU."""
     return torch.stack([weigh(*entering).cpu() for entering in layers(checkpoint, encoding)])
 
 
 @torch.inference_mode()
 def head_outputs(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l h t k"]:
-    """What each head gives before the output matrix mixes the heads. fp32 on the CPU."""
+    """The output of each head before the output matrix mixes the heads. fp32 on the CPU."""
     found = [weigh(layer, x, seen, turn) @ values(layer, x) for layer, x, seen, turn in layers(checkpoint, encoding)]
     return torch.stack([output.cpu() for output in found])
 
 
 @torch.inference_mode()
 def value_norms(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l h t t"]:
-    """‖α_ij f(x_j)‖ for every head, with f(x) = (x W_V + b_V) W_O: how much token j gives to token i, not only how much
-    i looks at it (Kobayashi et al., 2020, "Attention is Not Only a Weight", eq. 3). fp32 on the CPU."""
+    """‖α_ij f(x_j)‖ for every head, with f(x) = (x W_V + b_V) W_O (Kobayashi et al., 2020, "Attention is Not Only a
+    Weight", eq. 3). This is how much token j gives to token i, not only how much i looks at it. fp32 on the CPU."""
     norms = []
     for layer, x, seen, angles in layers(checkpoint, encoding):
         mix = layer.attention.output.weight.to_dense().float()
@@ -125,8 +125,8 @@ def value_norms(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l 
 def queries_and_keys(
     checkpoint: Checkpoint, encoding: Encoding
 ) -> tuple[Float[Tensor, "l h t k"], Float[Tensor, "l h t k"]]:
-    """(queries, keys) as they are multiplied: softmax(q kᵀ / √k) gives `attentions`. In ModernBERT they are turned by
-    the rotary positions already, and some layers see a window only. fp32 on the CPU."""
+    """(queries, keys) as they are multiplied: softmax(q kᵀ / √k) gives `attentions`. In ModernBERT the rotary positions
+    are already applied, and some layers see a window only. fp32 on the CPU."""
     pairs = [layer.attention.queries_keys(x, angles) for layer, x, _, angles in layers(checkpoint, encoding)]
     queries, keys = (torch.cat(found).float().cpu() for found in zip(*pairs, strict=True))
     return queries, keys
@@ -135,8 +135,8 @@ def queries_and_keys(
 def layers(
     checkpoint: Checkpoint, encoding: Encoding
 ) -> Iterator[tuple[Layer, Tensor, Tensor | None, tuple[Tensor, Tensor] | None]]:
-    """(layer, what its attention takes in, who may look at whom, rotary angles) for each layer."""
-    first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # what leaves the last layer is not wanted
+    """(layer, input of its attention, mask of which token may look at which, rotary angles) for each layer."""
+    first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # the output of the last layer is not needed
     encoder, inputs = checkpoint.encoder, cached_forward(checkpoint, encoding, first).inputs
     for module, x, (seen, angles) in zip(encoder.layers, inputs, encoder.surroundings(inputs[0]), strict=True):
         layer = cast(Layer, module)

@@ -1,6 +1,6 @@
 """Progress: how far an analysis has come, how much it may compute, and whether anyone still waits for it.
 
-A context variable carries the work, so a loop over batches reports without being handed anything. Where there is none,
+A context variable carries the work, so a loop over batches can report without extra arguments. Without such a variable,
 as on the command line, a report does nothing. All sizes are tokens that go through the encoder.
 """
 
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 from bertexplorer.errors import ExplorerError
 
-GRADIENT = 3  # a token counts as so many where gradients are taken, which takes as much longer
-QUICK = 8192  # tokens; work beyond it is long, whatever asked for it
+GRADIENT = 3  # with gradients a token counts as this many, as it takes so much longer
+QUICK = 8192  # tokens; work beyond this is long, whichever view it is for
 
 
 class Stopped(Exception):
-    """Raised between two batches of work that nobody waits for any more."""
+    """Raised between two batches if nobody waits for the work any more."""
 
     def __init__(self) -> None:
         super().__init__("Stopped before it was done. Change the text or a setting to ask again.")
@@ -25,21 +25,23 @@ class Stopped(Exception):
 
 @dataclass(eq=False)
 class Work:
-    """One analysis. *limit*: tokens it may compute, 0 for any number. *on_long*: called once, before the first batch of
-    work that proves long; it may wait, and may raise. *stopped*: set by any thread to end it before its next batch."""
+    """The work of one analysis.
+
+    *limit*: tokens that it may compute, 0 for any number. *on_long*: called once, before the first batch of work that
+    proves long; it may wait or raise. *stopped*: any thread may set it to end the work before its next batch."""
 
     limit: int = 0
     on_long: Callable[[], None] = lambda: None
     done: int = 0
-    total: int = 0  # as far as is known
+    total: int = 0  # as far as known
     long: bool = False
     stopped: bool = False
     started: float = field(default_factory=time.monotonic)
-    planned: int = 0  # by the loops so far; an analysis may have announced more
-    earlier: int = 0  # done by the loops before the current one
+    planned: int = 0  # announced by the loops so far; an analysis may have announced more
+    earlier: int = 0  # done by earlier loops
 
     def expect(self, tokens: int) -> None:
-        """*tokens* more will be computed. Raises ExplorerError if that is more than the limit allows."""
+        """Announce *tokens* more. Raises ExplorerError if that is more than the limit allows."""
         self.total = max(self.total, self.planned + tokens)
         if self.limit and self.total > self.limit:
             raise ExplorerError(
@@ -52,7 +54,7 @@ class Work:
             self.started = time.monotonic()
 
     def report(self, done: int, total: int) -> None:
-        """A loop has computed *done* of its *total* tokens; 0 announces a new loop."""
+        """Report that a loop has computed *done* of its *total* tokens. 0 announces a new loop."""
         if done == 0:
             self.expect(total)
             self.planned, self.earlier = self.planned + total, self.done
@@ -60,13 +62,13 @@ class Work:
         self.check()
 
     def check(self) -> None:
-        """Raises Stopped if the work is to end."""
+        """Raises Stopped if the work should end."""
         if self.stopped:
             raise Stopped
 
     @property
     def seconds_left(self) -> float | None:
-        """As the speed so far suggests; None before the first batch is done."""
+        """The seconds left at the speed so far; None before the first batch is done."""
         if not self.done:
             return None
         return (time.monotonic() - self.started) * max(0, self.total - self.done) / self.done
@@ -77,8 +79,8 @@ current: ContextVar[Work | None] = ContextVar("work", default=None)
 
 @contextmanager
 def working(work: Work | None) -> Iterator[None]:
-    """What is computed in the block counts as part of *work*. None: as part of no work, for what many share and one
-    caller must not stop."""
+    """Everything computed in the block counts as part of *work*. None: it belongs to no work, for results that many
+    callers share and that one of them must not stop."""
     token = current.set(work)
     try:
         yield
@@ -87,20 +89,21 @@ def working(work: Work | None) -> Iterator[None]:
 
 
 def expect(tokens: int) -> None:
-    """Announce *tokens* before the loops that compute them, where an analysis knows them all in advance. Raises
+    """Announce *tokens* before the loops that compute them, if an analysis knows them all in advance. Raises
     ExplorerError if they are too many."""
     if work := current.get():
         work.expect(tokens)
 
 
 def report(done: int, total: int) -> None:
-    """Called by each loop over batches, with *done* 0 before the first one and after each batch: tokens done of its
-    total. Raises Stopped if the work is to end, ExplorerError before the first batch of too much work."""
+    """Report the tokens *done* of a loop's *total*. Each loop over batches calls this with 0 before its first batch,
+    and then after every batch. Raises Stopped if the work should end, and ExplorerError before the first batch if the
+    work is too much."""
     if work := current.get():
         work.report(done, total)
 
 
 def check() -> None:
-    """Raises Stopped if the work is to end; for loops that compute no tokens."""
+    """Raises Stopped if the work should end; for loops that compute no tokens."""
     if work := current.get():
         work.check()

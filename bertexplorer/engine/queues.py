@@ -1,4 +1,4 @@
-"""Request queues: quick and long work wait in queues of their own, so nobody waits behind another's long analysis."""
+"""Request queues: quick and long work wait in separate queues, so nobody waits for someone else's long analysis."""
 
 import threading
 import time
@@ -11,12 +11,12 @@ from bertexplorer.engine.progress import Stopped, Work, working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.scheduler import available
 
-SLOW_WAITING = 8  # answers of slow views that are waited for
-MEMORY = 0.9  # how much of the mean time of an answer is kept at each new one
+SLOW_WAITING = 8  # requests to slow views that may wait
+MEMORY = 0.9  # weight of the old mean time of an answer when a new one arrives
 
 
 class Busy(ExplorerError):
-    """Raised where too many wait already. *seconds*: when to come again."""
+    """Raised if too many wait already. *seconds*: when to try again."""
 
     def __init__(self, others: int, seconds: int) -> None:
         super().__init__(f"Busy: {others} others wait already. Your text is kept; try again in {seconds} s.")
@@ -25,7 +25,7 @@ class Busy(ExplorerError):
 
 @dataclass(eq=False)
 class Ticket:
-    """The place of one piece of work in a line."""
+    """The place of one piece of work in a queue."""
 
     work: Work
     turn: threading.Event = field(default_factory=threading.Event)
@@ -33,7 +33,7 @@ class Ticket:
 
 
 class RequestQueue:
-    """A bounded line, first come, first served. Safe to call from many threads."""
+    """A bounded queue: first come, first served. Safe to call from many threads."""
 
     def __init__(self, at_once: int, most_waiting: int) -> None:
         self.at_once, self.most_waiting = at_once, most_waiting
@@ -48,8 +48,8 @@ class RequestQueue:
         return len(self.line)
 
     def enter(self, work: Work) -> Ticket:
-        """The place of *work*, once its turn has come. Raises Busy at once if the line is full, and Stopped once *work*
-        is dropped from it."""
+        """Wait for the turn of *work* and return its place. Raises Busy at once if the queue is full, and Stopped if
+        *work* is dropped from it."""
         mine = Ticket(work)
         with self.lock:
             if work.stopped:
@@ -67,13 +67,13 @@ class RequestQueue:
         return mine
 
     def admit(self, ticket: Ticket) -> None:
-        """The lock is held."""
+        """Admit *ticket*. The caller holds the lock."""
         ticket.since = time.monotonic()
         self.inside.append(ticket)
         ticket.turn.set()
 
     def leave(self, mine: Ticket) -> None:
-        """The place goes to the first in line."""
+        """Give the place to the first in the queue."""
         with self.lock:
             took = time.monotonic() - mine.since
             self.mean_s = MEMORY * self.mean_s + (1 - MEMORY) * took if self.answered else took
@@ -83,27 +83,27 @@ class RequestQueue:
                 self.admit(self.line.popleft())
 
     def drop(self, work: Work) -> None:
-        """*work* waits no longer."""
+        """Take *work* out of the queue if it waits there."""
         with self.lock:
             for ticket in [one for one in self.line if one.work is work]:
                 self.line.remove(ticket)
                 ticket.turn.set()
 
     def seconds(self, place: int) -> int:
-        """About how long it takes until the one at *place* (1: the first) is answered: as the mean of the
-        answers so far, or longer if those on their way take longer."""
+        """About how many seconds it takes until the request at *place* (1: the first) is answered, by the mean of the
+        answers so far. It is more if the current ones already take longer."""
         now = time.monotonic()
         each = max([self.mean_s, *(now - one.since for one in self.inside)])
         return max(1, round((place + 1) * each / self.at_once))
 
     def standing(self, work: Work) -> int:
-        """The place in line (1: the first) of *work*, 0 for none."""
+        """The place of *work* in the queue (1: the first); 0 if it does not wait."""
         with self.lock:
             return next((place for place, ticket in enumerate(self.line, 1) if ticket.work is work), 0)
 
 
 class RequestQueues:
-    """The line of the quick and that of the slow."""
+    """The queue of quick requests and that of slow ones."""
 
     def __init__(
         self, cores: int = 0, quick_waiting: int = 50, slow_waiting: int = SLOW_WAITING, limit: int = 0
@@ -115,18 +115,18 @@ class RequestQueues:
         self.slow = RequestQueue(max(1, cores - 1), slow_waiting)
 
     def new_work(self) -> Work:
-        """The work of one question."""
+        """A new Work for one question."""
         return Work(self.limit)
 
     @contextmanager
     def place(self, work: Work, *, slow: bool = False) -> Iterator[None]:
-        """A place for *work* for as long as the block lasts; in the slow queue if *slow*, or as soon as it proves long.
-        Raises Busy if the line is full, and Stopped once *work* was stopped."""
+        """Hold a place for *work* while the block runs: in the slow queue if *slow* or once it proves long. Raises Busy
+        if the queue is full, and Stopped if *work* was stopped."""
         queue = self.slow if slow else self.quick
         held: list[tuple[RequestQueue, Ticket]] = []
 
         def move() -> None:
-            """Into the slow queue, the place in the quick one given back first."""
+            """Move to the slow queue, after giving back the place in the quick one."""
             if held and held[0][0] is self.slow:
                 return
             for queue, ticket in held:
@@ -145,19 +145,19 @@ class RequestQueues:
                 queue.leave(ticket)
 
     def stop(self, work: Work) -> None:
-        """End *work* before its next batch, or take it out of the line. Safe to call from another thread."""
+        """End *work* before its next batch, or take it out of its queue. Safe to call from another thread."""
         work.stopped = True
         for queue in (self.quick, self.slow):
             queue.drop(work)
 
     @property
     def most(self) -> int:
-        """Who may be in them at once, inside or waiting."""
+        """How many requests both queues can hold at once, in progress or waiting."""
         return sum(queue.at_once + queue.most_waiting for queue in (self.quick, self.slow))
 
     def progress(self, work: Work) -> dict[str, int | float]:
-        """Where *work* stands: its `place` in line and the `seconds` until its answer; the share that is `done` of long
-        work and the `seconds` left; empty for what will soon be there."""
+        """The progress of *work*. If it waits: its `place` in the queue and the `seconds` until its answer. If it is
+        long: the share that is `done` and the `seconds` left. Empty if the answer will be ready soon."""
         for queue in (self.slow, self.quick):
             if place := queue.standing(work):
                 return {"place": place, "seconds": queue.seconds(place)}

@@ -13,7 +13,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import NO_CHANGE, Forward, Intervention
 from bertexplorer.model.text import Encoding
 
-EXACT = 256  # pieces of the vocabulary whose logits are exact in bf16 too
+EXACT = 256  # pieces of the vocabulary whose logits are exact even in bf16
 
 
 def forward(
@@ -25,8 +25,8 @@ def forward(
     intervention: Intervention = NO_CHANGE,
     positions: Int[Tensor, " q"] | None = None,
 ) -> Forward:
-    """One pass over all of *encodings*, as one batch. What to ask for is as in `Encoder.forward`. The hidden states
-    of a single encoding that nothing is changed in are kept, and taken from there the next time."""
+    """One pass over all *encodings* as one batch. The other arguments are those of `Encoder.forward`. The hidden states
+    of a single unchanged encoding are cached for the next call."""
     if len(encodings) == 1 and intervention is NO_CHANGE and not (attention or head_outputs):
         return passes.cached_forward(checkpoint, encodings[0], positions).forward(positions)
     ids, segments, mask = collate(encodings, checkpoint.tokenizer.pad_id, checkpoint.device)
@@ -43,8 +43,8 @@ def forward(
 
 
 def vocabulary_logits(checkpoint: Checkpoint, vectors: Float[Tensor, "n d"]) -> Float[Tensor, "n v"]:
-    """Logits of the MLM head in fp32. Logits of 10 are 0.06 apart in bf16, so near ties would come in any order: the
-    best EXACT of each row are multiplied again in fp32."""
+    """Logits of the MLM head in fp32. In bf16, logits near 10 are 0.06 apart, so near ties would come in any order.
+    The best EXACT logits of each row are therefore computed again in fp32."""
     head = checkpoint.masked_lm
     hidden = head.transform(vectors)
     logits = head.output(hidden).float()
@@ -66,10 +66,10 @@ def masked_log_probs(
 ) -> Iterator[Float[Tensor, "m v"]]:
     """For each encoding, natural-log probabilities over the vocabulary at its masks (or at the given positions).
 
-    fp32 on the CPU, in the order of *encodings*. The MLM head runs at those positions only. *causal* hides from
-    each token what stands to its right. Raises ExplorerError if the checkpoint has no MLM head, or if the result
-    is not finite."""
-    _ = checkpoint.masked_lm  # say that there is none before anything runs
+    fp32 on the CPU, in the order of *encodings*. The MLM head runs at those positions only. *causal* hides the tokens
+    to the right of each token from it. Raises ExplorerError if the checkpoint has no MLM head, or if the result is not
+    finite."""
+    _ = checkpoint.masked_lm  # raises before anything runs if there is none
     wanted = list(positions) if positions is not None else [e.masked for e in encodings]
     done, tokens, total = 0, 0, sum(map(len, encodings))
     progress.report(0, total)

@@ -1,4 +1,4 @@
-"""Vectors of many texts: each batch is run, what is wanted of it is kept, and the rest is let go."""
+"""Vectors of many texts: after each batch, only the requested vectors stay in memory."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,11 +20,11 @@ LAST_FOUR = "last four summed"
 def sentence_vectors(
     checkpoint: Checkpoint, encodings: Sequence[Encoding], *, layer: int, pooling: str
 ) -> Float[Tensor, "n d"]:
-    """One vector for each encoding, in their order; fp32 on the CPU. *layer* 0 is what enters the first one.
+    """One vector for each encoding, in their order; fp32 on the CPU. *layer* 0 is the input of the first layer.
 
-    *pooling*: "mean" or "max" over all tokens, [CLS] and [SEP] too, as sentence-transformers does it; "CLS", the first
-    token's vector; "last four summed", the mean over all tokens of the sum of the last four layers (of all, where there
-    are fewer), whatever *layer* is. Raises ExplorerError if a vector is not finite."""
+    *pooling*: "mean" or "max" over all tokens including [CLS] and [SEP], as in sentence-transformers; "CLS", the first
+    token's vector; "last four summed", the mean over all tokens of the sum of the last four layers (of all, if there
+    are fewer), which ignores *layer*. Raises ExplorerError if a vector is not finite."""
     vectors: dict[int, Tensor] = {}
     for places, found in shortest_first(checkpoint, encodings):
         states = states_of(found, layer, pooling)
@@ -38,9 +38,10 @@ def sentence_vectors(
 def word_vectors(
     checkpoint: Checkpoint, encodings: Sequence[Encoding], words: Sequence[Sequence[Sequence[int]]]
 ) -> Float[Tensor, "layers n d"]:
-    """For each encoding its *words*, each a list of positions whose vectors are averaged: n words in all, in the order
-    of the encodings, at every layer (0: what enters the first one). fp32 on the CPU. Raises ExplorerError if a vector
-    is not finite."""
+    """The vectors of words at every layer (0: the input of the first one).
+
+    *words*: the words of each encoding, each a list of positions whose vectors are averaged. The n words of all
+    encodings come in the order of the encodings. fp32 on the CPU. Raises ExplorerError if a vector is not finite."""
     vectors: dict[int, list[Tensor]] = {}
     for places, found in shortest_first(checkpoint, encodings):
         states = torch.stack(found.hidden)
@@ -54,8 +55,8 @@ def word_vectors(
 def token_vectors(
     checkpoint: Checkpoint, encodings: Sequence[Encoding], *, layer: int, pooling: str
 ) -> Float[Tensor, "n d"]:
-    """The vector of every token of every encoding, one after the other, at one layer; fp32 on the CPU. With *pooling*
-    "last four summed" that sum (Devlin et al., 2019, table 7); the other poolings change nothing."""
+    """The vector of every token of every encoding, one encoding after the other, at one layer; fp32 on the CPU. If
+    *pooling* is "last four summed", it is that sum (Devlin et al., 2019, table 7). Other poolings change nothing."""
     vectors: dict[int, Tensor] = {}
     for places, found in shortest_first(checkpoint, encodings):
         states = states_of(found, layer, pooling)
@@ -65,7 +66,8 @@ def token_vectors(
 
 
 def shortest_first(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Iterator[tuple[list[int], Forward]]:
-    """(places in *encodings*, their pass) batch by batch; texts of like length share one, so little is padded."""
+    """(places in *encodings*, their pass) for each batch. Texts of similar length share a batch, which keeps the
+    padding small."""
     order = sorted(range(len(encodings)), key=lambda place: len(encodings[place]))
     done, tokens, total = 0, 0, sum(map(len, encodings))
     progress.report(0, total)

@@ -2,12 +2,12 @@
 
 style.py              how figures look: one hue, numbers as people say them
 kit.py                the parts of figures: cells, bars, lines, text, panels, axes
-difference.py         two results of one analysis, those numbers first that differ most
+difference.py         two results of one analysis, beginning with the numbers that differ most
 fill_mask.py          a bar for each answer, blank by blank
 decoding.py           what each method puts where and when; what it claims against what it is worth
 pseudo_likelihood.py  how surprising each token is, and the colours of the strip
 contrast.py           each piece at its probability in the one sentence and in the other
-left_context.py       two lists of answers, and under each who may look at whom
+left_context.py       two lists of answers, and under each which token may look at which
 template.py           a row for each filling, a column for each word
 next_sentence.py      both orders with their logits, the segments, the candidates ranked
 sentence_matrix.py    a cell for every pair of sentences, the true neighbours framed
@@ -17,7 +17,7 @@ nearest_pieces.py     a bar for each neighbour, and where all other pieces lie
 tiles.py              many matrices as one PNG, and the shades of attention
 arcs.py               lines from the tokens that look to those looked at
 attention.py          all heads as tiles, one map, or lines
-attention_flow.py     token by token and layer by layer, beside raw attention
+attention_flow.py     token by token and layer by layer, next to raw attention
 head_roles.py         a cell for each head with what it does, or a map of heads
 switchboard.py        a cell for each head to press, and the answer with and without
 bertviz.py            BertViz's own scripts in one sandboxed document
@@ -25,14 +25,14 @@ scatter.py            points with names that do not touch
 word_in_context.py    a cell for each pair of occurrences, and the cosine layer by layer
 word_path.py          a line through the layers, and how far it gets from its start
 embedding_map.py      points in a plane or in space, and the neighbours of one
-search.py             the lines found, beside what two random sentences score
+search.py             the lines found, compared with the score of two random sentences
 saliency.py           a bar for each token for or against the answer; several methods as columns
 referee.py            deletion and insertion curves, random orders as a band
-masking.py            tokens by rolls, each cell what became of it
+masking.py            a row for each token and a column for each roll; cells show what became of the token
 sentence_pairs.py     drawn pairs with the head's answer
 pretraining.py        pretraining runs over each other
 learning.py           how a run learns, by epoch, from before the first step
-confusion.py          what was taken for what
+confusion.py          which labels were mistaken for which
 layers.py             a row for each layer, and the rank of words through them
 notebook.py           a figure in a notebook, with the sentence above it
 """
@@ -69,4 +69,4 @@ class Page(FigureModule, Protocol):
     """A module that draws an HTML document."""
 
     def height(self, result: Any, /) -> int:
-        """The pixels that the document takes."""
+        """The height of the document in pixels."""

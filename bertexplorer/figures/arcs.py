@@ -80,7 +80,7 @@ def column(fig: go.Figure, names: list[tuple[str, bool]], x: float, side: str) -
 
 
 def received(result: Attention, column: int, value: float) -> str:
-    """A token looked at, with what it gets where the lines are those of a picked token."""
+    """The label of a token that is looked at, with what it gets if the lines belong to a picked token."""
     name = clip(result.columns[column].label, LETTERS)
     if not result.picked:
         return name
@@ -88,7 +88,7 @@ def received(result: Attention, column: int, value: float) -> str:
 
 
 def left_out(result: Attention) -> str:
-    """What is not drawn, in a sentence; '' where all is."""
+    """A sentence on what is not drawn; '' if everything is."""
     rows, columns = window(result)
     cut = len(rows) < len(result.rows) or len(columns) < len(result.columns)
     tokens = f"{max(len(rows), len(columns))} tokens around it are drawn. " if cut else ""

@@ -22,7 +22,7 @@ def draw(result: Attention) -> go.Figure:
 
 
 def grid(result: Attention) -> go.Figure:
-    """All heads, a click on one opens it."""
+    """All heads; a click on one opens it."""
     layers, heads = result.every.shape[:2]
     picture, step = tiles(result.every, None if result.norms else 1.0)
     fig = go.Figure()
@@ -51,7 +51,7 @@ def grid(result: Attention) -> go.Figure:
 
 
 def shared(fig: go.Figure, step: int, place: str) -> int:
-    """Writes under the picture that *step* tokens share a place, where they do; returns the pixels that takes."""
+    """Write under the picture that *step* tokens share a place, if they do. Returns the pixels that this takes."""
     if step == 1:
         return 8
     kit.write_below(fig, [f"{step} tokens share a {place}: their largest"], 6, 0, 13)
@@ -105,8 +105,8 @@ def cells(result: Attention) -> int:
 
 
 def apart(names: list[str]) -> list[str]:
-    """Labels of an axis that thins itself out where they would overlap, which takes names: the same token twice is
-    told apart by spaces without width."""
+    """Distinct labels for an axis that drops labels which would overlap. Repeated tokens get zero-width spaces, as such
+    an axis needs unique names."""
     seen: dict[str, int] = {}
     shown = []
     for name in names:
@@ -141,7 +141,7 @@ def heads_in_words(result: Attention) -> str:
 
 
 def say(result: Attention) -> str:
-    """What the token that the view is about gives to whom, and how usual that is among the heads."""
+    """To which tokens the token that the view is about gives most, and how common that is among the heads."""
     start = grid_said(result) if result.show == "grid" else map_said(result)
     kinds = {
         "hidden": "[CLS] and [SEP] are left out.",
@@ -153,7 +153,7 @@ def say(result: Attention) -> str:
 
 
 def pooled(result: Attention) -> str:
-    """That neighbouring tokens share a place, where they do."""
+    """A sentence that neighbouring tokens share a place, if they do."""
     step = pixels(result.every) if result.show == "grid" else cells(result)
     place = "a pixel" if result.show == "grid" else "a cell"
     return f"{step} neighbouring tokens share {place}, which shows the largest." if step > 1 else ""
@@ -182,7 +182,7 @@ def gives_to(result: Attention, value: float, column: int) -> str:
 
 
 def others(result: Attention) -> str:
-    """Where the strongest is the token itself or a special one: the strongest of the rest."""
+    """If the strongest is the token itself or a special one: the strongest of the rest."""
     about = [result.rows[i] for i in result.about]
     gives = np.array(
         [-1.0 if c.special or c in about else g for c, g in zip(result.columns, result.gives, strict=True)]
@@ -212,7 +212,7 @@ def grid_said(result: Attention) -> str:
 
 
 def colours(result: Attention) -> dict[int, float]:
-    """What the token that the view is about gives to each position, 1 for the largest."""
+    """How much the token that the view is about gives to each position; 1 for the largest."""
     gives = result.gives
     top = float(gives.max()) or 1.0
     return {p: float(g) / top for unit, g in zip(result.columns, gives, strict=True) for p in unit.positions}

@@ -1,4 +1,4 @@
-"""Attention flow drawn: token by token and layer by layer, and the chosen layer beside its raw attention."""
+"""Attention flow drawn: token by token and layer by layer, and the chosen layer next to its raw attention."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -39,7 +39,8 @@ def draw(result: AttentionFlow) -> go.Figure:
 
 
 def drawn(result: AttentionFlow) -> list[int]:
-    """Positions that are drawn: all, or of a long text the DRAWN strongest at any layer, and what it is about."""
+    """The positions that are drawn: all or, in a long text, the DRAWN strongest at any layer and those that the view is
+    about."""
     most = result.shares.max(axis=0).copy()
     most[list(result.about)] = np.inf
     return sorted(np.argsort(most, kind="stable")[::-1][:DRAWN].tolist())
@@ -54,7 +55,7 @@ def heat(fig: go.Figure, result: AttentionFlow, kept: list[int]) -> None:
 
 
 def bars(fig: go.Figure, result: AttentionFlow, kept: list[int]) -> None:
-    """The layer looked at: a bar by the method, a mark for its raw attention."""
+    """The chosen layer: a bar for the method, a mark for its raw attention."""
     said = [label(result.tokens[i], 30) for i in kept]
     where = {"row": 1, "col": 2, "y": list(range(len(kept))), "customdata": said}
     shares, raw = 100 * result.shares[result.layer, kept], 100 * result.raw[result.layer, kept]
@@ -67,7 +68,7 @@ def bars(fig: go.Figure, result: AttentionFlow, kept: list[int]) -> None:
 
 
 def key(fig: go.Figure, result: AttentionFlow, count: int) -> int:
-    """Writes what the colours stand for under the picture; returns the pixels that takes."""
+    """Write the meaning of the colours under the picture. Returns the pixels that this takes."""
     texts = [f"Blue: {WORDS[result.method]}, darkest {safe(percent(float(result.shares.max())))}"]
     texts += [f"Orange: raw attention of layer {result.layer + 1}"] if result.method != "raw" else []
     texts += [f"The {count} strongest of {len(result.tokens)} tokens"] if count < len(result.tokens) else []
@@ -99,7 +100,7 @@ def strongest(result: AttentionFlow, values: Float[np.ndarray, " t"], word: str)
 
 
 def full(result: AttentionFlow) -> str:
-    """How many tokens could pass in full: after many layers flow no longer tells them apart."""
+    """How many tokens could pass in full, as flow cannot distinguish them after many layers."""
     count = int((result.shares[result.layer] >= 0.999).sum())
     return f" {count} of {len(result.tokens)} tokens could pass in full." if count > 1 else ""
 

@@ -45,7 +45,7 @@ def labels(result: BertViz) -> list[tuple[str, str]]:
 
 
 def params(result: BertViz) -> dict[str, Any]:
-    """What BertViz's scripts are told; layers and heads are written from 1 up."""
+    """The parameters of BertViz's scripts. Layers and heads are counted from 1."""
     layers = [layer + 1 for layer in result.layers]
     heads = list(range(1, result.attention.shape[1] + 1))
     told: dict[str, Any] = {
@@ -93,7 +93,7 @@ def once(pattern: str, new: str, text: str) -> str:
 
 
 def height(result: BertViz) -> int:
-    """Pixels that the document takes, so that the page can keep the place."""
+    """The height of the document in pixels, so that the page can reserve the space."""
     tokens = len(result.tokens)
     if result.kind != "model":
         return int(MARGIN + TOP[result.kind] + LINE[result.kind] * tokens)

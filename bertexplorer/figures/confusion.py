@@ -1,4 +1,4 @@
-"""What was taken for what: a cell for each gold and predicted label, which leads to its rows."""
+"""Which labels were mistaken for which: a cell for each gold and predicted label, which leads to its rows."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ NUMBERED = 12
 
 
 def draw(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> go.Figure:
-    """Rows are what is right, columns what was said; the shade is the share of the row."""
+    """Rows are the right labels, columns the predicted ones. The shade is the share of the row."""
     table = np.asarray(counts)[:MOST, :MOST]
     names = [label(one, 14) + "\u200b" * i for i, one in enumerate(labels[:MOST])]
     shares = table / np.maximum(table.sum(1, keepdims=True), 1)

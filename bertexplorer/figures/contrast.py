@@ -57,7 +57,7 @@ def draw(result: Contrast) -> go.Figure:
 
 
 def apart(words: list[Word], decades: int) -> list[Word]:
-    """Of *words*, in order, those whose labels do not run into one before them; the others answer to the pointer."""
+    """Those of *words* whose labels do not overlap an earlier one. The others are shown under the pointer."""
     kept: list[Word] = []
     for word in words:
         x, y = word.first / math.log(10) / decades, word.second / math.log(10) / decades

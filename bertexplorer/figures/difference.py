@@ -1,4 +1,4 @@
-"""Difference: two results of one analysis, number by number, those furthest apart first."""
+"""Difference: two results of one analysis, number by number, beginning with the largest differences."""
 
 import os
 from collections.abc import Sequence
@@ -13,16 +13,16 @@ from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, c
 DRAWN = 16  # rows
 ROW_HEIGHT = 40  # px
 LABEL = 40  # characters, what a phone has room for
-WORDS = {"token", "from", "to"}  # columns that say which token stands at a position
+WORDS = {"token", "from", "to"}  # columns that name the token at a position
 Key = tuple[object, ...]  # what a row is about
 
 
 def draw(
     analysis: Analysis, first: Any, second: Any, names: tuple[str, str], checkpoints: tuple[Any, Any] | None = None
 ) -> go.Figure | None:
-    """A line for each of the numbers that differ most; None where the rows of *analysis* do not say what its number is.
+    """A line for each of the numbers that differ most; None if the rows of *analysis* do not say what its number is.
 
-    The analysis may look up in the result of one of *checkpoints* the number of a row that is not listed there."""
+    If a row is not listed on one side, the analysis may look up its number in that result with one of *checkpoints*."""
     if not isinstance(analysis, Comparable):
         return None
     ours, theirs = matched(analysis, *(measured(analysis, result) for result in (first, second)))
@@ -69,7 +69,7 @@ def draw(
 
 
 def measured(analysis: Comparable, result: Any) -> dict[Key, float]:
-    """What each row is about -> its number; the first of rows about the same."""
+    """The key of each row -> its number; of rows with the same key, the first."""
     found: dict[Key, float] = {}
     for row in analysis.rows(result):
         if isinstance(value := row[analysis.MEASURE], int | float):
@@ -78,8 +78,8 @@ def measured(analysis: Comparable, result: Any) -> dict[Key, float]:
 
 
 def matched(analysis: Comparable, ours: dict[Key, float], theirs: dict[Key, float]) -> tuple[dict[Key, float], ...]:
-    """Both with one key for what stands at the same place. Where a word was exchanged for another, the rows differ in
-    their tokens and agree in their positions; the key then names both tokens."""
+    """Both sides with a common key for rows at the same place. If a word was replaced by another, the rows differ in
+    their tokens but agree in their positions; the key then names both tokens."""
     placed = [i for i, column in enumerate(analysis.KEYS) if column.endswith(("position", "place"))]
     if not placed or len(ours) != len(theirs) or ours.keys() == theirs.keys():
         return ours, theirs
@@ -100,7 +100,8 @@ def matched(analysis: Comparable, ours: dict[Key, float], theirs: dict[Key, floa
 
 
 def told_apart(names: Sequence[str], size: int) -> list[str]:
-    """*names* cut to *size* characters; what all the long ones begin with goes first, so that what differs is seen."""
+    """*names* cut to *size* characters. The common beginning of long names is removed first, so that the difference
+    stays visible."""
     long = [name for name in names if len(name) > size]
     shared = os.path.commonprefix(long) if len(long) > 1 else ""
     start = shared.rfind(" ", 0, max(0, len(shared) - 8)) + 1  # from a word before the difference on
@@ -108,8 +109,8 @@ def told_apart(names: Sequence[str], size: int) -> list[str]:
 
 
 def furthest(ours: dict[Key, float], theirs: dict[Key, float]) -> list[Key]:
-    """What either lists, the largest difference first. What one does not list, as a list of the best does not hold the
-    rest, differs at least by as much as it is above the last that is listed there."""
+    """The keys of either side, the largest difference first. If one side does not list a row (a list of the best lacks
+    the rest), the difference is at least that between the row's number and the last number listed there."""
 
     def apart(key: Key) -> float:
         if key in ours and key in theirs:
@@ -121,8 +122,8 @@ def furthest(ours: dict[Key, float], theirs: dict[Key, float]) -> list[Key]:
 
 
 def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:
-    """Each key without the parts that are the same in all of them; a number with the name of its column, or right after
-    the token whose position it is, as phones have no room for more."""
+    """Each key without the parts that all keys share. A number follows the name of its column, or directly the token
+    whose position it is, as phones have no room for more."""
     varying = [i for i in range(len(keys[0])) if len({key[i] for key in keys}) > 1] or list(range(len(keys[0])))
 
     def told(i: int, key: Key) -> str:
@@ -138,7 +139,7 @@ def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:
 
 
 def one_scale(first: go.Figure, second: go.Figure) -> None:
-    """Two figures of one kind put on one scale, where an x axis, a logarithmic axis or a colour scale has its ends in
+    """Put two figures of one kind on one scale: every x axis, logarithmic axis or colour scale that has its ends set in
     both. (A plain y axis counts rows here.)"""
     for name in ("xaxis", "xaxis2", "xaxis3", "yaxis", "yaxis2", "yaxis3"):
         axes = [axis for fig in (first, second) if (axis := getattr(fig.layout, name, None)) is not None]
@@ -160,5 +161,5 @@ def shown(value: float, shares: bool) -> str:
 
 
 def change(ours: float | None, theirs: float | None, shares: bool) -> str:
-    """Both numbers; where one of the two has no such row, that it is not listed."""
+    """Both numbers; for a side without such a row, that it is not listed."""
     return " → ".join("not listed" if v is None else shown(v, shares) for v in (ours, theirs))

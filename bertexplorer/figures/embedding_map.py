@@ -19,7 +19,7 @@ HUES = tuple(colour for colour in COLOURS if colour != ORANGE)  # that is for th
 SYMBOLS = ("circle", "diamond")  # when the hues are used up
 CHOSEN, RING = 20, 15  # pixels across
 FEW = 30  # tokens that all have a name in space
-CLOSE = 0.15  # share of the space within which only one name stands
+CLOSE = 0.15  # share of the space within which only one name is written
 UNGROUPED = ("", "special")
 
 
@@ -44,7 +44,7 @@ def draw(result: EmbeddingMap) -> go.Figure:
 
 
 def grouped(result: EmbeddingMap) -> list[str]:
-    """The groups that have a colour, the largest first: words that stand there twice, or labels."""
+    """The groups that have a colour, the largest first: words that occur twice, or labels."""
     if result.options.colour == "position":
         return []
     names = Counter(name for i in range(len(result.points)) if (name := group_of(result, i)) not in UNGROUPED)
@@ -53,7 +53,7 @@ def grouped(result: EmbeddingMap) -> list[str]:
 
 
 def group_of(result: EmbeddingMap, i: int) -> str:
-    """What point *i* is coloured by: the word of a token, else the label of its line."""
+    """The group that decides the colour of point *i*: the word of a token, else the label of its line."""
     by_word = result.options.colour == "word" and result.options.unit == "tokens"
     return result.points[i].text.lower() if by_word else result.points[i].label
 
@@ -112,7 +112,7 @@ def tip(result: EmbeddingMap, i: int) -> str:
 
 def wanted(result: EmbeddingMap, groups: Sequence[str]) -> list[Name]:
     """Names in the order in which they get room: the chosen point, its neighbours, groups, the other tokens. Sentences
-    are too long to stand there: neighbours have their rank, as in the list below."""
+    are too long for the map, so neighbours have their rank, as in the list below."""
     tokens = result.options.unit == "tokens"
     table, first = styles(groups), [] if result.chosen is None else [result.chosen, *near(result)]
     texts = [clip(result.points[i].text, 14) if tokens else str(rank) for rank, i in enumerate(first)]

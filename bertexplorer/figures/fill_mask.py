@@ -6,7 +6,7 @@ from bertexplorer.analysis.fill_mask import Blank, FillMask
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, finish, label, percent, quote
 
-BAR, HEAD = 30, 44  # pixels for a bar and for what stands above a blank's bars
+BAR, HEAD = 30, 44  # pixels for a bar, and for the heading above a blank's bars
 DRAWN = 12  # answers drawn for each blank when there are several
 
 
@@ -37,7 +37,7 @@ def draw(result: FillMask) -> go.Figure:
 
 
 def bars(blank: Blank, most: int) -> list[tuple[str, float, str, str]]:
-    """(label, probability, colour, words beside the bar) from the top down."""
+    """(label, probability, colour, words next to the bar) from the top down."""
     was = blank.original
     lines = []
     for c in blank.candidates[:most]:

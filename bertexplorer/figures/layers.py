@@ -84,7 +84,7 @@ def top_bits(result: Layers) -> float:
 
 
 def direct_labels(fig: go.Figure, result: Layers) -> None:
-    """The name of each line beside its end, moved apart where the ends are close."""
+    """The name of each line next to its end, moved apart if the ends are close."""
     x, low = len(result.layers) - 1 + kit.room(len(result.layers)), lowest(result)
     exponents = [float(np.log10(max(1, word.ranks[-1]))) for word in result.followed]
     texts = [label(f"{w.ranks[-1]:,} {w.token}", 14) for w in result.followed]

@@ -17,7 +17,7 @@ LIKE_SHARES = ("accuracy", "f1", "em", "mrr", "ndcg", "recall", "precision", "mc
 
 @dataclass(frozen=True)
 class Curve:
-    """One run as its events tell it."""
+    """One run, read from its events."""
 
     name: str
     metric: str  # the headline's key

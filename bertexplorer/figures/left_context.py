@@ -1,4 +1,4 @@
-"""Left context drawn: the two lists of answers, and under each who may look at whom."""
+"""Left context drawn: the two lists of answers, and under each which token may look at which."""
 
 import numpy as np
 import plotly.graph_objects as go

@@ -1,4 +1,4 @@
-"""Masking drawn: a line for each token, a column for each roll; beside it how often the token was chosen."""
+"""Masking drawn: a line for each token, a column for each roll; next to it how often the token was chosen."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -43,7 +43,7 @@ def draw(result: Masked) -> go.Figure:
 
 
 def cell(result: Masked, roll: int, place: int) -> str:
-    """What is written in it: the piece that took the token's place by chance; else its colour says enough."""
+    """The text in a cell: the random piece that replaced the token; otherwise the colour says enough."""
     return label(result.pieces[roll][place], 7) if result.kinds[roll, place] == RANDOM else ""
 
 

@@ -71,7 +71,7 @@ def tokens(fig: go.Figure, chips: list[tuple[float, int, float, str, int]]) -> N
 
 
 def bars_of(result: NextSentence) -> tuple[list[str], list[Score]]:
-    """What stands over each bar, and its score: both orders, then the candidates where there are any beside B."""
+    """The heading of each bar, and its score: both orders, then the candidates if there are any besides B."""
     pairs = [("A, then B", result.forward), ("B, then A", result.backward)]
     named = [f"{way}: logits {decimal(s.logits[0])} is next, {decimal(s.logits[1])} not" for way, s in pairs]
     scores = [score for _, score in pairs]
@@ -105,7 +105,7 @@ def bars(fig: go.Figure, names: list[str], scores: list[Score]) -> None:
 
 
 def positions(count: int) -> list[float]:
-    """Where each bar stands, in rows; the candidates begin lower, to leave room for their heading."""
+    """The place of each bar, in rows. The candidates begin lower, to leave room for their heading."""
     return [row + (APART if row > 1 else 0.0) for row in range(count)]
 
 

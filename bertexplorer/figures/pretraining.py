@@ -17,7 +17,7 @@ UNITS = {"minutes": "minutes of training", "step": "step"}
 
 @dataclass(frozen=True)
 class Curve:
-    """One run as its events tell it."""
+    """One run, read from its events."""
 
     name: str
     events: Sequence[Mapping[str, Any]]
@@ -32,7 +32,7 @@ class Curve:
 
 
 def draw(curves: Sequence[Curve], measure: str, unit: str) -> go.Figure:
-    """The *measure* of the experiment above, the other one below; a colour for each run, named beside its end."""
+    """The *measure* of the experiment above, the other one below; a colour for each run, named next to its end."""
     order = [measure, *(other for other in WORDS if other != measure)]
     fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.16, row_heights=[0.6, 0.4])
     for row, key in enumerate(order, 1):
@@ -51,7 +51,7 @@ def draw(curves: Sequence[Curve], measure: str, unit: str) -> go.Figure:
 
 
 def say(curves: Sequence[Curve], measure: str, unit: str) -> str:
-    """Where each run began and stands."""
+    """Where each run began, and where it is now."""
     told = []
     for curve in curves:
         found = curve.points(measure, unit)

@@ -161,7 +161,7 @@ def strongest(result: Saliency, found: Attribution) -> str:
 
 
 def firsts(result: Saliency) -> str:
-    """Which unit speaks for the answer most, by each method."""
+    """The unit that supports the answer most, by each method."""
     by: dict[str, list[str]] = {}
     for found in result.attributions:
         best = int(np.argmax(found.scores))
@@ -172,7 +172,7 @@ def firsts(result: Saliency) -> str:
 
 
 def completeness(result: Saliency, found: Attribution) -> str:
-    """How far the scores miss what they must add up to."""
+    """How far the sum of the scores misses the value that it must have."""
     if found.completeness is None:
         return ""
     rise, error = found.completeness.rise, found.completeness.error

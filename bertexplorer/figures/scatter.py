@@ -30,7 +30,7 @@ def limits(values: np.ndarray) -> list[float]:
 
 @dataclass(frozen=True)
 class Name:
-    """A text beside a point. *size*: of the point's marker in pixels."""
+    """A text next to a point. *size*: of the point's marker in pixels."""
 
     place: np.ndarray  # x, y
     text: str
@@ -60,8 +60,8 @@ def write_names(
 
 
 def beside(names: Sequence[Name], height: float, ranges: Sequence[Sequence[float]]) -> dict[int, str]:
-    """Which of *names* is written on which side of its point; those that come first have the choice. What does not
-    touch on a phone does not on a wider page."""
+    """Which of *names* is written, and on which side of its point; earlier names choose first. Names that do not touch
+    on a phone do not touch on a wider page either."""
     spots = [
         [(float(name.place[axis]) - low) / (high - low) * size for name in names]
         for axis, ((low, high), size) in enumerate(zip(ranges, (PHONE, height), strict=True))
@@ -98,7 +98,7 @@ def touch(a: Box, b: Box) -> bool:
 
 
 def around(sentence: str, start: int, end: int, length: int) -> str:
-    """*sentence* cut to about *length* characters with what stands from *start* to *end* in the middle."""
+    """*sentence* cut to about *length* characters, with the part from *start* to *end* in the middle."""
     if len(sentence) <= length:
         return sentence
     left = max(0, min(start - (length - (end - start)) // 2, len(sentence) - length))

@@ -84,6 +84,6 @@ def finish(fig: go.Figure | dict[str, Any], height: int, **layout: Any) -> go.Fi
 
 
 def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """*old* with what *new* says otherwise, also within the dicts of both."""
+    """*old* with the entries of *new*, merged also within nested dicts."""
     both = {k: merged(old[k], v) for k, v in new.items() if isinstance(v, dict) and isinstance(old.get(k), dict)}
     return {**old, **new, **both}

@@ -21,7 +21,7 @@ SIDE = 96  # pixels of a tile's longer side, at least
 
 
 def tiles(values: Float[np.ndarray, "l h r c"], top: float | None = None) -> tuple[str, int]:
-    """(picture as a data URI, tokens that one pixel stands for): a row of tiles for each layer, a column for each head.
+    """(picture as a data URI, tokens for each pixel): a row of tiles for each layer, a column for each head.
 
     A shade is the root of a value's share of *top*, or of the largest one. Where *values* has more than NUMBERS,
     neighbouring tokens share a pixel that shows the largest value among them. Gaps are transparent."""

@@ -73,7 +73,7 @@ def line(found: Occurrence, length: int) -> str:
 
 
 def curves(fig: go.Figure, result: WordInContext) -> None:
-    """How alike the occurrences are after each layer, beside random words."""
+    """How alike the occurrences are after each layer, compared with random words."""
     within, between = result.within, result.between
     if within is not None and between is not None:
         found = [("same sense", ACCENT, "solid", within), ("other sense", GREEN, "dash", between)]

@@ -14,7 +14,7 @@ from bertexplorer.figures.style import MONO, TEXT, clip, finish, label, percent,
 PLANE, LINES, GAP = 420, 170, 62  # pixels: the plane, the panel below, between them
 PLOT = 0.7  # share of the width that the lines take; their names stand to the right
 CROWD = 400  # other tokens that are drawn
-LARGE = 15  # pixels: the marker of the layer looked at
+LARGE = 15  # pixels: the marker of the chosen layer
 DASHES = ("solid", "dash", "dot", "dashdot", "solid", "dash", "dot")
 
 
@@ -27,7 +27,7 @@ def draw(result: WordPath) -> go.Figure:
 
 
 def plane(fig: go.Figure, result: WordPath) -> None:
-    """The paths over the crowd: the other tokens of the texts where they stand at the layer looked at."""
+    """The paths over the crowd: the other tokens of the texts, at their places at the chosen layer."""
     crowd, tokens = result.crowd[result.layer][:CROWD], result.tokens[:CROWD]
     everything = np.concatenate([result.paths.reshape(-1, 2), crowd])
     ranges = [limits(everything[:, 0]), limits(everything[:, 1])]
@@ -50,7 +50,7 @@ def plane(fig: go.Figure, result: WordPath) -> None:
 
 
 def track(fig: go.Figure, result: WordPath, number: int, path: np.ndarray) -> None:
-    """One path: a marker for each layer, the one looked at large."""
+    """One path: a marker for each layer, a large one for the chosen layer."""
     colour, layers = COLOURS[number], range(len(path))
     marker = {
         "color": colour,

@@ -6,10 +6,10 @@ prose.py        Markdown as a tree of the few elements that a lesson may use
 grading.py      an answer judged by what the checkpoint does
 recording.py    runs that were trained once and are replayed in lessons
 translation.py  the texts of a lesson in another language
-shelf.py        the lessons that there are
+shelf.py        all lessons: those of the package, a teacher's own and uploaded ones
 classroom.py    a class that votes before BERT answers
-asking.py       what a class is asked, and what the checkpoint answers
-keys.py         the answers computed ahead, for a copy without a server
+asking.py       the questions for a class, and what the checkpoint answers
+keys.py         the answers computed in advance, for a copy without a server
 export.py       the questions of a lesson for other systems
 check.py        whether a lesson can be taught: links, keys, claims
 """

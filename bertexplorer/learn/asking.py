@@ -18,7 +18,7 @@ from bertexplorer.ui.tabs import VIEWS
 
 ASKED = ("predict", "choice", "number", "click")  # blocks of a lesson that a class can answer
 YES_NO, OTHER = ("yes", "no"), "something else"
-RARE = (60, 90)  # ranks of answers that are offered beside the first three
+RARE = (60, 90)  # ranks of answers that are offered in addition to the first three
 
 
 def asked(explore: Explore, shelf: Shelf, given: Any, opening: State) -> tuple[list[Question], str]:
@@ -51,8 +51,8 @@ def question_of(explore: Explore, block: Block, opening: State) -> Question:
 
 
 def revealed(explore: Explore, shelf: Shelf, room: Room, opening: State) -> dict[str, Any]:
-    """What the checkpoint answers to the question of the room: which choices are right, or the number; and what to say
-    of each choice. A question of the teacher's own has no key: the view is the answer."""
+    """The checkpoint's answer to the question of the room: which choices are right, or the number, and what to say
+    about each choice. A teacher's own question has no key: the view is the answer."""
     question = room.questions[room.at]
     if not question.block:
         return {"link": question.link, **own_shares(explore, question, opening)}
@@ -89,7 +89,7 @@ def own_shares(explore: Explore, question: Question, opening: State) -> dict[str
     for text in question.choices[:-1]:
         try:
             shares.append(float(facts["p"](text)))
-        except ExplorerError:  # of several pieces: nothing can be said beside it
+        except ExplorerError:  # it has several pieces: there is no share to show
             return {}
     return {"shares": [*shares, max(0.0, 1 - sum(shares))]} if question.choices[-1] == OTHER else {}
 

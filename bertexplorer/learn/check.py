@@ -1,6 +1,6 @@
 """Check: whether a lesson can be taught: its links restore, its keys are among the choices, its claims hold.
 
-The page leaves out what is wrong with a lesson and shows the rest; here its writer reads why.
+The page leaves out the faulty parts of a lesson and shows the rest. Here its writer can read what is wrong.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def calls(source: str, facts: grading.Facts) -> Iterator[tuple[str, str]]:
 
 
 def found(explore: Explore, block: Block, state: State) -> Iterator[str]:
-    """The start of a find is not accepted yet; its example is."""
+    """Check that the starting text of a find is not accepted yet, and that its example is."""
     names = grading.names_of(block, state)
     said = slots(" ".join([block.fields.get("hint", ""), *(hint for _, hint in block.near)]))
     for source in [block.fields["accept"], *(condition for condition, _ in block.near), *said]:

@@ -1,8 +1,8 @@
-"""Classroom: a class that votes before BERT answers. Who may do what when is decided here, and nowhere else.
+"""Classroom: a class that votes before BERT answers. Only this module decides who may do what, and when.
 
 A room has a code of four letters and a list of questions. Its teacher, the browser that opened it, moves it from phase
-to phase. Each other browser has one vote a question and round, and may change it until the vote closes. Everything is
-written to a file before it is acknowledged, so a server that dies goes on where it was.
+to phase. Each other browser has one vote for each question and round, and may change it until the vote closes.
+Everything is written to a file before it is acknowledged, so a restarted server continues where it was.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ NEXT = {  # phase -> where the teacher may go from there; "next" is the vote on 
 }
 ROUND = {"vote1": 1, "vote2": 2}
 MOST_ROOMS, MOST_VOTERS, MOST_QUESTIONS, MOST_CHOICES = 200, 1000, 50, 40
-HERE_S = 15.0  # since the last poll of a phone that counts as here
+HERE_S = 15.0  # a phone counts as present for this long after its last poll
 WRONG, PERIOD_S = 30, 60.0  # wrong codes of one address in a minute
 
 
 @dataclass(frozen=True)
 class Question:
-    """What the class is asked, a number if there are no *choices*. *block*: of a lesson, which has the answer."""
+    """A question for the class; it asks for a number if there are no *choices*. *block*: the block of the lesson that
+    has the answer."""
 
     prompt: str  # Markdown
     choices: tuple[str, ...]  # Markdown
@@ -60,12 +61,12 @@ class Room:
     phase: str = "lobby"
     votes: dict[tuple[int, int], dict[str, float]] = field(default_factory=dict)
     reveals: dict[int, dict[str, Any]] = field(default_factory=dict)  # what the checkpoint answered
-    changes: int = 0  # that phones see: steps and reveals
+    changes: int = 0  # changes that phones see: steps and reveals
     here: dict[str, float] = field(default_factory=dict)  # voter -> when the phone was last heard
     ended: bool = False
 
     def voter(self, owner: str) -> str:
-        """The browser *owner* in this room and in no other."""
+        """A name for the browser *owner* that is valid in this room only."""
         return sha256(f"{self.code} {self.teacher} {owner}".encode()).hexdigest()[:16]
 
     def counts(self, question: int, round: int) -> list[int]:
@@ -74,7 +75,7 @@ class Room:
         return [tally[i] for i in range(len(self.questions[question].choices))]
 
     def numbers(self, question: int, round: int) -> list[float]:
-        """The numbers that were given, ascending: nobody's in particular."""
+        """The numbers that were given, ascending, without names."""
         return sorted(self.votes.get((question, round), {}).values())
 
     def moves(self, question: int) -> list[list[int]]:
@@ -105,7 +106,7 @@ class Classroom:
         self.rooms: dict[str, Room] = {}
         self.lock = threading.RLock()
         self.wrong: dict[str, list[float]] = {}
-        self.over: set[str] = set()  # codes of classes that ended while this server ran: asking for one is no guess
+        self.over: set[str] = set()  # codes of classes that ended while this server ran; they do not count as guesses
 
     def open(self, teacher: str, questions: Sequence[Question], lesson: str = "") -> Room:
         """A new room. Raises ExplorerError for questions that cannot be asked, or if there are too many rooms."""
@@ -152,7 +153,7 @@ class Classroom:
             return room
 
     def hear(self, room: Room, owner: str) -> None:
-        """A phone asked. Raises ExplorerError if the room is full."""
+        """Record that a phone has polled. Raises ExplorerError if the room is full."""
         voter = room.voter(owner)
         with self.lock:
             if voter not in room.here and len(room.here) >= MOST_VOTERS:
@@ -174,8 +175,8 @@ class Classroom:
             room.votes.setdefault((question, round), {})[voter] = choice
 
     def step(self, room: Room, owner: str, question: int, phase: str, to: str, reveal: Any = None) -> None:
-        """Move on from *phase* of *question*; nothing happens if the room is there no more, as after a double press.
-        Raises ExplorerError for another than the teacher, and for a phase that does not follow."""
+        """Move on from *phase* of *question*. Nothing happens if the room has left that phase, as after a double press.
+        Raises ExplorerError for anyone but the teacher, and for a phase that does not follow."""
         own(room, owner)
         with self.lock:
             if (room.at, room.phase) != (question, phase) or room.ended:
@@ -187,7 +188,7 @@ class Classroom:
             apply(room, {**line, "reveal": reveal} if to == "reveal" else line)
 
     def end(self, room: Room, owner: str) -> None:
-        """End the class and delete all of it. Raises ExplorerError for another than the teacher."""
+        """End the class and delete all its data. Raises ExplorerError for anyone but the teacher."""
         own(room, owner)
         with self.lock:
             room.ended = True
@@ -216,14 +217,14 @@ def check(questions: Sequence[Question]) -> None:
 
 
 def write(room: Room, line: dict[str, Any]) -> None:
-    """Append *line* to the room's file in one piece. Raises ExplorerError if the disk does not take it."""
+    """Append *line* to the room's file in one piece. Raises ExplorerError if it cannot be written."""
     data = (json.dumps(line, ensure_ascii=False) + "\n").encode()
     try:
         file = os.open(room.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             size = os.fstat(file).st_size
             if os.write(file, data) != len(data):
-                os.ftruncate(file, size)  # else the next line would go on in the middle of this one
+                os.ftruncate(file, size)  # else the next line would begin in the middle of this one
                 raise OSError(28, "No space left on device")
         finally:
             os.close(file)
@@ -232,7 +233,7 @@ def write(room: Room, line: dict[str, Any]) -> None:
 
 
 def apply(room: Room, line: dict[str, Any]) -> None:
-    """What *line* says happened."""
+    """Change the room as *line* says."""
     if "vote" in line:
         voter, question, round, choice = line["vote"]
         room.votes.setdefault((question, round), {})[voter] = choice
@@ -245,7 +246,7 @@ def apply(room: Room, line: dict[str, Any]) -> None:
 
 
 def replay(code: str, file: Path) -> Room:
-    """The room as its *file* tells it; a last line that was cut off by a crash was never acknowledged."""
+    """The room, rebuilt from its *file*. A last line that a crash cut off was never acknowledged."""
     lines = file.read_bytes().split(b"\n")
     opened = json.loads(lines[0])["open"]
     questions = tuple(

@@ -1,8 +1,8 @@
 """Expressions: the closed language in which lessons ask for facts: numbers, words, comparisons, and nothing else.
 
-An expression is read by Python's parser and evaluated here, node by node. It can name facts and call them, compare,
-calculate, and join conditions with and, or, not. It has no attributes, subscripts, assignments, loops or imports, so a
-lesson from a stranger can do nothing but ask.
+Python's parser reads an expression, and this module evaluates it node by node. An expression can name and call facts,
+compare, calculate, and join conditions with and, or, not. It has no attributes, subscripts, assignments, loops or
+imports, so a lesson from a stranger can do nothing but ask for facts.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class Expression:
         return cls(source, tree.body)
 
     def value(self, facts: Mapping[str, Callable[..., Value]]) -> Value:
-        """The value, with *facts* to call. Raises ExplorerError if a fact cannot be had or an operation makes no sense,
-        such as a word divided by a number."""
+        """The value, computed by calling *facts*. Raises ExplorerError if a fact is not available or an operation makes
+        no sense, such as a word divided by a number."""
         try:
             value = evaluate(self.tree, {**FUNCTIONS, **facts})
         except (TypeError, ValueError, IndexError, KeyError, ZeroDivisionError, OverflowError) as error:
@@ -124,7 +124,7 @@ def depth(tree: ast.AST) -> int:
 
 
 def evaluate(node: ast.expr, names: Mapping[str, Callable[..., Any]]) -> Any:
-    """The value of a *node* that was checked. Raises TypeError, ValueError and the like where it has none."""
+    """The value of a checked *node*. Raises TypeError, ValueError and the like if it has none."""
     match node:
         case ast.Constant():
             return node.value

@@ -27,12 +27,12 @@ Facts = Mapping[str, Callable[..., Value]]
 
 @dataclass(frozen=True)
 class Feedback:
-    """What is said of an answer. *right*: None where there is nothing to be right or wrong about."""
+    """The feedback on an answer. *right*: None if the question has no right or wrong answers."""
 
     right: bool | None
     text: str = ""  # Markdown
-    done: bool = True  # whether the answer is out: given, or no attempt is left
-    answer: str = ""  # the right answer in words, once it is out
+    done: bool = True  # whether the answer is revealed: it was given, or no attempt is left
+    answer: str = ""  # the right answer in words, once it is revealed
     after: str = ""  # Markdown: what to take from it
     key: int | None = None  # of the choices, from 0
     shares: tuple[float, ...] = ()  # that the checkpoint gives to each choice, 0 to 1
@@ -205,7 +205,7 @@ def key_of(block: Block, facts: Facts) -> int:
 
 
 def bare(text: str) -> str:
-    """*text* as it is compared: without capitals and what ends a sentence."""
+    """*text* in the form for comparisons: in lower case and without the punctuation that ends a sentence."""
     return text.casefold().strip(" .!?")
 
 
@@ -256,7 +256,7 @@ def in_percent(block: Block) -> bool:
 
 
 def shown(key: float, block: Block) -> str:
-    """A number as an answer: a share as per cent where the question asks so."""
+    """A number as an answer: a share is in per cent if the question asks for that."""
     if in_percent(block):
         return f"{100 * key:.1f} %"
     return f"{key:,.0f}" if key == int(key) else f"{key:.3g}"
@@ -264,7 +264,7 @@ def shown(key: float, block: Block) -> str:
 
 @dataclass(frozen=True)
 class Claim:
-    """Whether a claim of a lesson holds, and the sentence to read: its own, or what is so instead."""
+    """Whether a claim of a lesson holds, and the sentence to read: the claim itself, or what holds instead."""
 
     holds: bool
     text: str  # Markdown

@@ -1,4 +1,4 @@
-"""Keys: the answers of a lesson, computed ahead, for a copy that is read without a server."""
+"""Keys: the answers of a lesson, computed in advance, for a copy that is read without a server."""
 
 from __future__ import annotations
 

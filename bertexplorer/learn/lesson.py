@@ -89,7 +89,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson as it was read; *problems* says what of it could not be used."""
+    """A lesson as it was read. *problems* lists what could not be used."""
 
     slug: str
     about: dict[str, Any]

@@ -48,7 +48,7 @@ def inline(source: str) -> Tree:
 
 
 def attributes(given: Any) -> dict[str, str]:
-    """Of a link, where it leads: to a page of ours or to the web."""
+    """The target of a link: one of our pages, or an address on the web."""
     href = str(given.get("href", ""))
     return {"href": href} if href.startswith(("https://", "http://", "/", "#", "?")) else {}
 

@@ -1,4 +1,4 @@
-"""Shelf: the lessons that there are, those of the package and those of a teacher's folder."""
+"""Shelf: all lessons, those of the package and those in a teacher's folder."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ BUNDLED = ASSETS / "lessons"
 
 @dataclass(frozen=True)
 class Shelf:
-    """The lessons in *folders*, by the numbers that their files begin with. A lesson in a later folder takes the place
-    of an earlier one with the same name."""
+    """The lessons in *folders*, ordered by the numbers at the beginning of their file names. A lesson in a later folder
+    replaces an earlier one with the same name."""
 
     folders: tuple[Path, ...]
     uploads: Path | None = None  # where uploaded lessons are
@@ -36,8 +36,8 @@ class Shelf:
         return cls(folders, settings.data_dir / "lessons")
 
     def keep(self, content: bytes) -> str:
-        """Store the uploaded lesson *content*; its slug, which whoever is given the link may read. Raises ExplorerError
-        for what is no lesson."""
+        """Store the uploaded lesson *content* and return its slug. Anyone with the link may read the lesson. Raises
+        ExplorerError if it is not a lesson."""
         if self.uploads is None or len(content) > MAX_BYTES:
             raise ExplorerError(f"The file has {len(content):,} bytes; a lesson has {MAX_BYTES:,} at most. Split it.")
         try:
@@ -91,7 +91,7 @@ class Shelf:
 
     @cached_property
     def translations(self) -> dict[tuple[str, str], Lesson]:
-        """(slug, language) -> the lesson in that language, what is not translated in English."""
+        """(slug, language) -> the lesson in that language; parts without a translation are in English."""
         found: dict[tuple[str, str], Lesson] = {}
         for folder in self.folders:
             for path in sorted(folder.glob("*.*.md")):

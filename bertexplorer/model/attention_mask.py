@@ -1,4 +1,4 @@
-"""Who may look at whom: padding, direction, prefix and window in one mask."""
+"""Which token may look at which: padding, direction, prefix and window in one mask."""
 
 import torch
 from jaxtyping import Bool, Int
@@ -14,11 +14,11 @@ def attention_mask(
     window: int = 0,
     device: torch.device | str = "cpu",
 ) -> Bool[Tensor, "b 1 t t"] | None:
-    """Who may look at whom: True at [b, 0, i, j] if token i may look at token j. None where everybody may.
+    """The attention mask: True at [b, 0, i, j] if token i may look at token j. None if every token may look at all.
 
-    *mask* is False at padding. *prefix*: the first so many tokens of a row are seen by all of it, each later one by
-    itself and what follows, as under *causal* (Dong et al., 2019, UniLM: source, then target). *window* counts the
-    tokens visible on each side; 0 means all.
+    *mask* is False at padding. *prefix*: all tokens of a row see its first *prefix* tokens; every later token is seen
+    by itself and the tokens after it, as under *causal* (Dong et al., 2019, UniLM: source, then target). *window*
+    counts the tokens visible on each side; 0 means all.
     """
     seen: Tensor | None = None
     if causal or window or prefix is not None:

@@ -1,4 +1,4 @@
-"""A cache of what is dear to make, kept within a number of bytes; whoever asks for the same at once waits for one."""
+"""A cache of expensive values, limited to a number of bytes. Simultaneous callers of one key wait for one of them."""
 
 import threading
 from collections import OrderedDict
@@ -18,7 +18,8 @@ class LRUCache:
         self.lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
-        """The value of *key*, made by one caller while others wait. What goes wrong is not kept, but told to all."""
+        """The value of *key*, made by one caller while others wait. An error is not cached, but raised for all of
+        them."""
         with self.lock:
             found, mine = self.kept.get(key), False
             if found is None:

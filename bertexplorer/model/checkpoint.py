@@ -1,4 +1,4 @@
-"""Checkpoint: an encoder with the heads its file holds; and the reading of config.json and the model card."""
+"""Checkpoint: an encoder with the heads in its file. Also reads config.json and the model card."""
 
 import json
 import re
@@ -33,7 +33,7 @@ from bertexplorer.model.text import Tokenizer
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """An encoder with the heads that its file holds, ready to run, and where it came from."""
+    """An encoder with the heads in its file, ready to run, and where it came from."""
 
     name: str
     family: str  # model_type of its config.json
@@ -47,7 +47,7 @@ class Checkpoint:
     hf_config: dict[str, Any]
     folder: Path
     licence: str
-    unused: tuple[str, ...] = ()  # published names of fine-tuned heads that are none of HEADS, left aside
+    unused: tuple[str, ...] = ()  # published names of fine-tuned heads that are not in HEADS and so were ignored
     # who computes when; one app's checkpoints share it
     scheduler: ComputeScheduler = field(default_factory=ComputeScheduler, repr=False)
     # passes over recent texts; gone when the checkpoint is
@@ -94,13 +94,13 @@ class Checkpoint:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the classifier in the order of its logits, LABEL_i where config.json names none."""
+        """The labels of the classifier in the order of its logits; LABEL_i if config.json names none."""
         named = self.hf_config.get("id2label") or {}
         return tuple(str(named.get(str(i), f"LABEL_{i}")) for i in range(self.config.num_labels))
 
     @cached_property
     def num_parameters(self) -> int:
-        """Parameters, one that two modules share counted once."""
+        """The number of parameters; one that two modules share counts once."""
         modules = nn.ModuleDict({"encoder": self.encoder, **self.heads})
         twice = "masked_lm.output.weight" if self.config.tied else ""
         named = modules.named_parameters(remove_duplicate=False)
@@ -108,14 +108,14 @@ class Checkpoint:
 
     @cached_property
     def num_bytes(self) -> int:
-        """Memory that the weights take, packed copies included."""
+        """Bytes of memory that the weights take, including packed copies."""
         modules = nn.ModuleList([self.encoder, *self.heads.values()])
         return sum(p.numel() * p.element_size() for p in modules.parameters())
 
     @cached_property
     def revision(self) -> str:
-        """The hub commit that it was downloaded from, else the first 12 digits of the weights' SHA-256: of the files,
-        or of the weights in memory where none were read."""
+        """The hub commit that it was downloaded from, else the first 12 digits of the SHA-256 of its weight files, or
+        of the weights in memory if no files were read."""
         if re.fullmatch(r"[0-9a-f]{40}", self.folder.name):
             return self.folder.name
         digest = sha256()
@@ -131,7 +131,8 @@ class Checkpoint:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """config.json as a dict, refused if it is too large, unreadable, of an unknown family or asks for its own code."""
+    """config.json as a dict. It is refused if it is too large, unreadable, of an unknown family, or asks for its own
+    code."""
     path = folder / "config.json"
     if not path.is_file():
         raise ExplorerError(f"No config.json in {folder}; wanted a folder with config.json and model.safetensors.")
@@ -177,7 +178,7 @@ def translate(family: ModuleType, hf: dict[str, Any]) -> EncoderConfig:
 
 
 def read_licence(folder: Path) -> str:
-    """The licence that the model card's front matter names, '' if it names none."""
+    """The licence that the front matter of the model card names; '' if it names none."""
     card = folder / "README.md"
     text = card.read_text("utf-8", errors="replace")[:4000] if card.is_file() else ""
     found = re.search(r"^license:\s*([\w.\-]+)\s*$", text, re.MULTILINE)

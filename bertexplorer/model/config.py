@@ -36,7 +36,7 @@ class EncoderConfig:
     global_layers: tuple[int, ...] = ()  # 0-based layers that see all, where window > 0
     # the fine-tuned heads
     num_labels: int = 2
-    pooling: Literal["cls", "mean"] = "cls"  # what a sentence's label is told from
+    pooling: Literal["cls", "mean"] = "cls"  # what the label of a sentence is predicted from
     pooled_activation: str = "tanh"  # after the dense layer of the sequence classifier
     pooled_twice: bool = False  # RoBERTa, ELECTRA: dropout before that dense layer too
     shared_transform: bool = False  # ModernBERT: each fine-tuned head begins with the MLM head's dense layer and norm
@@ -61,7 +61,7 @@ class EncoderConfig:
 def label_count(hf: dict[str, Any]) -> int:
     """How many labels a config.json has: of id2label, else num_labels, else 2, as transformers counts.
 
-    Raises ValueError if id2label is no object."""
+    Raises ValueError if id2label is not an object."""
     labels = hf.get("id2label")
     if labels is not None and not isinstance(labels, dict):
         raise ValueError(f"config.json gives id2label = {labels!r:.40}; wanted an object from numbers to labels.")
@@ -110,7 +110,7 @@ def check_bounds(config: EncoderConfig) -> None:
 
 
 def check_agreement(config: EncoderConfig) -> None:
-    """Raise ValueError if numbers that are each within bounds do not go together."""
+    """Raise ValueError if numbers contradict each other although each is within its bounds."""
     if config.pad_id >= config.vocab_size:
         raise ValueError(f"config.json gives pad_id = {config.pad_id}, beyond vocab_size = {config.vocab_size}.")
     if config.hidden_size % config.num_heads:

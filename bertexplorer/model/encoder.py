@@ -31,7 +31,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def table(rows: int, size: int) -> nn.Embedding:
-    """An embedding table with room for its numbers but none drawn: they are loaded, or drawn by `initialise`."""
+    """An embedding table whose numbers are not set yet: they are loaded, or drawn by `initialise`."""
     return nn.Embedding.from_pretrained(torch.empty(rows, size), freeze=False)
 
 
@@ -56,7 +56,7 @@ class Embeddings(nn.Module):
     def finish(
         self, words: Float[Tensor, "b t e"], segments: Int[Tensor, "b t"] | None = None
     ) -> Float[Tensor, "b t d"]:
-        """From word vectors to what enters the first layer. Token i stands at position first_position + i."""
+        """From word vectors to the input of the first layer. Token i has the position first_position + i."""
         total = words
         if self.segments is not None:
             total = total + (self.segments.weight[0] if segments is None else self.segments(segments))
@@ -136,7 +136,7 @@ class Attention(nn.Module):
         angles: tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None,
         positions: Int[Tensor, " q"] | None = None,
     ) -> tuple[Float[Tensor, "b h q k"], Float[Tensor, "b h t k"]]:
-        """Queries (at *positions* only) and keys of every head, turned where positions are rotary."""
+        """Queries (at *positions* only) and keys of every head, rotated if positions are rotary."""
         q, k = self.split(self.query(pick(x, positions))), self.split(self.key(x))
         if angles is not None:
             q = Rotary.turn(q, angles if positions is None else (angles[0][positions], angles[1][positions]))
@@ -147,7 +147,7 @@ class Attention(nn.Module):
     def weigh(
         q: Float[Tensor, "b h q k"], k: Float[Tensor, "b h t k"], seen: Bool[Tensor, "#b 1 q t"] | None
     ) -> Float[Tensor, "b h q t"]:
-        """How much of its attention each token (row) gives to each: softmax(q kᵀ / √k)."""
+        """How much of its attention each token (row) gives to each other: softmax(q kᵀ / √k)."""
         scores = (q @ k.transpose(-1, -2)) * q.shape[-1] ** -0.5
         if seen is not None:  # the lowest number, not -inf: a row that sees nothing must not become NaN
             scores = scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
@@ -241,9 +241,9 @@ class Encoder(nn.Module):
         head_outputs: bool = False,
         positions: Int[Tensor, " q"] | None = None,
     ) -> Forward:
-        """Run the encoder. *mask* is False at padding (None: no padding); *attention* and *head_outputs* say what
-        to keep beside the hidden states. Without *attention* the fused kernel runs. *positions*: compute the last
-        layer at these tokens only (its tensors then have q rows for them, in that order); None: at all."""
+        """Run the encoder. *mask* is False at padding (None: no padding). *attention*, *head_outputs*: return these
+        too; without *attention* the fused kernel runs. *positions*: compute the last layer at these tokens only, so
+        that its tensors have q rows, in that order; None: at all tokens."""
         return self.from_embeddings(
             self.embeddings(ids, segments),
             mask,
@@ -264,8 +264,8 @@ class Encoder(nn.Module):
         positions: Int[Tensor, " q"] | None = None,
         first_layer: int = 0,
     ) -> Forward:
-        """The same from vectors on, for what must start there (saliency, interpolation). *first_layer*: *x* is what
-        enters this layer, and what stands below it does not run."""
+        """The same, but starting from vectors (for saliency and interpolation). *first_layer*: *x* is the input of
+        this layer, and the layers below it do not run."""
         surroundings = self.surroundings(x, mask, intervention)
         last = self.config.num_layers - 1
         hidden, weights, contexts = [x], [], []
@@ -289,7 +289,7 @@ class Encoder(nn.Module):
     def surroundings(
         self, x: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None = None, change: Intervention = NO_CHANGE
     ) -> list[tuple[Bool[Tensor, "#b 1 t t"] | None, tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None]]:
-        """For each layer, who may look at whom, and the rotary angles of the positions where the family turns them."""
+        """For each layer, which token may look at which, and the rotary angles if the family has them."""
         config, tokens = self.config, x.shape[1]
         is_local = [config.is_local(index) for index in range(config.num_layers)]
         seen = partial(attention_mask, tokens, mask, causal=change.causal, prefix=change.prefix, device=x.device)

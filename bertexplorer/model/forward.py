@@ -1,4 +1,4 @@
-"""What a pass through the encoder leaves behind, and the changes that can be made to it while it runs."""
+"""The result of a pass through the encoder, and the changes that can be made to a pass while it runs."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Forward:
-    """What one pass through the encoder leaves behind. Each tensor has a row for every token, t of them; those of the
-    last layer have q where only some positions were asked for."""
+    """The result of one pass through the encoder. Each tensor has a row for each of the t tokens; those of the last
+    layer have q rows if only some positions were requested."""
 
-    hidden: tuple[Float[Tensor, "b _ d"], ...]  # 1 + l of them; hidden[0] enters the first layer
-    attention: tuple[Float[Tensor, "b h _ t"], ...] = ()  # l of them when asked for; rows (who looks) sum to 1
-    head_outputs: tuple[Float[Tensor, "b h _ k"], ...] = ()  # l of them when asked for; before they are mixed
+    hidden: tuple[Float[Tensor, "b _ d"], ...]  # 1 + l of them; hidden[0] is the input of the first layer
+    attention: tuple[Float[Tensor, "b h _ t"], ...] = ()  # l of them if requested; rows (who looks) sum to 1
+    head_outputs: tuple[Float[Tensor, "b h _ k"], ...] = ()  # l of them if requested; before they are mixed
 
     @property
     def last(self) -> Float[Tensor, "b q d"]:
@@ -22,18 +22,18 @@ class Forward:
 
 @dataclass(frozen=True)
 class Intervention:
-    """Changes made to a pass while it runs. Layers and heads are 0-based. With a leading b, each row of the batch has
-    its own."""
+    """Changes made to a pass while it runs. Layers and heads are 0-based. With a leading dimension b, each row of the
+    batch has its own."""
 
     head_mask: Float[Tensor, "*b l h"] | None = None  # factor on each head's output; 0 turns the head off
-    fill: Float[Tensor, "*f l h _ k"] | None = None  # what stands where the mask takes a head away: 1 or t rows
-    causal: bool = False  # each token sees itself and what stands to its left
+    fill: Float[Tensor, "*f l h _ k"] | None = None  # replaces the output of masked heads: 1 or t rows
+    causal: bool = False  # each token sees itself and the tokens to its left
     prefix: Int[Tensor, " b"] | None = None  # causal, but the first so many tokens of each row are seen by all of it
 
     def apply(
         self, layer: int, context: Float[Tensor, "b h q k"], positions: Int[Tensor, " q"] | None = None
     ) -> Float[Tensor, "b h q k"]:
-        """The outputs of a layer's heads (at *positions* only, if given) as they go on: m x + (1 - m) fill."""
+        """The outputs of a layer's heads (at *positions* only, if given) after the change: m x + (1 - m) fill."""
         if self.head_mask is None:
             return context
         keep = self.head_mask[..., layer, :, None, None].to(context)

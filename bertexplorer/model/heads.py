@@ -10,7 +10,7 @@ from bertexplorer.model.encoder import ACTIVATIONS
 
 
 class MaskedLM(nn.Module):
-    """Which piece stands here? Logits over the vocabulary, for just the vectors that are handed in."""
+    """Which piece belongs here? Logits over the vocabulary, for the given vectors only."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class MaskedLM(nn.Module):
 
 
 class Pooler(nn.Module):
-    """The [CLS] vector (position 0) through one tanh layer, as BERT hands it to sentence-level heads."""
+    """The [CLS] vector (position 0) through one tanh layer, the input of BERT's sentence-level heads."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class NextSentence(nn.Module):
 
 
 class ReplacedToken(nn.Module):
-    """Was this token replaced? One logit a token, above 0 for "replaced" (Clark et al., 2020)."""
+    """Was this token replaced? One logit for each token, above 0 for "replaced" (Clark et al., 2020)."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -79,9 +79,9 @@ class Transform(nn.Module):
 
 
 class SequenceClassifier(nn.Module):
-    """Which label has this text? A logit for each label, from the [CLS] vector or the mean over the tokens.
+    """Which label does this text have? A logit for each label, from the [CLS] vector or the mean over the tokens.
 
-    In BERT the dense layer is that of the pooler, in ModernBERT that of the MLM head: files name it once."""
+    In BERT the dense layer is that of the pooler, in ModernBERT that of the MLM head: files name it only once."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class SequenceClassifier(nn.Module):
 
 
 class TokenClassifier(nn.Module):
-    """Which label has this token? A logit for each label."""
+    """Which label does this token have? A logit for each label."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -117,7 +117,8 @@ class TokenClassifier(nn.Module):
 
 
 class SpanScorer(TokenClassifier):
-    """Does the answer start here, does it end here? Two logits a token, in this order (Devlin et al., 2019, 4.2)."""
+    """Does the answer start here, does it end here? Two logits for each token, in this order (Devlin et al., 2019,
+    4.2)."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(replace(config, num_labels=2, token_dropout=config.span_dropout))

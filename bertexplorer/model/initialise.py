@@ -1,4 +1,4 @@
-"""Fresh weights: a whole checkpoint that has learnt nothing, or the heads that one lacks."""
+"""Fresh weights: a whole untrained checkpoint, or the heads that one lacks."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -76,7 +76,7 @@ def fresh(
 
 
 def untrained(real: Checkpoint) -> Checkpoint:
-    """A checkpoint of the shape, tokenizer and heads of *real* with random weights, the same every time, in fp32."""
+    """A checkpoint with the shape, tokenizer and heads of *real* but random weights, the same every time, in fp32."""
     made = fresh(real.hf_config, real.tokenizer, list(real.heads), seed=0, name=f"{real.name}, random weights")
     for module in (made.encoder, *made.heads.values()):
         module.requires_grad_(False).eval()
@@ -91,15 +91,16 @@ def with_heads(
     labels: Sequence[str] = (),
     problem: Problem | None = None,
 ) -> Checkpoint:
-    """The same with those of *heads* (names of HEADS) that it lacks, drawn at random; the encoder is shared.
+    """*checkpoint* with random weights for those of *heads* (names of HEADS) that it lacks. The encoder is shared.
 
-    *labels*: of the classifier, in the order of its logits; none: those that config.json has. *problem*: what
-    config.json says of a sequence classifier's loss; None: what it said for these labels, else regression for one label
-    and single_label_classification for more.
-    A fine-tuned head is drawn anew unless it is there for just these labels, and takes the place of any other one.
-    Layers that a file has once are shared with the heads that are there: BERT's pooler, ModernBERT's head.*.
-    Raises ExplorerError for a head that the family has no place for, since it could not be saved, for two fine-tuned
-    heads at once, and for labels that are no set of names."""
+    *labels*: the labels of the classifier, in the order of its logits; none: those in config.json. *problem*: the entry
+    of config.json for a sequence classifier's loss; None: the existing one for these labels, else regression for one
+    label and single_label_classification for more.
+
+    A fine-tuned head is drawn anew unless there is already one for exactly these labels. It replaces any other
+    fine-tuned head. Layers that a file has only once are shared with the existing heads: BERT's pooler, ModernBERT's
+    head.*. Raises ExplorerError for a head that the family has no place for (it could not be saved), for two fine-tuned
+    heads at once, and for labels that are not a set of names."""
     std = checkpoint.hf_config.get("initializer_range", 0.02)
     family = BY_MODEL_TYPE[checkpoint.family]
     tasks = [name for name in heads if name in ARCHITECTURES]
@@ -110,7 +111,7 @@ def with_heads(
     if "sequence_classifier" in tasks and source_of(family, "pooler.dense.weight") == source_of(
         family, "sequence_classifier.transform.dense.weight"
     ):
-        heads = [*heads, "pooler"]  # so that it is the checkpoint which is loaded once this one is saved
+        heads = [*heads, "pooler"]  # so that saving and loading gives the same checkpoint
     added: dict[str, nn.Module] = {}
     for offset, name in enumerate(heads):
         if name not in checkpoint.heads:
@@ -130,7 +131,7 @@ def with_heads(
 
 
 def for_task(checkpoint: Checkpoint, head: str, labels: Sequence[str], problem: Problem | None) -> Checkpoint:
-    """The same, its config for *head* over *labels*, without a fine-tuned head for anything else."""
+    """*checkpoint* with a config for *head* over *labels*, and without any other fine-tuned head."""
     if len(set(labels)) < len(labels) or not all(isinstance(label, str) for label in labels):
         raise ExplorerError(f"The labels are {', '.join(map(str, labels)):.200}; wanted names that all differ.")
     if head == "span":
@@ -152,6 +153,6 @@ def for_task(checkpoint: Checkpoint, head: str, labels: Sequence[str], problem: 
 
 
 def family_class(model_type: str) -> str:
-    """What the names of the classes in transformers begin with: XLMRoberta for xlm-roberta."""
+    """The beginning of the class names in transformers: XLMRoberta for xlm-roberta."""
     family = BY_MODEL_TYPE[model_type]
     return str(family.CLASSES[family.MODEL_TYPES.index(model_type)])

@@ -37,9 +37,9 @@ def load(
     device: str | torch.device | None = None,
     frozen: bool = False,
 ) -> Checkpoint:
-    """Load the checkpoint in *folder*. Nothing in it is executed, and nothing is made up: a head that the file does
-    not hold is absent. *frozen*: it will not be trained or exported, so that fp32 layers may be packed too. Raises
-    ExplorerError naming what is missing, extra, misshapen, out of bounds or not finite."""
+    """Load the checkpoint in *folder*. No code in it is executed, and no weights are made up: a head that is not in
+    the file is absent. *frozen*: it will not be trained or exported, so that fp32 layers may be packed too. Raises
+    ExplorerError that names what is missing, extra, misshapen, out of bounds or not finite."""
     folder = Path(folder)
     name = name or folder.name
     hf = read_config(folder)
@@ -87,9 +87,9 @@ def load(
 def build(
     family: ModuleType, config: EncoderConfig, names: dict[str, str], architectures: object = None
 ) -> nn.ModuleDict:
-    """The encoder and the heads that *names* has tensors for, on the meta device: shapes, no memory.
+    """The encoder, and the heads for which *names* has tensors, on the meta device: shapes, no memory.
 
-    *architectures*: what config.json says under that name, as `task_head` reads it."""
+    *architectures*: that entry of config.json, which `task_head` reads."""
     with torch.device("meta"):
         modules = nn.ModuleDict({"encoder": Encoder(config)})
         possible = {head: kind(config) for head, kind in HEADS.items()}
@@ -100,21 +100,21 @@ def build(
         if head == task or (held and head not in ARCHITECTURES):
             modules[head] = module
     if "next_sentence" in modules and "pooler" not in modules:
-        modules["pooler"] = possible["pooler"]  # so that match says that it is missing
+        modules["pooler"] = possible["pooler"]  # so that match reports that it is missing
     return modules
 
 
 def wanted_names(family: ModuleType, config: EncoderConfig, head: str, module: nn.Module) -> set[str]:
-    """The published names of *head*, less that of a matrix that is the word embeddings'."""
+    """The published names of *head*, without the matrix that it shares with the word embeddings."""
     sources = [source_of(family, f"{head}.{key}") for key in module.state_dict()]
     return {source.name for source in sources if source} - {tied_name(family, config)}
 
 
 def task_head(wanted: dict[str, set[str]], names: Collection[str], architectures: object) -> str:
-    """The fine-tuned head that a file holds, of ARCHITECTURES; '' if it has none of ours or it cannot be told which.
+    """The fine-tuned head in a file, one of ARCHITECTURES; '' if there is none of ours, or if it is unclear which.
 
-    One name, classifier, stands for several heads. *architectures* tells which; where it is silent the names do: a
-    classifier with a dense layer before it (BERT's pooler, too) is one of sequences."""
+    Several heads have the same name, classifier. *architectures* says which one it is. If it does not, the other names
+    do: a classifier with a dense layer before it (BERT's pooler counts too) classifies sequences."""
     if isinstance(architectures, list) and architectures:
         meant = [head for head, end in ARCHITECTURES.items() if any(str(a).endswith(end) for a in architectures)]
         return next((head for head in meant if any(is_output(name) and name in names for name in wanted[head])), "")
@@ -123,7 +123,7 @@ def task_head(wanted: dict[str, set[str]], names: Collection[str], architectures
 
 
 def is_output(name: str) -> bool:
-    """Whether a published name is a fine-tuned head's alone: ModernBERT's head.* is the MLM head's too."""
+    """Whether a published name belongs to a fine-tuned head only: ModernBERT's head.* belongs to the MLM head too."""
     return is_task_head(name) and not name.startswith("head.")
 
 
@@ -179,14 +179,14 @@ def some(items: list[str]) -> str:
 def fill(
     modules: nn.ModuleDict, sources: dict[str, tuple[Stored, int, int]], dtype: torch.dtype, device: torch.device
 ) -> None:
-    """Give each parameter its tensor, one at a time, so that the peak stays near the size of the weights."""
+    """Give each parameter its tensor, one at a time, so that peak memory stays near the size of the weights."""
     broken: list[str] = []
     for ours, (entry, part, parts) in sources.items():
         tensor = entry.read()
         if not tensor.sum(dtype=torch.float32).isfinite() and not tensor.isfinite().all():  # the sum is quicker
             broken.append(entry.name)
         path, _, kind = ours.rpartition(".")
-        # clone: a tensor of the file is a window on it, and the file may be replaced
+        # clone: a tensor of the file is a view of it, and the file may be replaced
         piece = tensor.chunk(parts)[part].to(device=device, dtype=dtype, copy=True)
         setattr(modules.get_submodule(path), kind, nn.Parameter(piece, requires_grad=False))
     if broken:
@@ -197,7 +197,7 @@ def fill(
 
 
 def check_copies(family: ModuleType, stored: dict[str, Stored]) -> None:
-    """Refuse a second copy that is none: transformers would leave the two apart, and so could not be followed."""
+    """Refuse a second copy that differs from the first: transformers would keep both, and results would differ."""
     for copy, original in family.COPIES.items():
         if copy in stored and original in stored and not torch.equal(stored[copy].read(), stored[original].read()):
             raise ExplorerError(
@@ -207,7 +207,7 @@ def check_copies(family: ModuleType, stored: dict[str, Stored]) -> None:
 
 
 def tie(family: ModuleType, modules: nn.ModuleDict, names: dict[str, str], stored: dict[str, Stored]) -> None:
-    """Let the MLM output use the word embeddings, once a second copy in the file is known to be the same."""
+    """Let the MLM output use the word embeddings, after checking that a second copy in the file is identical."""
     words = source_of(family, "encoder.embeddings.words.weight")
     output = source_of(family, "masked_lm.output.weight")
     if words and output and output.name in names:

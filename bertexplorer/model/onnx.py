@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 
-OUTPUTS = {  # the first head that is there, and what comes out of it
+OUTPUTS = {  # the first existing head is used -> its outputs
     "sequence_classifier": ("logits",),
     "token_classifier": ("logits",),
     "span": ("start_logits", "end_logits"),
@@ -45,10 +45,11 @@ class Traced(nn.Module):
 
 
 def export_onnx(checkpoint: Checkpoint, file: Path) -> tuple[str, ...]:
-    """Write *checkpoint* with its fine-tuned head, else its MLM head, else bare, in fp32 to *file*; batch and tokens
-    may be of any number. Returns the names of the outputs.
+    """Write *checkpoint* in fp32 to *file*, with its fine-tuned head, else its MLM head, else without a head. Returns
+    the names of the outputs.
 
-    Inputs: input_ids, attention_mask and, where the checkpoint has segments, token_type_ids, all int64 b x t."""
+    Inputs: input_ids, attention_mask and, if the checkpoint has segments, token_type_ids, all int64 b x t, for any b
+    and t."""
     if checkpoint.precision != "fp32":
         raise ExplorerError(f"{checkpoint.name} was opened in {checkpoint.precision}; open it in fp32 to export it.")
     model = Traced(checkpoint).eval()

@@ -1,4 +1,4 @@
-"""Precision and device: what `auto` means on this machine, and what was used in the end."""
+"""Precision and device: what `auto` means on this machine, and which precision was used."""
 
 from typing import Literal
 

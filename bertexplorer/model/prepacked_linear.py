@@ -1,9 +1,9 @@
 """Linear layers whose weights oneDNN has packed once into its own block order, instead of at every call.
 
-`F.linear` hands oneDNN, or in fp32 MKL, a plain row-major matrix, which is reordered at every call. For a short
-sentence that takes up to three times as long as multiplying. Packing loses no digit (`to_dense` gives the same bits
-back) and takes no room (the packed copy replaces the plain one). The two operators are those that
-torch.compile puts in when it freezes a model; they are not public, so `pack` tries them first.
+`F.linear` passes a plain row-major matrix to oneDNN (MKL in fp32), which reorders it at every call. For a short
+sentence that takes up to three times as long as multiplying. Packing is lossless (`to_dense` returns the same bits) and
+needs no extra memory (the packed copy replaces the plain one). The two operators are those that torch.compile inserts
+when it freezes a model. They are not public, so `pack` tests them first.
 """
 
 from collections import Counter
@@ -28,10 +28,10 @@ def multiply(x: Float[Tensor, "*n in"], weight: Tensor, bias: Tensor | None) -> 
 
 
 class PackedLinear(nn.Linear):
-    """A frozen nn.Linear with a packed weight. Its state_dict holds the plain one."""
+    """A frozen nn.Linear with a packed weight. Its state_dict has the plain one."""
 
     def __init__(self, plain: nn.Linear) -> None:
-        nn.Module.__init__(self)  # not nn.Linear's, which would make room for a weight
+        nn.Module.__init__(self)  # not nn.Linear's, which would allocate a weight
         self.in_features, self.out_features = plain.in_features, plain.out_features
         self.weight = nn.Parameter(packed(plain.weight), requires_grad=False)
         self.bias = plain.bias
@@ -48,7 +48,7 @@ class PackedLinear(nn.Linear):
 
 @cache
 def can_pack(dtype: torch.dtype = torch.bfloat16) -> bool:
-    """Whether this torch has the operators, and they give here what F.linear gives."""
+    """Whether this torch has the operators, and they return the same as F.linear on this machine."""
     x, weight = torch.eye(32, dtype=dtype), torch.arange(32 * 32).view(32, 32).to(dtype)
     try:
         return torch.equal(multiply(x, packed(weight), None), F.linear(x, weight))

@@ -1,4 +1,4 @@
-"""The compute scheduler: as many slots at a time as there are cores; what waits for one is done in a batch."""
+"""The compute scheduler: one slot for each core. Calls that wait for a slot are computed in a batch."""
 
 import os
 import threading
@@ -16,7 +16,7 @@ def available() -> int:
 
 @dataclass(eq=False)
 class Pending:
-    """A call that may be done in a batch with others."""
+    """A call that may be computed in a batch with others."""
 
     given: Any
     size: int
@@ -27,24 +27,24 @@ class Pending:
 
 
 class ComputeScheduler:
-    """Grants compute slots. Safe to call from many threads; not re-entrant: no slot may be asked for within a slot.
+    """Grants compute slots. Safe to call from many threads. Not re-entrant: never request a slot within a slot.
 
-    Light work goes before heavy, and heavy work leaves one core to it. Two threads that share a pass hinder each other
-    when others compute too, so a slot has one thread unless nobody else computes or waits."""
+    Light work goes before heavy work, and heavy work leaves one core free for it. Two threads that share a pass slow
+    each other down while others compute too, so a slot has one thread unless nobody else computes or waits."""
 
     def __init__(self, count: int = 0, *, threads: bool = False) -> None:
-        """*count*: of cores, 0 for those that this process may use. *threads*: whether the number of torch's threads
-        is set here; else it stays what it is."""
+        """*count*: number of cores, 0 for those that this process may use. *threads*: whether to set the number of
+        torch's threads; else it stays as it is."""
         self.count = count or available()
         self.threads = threads
         self.ready = threading.Condition()
         self.busy = self.heavy = self.light_waiting = self.heavy_waiting = 0
         self.lines: defaultdict[Hashable, deque[Pending]] = defaultdict(deque)
-        self.batches: dict[int, int] = {}  # how many were done together -> how often
+        self.batches: dict[int, int] = {}  # batch size -> how often
 
     @contextmanager
     def slot(self, *, heavy: bool = False) -> Iterator[None]:
-        """A core for as long as the block lasts."""
+        """Hold a core while the block runs."""
         with self.ready:
             self.wait(lambda: self.free(heavy), heavy)
             alone = self.enter(heavy)
@@ -57,9 +57,11 @@ class ComputeScheduler:
     def run_batched(
         self, key: Hashable, given: Any, size: int, budget: int, make: Callable[[Sequence[Any]], Sequence[Any]]
     ) -> Any:
-        """What *make* gives for *given*. Those of one *key* that wait for a core at the same time are made at once, as
-        long as the largest *size* times their number stays within *budget*. Where that fails, each is made alone: an
-        error is told to the one that it concerns."""
+        """What *make* returns for *given*.
+
+        Calls with the same *key* that wait for a core at the same time are computed together, as long as the largest
+        *size* times their number stays within *budget*. If that fails, each is computed alone, so that only the caller
+        with the faulty input gets the error."""
         mine = Pending(given, size)
         with self.ready:
             line = self.lines[key]
@@ -82,7 +84,7 @@ class ComputeScheduler:
         return result_of(mine)
 
     def take(self, line: deque[Pending], mine: Pending, budget: int) -> list[Pending]:
-        """*mine* and those before and behind it that fit."""
+        """*mine* and the calls before and after it that fit into *budget*."""
         line.remove(mine)
         batch, longest = [mine], mine.size
         for one in list(line):
@@ -99,7 +101,7 @@ class ComputeScheduler:
         return self.busy < self.count
 
     def wait(self, until: Callable[[], bool], heavy: bool) -> None:
-        """Until *until* holds, counted among those that wait meanwhile. The lock is held."""
+        """Wait until *until* is true, and count as waiting meanwhile. The caller holds the lock."""
         if until():
             return
         kind = "heavy_waiting" if heavy else "light_waiting"
@@ -112,7 +114,7 @@ class ComputeScheduler:
                 self.ready.notify_all()
 
     def enter(self, heavy: bool) -> bool:
-        """Take a core; whether nobody else computes or waits. The lock is held."""
+        """Take a core. Returns whether nobody else computes or waits. The caller holds the lock."""
         self.busy, self.heavy = self.busy + 1, self.heavy + heavy
         return self.busy == 1 and not self.light_waiting and not self.heavy_waiting
 
@@ -123,7 +125,7 @@ class ComputeScheduler:
 
     def set_threads(self, alone: bool) -> None:
         if self.threads:
-            import torch  # only now: the page is drawn without it
+            import torch  # only now, as the page does not need it
 
             torch.set_num_threads(self.count if alone else 1)
 

@@ -29,7 +29,7 @@ class Stored:
 
 
 def stored_tensors(folder: Path) -> dict[str, Stored]:
-    """Name -> header entry for all the tensors in *folder*. Raises ExplorerError if there is no sound file."""
+    """Name -> header entry for all tensors in *folder*. Raises ExplorerError if there is no valid file."""
     found: dict[str, Stored] = {}
     for file in weight_files(folder):
         try:

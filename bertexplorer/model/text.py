@@ -28,8 +28,8 @@ FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "
 
 
 class Span(NamedTuple):
-    """Characters *start* up to, not including, *end* of the first (side 0) or second (side 1) text. Side 2 counts
-    tokens of the encoding instead, which is how [CLS] and [SEP] are picked."""
+    """The characters from *start* up to, but not including, *end* in the first (side 0) or second (side 1) text. On
+    side 2 these are tokens of the encoding instead; this is how [CLS] and [SEP] are picked."""
 
     side: int
     start: int
@@ -38,8 +38,8 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Text:
-    """What a person looks at: one text or a pair, the spans that are hidden from the checkpoint, and the picked ones,
-    which a view is about."""
+    """A person's input: one text or a pair, the spans that are hidden from the checkpoint, and the picked spans, which
+    a view is about."""
 
     first: str
     second: str = ""
@@ -49,7 +49,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Encoding:
-    """A text as the encoder takes it. All tuples are t long; positions are 0-based."""
+    """A text in the form that the encoder reads. All tuples are t long. Positions are 0-based."""
 
     texts: tuple[str, str]  # cleaned; what spans point into
     tokens: tuple[str, ...]  # pieces as the vocabulary spells them, before hiding
@@ -62,7 +62,7 @@ class Encoding:
     mask_id: int
     picked: tuple[int, ...] = ()  # positions that a view is about, ascending
     cut: tuple[int, int] = (0, 0)  # tokens of each side beyond the checkpoint's limit
-    notes: tuple[str, ...] = ()  # what a person must be told, as sentences
+    notes: tuple[str, ...] = ()  # sentences that the person should read
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -78,7 +78,7 @@ class Encoding:
         return tuple(i for i, token in enumerate(self.ids) if token == self.mask_id)
 
     def with_ids(self, changes: dict[int, int]) -> "Encoding":
-        """The same with other ids at the given positions."""
+        """The same encoding with other ids at the given positions."""
         ids = list(self.ids)
         for position, token in changes.items():
             ids[position] = token
@@ -86,8 +86,8 @@ class Encoding:
 
 
 def clean(text: str) -> tuple[str, int]:
-    """*text* without what no one can see (lone surrogates, control characters, BOM, zero-width space), and how many
-    characters that were."""
+    """(*text* without invisible characters, how many were removed). These are lone surrogates, control characters, BOM
+    and zero-width space."""
     kept = [c for c in text if not invisible(c)]
     return "".join(kept), len(text) - len(kept)
 
@@ -110,7 +110,7 @@ class Tokenizer:
         segments: int = 0,
         source: Path | None = None,
     ) -> None:
-        """*segments*: how many the checkpoint tells apart, 0 where it has no vectors for them."""
+        """*segments*: how many segments the checkpoint distinguishes; 0 if it has no vectors for them."""
         self.max_tokens = max_tokens
         self.pad_id = pad_id
         self.source = source
@@ -137,7 +137,7 @@ class Tokenizer:
     def from_folder(cls, folder: Path, *, max_tokens: int, pad_id: int = 0, segments: int = 0) -> "Tokenizer":
         """Read tokenizer.json, or let transformers build one from vocab.txt, vocab.json + merges.txt or sentencepiece.
 
-        Raises ExplorerError if the folder holds no tokenizer that can be read."""
+        Raises ExplorerError if the folder has no readable tokenizer."""
         path = folder / "tokenizer.json"
         try:
             whole = as_transformers(folder) if path.is_file() else convert(folder)
@@ -150,14 +150,14 @@ class Tokenizer:
         return cls(whole, max_tokens=max_tokens, pad_id=pad_id, segments=segments, source=folder)
 
     def save(self, folder: Path) -> None:
-        """Write the files as they came, so that transformers finds the same tokenizer."""
+        """Write the original files, so that transformers loads the same tokenizer."""
         self.whole.save(str(folder / "tokenizer.json"))
         for name in FILES[1:]:
             if self.source and (self.source / name).is_file():
                 (folder / name).write_bytes((self.source / name).read_bytes())
 
     def prepare(self, text: str) -> tuple[str, list[str]]:
-        """*text* cleaned, any spelling of the mask turned into this checkpoint's; and notes for the person.
+        """(*text* cleaned, with any spelling of the mask changed to this checkpoint's; notes for the person).
 
         Raises ExplorerError beyond MAX_CHARACTERS, before anything is tokenised."""
         if len(text) > MAX_CHARACTERS:
@@ -241,13 +241,13 @@ class Tokenizer:
         )
 
     def slice(self, encoding: Encoding, position: int) -> str:
-        """The characters that the piece at *position* stands for, '' for [CLS] and [SEP]."""
+        """The characters that the piece at *position* covers; '' for [CLS] and [SEP]."""
         span = encoding.spans[position]
         return encoding.texts[span.side][span.start : span.end] if span else ""
 
     def pieces(self, word: str, *, spaced: bool = True) -> tuple[int, ...]:
-        """The ids of *word* as it stands after a space, or (*spaced* False: at the start of a text, after a bracket)
-        without one, which byte-level vocabularies tell apart. Raises ExplorerError if nothing is left of it."""
+        """The ids of *word* after a space, or without one (*spaced* False: at the start of a text, after a bracket).
+        Byte-level vocabularies distinguish the two. Raises ExplorerError if nothing is left of the word."""
         if len(word) > MAX_WORD:
             raise ExplorerError(f"A word of {len(word):,} characters was given; the limit is {MAX_WORD}. Shorten it.")
         word = clean(word)[0].strip()
@@ -270,7 +270,7 @@ class Tokenizer:
         return text.strip() or repr(text) if starts else f"…{text}"
 
     def join(self, ids: Sequence[int]) -> str:
-        """Pieces of one or several words, put together again."""
+        """The text of the pieces of one or several words."""
         return str(self.whole.decode(list(ids), skip_special_tokens=False)).strip()
 
 

@@ -1,8 +1,8 @@
 """The tokenizer files of a folder -> a tokenizer that gives the ids that transformers' AutoTokenizer gives.
 
-Where transformers 5 knows the class of the tokenizer, it takes only the vocabulary from tokenizer.json, and the rest
-from tokenizer_config.json and its own defaults; the two files often contradict each other. Folders of BERT's and
-RoBERTa's classes are read here by the same rules, as importing transformers takes seconds; all others are left to it.
+If transformers 5 knows the class of the tokenizer, it reads only the vocabulary from tokenizer.json. The rest comes
+from tokenizer_config.json and its own defaults; the two files often contradict each other. This module reads folders of
+BERT's and RoBERTa's classes by the same rules, as importing transformers takes seconds. All others are left to it.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 import tokenizers
 
-VOCABULARIES = (  # what a tokenizer can be built from, where there is no tokenizer.json
+VOCABULARIES = (  # what a tokenizer can be built from, if there is no tokenizer.json
     ("vocab.txt",),
     ("vocab.json", "merges.txt"),
     ("sentencepiece.bpe.model",),
@@ -20,14 +20,14 @@ VOCABULARIES = (  # what a tokenizer can be built from, where there is no tokeni
 )
 BERT = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
 AS_IT_IS = ("PreTrainedTokenizer", "TokenizersBackend")  # classes that take all of tokenizer.json
-CLASSES = {  # model_type -> the class where no file names one
+CLASSES = {  # model_type -> the class, if no file names one
     "bert": "BertTokenizer",
     "distilbert": "BertTokenizer",
     "electra": "BertTokenizer",
     "roberta": "RobertaTokenizer",
     "modernbert": "TokenizersBackend",
 }
-NORMALIZER = {  # BertNormalizer's name -> tokenizer_config.json's, and what is taken where it says nothing
+NORMALIZER = {  # BertNormalizer's name -> tokenizer_config.json's, and the default
     "handle_chinese_chars": ("tokenize_chinese_chars", True),
     "strip_accents": ("strip_accents", None),
     "lowercase": ("do_lower_case", True),
@@ -50,7 +50,7 @@ def as_transformers(folder: Path) -> tokenizers.Tokenizer:
 
 
 def described(file: Path) -> dict[str, Any]:
-    """The JSON object in *file*, empty if there is no such file."""
+    """The JSON object in *file*; empty if there is no such file."""
     found = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     if not isinstance(found, dict):
         raise ValueError(f"{file.name} is not a JSON object")
@@ -58,7 +58,7 @@ def described(file: Path) -> dict[str, Any]:
 
 
 def bert(given: dict[str, Any], said: dict[str, Any]) -> dict[str, Any] | None:
-    """*given*, a tokenizer.json, with the normalizer of BertTokenizer; None where more than that may differ."""
+    """*given*, a tokenizer.json, with the normalizer of BertTokenizer; None if more than that may differ."""
     model, before = given["model"], given.get("pre_tokenizer") or {}
     usual = {"continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
     if model["type"] != "WordPiece" or not usual.items() <= model.items() or before.get("type") != "BertPreTokenizer":
@@ -70,7 +70,7 @@ def bert(given: dict[str, Any], said: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def roberta(given: dict[str, Any], said: dict[str, Any]) -> dict[str, Any] | None:
-    """*given*, a tokenizer.json, with the space of RobertaTokenizer; None where more than that may differ."""
+    """*given*, a tokenizer.json, with the space of RobertaTokenizer; None if more than that may differ."""
     before, after = given.get("pre_tokenizer") or {}, given.get("post_processor") or {}
     plain = before.get("type") == "ByteLevel" and before.get("use_regex", True) and not given.get("normalizer")
     space = said.get("add_prefix_space", False)
@@ -86,12 +86,12 @@ def roberta(given: dict[str, Any], said: dict[str, Any]) -> dict[str, Any] | Non
 def convert(folder: Path) -> tokenizers.Tokenizer:
     """A tokenizer from the older vocabulary files. Raises FileNotFoundError if there is none."""
     if not any(all((folder / name).is_file() for name in names) for names in VOCABULARIES):
-        raise FileNotFoundError("no vocabulary")  # transformers would make one up, of the special tokens alone
+        raise FileNotFoundError("no vocabulary")  # transformers would invent one from the special tokens alone
     return by_transformers(folder)
 
 
 def by_transformers(folder: Path) -> tokenizers.Tokenizer:
-    """What AutoTokenizer makes of *folder*; code in it is never run."""
+    """The tokenizer that AutoTokenizer builds from *folder*. Code in the folder is never run."""
     from transformers import AutoTokenizer
 
     made = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)

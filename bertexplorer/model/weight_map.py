@@ -11,7 +11,7 @@ from bertexplorer.model.config import EncoderConfig
 
 OLD_SPELLING = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 STRAYS = (r"position_ids$", r"rotary_emb\.", r"token_type_ids$")  # buffers that some versions wrote
-ARCHITECTURES = {  # the fine-tuned heads, and how the names of the classes in transformers that have them end
+ARCHITECTURES = {  # the fine-tuned heads -> the endings of their class names in transformers
     "sequence_classifier": "ForSequenceClassification",
     "token_classifier": "ForTokenClassification",
     "span": "ForQuestionAnswering",
@@ -21,7 +21,7 @@ TASK_HEADS = ("classifier.", "pre_classifier.", "qa_outputs.", "score.", "head."
 
 @dataclass(frozen=True)
 class Source:
-    """Where one of our tensors lies in a file: the published name, and which of *parts* equal slices of axis 0."""
+    """Where to find one of our tensors in a file: the published name, and which of *parts* equal slices of axis 0."""
 
     name: str
     part: int = 0
@@ -43,15 +43,15 @@ def source_of(family: ModuleType, ours: str) -> Source | None:
 
 
 def tied_name(family: ModuleType, config: EncoderConfig) -> str:
-    """Published name of the MLM output matrix if it is the word embeddings over again, else ''."""
+    """The published name of the MLM output matrix if it repeats the word embeddings, else ''."""
     source = source_of(family, "masked_lm.output.weight") if config.tied else None
     return source.name if source else ""
 
 
 def canonical_names(family: ModuleType, found: Iterable[str]) -> dict[str, str]:
-    """Canonical published name -> the name in the file: old spellings renamed, an absent prefix put back.
+    """Canonical published name -> the name in the file. Old spellings are renamed, and a missing prefix is restored.
 
-    Names that carry nothing of their own (buffers, second copies) are left out.
+    Names without information of their own (buffers, second copies) are left out.
     """
     found = list(found)
     bare = not any(name.startswith(family.PREFIX) for name in found)
@@ -66,7 +66,7 @@ def canonical_names(family: ModuleType, found: Iterable[str]) -> dict[str, str]:
         prefixed = family.PREFIX + clean
         if bare and any(prefixed.startswith(start) for start in known):
             clean = prefixed
-        if clean in family.COPIES:  # where the two differ, transformers computes with the copy
+        if clean in family.COPIES:  # if the two differ, transformers computes with the copy
             names[family.COPIES[clean]] = name
         else:
             names.setdefault(clean, name)
@@ -74,13 +74,14 @@ def canonical_names(family: ModuleType, found: Iterable[str]) -> dict[str, str]:
 
 
 def is_task_head(name: str) -> bool:
-    """Whether a published name belongs to a fine-tuned head: left aside and announced if it is none of HEADS."""
+    """Whether a published name belongs to a fine-tuned head. If the head is not in HEADS, it is reported and
+    ignored."""
     return name.startswith(TASK_HEADS)
 
 
 def share_layers(family: ModuleType, heads: nn.ModuleDict) -> None:
-    """Let heads whose file has one name for a layer of both hold one layer, that of the head that comes first: BERT's
-    pooler is its sequence classifier's too, ModernBERT's transform every head's."""
+    """Let heads share a layer if the file has only one name for it; the layer of the first head is used. BERT's pooler
+    also serves its sequence classifier, and ModernBERT's transform serves every head."""
     held: dict[str, nn.Module] = {}
     for path, module in list(heads.named_modules()):
         source = source_of(family, f"{path}.weight") if isinstance(module, nn.Linear | nn.LayerNorm) else None
@@ -90,7 +91,7 @@ def share_layers(family: ModuleType, heads: nn.ModuleDict) -> None:
 
 
 def to_published(family: ModuleType, ours: Mapping[str, object]) -> dict[str, list[tuple[int, str]]]:
-    """Published name -> [(part, our name)], for writing; of names that share a layer only the first."""
+    """Published name -> [(part, our name)], for writing. If names share a layer, only the first is listed."""
     groups: dict[str, dict[int, str]] = {}
     for name in ours:
         source = source_of(family, name)

@@ -14,17 +14,18 @@ from bertexplorer.server.connections import network
 from bertexplorer.server.cookie_signing import CookieSigner
 from bertexplorer.settings import ASSETS
 
-TRIES, PERIOD_S = 30, 60.0  # wrong codes of one address in a minute: a class often shares one address
-REMEMBERED = 10_000  # addresses with wrong codes
-TERM = 120 * 86_400  # seconds that a browser need not say it again
-LONGEST, PATIENCE_S = 4000, 20  # bytes of the form, and in what time they come
-OPEN = ("health", "none", "phone", "room")  # a class of its own has a code of its own, and only votes
+TRIES, PERIOD_S = 30, 60.0  # wrong codes per minute from one address, which a whole class often shares
+REMEMBERED = 10_000  # addresses that sent wrong codes
+TERM = 120 * 86_400  # seconds until a browser must enter the code again
+LONGEST, PATIENCE_S = 4000, 20  # bytes of the form, and the seconds in which they must arrive
+OPEN = ("health", "none", "phone", "room")  # a classroom vote has its own code, and allows nothing but voting
 BEARING = ("/api/", "/mcp")  # what programs ask for
 AGAIN = "Too many wrong codes came from your network. Try again in {:.0f} seconds."
 
 
 class AccessCode:
-    """Lets a browser through once it has entered the code. Inside the owners' layer, so a proof is one browser's."""
+    """Lets a browser through once it has entered the code. Runs inside the owners' layer, so that a proof is valid for
+    one browser only."""
 
     def __init__(self, app: ASGIApp, signer: CookieSigner, code: str) -> None:
         self.app, self.signer, self.code = app, signer, code
@@ -67,7 +68,7 @@ class AccessCode:
             await reply(send, 401, form(back, "Wrong code (it is case-sensitive)."), kind=HTML)
 
     async def borne(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A program sends the code with every request."""
+        """Handle a request of a program, which sends the code every time."""
         scheme, _, code = header(scope, "authorization").partition(" ")
         address = network((scope.get("client") or ("", 0))[0])
         if scheme.lower() != "bearer":
@@ -108,4 +109,4 @@ def form(page: str, told: str = "") -> str:
     """The page that asks for the code."""
     source = (ASSETS / "code.html").read_text("utf-8")
     said = f'<p role="alert">{escape(told)}</p>' if told else ""
-    return source.replace("TOLD", said).replace("PAGE", escape(page, quote=True))  # a link may hold either word
+    return source.replace("TOLD", said).replace("PAGE", escape(page, quote=True))  # PAGE last: a link may hold either

@@ -43,7 +43,7 @@ PRIVATE = (
     "corpora",
     "models",
     "secret",
-)  # of the data folder; what is made lies beside them
+)  # in the data folder, next to the files that are made here
 
 
 def layered(
@@ -54,7 +54,7 @@ def layered(
     metrics: Metrics | None = None,
     events: Events | None = None,
 ) -> ASGIApp:
-    """*app* inside all layers; *events*: the events in gradio's queue."""
+    """Wrap *app* in all layers. *events*: the events in gradio's queue."""
     metrics, sessions = metrics or Metrics(), Sessions(4 * settings.sessions)
     metrics.gauge("pages", "Pages that were opened lately and are remembered", lambda: len(sessions.owners))
     inside: ASGIApp = Files(Assets(Compressed(app), changed=SCRIPTS), settings.uploads_dir)
@@ -100,15 +100,17 @@ def api(explore: Explore, queues: RequestQueues, opening: State, service: RunSer
 
 
 def phone(request: Request) -> Response:
-    """The page on which a class votes: one file, without gradio."""
+    """The page on which a class votes: a single file that does not use gradio."""
     return FileResponse(STATIC / "phone.html", headers={"cache-control": "no-cache"})
 
 
 def mounted(
     page: gr.Blocks, settings: Settings, explore: Explore, queues: RequestQueues, service: RunService | None = None
 ) -> FastAPI:
-    """The pages and the API on our own app, with only those routes of gradio that they need. *queues*: where answers of
-    the API wait; *service*: starts the runs of the API, None for an API without runs."""
+    """The pages and the API on our own app, with only those routes of gradio that they need.
+
+    *queues*: the queues in which requests to the API wait. *service*: starts the runs of the API; None for an API
+    without runs."""
     page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
     before_mounting(page, settings.sessions)
     app = api(explore, queues, opening(settings), service)
@@ -123,7 +125,7 @@ def mounted(
         run_history=False,
         blocked_paths=[str(settings.data_dir.resolve() / name) for name in PRIVATE],
         show_error=False,
-        max_file_size=largest(settings),  # Body has seen as much before, and says it in a sentence
+        max_file_size=largest(settings),  # Body checks this limit first, and reports it in a sentence
         ssr_mode=False,
         enable_monitoring=False,
         pwa=False,

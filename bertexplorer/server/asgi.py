@@ -45,7 +45,8 @@ async def reply(send: Send, status: int, body: str, more: Iterable[tuple[str, st
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """A receive that returns *body* at once, and then what follows it: that the browser has disconnected."""
+    """A receive that returns *body* at once, and after it whatever *receive* sends: that the browser has
+    disconnected."""
     given = False
 
     async def again() -> Message:

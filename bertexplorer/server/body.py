@@ -22,8 +22,8 @@ from bertexplorer.store.quota import Quota
 
 FRAME = 65_536  # bytes that a form adds to its files
 RESERVE = 1_000_000_000  # bytes of the disk that uploads leave free
-DRAINED = 4  # times the limit that is read and dropped, so that the browser gets to see the answer
-LONGEST_HASH = 100  # characters; gradio's have a dozen
+DRAINED = 4  # read and drop up to this many times the limit, so that the browser gets to see the answer
+LONGEST_HASH = 100  # characters; gradio's hashes have about a dozen
 LEFT = (400, "The request broke off. Send it again.")
 LONE = re.compile("[\ud800-\udfff]")
 BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^";,\s]{1,70}))', re.IGNORECASE)
@@ -38,7 +38,7 @@ class Refused(MultiPartException):
 
 
 class Body:
-    """Enforces the limits of Settings, and keeps one browser's pages from another's."""
+    """Enforces the limits of Settings, and keeps browsers from using each other's pages."""
 
     def __init__(self, app: ASGIApp, settings: Settings, sessions: Sessions, fault: Callable[[Any], str]) -> None:
         """*fault*: says what is wrong with the JSON of an event, "" if nothing is."""
@@ -127,7 +127,7 @@ class Counted:
     def __init__(self, given: Receive, limit: int, settings: Settings, boundary: bytes) -> None:
         self.given, self.limit, self.settings = given, limit, settings
         self.mark = b"--" + boundary
-        self.size, self.parts, self.tail = 0, -1, b""  # the last mark closes the form
+        self.size, self.parts, self.tail = 0, -1, b""  # the last boundary closes the form
         self.over = False
         self.refused: Refused | None = None
 
@@ -224,7 +224,7 @@ def clean(body: bytes) -> bytes:
     """JSON without lone surrogates, half characters that JavaScript and JSON can hold but UTF-8 cannot. One in an
     answer would end the stream that its page is waiting on. Raises Refused for anything but JSON in UTF-8."""
     text = body.decode("utf-8", "replace")
-    if "\0" in text:  # UTF-16, which Python's json would take too
+    if "\0" in text:  # UTF-16, which Python's json would also accept
         raise Refused(400, "The request is not JSON in UTF-8. Reload the page.")
     if body.isascii() and rb"\u" not in body:
         return body

@@ -8,15 +8,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bertexplorer.server.asgi import header
 
-OWN = (b"content-length", b"cache-control", b"set-cookie")  # headers of an answer that are not kept with it
-FOR_GOOD = b"private, max-age=31536000, immutable"  # private: the layers above may give a browser its cookie with it
+OWN = (b"content-length", b"cache-control", b"set-cookie")  # headers of an answer that are not cached with it
+FOR_GOOD = b"private, max-age=31536000, immutable"  # private, as the layers above may add a browser's cookie
 FOR_A_DAY = b"private, max-age=86400"
-ROOM = 64_000_000  # bytes of assets that are kept; a page needs 2 million
+ROOM = 64_000_000  # bytes of cached assets; a page needs 2 million
 
 
 class Compressed:
-    """Compresses the page and its configuration. Gradio compresses its scripts itself, and a stream must not be held
-    back until there is enough to compress."""
+    """Compresses the page and its configuration.
+
+    Gradio compresses its scripts itself. A stream is left alone: it must not wait until there is enough to
+    compress."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app, self.packing = app, GZipMiddleware(app, minimum_size=1000, compresslevel=5)
@@ -28,7 +30,7 @@ class Compressed:
 
 @dataclass(frozen=True)
 class Asset:
-    """A whole answer with status 200, as it goes over the wire."""
+    """A complete answer with status 200, as it is sent."""
 
     headers: list[tuple[bytes, bytes]]
     body: bytes
@@ -39,14 +41,16 @@ class Asset:
 
 
 class Assets:
-    """A page needs some 70 scripts, styles and fonts, one of 5 MB. Gradio compresses each again for every browser,
-    which blocks the server for 0.3 s. Here that is done once, and browsers are told to cache them. One file may have
-    many names (/assets/./index.js), so the cache is bounded by *room* bytes."""
+    """Compresses scripts, styles and fonts once, and lets browsers cache them.
+
+    A page needs some 70 of these files, one of them of 5 MB. Gradio compresses each again for every browser, which
+    blocks the server for 0.3 s. One file may have many names (/assets/./index.js), so the cache is limited to *room*
+    bytes."""
 
     def __init__(
         self, app: ASGIApp, room: int = ROOM, changed: Mapping[str, tuple[bytes, bytes]] | None = None
     ) -> None:
-        """*changed*: the beginning of a path -> (bytes in that file, their replacement)."""
+        """*changed*: start of a path -> (bytes in the file, their replacement)."""
         self.app, self.room, self.changed = app, room, changed or {}
         self.kept: dict[tuple[str, str], Asset] = {}  # by path and encoding
 
@@ -60,7 +64,7 @@ class Assets:
             await asset.send(send)
 
     async def ask(self, scope: Scope, key: tuple[str, str], receive: Receive, send: Send) -> Asset | None:
-        """Gradio's answer, kept while there is room. None if its status is not 200; it is then sent as it comes."""
+        """Gradio's answer, cached while there is room. None if its status is not 200; it is then sent unchanged."""
         change = next((change for path, change in self.changed.items() if key[0].startswith(path)), None)
         encoding = "identity" if change else key[1]
         others = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
@@ -82,13 +86,14 @@ def replaced(asset: Asset, old: bytes, new: bytes) -> Asset:
 
 
 def best(accepted: str, path: str = "") -> str:
-    """The encoding to answer with, of those that the browser accepts, chosen as gradio does; ours use gzip."""
+    """The encoding of the answer, chosen from those that the browser accepts. For gradio's files the choice is
+    gradio's; ours use gzip."""
     offered = ("gzip",) if path.startswith("/scripts/") else ("br", "gzip")
     return next((one for one in offered if one in accepted), "identity")
 
 
 async def whole(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> Asset | None:
-    """*app*'s answer if its status is 200 and it is complete; anything else is sent as it comes."""
+    """*app*'s answer if its status is 200 and it is complete; anything else is sent unchanged."""
     heads: list[tuple[bytes, bytes]] = []
     parts: list[bytes] = []
     status, more = 0, True
@@ -109,6 +114,6 @@ async def whole(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> Ass
         return None
     body = b"".join(parts)
     written = [pair for pair in heads if pair[0] not in OWN]
-    hashed = scope["path"].startswith(("/assets/", "/scripts/"))  # their names change with what they hold
+    hashed = scope["path"].startswith(("/assets/", "/scripts/"))  # their names change with their content
     stays = FOR_GOOD if hashed else FOR_A_DAY
     return Asset([*written, (b"content-length", str(len(body)).encode()), (b"cache-control", stays)], body)

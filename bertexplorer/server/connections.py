@@ -8,15 +8,17 @@ from contextlib import suppress
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-HEAD_S = 10.0  # in which the head of a request must have arrived
-WAITING = 256  # connections of one address without a request under way; beyond it the oldest are closed
-FILES = 16_384  # open files that are asked of the system, as each connection is one
-HOME = 64  # leading bits of an IPv6 address that one household or one attacker has; it may change the rest at will
+HEAD_S = 10.0  # seconds in which the head of a request must arrive
+WAITING = 256  # connections of one address without a request in progress; beyond this the oldest are closed
+FILES = 16_384  # open files to request from the system, as each connection is one
+HOME = 64  # leading bits of an IPv6 address that identify a household or an attacker, who can change the others at will
 
 
 class Connection(H11Protocol):
-    """Uvicorn's connection, closed if the head of a request does not arrive, or if its address has since opened too
-    many others. A class behind one address is not locked out: browsers reopen a closed connection."""
+    """A connection of uvicorn that is closed if the head of a request does not arrive in time, or if its address has
+    since opened too many others.
+
+    A class behind one address is not locked out: browsers reopen a closed connection."""
 
     timer: asyncio.TimerHandle | None = None
     since = 0.0
@@ -57,7 +59,7 @@ class Connection(H11Protocol):
 
 
 def network(address: str) -> str:
-    """The network that is counted as one address."""
+    """The network of *address*, which counts as one address."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

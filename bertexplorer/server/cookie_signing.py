@@ -1,4 +1,4 @@
-"""Signed cookies: values from a browser are known to be, or not to be, those that this server issued."""
+"""Signed cookies: the server can tell whether it issued a value that a browser sends."""
 
 import hashlib
 import hmac
@@ -16,7 +16,7 @@ class CookieSigner:
 
     def __init__(self, secret: bytes) -> None:
         self.secret = secret
-        # browsers keep one jar for all ports of a machine: two servers must not overwrite each other's cookies
+        # browsers share cookies between all ports of a machine: two servers must not overwrite each other's cookies
         self.name = f"bertexplorer-{self.sign('name')[:8]}"
 
     def sign(self, purpose: str, *words: str) -> str:

@@ -14,8 +14,10 @@ ELSE = "This file is not yours, or it is gone: files are kept for a day. Upload 
 
 
 class Files:
-    """Gradio copies whatever file a request names to the folder that it serves, and gives it to anyone who knows its
-    path. Here a file has owners (store/uploads.py)."""
+    """Serves a file only to its owners (store/uploads.py).
+
+    Gradio alone would copy any file that a request names to the folder that it serves, and give it to anyone who
+    knows its path."""
 
     def __init__(self, app: ASGIApp, folder: Path) -> None:
         self.app, self.folder = app, folder
@@ -31,7 +33,7 @@ class Files:
         if route == "file":
             named = [str(scope["path"]).partition("file=")[2]]
         elif route == "join":
-            body = (await receive())["body"]  # whole, see Body
+            body = (await receive())["body"]  # complete, see Body
             receive, named = replayed(body, receive), list(paths(body))
         if all(uploads.has(path, self.folder, owner) for path in named):
             await self.app(scope, receive, send)

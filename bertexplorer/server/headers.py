@@ -1,4 +1,4 @@
-"""Headers: what a browser may load, show and pass on, set on every answer."""
+"""Headers: set on every answer, they limit what a browser may load, show and pass on."""
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -18,11 +18,11 @@ POLICY = "; ".join(
 )
 ALWAYS = (
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),  # no-referrer would take the Origin from the form of the class code
+    (b"referrer-policy", b"same-origin"),  # no-referrer would remove the Origin from the class code's form
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-# of the other pages: gradio compiles its HTML templates in the browser
+# for the other pages, as gradio compiles its HTML templates in the browser
 COMPILING = POLICY.replace("script-src 'self'", "script-src 'self' 'unsafe-eval'").encode()
 FILE = b"default-src 'none'; sandbox"  # an uploaded file, should a browser ever show one as a page
 

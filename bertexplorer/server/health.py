@@ -22,7 +22,7 @@ class Readiness:
         self.ending = False
 
     def lacks(self, folder: Path) -> str:
-        """What is missing, in a sentence; "" if nothing is."""
+        """A sentence that says what is missing; "" if nothing is."""
         if self.ending:
             return "The server is being stopped."
         if self.error:
@@ -37,7 +37,7 @@ class Readiness:
 
 
 class Health:
-    """Answers these three, only to this machine unless Settings.metrics is public."""
+    """Answers these three paths, to this machine only unless Settings.metrics is public."""
 
     def __init__(self, app: ASGIApp, settings: Settings, ready: Readiness, metrics: Metrics) -> None:
         self.app, self.settings, self.ready, self.metrics = app, settings, ready, metrics

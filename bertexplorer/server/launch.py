@@ -29,8 +29,8 @@ from bertexplorer.ui.explore import Explore, opening
 from bertexplorer.ui.page import build
 from bertexplorer.ui.training.run_service import RunService
 
-GRACE_S = 8  # for answers that are under way when a signal comes
-LAST_S = 16.0  # after which the process ends whatever it does; runs are processes of their own
+GRACE_S = 8  # seconds for answers that are in progress when a signal arrives
+LAST_S = 16.0  # seconds after which the process ends in any case; runs are separate processes
 DAY_S = 86_400.0
 
 
@@ -48,7 +48,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Uvicorn's own would raise the signal again at the end, and so exit with its number."""
+        """Handle signals without raising them again at the end, as uvicorn does, which would set the exit status."""
         numbers = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, self.handle_exit) for number in numbers}
         try:
@@ -66,8 +66,8 @@ class Server(uvicorn.Server):
 
 
 def launch(library: CheckpointRegistry, settings: Settings, browse: Callable[[str], object] | None = None) -> int:
-    """Serve until interrupted. *browse* gets the address as soon as the page is up. Returns 0, or 2 after saying on
-    stderr why it cannot serve."""
+    """Serve until interrupted. *browse* gets the address as soon as the page is up. Returns 0, or 2 if it cannot
+    serve; the reason is then on stderr."""
     logs.install(settings.log)
     allow_many()
     try:
@@ -116,7 +116,7 @@ def serve(
 
     with suppress(KeyboardInterrupt):
         Server(configured(app, settings), opened, ready).run(sockets=[bound])
-    if warming.is_alive():  # torch, cut off while it is imported, would abort the process
+    if warming.is_alive():  # ending in the middle of importing torch would abort the process
         warming.join()
 
 
@@ -144,7 +144,7 @@ def warm(library: CheckpointRegistry, settings: Settings, ready: Readiness) -> N
 
 
 def check(settings: Settings) -> None:
-    """Raises ExplorerError if the page would be open to everyone without that having been asked for."""
+    """Raises ExplorerError if the page would be open to everyone although nobody asked for that."""
     if not (settings.local or settings.code or settings.public):
         raise ExplorerError(
             f"Others can reach {settings.host}. Set BERTEXPLORER_CODE to a class code that they type once, or start "
@@ -153,11 +153,11 @@ def check(settings: Settings) -> None:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens there. Raises ExplorerError, saying what to do, if that is not possible."""
+    """A socket that listens on *host* and *port*. Raises ExplorerError, with a way out, if that is not possible."""
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, protocol)
-        if os.name == "posix":  # elsewhere it would let two servers share a port
+        if os.name == "posix":  # on Windows it would let two servers share a port
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(where)
         bound.listen(2048)

@@ -1,4 +1,4 @@
-"""Logs: one JSON object per line; what people typed can only be a value in it."""
+"""Logs: one JSON object per line, in which text that people typed can only be a value."""
 
 import json
 import logging

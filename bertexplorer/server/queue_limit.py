@@ -1,4 +1,4 @@
-"""Queue limit: a bound on waiting gradio events; a stream that nobody waits for ends at once."""
+"""Queue limit: limits how many gradio events wait, and ends a stream at once if nobody waits for it."""
 
 import json
 from collections.abc import Callable
@@ -10,24 +10,25 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from bertexplorer.server.asgi import reply
 
 JSON = "application/json"
-CLOSED = 'data: {"msg": "close_stream", "event_id": null}\n\n'  # with this gradio ends a stream of answers
-AGAIN_S = 2  # after which an event that was one too many is sent again, see assets/answers.js
+CLOSED = 'data: {"msg": "close_stream", "event_id": null}\n\n'  # gradio ends a stream of answers with this
+AGAIN_S = 2  # seconds after which a rejected event is sent again, see assets/answers.js
 
 
 @dataclass(frozen=True)
 class Events:
     """The events that gradio has accepted and not answered yet.
 
-    *going*: how many; *awaited*: whether a page has any of them, or answers that it has not read; *inputs*: how many
-    values the event of a number takes, None where there is no such event."""
+    *going*: how many they are. *awaited*: whether a page has any of them, or has answers that it has not read yet.
+    *inputs*: how many values the event with a given number takes; None if there is no such event."""
 
     going: Callable[[], int] = lambda: 0
     awaited: Callable[[str], bool] = lambda page: True
     inputs: Callable[[int], int | None] = lambda number: None
 
     def fault(self, asked: Any) -> str:
-        """What is wrong with the JSON of an event, in a sentence; "" if nothing is. Gradio would fail on it and write
-        what people typed to stderr."""
+        """A sentence that says what is wrong with the JSON of an event; "" if nothing is.
+
+        Gradio would fail on such JSON and write what people typed to stderr."""
         if not isinstance(asked, dict):
             return "The request is no event. Reload the page."
         number, values = asked.get("fn_index"), asked.get("data")
@@ -41,8 +42,10 @@ class Events:
 
 
 class QueueLimit:
-    """*most*: how many events may be pending. A stream that a page opens after it has read all its answers ends at
-    once: gradio would keep it open, and a browser has six connections for all its tabs."""
+    """Rejects events beyond *most* pending ones, and ends streams that have nothing to send.
+
+    Such is a stream that a page opens after it has read all its answers. Gradio would keep it open, and a browser
+    has six connections for all its tabs."""
 
     def __init__(self, app: ASGIApp, events: Events, most: int) -> None:
         self.app, self.events, self.most = app, events, most

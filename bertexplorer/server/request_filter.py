@@ -11,7 +11,7 @@ from bertexplorer.server.asgi import header, headers, reply
 from bertexplorer.settings import Settings
 
 READ, WRITE = ("GET", "HEAD"), ("POST",)
-ROUTES = (  # (name, methods, path): all that the pages ask for; whatever else gradio offers is not there
+ROUTES = (  # (name, methods, path): all that the pages request; the other routes of gradio are unreachable
     ("page", READ, r"/(train|pretrain|learn)?/?"),
     ("health", READ, r"/(healthz|readyz|metrics)"),
     ("code", WRITE, r"/code"),
@@ -33,9 +33,9 @@ ROUTES = (  # (name, methods, path): all that the pages ask for; whatever else g
     ("session", (*READ, *WRITE), r"/gradio_api/(heartbeat/\w+|cancel|reset/?)"),
 )
 PATTERNS = [(name, methods, re.compile(path)) for name, methods, path in ROUTES]
-UNHEARD = (b"range", b"x-forwarded-host")  # no page sends them; gradio fails at odd ranges, and believes the other
-UNASKED = ("page", "deep_link")  # in a link to a page: gradio's own, which fail where they name what is not there
-LONGEST, LONGEST_PART = 2000, 255  # bytes of a path and of a part of it; file systems take no longer names
+UNHEARD = (b"range", b"x-forwarded-host")  # no page sends them; gradio fails on odd ranges, and trusts the other
+UNASKED = ("page", "deep_link")  # gradio's own parameters of a page's link, which fail if they name something missing
+LONGEST, LONGEST_PART = 2000, 255  # bytes of a path and of a part of it; file systems allow no longer names
 CROOKED = re.compile(r"//|(^|[/\\])\.\.([/\\]|$)|[\x00-\x1f]")
 
 
@@ -67,8 +67,10 @@ class RequestFilter:
         await self.app(scope, receive, send)
 
     def host(self, scope: Scope) -> tuple[int, str] | None:
-        """DNS rebinding: another site can point its own name at this machine's address, and is then the same site to
-        the browser. So the name must be one of ours; an IP address cannot be rebound like that."""
+        """The refusal of a request to a host name that is not ours, None if there is nothing to refuse.
+
+        This prevents DNS rebinding: another site can point its own name at this machine's address, and the browser
+        then treats both as the same site. An IP address cannot be rebound like that."""
         asked = header(scope, "host").lower()
         name = re.sub(r":\d*$", "", asked)
         if name in self.names or (not self.local and is_address(name)):
@@ -80,7 +82,7 @@ class RequestFilter:
 
 
 def named(host: str) -> str:
-    """A host as a request writes it."""
+    """*host* as a request writes it."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host.lower()
 
 
@@ -102,13 +104,13 @@ def route_of(path: str) -> tuple[str, tuple[str, ...]]:
     size = max(map(len, path.encode("utf-8", "replace").split(b"/")))
     if len(path) > LONGEST or size > LONGEST_PART:
         return "none", ()
-    if plain != path or CROOKED.search(plain):  # the server has unquoted once; what changes again hides something
+    if plain != path or CROOKED.search(plain):  # unquoted once already; a second change hides something
         return "none", ()
     return next(((name, methods) for name, methods, known in PATTERNS if known.fullmatch(path)), ("none", ()))
 
 
 def plain(query: bytes) -> bytes:
-    """The parts of a page's query that are ours."""
+    """A page's query without gradio's own parameters."""
     parts = query.split(b"&")
     return b"&".join(p for p in parts if unquote_plus(p.partition(b"=")[0].decode("latin-1")) not in UNASKED)
 
@@ -122,7 +124,9 @@ def wrong_route(scope: Scope, route: tuple[str, tuple[str, ...]]) -> tuple[int, 
 
 
 def wrong_origin(scope: Scope) -> tuple[int, str] | None:
-    """Requests that change something must come from a page of this server; browsers send their Origin."""
+    """The refusal of a request from another site, None if there is nothing to refuse.
+
+    Requests that change something must come from a page of this server, as their Origin says."""
     if scope["method"] in READ:
         return None
     origins, host = headers(scope, "origin"), header(scope, "host").lower()

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bertexplorer.server.asgi import reply
 from bertexplorer.server.metrics import Metrics
 
-QUIET = ("asset", "health", "line")  # routes that are written down only when something is wrong
+QUIET = ("asset", "health", "line")  # routes that are logged only when something is wrong
 log = logging.getLogger("bertexplorer.server.watch")  # the name that readers of the log know
 
 
@@ -48,7 +48,7 @@ class RequestLog:
             self.note(scope, id, status, time.perf_counter() - begun)
 
     def note(self, scope: Scope, id: str, status: int, seconds: float) -> None:
-        """Count and log a finished request: no address, no text, no cookie."""
+        """Count and log a finished request, without address, text or cookie."""
         route = scope["state"].get("route", "none")
         self.metrics.requests.labels(route, str(status or "left")).inc()
         if route not in ("stream", "events"):

@@ -1,4 +1,4 @@
-"""Sessions: each browser is an owner, recognized by a signed cookie; the owner is put into the scope's state."""
+"""Sessions: each browser is an owner, recognized by a signed cookie. The scope's state holds the owner."""
 
 import re
 import secrets
@@ -26,7 +26,7 @@ class OwnerCookies:
         owner = self.read(scope)
         state = scope["state"]
         state["known"], state["owner"] = bool(owner), owner or secrets.token_hex(16)
-        if owner and state.get("route") != "page":  # a visit of the page keeps the cookie for another year
+        if owner and state.get("route") != "page":  # a visit to the page renews the cookie for another year
             await self.app(scope, receive, send)
             return
         value = f"{state['owner']}.{self.signer.sign('owner', state['owner'])}"
@@ -49,16 +49,20 @@ class OwnerCookies:
 
 
 class Sessions:
-    """Which browser opened which page: gradio identifies pages by a hash that the browser draws, and anyone who knows
-    it could read their answers or stop them."""
+    """Which browser opened which page.
+
+    Gradio identifies a page by a hash that the browser draws. Without this check, anyone who knows the hash could
+    read the page's answers or stop them."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.owners: OrderedDict[str, str] = OrderedDict()
 
     def admits(self, session: str, owner: str, known: bool) -> bool:
-        """Whether *owner* may use the page *session*. The first who comes with a cookie has it; a browser that takes no
-        cookies is somebody else each time, and has none."""
+        """Whether *owner* may use the page *session*.
+
+        A page belongs to the first owner who sends a cookie with it. A browser that accepts no cookies is a new owner
+        each time, and therefore owns no page."""
         held = self.owners.get(session)
         if held is None and known:
             self.owners[session] = held = owner

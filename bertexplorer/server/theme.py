@@ -13,7 +13,7 @@ STATIC = Path(ui.__file__).parent / "static"
 
 
 def theme() -> gr.themes.Base:
-    """Calm: one accent, generous space, faces that gradio bundles."""
+    """A calm theme: one accent colour, generous space, fonts that gradio bundles."""
     return gr.themes.Base(
         primary_hue=gr.themes.colors.blue,
         neutral_hue=gr.themes.colors.slate,
@@ -26,7 +26,8 @@ def theme() -> gr.themes.Base:
 
 @cache
 def scripts() -> str:
-    """The folder that the scripts of Explore are served from: another one for other scripts, so browsers keep them."""
+    """The folder that the scripts of Explore are served from. It changes with the scripts, so that browsers can cache
+    them."""
     whole = hashlib.sha256()
     for file in sorted(STATIC.rglob("*.*")):
         whole.update(file.name.encode() + file.read_bytes())
@@ -34,7 +35,8 @@ def scripts() -> str:
 
 
 def head() -> str:
-    """Explore and Learn are drawn by their own scripts; the other pages ask through gradio (assets/answers.js)."""
+    """The head of the pages. Explore and Learn have their own scripts; the other pages send requests through gradio
+    (assets/answers.js)."""
     asking = (ASSETS / "answers.js").read_text("utf-8")
     own = f"""
         const page = /\\/learn\\/?$/.test(location.pathname) ? "learn" : "explore";

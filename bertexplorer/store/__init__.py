@@ -1,21 +1,21 @@
-"""What lives on disk: checkpoints, found, downloaded and loaded once.
+"""Everything on disk: checkpoints (found, downloaded, loaded once), runs, uploads and the search index.
 
 catalogue.py           the checkpoints that the picker offers, and what is known of each
-hub.py                 a checkpoint fetched by name, or a quick and plain answer why not
-registry.py            a checkpoint by name: found, loaded once, shared, dropped when memory is short
-memory.py              whether a checkpoint fits before it is read
-apart.py               a function in a process of its own, with limits on time and memory
-examine.py             a checkpoint from outside, opened in a process of its own first
-training_snapshots.py  the training that ships with the app, step by step
+hub.py                 downloads a checkpoint by name, or explains quickly why it cannot
+registry.py            finds checkpoints by name, loads each once, shares it, drops it when memory is short
+memory.py              whether a checkpoint fits into memory, checked before it is read
+apart.py               calls a function in a separate process with limits on time and memory
+examine.py             opens a checkpoint from outside in a separate process first
+training_snapshots.py  the snapshots of the training that ships with the app
 runs.py                runs as their folders show them: state, events as they grow, checkpoints
-job_db.py              the rows of the jobs in SQLite, for one server at a time
-trash.py               deleted runs, moved aside and kept for a week
-jobs.py                runs accepted for good, in line, renamed, resumed, deleted
-supervisor.py          starts queued runs as processes, takes over those that live, tells how they died
-uploads.py             files that a page sent or that were made for it, for a day, and whose they are
-text_uploads.py        an uploaded CSV, TSV or TXT as lines, kept under a hash of its content
+job_db.py              the table of jobs in SQLite, for one server at a time
+trash.py               deleted runs, which are moved aside and deleted for good after a week
+jobs.py                accepts, queues, renames, resumes and deletes runs
+supervisor.py          starts queued runs as processes, adopts running ones, reports how they ended
+uploads.py             files that a page sent or that were made for it, with their owners, for a day
+text_uploads.py        the lines of an uploaded CSV, TSV or TXT, stored under a hash of its content
 quota.py               how much of the disk one owner's uploads and runs may take
-index.py               vectors of uploaded lines, in files, searched exactly
+index.py               vectors of uploaded lines, stored in files and searched exactly
 library.py             the registry under its old name, for programs that version 0.1 exported
-lines.py               the uploads of texts under their old name, for the same programs
+lines.py               text uploads under their old name, for the same programs
 """

@@ -1,4 +1,4 @@
-"""Apart: call a function in a process of its own, with limits on time and memory, as its input may crash it."""
+"""Apart: call a function in a separate process, with limits on time and memory, as its input may crash it."""
 
 import json
 import os
@@ -18,8 +18,10 @@ class Broken(Exception):
 
 
 def call(function: Callable[..., Any], *given: Any, seconds: float, megabytes: int) -> Any:
-    """What the module-level *function* returns for *given*; both must be JSON. Raises the ExplorerError that it raises,
-    and Broken where it takes more time or memory, or crashes. There is no limit on memory on Windows."""
+    """What the module-level *function* returns for *given*; both must be JSON.
+
+    Raises the ExplorerError that the function raises, and Broken if it exceeds a limit or crashes. On Windows, memory
+    is not limited."""
     from bertexplorer.store.supervisor import environment
 
     named = f"{function.__module__}:{function.__qualname__}"
@@ -49,18 +51,19 @@ def call(function: Callable[..., Any], *given: Any, seconds: float, megabytes: i
 
 def limit(megabytes: int) -> None:
     """Limit the memory of this process, and lower its priority."""
-    with suppress(ImportError, ValueError, OSError):  # not on Windows, or less is allowed already
+    with suppress(ImportError, ValueError, OSError):  # not available on Windows, or the limit is already lower
         import resource
 
         most = megabytes * 1_000_000
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))  # files that are mapped do not count
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))  # mapped files do not count
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if hasattr(os, "nice"):
         os.nice(10)
 
 
 def main(named: str, megabytes: str) -> None:
-    """The other process: arguments on stdin; the last line of stdout is the result."""
+    """Run the function in the other process: its arguments arrive on stdin, and the last line of stdout is the
+    result."""
     module, _, name = named.partition(":")
     given = json.load(sys.stdin)
     function = getattr(import_module(module), name)

@@ -9,12 +9,12 @@ BUNDLED = ASSETS / "checkpoints"
 
 @dataclass(frozen=True)
 class Entry:
-    """A checkpoint that can be had. Sizes are of the published file, heads included."""
+    """A checkpoint that is on offer. Sizes are those of the published file, heads included."""
 
-    name: str  # what a person picks: a bundled folder or a hub name
+    name: str  # what the person picks: a bundled folder or a hub name
     parameters: float  # millions
     megabytes: float
-    heads: tuple[str, ...]  # of heads.HEADS, the pooler left out
+    heads: tuple[str, ...]  # names from heads.HEADS, without the pooler
     licence: str
     about: str
 

@@ -1,4 +1,4 @@
-"""Examine: a checkpoint from outside is first opened in a process of its own, and refused if that hangs or crashes."""
+"""Examine: a checkpoint from outside is first opened in a separate process, and refused if that hangs or crashes."""
 
 import hashlib
 import struct
@@ -11,15 +11,15 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.store import apart
 
-FORMAT = "1"  # of this examination; another one is made again
+FORMAT = "1"  # version of this examination; results of other versions are discarded
 SECONDS, MEGABYTES = 60.0, 3000
-HEADER = 4_000_000  # bytes of the header of a safetensors file; BERT-large has 50,000
+HEADER = 4_000_000  # bytes of a safetensors header; that of BERT-large has 50,000
 LARGEST = 200_000_000  # bytes of a vocabulary
-SUFFIXES = (".json", ".txt", ".model", ".jinja")  # of files that a tokenizer is made from
-LONG, SHORT = 2000, 60  # repeated signs: patterns that take cubic or exponential time show at these
+SUFFIXES = (".json", ".txt", ".model", ".jinja")  # suffixes of the files that a tokenizer is built from
+LONG, SHORT = 2000, 60  # repeated characters: reveal patterns that take cubic or exponential time
 PROBES = ("The cat sat on the mat.", "Caf\u00e9 \u4e2d\u6587 \U0001f600 don't 3.14!", "[MASK] <mask>")
 REPEATED = ("a", "A", "1", " ", ".", "_", "\n", "\u4e2d", "a ", "a.")
-examined: set[str] = set()  # what was sound, in this process
+examined: set[str] = set()  # checkpoints that this process found sound
 
 
 def examine(name: str, folder: Path, memory: Path) -> None:
@@ -48,19 +48,19 @@ def examine(name: str, folder: Path, memory: Path) -> None:
             "checkpoint."
         ) from broken
     examined.add(key)
-    with suppress(OSError):  # then it is examined again after a restart
+    with suppress(OSError):  # if this fails, it is examined again after a restart
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
 
 
 def header(file: Path, name: str) -> bytes:
-    """The name, size and header of a safetensors file; short ones are left for loading to name. Raises ExplorerError
-    for a header that no checkpoint has."""
+    """The name, size and header of a safetensors file. Files that are too short are left for loading to report.
+    Raises ExplorerError for a header that no checkpoint has."""
     with file.open("rb") as opened:
         start = opened.read(8)
         length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
         size = file.stat().st_size
-        if HEADER < length <= size:  # beyond the file it is damaged, which loading says
+        if HEADER < length <= size:  # a header longer than the file is left for loading to report
             raise ExplorerError(
                 f"{file.name} of {name} has a header of {length / 1e6:,.1f} MB; wanted {HEADER / 1e6:.0f} MB at most. "
                 "Choose another checkpoint."
@@ -69,7 +69,7 @@ def header(file: Path, name: str) -> bytes:
 
 
 def opens(folder: str) -> None:
-    """Open everything that other libraries parse, and tokenize texts; errors in plain Python are left for loading to
+    """Open everything that other libraries parse, and tokenize texts. Errors in plain Python are left for loading to
     report."""
     for file in Path(folder).glob("*.safetensors"):
         with suppress(Exception), safe_open(file, framework="np") as opened:

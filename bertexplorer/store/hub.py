@@ -32,7 +32,7 @@ POLL_S = 0.5
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a download is, in MB."""
+    """The progress of a download, in MB."""
 
     done: float
     total: float
@@ -48,8 +48,9 @@ def check_name(repo: str) -> None:
 
 
 def cached(repo: str) -> Path | None:
-    """The folder of *repo* on this disk, None if it is not complete. Makes no request. A download by commit
-    leaves no ref behind, so the newest snapshot counts."""
+    """The folder of *repo* on this disk; None if it is not complete. Makes no request.
+
+    A download by commit leaves no ref behind, so the newest snapshot counts."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
     snapshots = (Path(HF_HUB_CACHE) / f"models--{repo.replace('/', '--')}" / "snapshots").glob("*")
@@ -57,7 +58,8 @@ def cached(repo: str) -> Path | None:
 
 
 def whole(folder: Path) -> bool:
-    """Whether the config, every shard of the weights and a tokenizer exist; a download may have been interrupted."""
+    """Whether the config, every shard of the weights and a tokenizer exist, as a download may have been
+    interrupted."""
     here = {file.name for file in folder.iterdir() if file.is_file()} if folder.is_dir() else set()
     weights = ["model.safetensors"]
     index = folder / "model.safetensors.index.json"
@@ -65,7 +67,7 @@ def whole(folder: Path) -> bool:
         try:
             weights = list(json.loads(index.read_text("utf-8"))["weight_map"].values())
         except (ValueError, KeyError, TypeError, AttributeError):
-            return True  # loading says what is wrong with it
+            return True  # loading reports what is wrong with it
     return here.issuperset(["config.json", *weights]) and any(here.issuperset(names) for names in TOKENIZERS)
 
 
@@ -116,8 +118,8 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str]) -> Iterat
 
 
 def upload(folder: Path, repo: str, token: str) -> str:
-    """Put *folder* into the repository OWNER/NAME, made private if it is new, with the person's own *token*,
-    which is not kept. Returns its address. Raises ExplorerError."""
+    """Upload *folder* to the repository OWNER/NAME with the person's own *token*, which is not stored. A new
+    repository is private. Returns its address. Raises ExplorerError."""
     from huggingface_hub import HfApi
 
     if "/" not in repo:
@@ -140,7 +142,8 @@ def upload(folder: Path, repo: str, token: str) -> str:
 
 
 def wanted_files(repo: str, sizes: dict[str, int]) -> list[str]:
-    """The safetensors weights, one file or shards, and the small files beside them; no other weight format."""
+    """The safetensors weights, as one file or in shards, and the small files next to them. No other weight format
+    counts."""
     if "model.safetensors" in sizes:
         weights = ["model.safetensors"]
     else:
@@ -169,7 +172,7 @@ def check_disk(repo: str, size: int, cache: Path) -> None:
 
 
 def watch(work: "Future[str]", folder: Path, total: float) -> Iterator[Progress]:
-    """Progress by the bytes on disk until *work* ends; its error, if it has one."""
+    """Yield the progress by the bytes on disk until *work* ends. Raises its error, if it has one."""
     while True:
         try:
             work.result(POLL_S)

@@ -1,4 +1,4 @@
-"""The index: the vectors of uploaded lines, kept in files, and searched exactly: one product for 10,000 lines."""
+"""The index: the vectors of uploaded lines, stored in files and searched exactly. 10,000 lines take one product."""
 
 import json
 import threading
@@ -12,12 +12,14 @@ from jaxtyping import Float
 
 from bertexplorer.errors import ExplorerError
 
-KEPT = 8  # collections; the oldest go
+KEPT = 8  # collections; beyond this the oldest are deleted
 
 
 class Index:
-    """Collections of vectors, by name, a file for each. Safe to call from many threads and processes: a file is written
-    beside its place and then moved there."""
+    """Collections of vectors by name, each in its own file.
+
+    Safe to call from many threads and processes: a file is written under a temporary name and then moved into
+    place."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -29,8 +31,8 @@ class Index:
         return 0 if held is None else len(held[0])
 
     def upsert(self, collection: str, vectors: Float[np.ndarray, "n d"], payloads: Sequence[Mapping[str, Any]]) -> None:
-        """Keep *vectors* with their *payloads* as entries 0 to n - 1 of *collection*. Raises ExplorerError if the disk
-        does not take them."""
+        """Store *vectors* with their *payloads* as entries 0 to n - 1 of *collection*. Raises ExplorerError if the
+        disk does not take them."""
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         written = np.frombuffer(json.dumps([dict(payload) for payload in payloads]).encode(), dtype=np.uint8)
         with self.lock:
@@ -63,8 +65,8 @@ class Index:
         return self.folder / f"{collection}.npz"
 
     def read(self, collection: str) -> tuple[Float[np.ndarray, "n d"], list[Mapping[str, Any]]] | None:
-        """The vectors of *collection*, each of length 1, and their payloads; None if there is none, or it is damaged
-        and is to be made anew."""
+        """The vectors of *collection*, each of length 1, and their payloads. None if the collection does not exist or
+        is damaged, and so must be built again."""
         try:
             with np.load(self.path(collection), allow_pickle=False) as held:
                 return held["vectors"], json.loads(held["payloads"].tobytes())
@@ -72,6 +74,6 @@ class Index:
             return None
 
     def forget(self) -> None:
-        """Drop the oldest collections beyond KEPT."""
+        """Delete the oldest collections beyond KEPT."""
         for old in sorted(self.folder.glob("*.npz"), key=lambda path: path.stat().st_mtime_ns)[:-KEPT]:
             old.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The table of jobs on the disk: SQLite with a rollback journal and full synchronisation, written by one server."""
+"""The table of jobs on disk: SQLite with a rollback journal and full synchronisation, written by one server."""
 
 import os
 import sqlite3
@@ -32,7 +32,7 @@ class JobDatabase:
     """The rows, and the lock that keeps a second server out. Safe to call from many threads."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises ExplorerError if another server uses *folder*, or it cannot be written."""
+        """Raises ExplorerError if another server uses *folder*, or if it cannot be written."""
         self.folder = folder
         self.lock = threading.RLock()
         with self.told():
@@ -72,7 +72,7 @@ class JobDatabase:
 
     @contextmanager
     def told(self) -> Iterator[None]:
-        """Turn errors of the disk and the database into a sentence."""
+        """Turn errors of the disk and the database into an ExplorerError with a sentence."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -82,7 +82,7 @@ class JobDatabase:
             ) from error
 
     def ask(self, sql: str, *values: Any) -> list[Any]:
-        """Run one statement, which is on the disk when this returns; its rows."""
+        """Run one statement and return its rows. Its effect is on the disk when this returns."""
         with self.lock, self.told(), closing(self.db.execute(sql, values)) as cursor:
             return cursor.fetchall()
 

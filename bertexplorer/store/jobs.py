@@ -2,7 +2,7 @@
 
 FOLDER/jobs.sqlite   a row for each run, written by the one server that holds
 FOLDER/server.lock   (not for network file systems)
-FOLDER/ID/           the run's folder; the ID is drawn here, a name is only ever data
+FOLDER/ID/           the run's folder; the ID is drawn here, and a name is never part of a path
 FOLDER/.trash/ID/    a deleted run, for a week
 """
 
@@ -23,23 +23,23 @@ from bertexplorer.store.runs import Job, Run
 from bertexplorer.store.trash import Trash
 from bertexplorer.training.checkpointing import flush
 
-RESERVE = 1_000_000_000  # bytes of the disk that stay free
+RESERVE = 1_000_000_000  # bytes of the disk to leave free
 OWN = "(? IS NULL OR owner = ? OR owner = ?)"
 
 
 def nothing(folder: Path) -> None:
-    """A run without data of its own."""
+    """Add no data to a new run's folder."""
 
 
 class Jobs:
     """All jobs of one data folder. Safe to call from many threads.
 
-    *owner*: who asks; None is the operator, who may see and do everything. Other owners' runs are reported as missing.
-    Runs of owner "", from before there were owners, belong to everyone with *shared*, else to the operator.
-    Every method raises ExplorerError for a missing run, and for a disk that is full or unreadable."""
+    *owner*: who makes the request; None is the operator, who may see and do everything. Other owners' runs are
+    reported as missing. Runs of owner "" are from before there were owners: they belong to everyone if *shared*, else
+    to the operator. Every method raises ExplorerError for a missing run, and for a disk that is full or unreadable."""
 
     def __init__(self, folder: Path, *, reserve: int = RESERVE, shared: bool = True) -> None:
-        """Raises ExplorerError if another server uses *folder*, or it cannot be written."""
+        """Raises ExplorerError if another server uses *folder*, or if it cannot be written."""
         self.folder = folder.resolve()
         self.reserve, self.shared = reserve, shared
         self.slots = 1  # runs at a time; the supervisor sets it
@@ -58,7 +58,7 @@ class Jobs:
         """Release the folder for another server. Runs continue."""
         self.table.close()
 
-    # What a person does
+    # Actions of people
 
     def accept(
         self,
@@ -71,17 +71,18 @@ class Jobs:
         group: str = "",
         seconds: float = 0.0,
     ) -> Run:
-        """A new run, queued: its folder, *spec* and what *fill* puts there (its data) are on the disk, then its row,
-        then this returns. The same *key* of the same owner (the button pressed five times) gives the same run.
+        """Queue a new run.
 
-        *seconds*: how long it is estimated to take, 0 if that is not known. Raises ExplorerError below 1 GB free."""
+        The folder with *spec* and the data that *fill* puts there is on the disk first, then the row; then this
+        returns. The same *key* of the same owner (the button pressed five times) gives the same run. *seconds*: how
+        long it is estimated to take, 0 if unknown. Raises ExplorerError if less than 1 GB is free."""
         owner, key = held(owner), held(key) or secrets.token_hex(16)
         if there := self.table.jobs("WHERE owner = ? AND key = ?", owner, key):
             return self.run(there[0].id, owner)
         self.room()
         id = secrets.token_hex(16)
         self.write(self.folder / id, spec, fill)
-        with self.accepting:  # after the files are written, so that nobody waits for another's
+        with self.accepting:  # after the files are written, so that nobody waits for other people's files
             if there := self.table.jobs("WHERE owner = ? AND key = ?", owner, key):
                 shutil.rmtree(self.folder / id, ignore_errors=True)
                 return self.run(there[0].id, owner)
@@ -97,7 +98,7 @@ class Jobs:
         return self.run(id, owner)
 
     def write(self, folder: Path, spec: dict[str, Any], fill: Callable[[Path], None]) -> None:
-        """A run's folder, all of it on the disk when this returns, or nothing."""
+        """Write a run's folder: all of it is on the disk when this returns, or nothing."""
         try:
             with self.table.told():
                 folder.mkdir()
@@ -110,7 +111,7 @@ class Jobs:
             raise
 
     def retry(self, id: str, owner: str | None, *, key: str = "") -> Run:
-        """Run it again from the start, as a new run."""
+        """Start a run again from the beginning, as a new run."""
         run = self.run(id, owner)
         if run.spec is None:
             raise ExplorerError(f"The settings of {run.name} cannot be read. Set up a new run.")
@@ -125,7 +126,7 @@ class Jobs:
         )
 
     def resume(self, id: str, owner: str | None) -> Run:
-        """Queue a stopped, failed or interrupted run, to resume from its last commit; one that is queued or running is
+        """Queue a stopped, failed or interrupted run, which resumes from its last commit. A queued or running one is
         left alone."""
         with self.lock:
             run = self.run(id, owner)
@@ -144,7 +145,7 @@ class Jobs:
             return self.run(id, owner)
 
     def stop(self, id: str, owner: str | None) -> Run:
-        """Ask a run to end after a commit; a queued one leaves the queue. A finished one stays as it is."""
+        """Ask a run to end after a commit. A queued one leaves the queue; a finished one is left alone."""
         with self.lock:
             run = self.run(id, owner)
             if run.state == "queued":
@@ -156,7 +157,8 @@ class Jobs:
             return self.run(id, owner)
 
     def rename(self, id: str, owner: str | None, name: str, version: int) -> Run:
-        """Give a run another name. *version*: of the name that was seen; ExplorerError if it has changed since."""
+        """Rename a run. *version*: that of the name that the person saw. Raises ExplorerError if the name has changed
+        since."""
         with self.lock:
             job = self.job(id, owner)
             if not (title := runs.scrub(name)):
@@ -165,7 +167,7 @@ class Jobs:
                 raise ExplorerError(f"The run was renamed to “{job.name}” meanwhile. Look, and rename it again.")
             self.table.ask("UPDATE jobs SET name = ?, version = version + 1 WHERE id = ?", title, job.id)
             with self.table.told():
-                (self.place(job) / "name").write_text(title, "utf-8")  # for who looks at the folder alone
+                (self.place(job) / "name").write_text(title, "utf-8")  # for people who look at the folder only
             return self.run(id, owner)
 
     def delete(self, id: str, owner: str | None) -> None:
@@ -180,7 +182,7 @@ class Jobs:
             self.trash.tidy()
 
     def restore(self, id: str, owner: str | None) -> Run:
-        """Restore a deleted run, stopped or as it ended."""
+        """Restore a deleted run: as it ended, or else as stopped."""
         with self.lock:
             run = self.run(id, owner)
             if run.state == "deleted":
@@ -196,10 +198,10 @@ class Jobs:
                 raise ExplorerError(f"{run.name} is {run.state}. Delete it first.")
             self.trash.remove(run.folder)
 
-    # What is seen
+    # Queries
 
     def job(self, id: str, owner: str | None) -> Job:
-        """One row."""
+        """The row of one run."""
         found = self.table.jobs(f"WHERE id = ? AND {OWN}", held(id), *self.who(owner))
         if not found:
             raise ExplorerError(f"There is no run {runs.scrub(id, 40)!r} here (any more). Choose one from the list.")
@@ -210,7 +212,7 @@ class Jobs:
         return self.seen([self.job(id, owner)])[0]
 
     def runs(self, owner: str | None = None, *, deleted: bool = False) -> list[Run]:
-        """The runs of one owner, or of all (None), newest first; the deleted ones instead if asked for."""
+        """The runs of one owner, or of all (None), newest first. *deleted*: the deleted ones instead."""
         which = "=" if deleted else "<>"
         rest = f"WHERE {OWN} AND wanted {which} 'deleted' ORDER BY number DESC"
         return self.seen(self.table.jobs(rest, *self.who(owner)))
@@ -221,7 +223,7 @@ class Jobs:
         return {job.id for job in self.table.jobs(rest, *self.who(owner))}
 
     def who(self, owner: str | None) -> tuple[str | None, str | None, str | None]:
-        """What OWN asks for."""
+        """The parameters of the SQL condition OWN."""
         asks = owner if owner is None else held(owner)
         return asks, asks, "" if self.shared else asks
 
@@ -231,16 +233,16 @@ class Jobs:
         return [replace(run, message=waits.get(run.id, "")) if run.state == "queued" else run for run in found]
 
     def place(self, job: Job) -> Path:
-        """Its folder."""
+        """The folder of a job, in the trash if it is deleted."""
         return (self.trash.folder if job.wanted == "deleted" else self.folder) / job.id
 
     def line(self) -> dict[str, str]:
-        """What queued runs are told: id -> "2nd in line, about 4 min"."""
+        """The place in line of each queued run: id -> "2nd in line, about 4 min"."""
         going = [runs.read(self.place(job), job) for job in self.going()]
         ahead = [runs.left(run) for run in going if run.state in runs.ACTIVE]
         told = {}
         for n, job in enumerate(self.queued(), 1):
-            known = len(ahead) >= self.slots and all(ahead)  # one of unknown length makes the wait unknown
+            known = len(ahead) >= self.slots and all(ahead)  # a run of unknown length makes the wait unknown
             about = f", {runs.duration(sum(ahead) / self.slots)}" if known else ""
             told[job.id] = f"{runs.ordinal(n)} in line{about}"
             ahead.append(job.seconds)
@@ -253,7 +255,7 @@ class Jobs:
         return self.table.jobs("WHERE wanted = 'queued' ORDER BY place")
 
     def going(self) -> list[Job]:
-        """Jobs that were started and whose end has not been noticed yet."""
+        """Jobs that were started and have not been recorded as ended."""
         return self.table.jobs("WHERE wanted IN ('going', 'stop') ORDER BY place")
 
     def begun(self, id: str) -> None:
@@ -262,7 +264,7 @@ class Jobs:
         self.table.ask(sql, id)
 
     def ended(self, id: str, cause: str) -> None:
-        """Record that the process of a run is gone; *cause* for people, "" if there is nothing to say."""
+        """Record that the process of a run is gone. *cause*: the reason in words, "" if there is nothing to say."""
         wanted = "CASE wanted WHEN 'stop' THEN 'stopped' ELSE 'ended' END"
         sql = f"UPDATE jobs SET wanted = {wanted}, cause = ? WHERE id = ? AND wanted IN ('going', 'stop')"
         self.table.ask(sql, cause, id)
@@ -279,5 +281,5 @@ class Jobs:
 
 
 def held(text: str) -> str:
-    """As the table can hold it: without lone surrogates, and no longer than a key can be."""
+    """*text* as the table can hold it: without lone surrogates, and no longer than a key may be."""
     return text[:200].encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""Memory: whether a checkpoint fits, checked before it is read, so that it is refused rather than the server killed."""
+"""Memory: whether a checkpoint fits. This is checked before it is read, so that the server is not killed."""
 
 from math import prod
 from pathlib import Path
@@ -7,14 +7,14 @@ from safetensors import SafetensorError, safe_open
 
 from bertexplorer.errors import ExplorerError
 
-RESERVE = 500_000_000  # bytes left to the answers themselves
+RESERVE = 500_000_000  # bytes to leave free for computing answers
 WIDTH = {"fp32": 4, "bf16": 2}  # bytes of a number
 GROUP = Path("/sys/fs/cgroup")  # limits of a container
 MEMINFO = Path("/proc/meminfo")
 
 
 def free_bytes() -> int | None:
-    """Free memory of this machine, or of the container; None if that is unknown."""
+    """The free memory of this machine or container; None if unknown."""
     found = []
     if MEMINFO.is_file():
         found += [1024 * int(line.split()[1]) for line in MEMINFO.read_text().splitlines() if "MemAvailable" in line]
@@ -29,8 +29,8 @@ def free_bytes() -> int | None:
 
 
 def wanted_bytes(folder: Path, precision: str) -> int:
-    """Memory for the weights in *folder* at *precision* (fp32 or bf16), as their headers give the shapes; 0 if none
-    can be read, which loading reports better."""
+    """Bytes that the weights in *folder* need at *precision* (fp32 or bf16), by the shapes in their headers. 0 if no
+    header can be read: loading reports that better."""
     numbers = 0
     for file in folder.glob("*.safetensors"):
         try:

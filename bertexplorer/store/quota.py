@@ -9,7 +9,7 @@ from bertexplorer.store.jobs import Jobs
 
 
 class Quota:
-    """Settings.quota bytes for each owner; without *jobs* only the uploads count."""
+    """Allows each owner Settings.quota bytes. Without *jobs*, only the uploads count."""
 
     def __init__(self, settings: Settings, jobs: Jobs | None = None) -> None:
         self.most, self.jobs = settings.quota, jobs
@@ -17,7 +17,8 @@ class Quota:
         self.uploads = settings.uploads_dir
 
     def room(self, owner: str, more: int = 0) -> None:
-        """Raise ExplorerError if *owner* has used up the quota, or would with *more* bytes. Deleted runs go first."""
+        """Raise ExplorerError if *owner* has used up the quota, or would with *more* bytes. To make room, deleted runs
+        are erased first."""
         if not self.most or self.used(owner) + more <= self.most:
             return
         for run in reversed(self.jobs.runs(owner, deleted=True)) if self.jobs else ():

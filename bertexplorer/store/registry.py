@@ -24,11 +24,11 @@ MAX_NAME = 500  # characters of a checkpoint's name
 
 
 class CheckpointRegistry:
-    """All the checkpoints of one app. Safe to call from many threads; torch is imported at the first load."""
+    """All checkpoints of one app. Safe to call from many threads. Torch is imported at the first load."""
 
     def __init__(self, settings: Settings = DEFAULT, *, anywhere: bool = False, shared: bool = False) -> None:
-        """*anywhere*: a folder may lie outside the models folder too; for a person's own command line, not the page.
-        *shared*: many people use it at once, so how many threads a pass has depends on who else computes."""
+        """*anywhere*: folders outside the models folder are allowed too; for the command line, not for the page.
+        *shared*: many people use it at once, so the number of threads of a pass depends on who else computes."""
         self.settings = settings
         self.anywhere = anywhere
         self.loaded: OrderedDict[tuple[str, str], Checkpoint] = OrderedDict()
@@ -39,19 +39,19 @@ class CheckpointRegistry:
         self.loading: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
 
     def of(self, owner: str) -> "CheckpointRegistry":
-        """The same checkpoints for *owner*: of the runs, only their own."""
+        """The same checkpoints for *owner*, with the runs of that owner only."""
         made = copy(self)
         made.owner = owner
         return made
 
     def opens(self, name: str) -> bool:
-        """Whether the run that run:ID… names may be opened; runs of other owners are reported as missing."""
+        """Whether this owner may open the run that run:ID… names. Runs of other owners are reported as missing."""
         id = name.removeprefix("run:").partition("@")[0]
         return self.owner is None or self.owned is None or id in self.owned(self.owner)
 
     def get(self, name: str, precision: str = "auto") -> "Checkpoint":
-        """The checkpoint called *name*, loaded if it is not yet. Raises ExplorerError if it is not on this disk (then
-        `fetch` it first) or cannot be used."""
+        """The checkpoint called *name*, which is loaded at the first call. Raises ExplorerError if it is not on this
+        disk (`fetch` it first) or cannot be used."""
         if precision not in PRECISIONS:
             raise ExplorerError(f"Precision {precision!r} is not known; wanted one of {', '.join(PRECISIONS)}.")
         name = name.strip()
@@ -65,7 +65,8 @@ class CheckpointRegistry:
         return self.once(key, lambda: self.read(folder, name, precision, key[1]))
 
     def read(self, folder: Path, name: str, precision: str, width: str) -> "Checkpoint":
-        """The checkpoint in *folder*, if its weights fit into memory; *width*: what *precision* is here."""
+        """The checkpoint in *folder*, if its weights fit into memory. *width*: what *precision* means on this
+        machine."""
         from bertexplorer.model.load import load
 
         ours = (BUNDLED, (self.settings.data_dir / "runs").resolve())
@@ -78,8 +79,9 @@ class CheckpointRegistry:
         return load(folder, name=name, precision=precision, frozen=True)  # type: ignore[arg-type]
 
     def control(self, name: str, precision: str = "auto") -> "Checkpoint":
-        """A checkpoint of the shape, tokenizer and heads of *name* with random weights, the same every
-        time, in fp32. What it shows as well comes from the architecture, not from training."""
+        """A checkpoint with the shape, tokenizer and heads of *name* but random weights, the same every time, in fp32.
+
+        What it shows too comes from the architecture, not from training."""
         real = self.get(name, precision)
 
         from bertexplorer.model.initialise import untrained
@@ -89,7 +91,7 @@ class CheckpointRegistry:
     def once(self, key: tuple[str, str], make: "Callable[[], Checkpoint]") -> "Checkpoint":
         """The loaded checkpoint of *key*, made by one caller while others wait for it."""
         with self.lock:
-            gate = self.loading[key]  # after find, so that what people mistype leaves nothing behind
+            gate = self.loading[key]  # after find, so that mistyped names leave nothing behind
         with gate:
             with self.lock:
                 if key in self.loaded:
@@ -104,29 +106,29 @@ class CheckpointRegistry:
             return checkpoint
 
     def drop(self) -> None:
-        """Drop the least recently used until the budget holds; the newest always stays."""
+        """Drop the least recently used checkpoints until the rest fits the budget. The newest always stays."""
         while len(self.loaded) > 1 and sum(c.num_bytes for c in self.loaded.values()) > self.settings.memory_mb * 1e6:
             self.loaded.popitem(last=False)
 
     def trained(self) -> list[tuple[str, str]]:
-        """(title, name) of the checkpoints that runs have kept here, the newest first."""
+        """(title, name) of the checkpoints that runs have saved here, newest first."""
         whose = None if self.owner is None or self.owned is None else self.owned(self.owner)
         return runs.trained(self.settings.data_dir / "runs", whose)
 
     def called(self, name: str) -> str:
-        """What people call the checkpoint *name*: of a run, by the name that the run has now."""
+        """What people call the checkpoint *name*. For a checkpoint of a run, this contains the run's current name."""
         return next((saved.label for saved in self.series(name) if saved.name == name), name)
 
     def series(self, name: str) -> list[runs.Saved]:
-        """The checkpoints along the training that *name* is of, in its order; none where it is of no training."""
+        """The checkpoints of the training that *name* belongs to, in order; none if it belongs to no training."""
         if name.startswith("run:") and not self.opens(name):
             return []
         return training_snapshots.series(name) or runs.series(self.settings.data_dir / "runs", name)
 
     def find(self, name: str) -> Path | None:
-        """The folder of *name*: bundled, in the models folder, or downloaded before; None if it must be fetched.
+        """The folder of *name*: bundled, in the models folder, or already downloaded. None if it must be fetched.
 
-        Raises ExplorerError for a path outside the models folder and for what cannot be a name."""
+        Raises ExplorerError for a path outside the models folder and for text that cannot be a name."""
         name = name.strip()
         if not name:
             raise ExplorerError("No checkpoint is chosen. Pick one from the list, or type a hub name.")
@@ -141,7 +143,7 @@ class CheckpointRegistry:
             return BUNDLED / name
         try:
             folder = self.local(name)
-        except (OSError, RuntimeError) as error:  # a part too long, no right to look, no such user after ~
+        except (OSError, RuntimeError) as error:  # a part is too long, access is denied, or ~ names an unknown user
             raise ExplorerError(f"The folder {name} cannot be opened: {error}. Choose another one.") from error
         if folder is not None:
             return folder
@@ -149,15 +151,16 @@ class CheckpointRegistry:
         return hub.cached(name)
 
     def local(self, name: str) -> Path | None:
-        """The folder *name* below the models folder, links resolved; None if there is none and it may be a hub name."""
+        """The folder *name* below the models folder, with links resolved; None if it does not exist and may be a hub
+        name."""
         root = self.settings.models_dir.resolve()
         asked = Path(name).expanduser()
-        if self.anywhere and (asked / "config.json").is_file():  # as a shell counts: from where it stands
+        if self.anywhere and (asked / "config.json").is_file():  # as in a shell: relative to the current folder
             return asked.resolve()
         folder = (asked if asked.is_absolute() else root / asked).resolve()
         inside = folder != root and folder.is_relative_to(root)
         if (inside or self.anywhere) and folder.is_dir():
-            return folder  # loading says what it lacks
+            return folder  # loading reports what it lacks
         if asked.is_absolute() or name.startswith((".", "~")) or not inside:
             raise ExplorerError(
                 f"{name} is {'not a folder in' if inside else 'outside'} the models folder {root}. Put the checkpoint "
@@ -166,12 +169,13 @@ class CheckpointRegistry:
         return None
 
     def fetch(self, name: str) -> Iterator[hub.Progress]:
-        """Download *name* from the hub unless it is on this disk, telling progress. Raises ExplorerError on failure."""
+        """Download *name* from the hub unless it is on this disk, and yield the progress. Raises ExplorerError on
+        failure."""
         if self.find(name := name.strip()) is None:
             yield from hub.download(name, timeout_s=self.settings.hub_timeout_s, offline_names=self.offline())
 
     def offline(self) -> list[str]:
-        """Names that load without a network."""
+        """The names that load without a network."""
         bundled = [entry.name for entry in CATALOGUE if (BUNDLED / entry.name / "config.json").is_file()]
         bundled += [one.name for one in training_snapshots.saved()[-1:]]
         root = self.settings.models_dir

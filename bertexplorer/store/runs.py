@@ -1,4 +1,4 @@
-"""Runs as their folders show them: settings, progress, and whether a process works on it. Nothing is written."""
+"""Runs as their folders show them: settings, progress, and whether a process works on them. Nothing is written."""
 
 import json
 import re
@@ -12,9 +12,9 @@ from bertexplorer import locks
 from bertexplorer.training.checkpointing import committed
 from bertexplorer.training.events import Event
 
-LAST = ("finished", "stopped", "failed")  # last words of a run
+LAST = ("finished", "stopped", "failed")  # final events of a run
 ACTIVE = ("starting", "running", "stopping")
-TAIL = 16_384  # bytes at the end of a growing file that are looked at
+TAIL = 16_384  # bytes to read at the end of a growing file
 MAX_NAME = 80
 LISTED = 50  # runs in a picker
 SAVED = re.compile(r"run:([0-9a-f]{32})(?:@(\d{1,12}))?")
@@ -22,25 +22,27 @@ SAVED = re.compile(r"run:([0-9a-f]{32})(?:@(\d{1,12}))?")
 
 @dataclass(frozen=True)
 class Job:
-    """The wanted state of a run: a row of the job database."""
+    """The requested state of a run: a row of the job database."""
 
     id: str
     name: str = ""
     owner: str = ""
     created: float = 0.0  # unix seconds
     wanted: str = ""  # queued, going, stop, ended, stopped, deleted; "": a run that was never queued
-    version: int = 1  # of the name
+    version: int = 1  # version of the name
     group: str = ""  # shared by the seeds of one run
-    seconds: float = 0.0  # that it was estimated to take; 0: not known
-    attempts: int = 0  # times it was started
-    since: int = 0  # bytes of events.jsonl that are from before it was queued last
-    cause: str = ""  # why its process ended, where the run itself could not say
+    seconds: float = 0.0  # estimated duration; 0: unknown
+    attempts: int = 0  # how often it was started
+    since: int = 0  # bytes of events.jsonl from before it was last queued
+    cause: str = ""  # why its process ended, if the run itself could not say
 
 
 @dataclass(frozen=True)
 class Run(Job):
-    """A job and the state of its folder. *state*: queued, starting, running, stopping, stopped, finished, failed,
-    interrupted (its process is gone without a last word) or deleted."""
+    """A job and the state of its folder.
+
+    *state*: queued, starting, running, stopping, stopped, finished, failed, interrupted (its process is gone without
+    a final event) or deleted."""
 
     folder: Path = Path()
     spec: dict[str, Any] | None = None  # None: spec.json cannot be read
@@ -57,7 +59,7 @@ class Run(Job):
 
 @dataclass(frozen=True)
 class Saved:
-    """A checkpoint of a run for the picker: run:ID is the best one, run:ID@STEP a snapshot along the way."""
+    """A checkpoint of a run for the picker: run:ID is the best one, run:ID@STEP is a snapshot from a step."""
 
     name: str
     label: str
@@ -65,14 +67,18 @@ class Saved:
 
 
 def alive(folder: Path) -> bool:
-    """Whether a process trains the run, or has just been started to. It is looked for at RUN/process first, which only
-    the server takes, so that no supervisor finds its RUN/lock taken by this question."""
+    """Whether a process trains the run, or has just been started to do so.
+
+    RUN/process, which only the server locks, is checked first, so that no supervisor finds its RUN/lock taken by this
+    check."""
     return locks.held(folder / "process") or locks.held(folder / "lock")
 
 
 def events(folder: Path, since: int = 0) -> tuple[list[Event], int]:
-    """The events written from byte *since* on, and where the next call is to begin. A last line that is still being
-    written is left for then; a torn one is passed over. Lay them onto those had before with `joined`."""
+    """The events written from byte *since* on, and the byte where the next call must begin.
+
+    A last line that is still being written is left for the next call; a torn one is skipped. Append the new events to
+    the earlier ones with `joined`."""
     try:
         with (folder / "events.jsonl").open("rb") as opened:
             opened.seek(since)
@@ -84,7 +90,7 @@ def events(folder: Path, since: int = 0) -> tuple[list[Event], int]:
 
 
 def joined(before: Sequence[Event], new: Sequence[Event]) -> list[Event]:
-    """Events as if the run had never been interrupted: of steps computed twice, only the second time counts."""
+    """The events as if the run had never been interrupted: if a step was computed twice, the second time counts."""
     found = list(before)
     for event in new:
         if event["event"] == "resumed":
@@ -110,7 +116,7 @@ def parsed(line: bytes) -> Event | None:
 def read(folder: Path, job: Job | None = None) -> Run:
     """The current state of the run in *folder*."""
     job = job or Job(folder.name)
-    live = alive(folder)  # asked first: a process says its last word before it lets go of its lock
+    live = alive(folder)  # checked first: a process writes its final event before it releases its lock
     found = recent(folder, 0)
     fresh = recent(folder, job.since) if job.since else found
     progress, left = pace(found)
@@ -132,7 +138,7 @@ def recent(folder: Path, since: int) -> list[Event]:
     path = folder / "events.jsonl"
     size = path.stat().st_size if path.is_file() else 0
     begin = max(since, size - TAIL)
-    found = events(folder, begin)[0]  # half a line at the start is passed over
+    found = events(folder, begin)[0]  # half a line at the start is skipped
     return joined([], found if found or begin <= since else events(folder, since)[0])
 
 
@@ -154,7 +160,7 @@ def state_of(folder: Path, job: Job, live: bool, found: Sequence[Event]) -> str:
 
 
 def pace(found: Sequence[Event]) -> tuple[float, float | None]:
-    """(share that is done, seconds left at the pace of late), from events that tell their share."""
+    """(share done, seconds left at the recent pace), from the events that have a share."""
     begun = max((i for i, e in enumerate(found) if e["event"] in ("begun", "resumed")), default=0)
     told = [(e["time"], e["share"]) for e in found if number(e.get("share")) and number(e.get("time"))]
     fresh = [(e["time"], e["share"]) for e in found[begun:] if number(e.get("share")) and number(e.get("time"))]
@@ -184,7 +190,7 @@ def spec(folder: Path) -> dict[str, Any] | None:
 
 
 def last_words(folder: Path) -> str:
-    """The end of the process's output: at most three lines, without those of a traceback."""
+    """The end of the process's output: at most three lines, without the lines of a traceback."""
     try:
         with (folder / "output.txt").open("rb") as opened:
             size = opened.seek(0, 2)
@@ -197,7 +203,7 @@ def last_words(folder: Path) -> str:
 
 
 def scrub(text: str, most: int = MAX_NAME) -> str:
-    """One line of at most *most* characters, all printable."""
+    """*text* as one line of at most *most* characters, all printable."""
     return " ".join("".join(c if c.isprintable() else " " for c in text[: 10 * most]).split())[:most]
 
 
@@ -212,14 +218,14 @@ def ordinal(n: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """As one says it: about 4 min."""
+    """*seconds* in words, such as about 4 min."""
     if seconds < 60:
         return "less than a minute"
     return f"about {seconds / 60:.0f} min" if seconds < 5_400 else f"about {seconds / 3600:.0f} h"
 
 
 def titled(run: Run) -> str:
-    """The name of a run: as it was renamed to, or as it began."""
+    """The name of a run: the one it was renamed to, or its first one."""
     with suppress(OSError):
         return (run.folder / "name").read_text("utf-8")[:40]
     return (run.name or str((run.spec or {}).get("name", "")) or f"run {run.id[:8]}")[:40]
@@ -232,7 +238,8 @@ def pretrained(folder: Path) -> list[Path]:
 
 
 def trained(root: Path, whose: Collection[str] | None = None) -> list[tuple[str, str]]:
-    """(name of a run, name of its best checkpoint) of all that kept one, the newest first; of the ids *whose* only."""
+    """(name of the run, name of its best checkpoint) for all runs that saved one, newest first. *whose*: only runs
+    with these ids."""
     named = [p for p in root.glob("[0-9a-f]*") if re.fullmatch(r"[0-9a-f]{32}", p.name)]
     named = [p for p in named if whose is None or p.name in whose]
     found = [p for p in named if committed(p / "best") or pretrained(p)]
@@ -241,7 +248,7 @@ def trained(root: Path, whose: Collection[str] | None = None) -> list[tuple[str,
 
 
 def checkpoints(run: Run) -> list[Saved]:
-    """What can be looked into: where the run started from (run:ID@0), the snapshots by their step, the best."""
+    """The checkpoints to look into: the run's start (run:ID@0), its snapshots by step, and the best one."""
     name = titled(run)
     start = Path(str((run.spec or {}).get("folder", "")))
     before = [Saved(f"run:{run.id}@0", f"{name}, before", start)] if (start / "config.json").is_file() else []
@@ -253,12 +260,12 @@ def checkpoints(run: Run) -> list[Saved]:
 
 
 def series(root: Path, name: str) -> list[Saved]:
-    """The checkpoints of the run that *name* is of, in the order of training; none if it is no such name."""
+    """The checkpoints of the run that *name* belongs to, in the order of training; none for any other name."""
     asked = SAVED.fullmatch(name)
     return checkpoints(Run(asked[1], folder=root / asked[1], spec=spec(root / asked[1]))) if asked else []
 
 
 def find(root: Path, name: str) -> Path | None:
-    """The folder of the checkpoint run:ID or run:ID@STEP among the runs in *root*; None if it is no such name, or not
-    there."""
+    """The folder of the checkpoint run:ID or run:ID@STEP among the runs in *root*. None for any other name, or if
+    there is no such checkpoint."""
     return next((saved.folder for saved in series(root, name) if saved.name == name), None)

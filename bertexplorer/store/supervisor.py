@@ -1,7 +1,7 @@
-"""The job supervisor: starts queued runs as processes of their own, one after the other, and notices how they end.
+"""The job supervisor: starts queued runs as separate processes, one after the other, and notices how they end.
 
-A run's process outlives the server. RUN/process is locked from the moment it is started until it is gone, and names it;
-whatever it says on stdout and stderr goes to RUN/output.txt."""
+A run's process outlives the server. RUN/process names it, and is locked from the moment it starts until it is gone.
+Its stdout and stderr go to RUN/output.txt."""
 
 import logging
 import os
@@ -28,15 +28,15 @@ COMMAND = (sys.executable, "-m", "bertexplorer", "train")  # and the run's folde
 SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSW|CREDENTIAL|BERTEXPLORER_CODE", re.IGNORECASE)
 MEMORY = re.compile(r"MemoryError|out of memory|not enough memory|can.t allocate memory|bad_alloc", re.IGNORECASE)
 SMALLER = "Try a smaller batch or shorter texts."
-FULL = 20_000_000  # bytes free of a disk on which a run cannot even write down why it ends
-ATTEMPTS = 3  # how often a run is resumed without being asked
+FULL = 20_000_000  # free bytes below which a run cannot even write down why it ended
+ATTEMPTS = 3  # how often a run is resumed automatically
 
 log = logging.getLogger("bertexplorer.store.trainer")  # the name that readers of the log know
 
 
 class JobSupervisor:
-    """A thread of the server. Runs that live when it starts are taken over; interrupted ones wait to be resumed by a
-    person, unless *resume_interrupted*."""
+    """A thread of the server. It adopts the runs that are alive when it starts. Interrupted ones wait until a person
+    resumes them, unless *resume_interrupted*."""
 
     def __init__(
         self,
@@ -48,13 +48,13 @@ class JobSupervisor:
         patience_s: float = 20.0,
         resume_interrupted: bool = False,
     ) -> None:
-        """*slots*: runs at a time; *patience_s*: from RUN/stop to SIGTERM."""
+        """*slots*: runs at a time. *patience_s*: seconds from RUN/stop to SIGTERM."""
         self.jobs, self.command, self.slots = jobs, tuple(command), slots
         self.poll_s, self.patience_s = poll_s, patience_s
         jobs.slots = slots
         self.children: dict[str, subprocess.Popen[bytes]] = {}
         self.asked: dict[str, float] = {}  # when a run was first asked to stop; infinite once it was sent SIGTERM
-        self.causes: dict[str, str] = {}  # why runs ended, until that could be written down
+        self.causes: dict[str, str] = {}  # why runs ended, until it is written down
         self.closing = threading.Event()
         for job in jobs.going() if resume_interrupted else ():
             self.take_up(job)
@@ -67,7 +67,7 @@ class JobSupervisor:
         self.thread.join()
 
     def stop(self, id: str, owner: str | None, *, kill: bool = False) -> Run:
-        """Ask a run to end after a commit; *kill* ends it now and loses what came after its last commit."""
+        """Ask a run to end after a commit. *kill*: end it now, and lose everything after its last commit."""
         with self.jobs.lock:
             run = self.jobs.stop(id, owner)
             if kill and run.state in runs.ACTIVE:
@@ -78,7 +78,7 @@ class JobSupervisor:
         while not self.closing.is_set():
             try:
                 self.tick()
-            except Exception:  # of a full disk, say: the runs go on, and it is tried again
+            except Exception:  # a full disk, say: the runs continue, and the next tick tries again
                 log.exception("The queue of runs cannot be worked on; it is tried again.")
             self.closing.wait(self.poll_s)
 
@@ -92,9 +92,9 @@ class JobSupervisor:
                 busy += self.start(job)
 
     def goes(self, job: Job) -> bool:
-        """Whether the run still has its process; its end is written down otherwise."""
+        """Whether the run still has its process. If not, its end is recorded."""
         folder, child = self.jobs.place(job), self.children.get(job.id)
-        code = child.poll() if child else None  # reaps it
+        code = child.poll() if child else None  # reaps the process
         if runs.alive(folder) or (child and code is None):
             if job.wanted == "stop":
                 self.press(job.id, folder)
@@ -107,15 +107,15 @@ class JobSupervisor:
         return False
 
     def press(self, id: str, folder: Path) -> None:
-        """RUN/stop, again where a run that was just starting removed it, then SIGTERM."""
+        """Write RUN/stop, again if a run that was just starting removed it; later send SIGTERM."""
         (folder / "stop").touch()
         if time.monotonic() - self.asked.setdefault(id, time.monotonic()) > self.patience_s:
             self.asked[id] = float("inf")
             send(folder, signal.SIGTERM)
 
     def start(self, job: Job) -> bool:
-        """Give a queued run its process, unless it has one or it has ended: a server may have died between this and
-        writing it down."""
+        """Start the process of a queued run, unless the run has one already or has ended: a server may have died after
+        starting it and before recording that."""
         folder = self.jobs.place(job)
         try:
             if not runs.alive(folder) and runs.read(folder, replace(job, wanted="going")).state not in runs.LAST:
@@ -131,12 +131,12 @@ class JobSupervisor:
         """Queue a run that was interrupted while no server was running."""
         with self.jobs.lock:
             if job.attempts < ATTEMPTS and runs.read(self.jobs.place(job), job).state == "interrupted":
-                with suppress(ExplorerError):  # a full disk: it stays interrupted
+                with suppress(ExplorerError):  # the disk is full: it stays interrupted
                     self.jobs.resume(job.id, None)
 
 
 def spawn(command: Sequence[str], folder: Path) -> "subprocess.Popen[bytes]":
-    """The process of a run, which holds RUN/process from its first moment on. Raises OSError."""
+    """Start the process of a run, which holds the lock of RUN/process from its first moment on. Raises OSError."""
     (folder / "stop").unlink(missing_ok=True)
     held = locks.hold(folder / "process")
     if held is None:
@@ -154,7 +154,7 @@ def spawn(command: Sequence[str], folder: Path) -> "subprocess.Popen[bytes]":
         )
         locks.name(held, process.pid)
     if hasattr(os, "setpriority"):
-        with suppress(OSError):  # it is over already
+        with suppress(OSError):  # it has ended already
             os.setpriority(os.PRIO_PROCESS, process.pid, 19)
     return process
 
@@ -166,8 +166,8 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def send(folder: Path, number: int) -> None:
-    """A signal to the process of a run, if a server started it and it is still that one; SIGKILL goes to its own
-    children too."""
+    """Send a signal to the process of a run, if a server started it and it is still the same process. SIGKILL goes to
+    its children too."""
     if pid := locks.holder(folder / "process"):
         with suppress(ProcessLookupError):
             (os.killpg if number == signal.SIGKILL else os.kill)(pid, number)

@@ -17,9 +17,9 @@ from bertexplorer.training.data.decode import decode, shown
 from bertexplorer.training.data.delimited import DELIMITERS, is_header, separator
 
 MAX_LINES = 10_000
-KEPT = 32  # uploads of one owner; the oldest go
+KEPT = 32  # uploads of one owner; beyond this the oldest are deleted
 SUFFIXES = (".csv", ".tsv", ".txt")
-TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # the first that exists
+TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # the first that exists is used
 LABEL_NAMES = ("label", "class", "category", "topic")
 KEY = re.compile(r"[0-9a-f]{24}")
 OWNER = re.compile(r"[0-9a-f]{32}|")
@@ -34,16 +34,18 @@ class Lines:
 
 
 class TextUploads:
-    """Uploads in a folder, the newest KEPT of each owner. Safe to call from many threads and processes.
+    """Uploads in a folder: the newest KEPT of each owner. Safe to call from many threads and processes.
 
-    Anyone with a key may read its lines, so that a link restores a view of them. Keys cannot be guessed: the owner in
-    the hash is 128 random bits that only one browser knows, so that someone with the same file cannot compute it."""
+    Anyone with a key may read its lines, so that a link can restore a view of them. Keys cannot be guessed: the hash
+    includes the owner, 128 random bits that only one browser knows. So even someone with the same file cannot compute
+    its key."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def save(self, content: bytes, filename: str, owner: str = "") -> str:
-        """Keep a file of *owner* as read; returns its key. Raises ExplorerError as `parse` does, or for a full disk."""
+        """Store the lines of a file for *owner* and return their key. Raises ExplorerError as `parse` does, and for a
+        full disk."""
         found = parse(content, filename)
         kind = Path(filename).suffix.lower()
         key = sha256(f"{owner}{kind}\0".encode() + content).hexdigest()[:24]
@@ -79,8 +81,10 @@ class TextUploads:
 
 
 def parse(content: bytes, filename: str) -> Lines:
-    """The lines of a CSV or TSV (one per row, from the column of texts) or of a TXT. Raises ExplorerError for an empty
-    or too large file, one that is not text, another kind of file, or more than 10,000 lines."""
+    """The lines of a CSV or TSV (one per row, from the column of texts) or of a TXT.
+
+    Raises ExplorerError for a file that is empty or too large, is not text, is of another kind, or has more than
+    10,000 lines."""
     suffix = Path(filename).suffix.lower()
     name = shown(filename)
     if suffix not in SUFFIXES:
@@ -113,7 +117,7 @@ def table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
     odd = [row for row in full if len(row) > len(first)]
     uneven = len({len(row) for row in full}) > 1
     if uneven and (len(first) == 1 or (delimiter == "," and not known(first))):
-        found, odd = [[line] for line in text.splitlines()], []  # commas of sentences: each line is one text
+        found, odd = [[line] for line in text.splitlines()], []  # the commas belong to sentences: each line is one text
     elif known(first):
         found = [row for row in found if len(row) <= len(first)]
     width = max(map(len, found), default=0)

@@ -1,4 +1,4 @@
-"""The training that ships with the app: one small model at several steps, from random weights to its end."""
+"""The training that ships with the app: one small model at several steps, from random weights to the last step."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ STEP = re.compile(r"step-(\d{1,12})")
 
 
 def saved(root: Path = BUNDLED / NAME) -> list[Saved]:
-    """Its checkpoints in the order of training: tiny@STEP, the last one plainly tiny."""
+    """Its checkpoints in the order of training: tiny@STEP each, except that the last one is called tiny."""
     found = {
         int(m[1]): p for p in root.glob("step-*") if (m := STEP.fullmatch(p.name)) and (p / "config.json").is_file()
     }
@@ -28,5 +28,5 @@ def series(name: str) -> list[Saved]:
 
 
 def find(name: str) -> Path | None:
-    """The folder of one of them; None if *name* is none."""
+    """The folder of the snapshot *name*; None for any other name."""
     return next((one.folder for one in series(name) if one.name == name), None)

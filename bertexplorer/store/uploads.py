@@ -1,14 +1,14 @@
-"""Uploads: files that a page sent, and exports made for it. They are kept for a day and have owners.
+"""Uploads: files that a page sent, and exports made for it. They stay for a day and have owners.
 
-gradio puts a file into a folder of the hash of its content. An empty file beside it names its owner; anyone who
-sends the same file owns it too."""
+gradio puts a file into a folder that is named after the hash of its content. The name of an empty file next to it is
+that of its owner. Anyone who sends the same file owns it too."""
 
 import tempfile
 from pathlib import Path
 
 
 def give(file: Path, owner: str) -> None:
-    """Make *owner* an owner of *file* and of what else is in its folder."""
+    """Make *owner* an owner of *file* and of everything else in its folder."""
     file.parent.mkdir(parents=True, exist_ok=True)
     mark(file, owner).touch()
 
@@ -18,7 +18,7 @@ def has(file: str | Path, folder: Path, owner: str) -> bool:
     try:
         path = Path(file).resolve()
         return path.is_relative_to(folder.resolve()) and mark(path, owner).is_file()
-    except (OSError, ValueError):  # NUL, or a name too long
+    except (OSError, ValueError):  # a NUL character, or a name that is too long
         return False
 
 
@@ -31,7 +31,7 @@ def make(folder: Path, name: str, owner: str) -> Path:
 
 
 def folders(folder: Path, owner: str) -> list[Path]:
-    """The folders of the files that are *owner*'s."""
+    """The folders of the files that belong to *owner*."""
     return [found.parent for found in folder.glob(f"*/{mark(Path(), owner).name}")]
 
 

@@ -1,13 +1,13 @@
 """The pages: one text with many views of it, and those on which checkpoints learn.
 
-gradio_patches.py  all that is patched of gradio, and what each patch relies on
+gradio_patches.py  all patches of gradio, and what each patch relies on
 page.py            Explore, which is drawn by the scripts in static/, and the pages on which checkpoints learn
-explore.py         what happens when a person types, presses, picks: look up, analyse, draw
+explore.py         what happens when a person types, presses or picks: look up, analyse, draw
 schema.py          the views as JSON, from which the browser draws navigation, forms and examples
-facts.py           what is known of a checkpoint, and what made an answer
+facts.py           what is known about a checkpoint, and what produced an answer
 owner_binding.py   whose event it is, and what that person may see
-link.py            what the address bar asks of a page that opens, and what of it cannot be had
-state.py           all that a person has set, to and from the address bar's link
+link.py            the state that a link asks for, and what of it cannot be followed
+state.py           everything that a person has set, written to a link and read from it
 strip.py           the text as token chips, each a button that hides or picks its token
 forms.py           an Options dataclass -> the components of a form
 about.py           limits and promises in plain words, folded at the end of each page

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 def opening(settings: Settings) -> State:
-    """The state that the page opens with if there is no link."""
+    """The state of a page that is opened without a link."""
     first = VIEWS["fill-mask"].examples[0]
     return State(first.text, checkpoint=settings.checkpoint, precision=settings.precision)
 
@@ -57,7 +57,7 @@ class Beside:
     """The same view of another checkpoint, or of another text."""
 
     name: str
-    figure: Figure | None  # None: nothing that could stand beside the other one
+    figure: Figure | None  # None: there is nothing to show next to the other figure
     said: str
     difference: Figure | None
     ours: str  # what people call the checkpoint in use
@@ -65,7 +65,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the page shows for a state; None keeps what stands there."""
+    """What the page shows for a state. None leaves that part of the page as it is."""
 
     state: State
     strip: dict[str, Any] | None = None
@@ -73,12 +73,12 @@ class Answer:
     said: str = ""
     took_ms: float = 0.0
     error: str = ""
-    missing: str = ""  # what of the text is, see ExplorerError
-    failed: bool = False  # the error is ours
+    missing: str = ""  # what the text lacks, see ExplorerError
+    failed: bool = False  # whether the error is a fault of this program
     checkpoint: Checkpoint | None = None
     beside: Beside | None = None
     height: int = 0  # pixels of a figure that is a page of its own
-    series: tuple[Saved, ...] = ()  # the checkpoints of one training, where the one in use is of such
+    series: tuple[Saved, ...] = ()  # the checkpoints of one training, if the one in use belongs to it
 
     @property
     def title(self) -> str:
@@ -88,7 +88,7 @@ class Answer:
 
 
 class Explore:
-    """Looks up, analyses, draws. Holds the library and nothing of any one person."""
+    """Looks up, analyses, draws. Holds the library and no data of any person."""
 
     def __init__(self, library: CheckpointRegistry, quota: Quota | None = None) -> None:
         self.library = library
@@ -99,14 +99,14 @@ class Explore:
         self.index = Index(settings.data_dir / "index")
 
     def of(self, owner: str) -> Explore:
-        """The same, with the runs of *owner* for checkpoints, and uploads kept as theirs."""
+        """The same for *owner*: it finds the checkpoints of their runs, and stores uploads as theirs."""
         made = copy(self)
         made.library, made.owner = self.library.of(owner), owner
         return made
 
     def answer(self, state: State) -> Answer:
-        """The view that *state* asks for; what goes wrong becomes a sentence, and what was typed stays. Raises Busy
-        where it proves long and too many wait, and Stopped once nobody waits for it."""
+        """The view that *state* asks for. An error becomes a sentence, and the typed text stays. Raises Busy if the
+        work proves long and too many wait, and Stopped if nobody waits for it any more."""
         drawn, checkpoint = None, None
         try:
             checkpoint = self.library.get(state.checkpoint, state.precision)
@@ -150,7 +150,7 @@ class Explore:
             )
 
     def read(self, checkpoint: Checkpoint, state: State) -> Encoding:
-        """The tokens that the strip shows: the text's, or of a text with alternatives those of the first of them."""
+        """The tokens that the strip shows. In a text with alternatives, these are the tokens with the first of each."""
         analysis, text = VIEWS[state.view].analysis, state.as_text
         if not isinstance(analysis, Alternatives) or "{" not in text.first:
             return checkpoint.tokenizer.encode(text)
@@ -168,13 +168,13 @@ class Explore:
         return view.analysis.run(checkpoint, state.as_text, options=options, **more)
 
     def keep_lines(self, content: bytes, name: str) -> tuple[str, str]:
-        """(key of the lines in an uploaded file, how they were read). Raises ExplorerError for what is no text."""
+        """(key of the lines in an uploaded file, how they were read). Raises ExplorerError if it is not a text."""
         self.quota.room(self.owner, len(content))
         key = self.lines.save(content, name, self.owner)
         return key, self.lines.load(key).told
 
     def beside(self, state: State, result: Any) -> Beside:
-        """What *state* is compared with, or why the other one has no answer."""
+        """The answer that *state* is compared with, or the reason why there is none."""
         try:
             return self.compared(state, VIEWS[state.view], result)
         except Busy:
@@ -184,7 +184,7 @@ class Explore:
             return Beside(name, None, str(error), None, self.library.called(state.checkpoint))
 
     def opposite(self, state: State) -> tuple[Checkpoint, State, tuple[str, str]]:
-        """(checkpoint, state, what both sides are called) of what *state* is compared with."""
+        """(checkpoint, state, names of both sides) for the other side of a comparison with *state*."""
         other, own = self.counterpart(state), self.library.called(state.checkpoint)
         if state.against == "random weights":
             return self.library.control(state.checkpoint, state.precision), other, (own, f"{own}, random weights")
@@ -223,7 +223,7 @@ class Explore:
         return strip.draw(checkpoint, encoding, colours, press=VIEWS[state.view].chips)
 
     def typed(self, before: State, text: str, pair: str) -> State:
-        """The text was edited: hidden and picked words stay so where they still stand."""
+        """The state after the text was edited. Hidden and picked words stay so if they are still in the text."""
         text, pair = scrub(text), scrub(pair)
         if (text, pair) == (before.text, before.pair):
             return before
@@ -236,7 +236,8 @@ class Explore:
         return replace(before, text=text, pair=pair, hidden=hidden, picked=picked)
 
     def prepared(self, state: State, side: int) -> str:
-        """The text as spans count its characters; as typed if it cannot be prepared (the answer will say why)."""
+        """The text whose characters the spans count. If it cannot be prepared, the text as typed: the answer will say
+        why."""
         typed = state.pair if side else state.text
         try:
             return self.library.get(state.checkpoint, state.precision).tokenizer.prepare(typed)[0]
@@ -244,8 +245,8 @@ class Explore:
             return typed
 
     def filled(self, state: State, span: Span) -> State:
-        """A typed mask was pressed. It hides nothing that could be shown, so the best answer takes its place; nothing
-        changes where the text has been edited and holds no mask there any more."""
+        """The state after a typed mask was pressed. A typed mask hides no word that could be shown, so the best answer
+        takes its place. Nothing changes if the text was edited and has no mask there any more."""
         checkpoint = self.library.get(state.checkpoint, state.precision)
         encoding = checkpoint.tokenizer.encode(state.as_text)
         position = next((p for p in encoding.masked if encoding.spans[p] == span), None)
@@ -261,7 +262,7 @@ class Explore:
         return replace(state, text=new, hidden=hidden)
 
     def fetch(self, name: str) -> Iterator[str]:
-        """Sentences on the way to having *name* on this disk."""
+        """Download *name*, and yield sentences on the progress."""
         yield f"Looking for {name}…"
         for progress in self.library.fetch(name):
             done = f"{progress.done:,.0f} of {progress.total:,.0f} MB"
@@ -269,7 +270,7 @@ class Explore:
         yield f"Loading {name}…"
 
     def export(self, state: State, kind: str) -> tuple[str, str]:
-        """(file name, content) of the receipt: kind is csv, json or python. Raises ExplorerError as the view would."""
+        """(file name, content) of an export; *kind* is csv, json or python. Raises ExplorerError as the view would."""
         checkpoint = self.library.get(state.checkpoint, state.precision)
         analysis, options, text = VIEWS[state.view].analysis, self.options(state), state.as_text
         title = self.library.called(state.checkpoint)

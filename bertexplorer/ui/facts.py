@@ -1,4 +1,4 @@
-"""Facts: what is known of a checkpoint, and what made an answer."""
+"""Facts: what is known about a checkpoint, and what produced an answer."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def receipt(checkpoint: Checkpoint, took_ms: float, title: str) -> dict[str, str]:
-    """Which checkpoint (called *title*), in which precision, how long; and the whole provenance, which a saved picture
-    carries."""
+    """Which checkpoint (called *title*) answered, in which precision, and how long it took; also the whole provenance,
+    which a saved picture includes."""
     short = f"{title} · {checkpoint.precision} · {took_ms:,.0f} ms"
     return {"short": short, "whole": provenance_line(checkpoint, title)}
 
 
 def of(checkpoint: Checkpoint) -> list[tuple[str, str]]:
-    """What is known of a loaded checkpoint, its absent heads included, as (name, words)."""
+    """What is known about a loaded checkpoint, including the heads that it lacks, as (name, words)."""
     config = checkpoint.config
     held = [word for head, word in HEAD_WORDS.items() if head in checkpoint.heads]
     absent = [word for head, word in PRETRAINING_WORDS.items() if head not in checkpoint.heads]
@@ -43,7 +43,7 @@ def of(checkpoint: Checkpoint) -> list[tuple[str, str]]:
 
 
 def checkpoints(library: CheckpointRegistry) -> list[dict[str, Any]]:
-    """The checkpoints that may be chosen: those on this disk, those trained here, those to download."""
+    """The checkpoints to choose from: those on this disk, those trained here, and those to download."""
     here = library.offline()
     found = [described(name, True) for name in here]
     found += [{"name": name, "label": f"{title} · trained here", "here": True} for title, name in library.trained()]

@@ -7,9 +7,9 @@ from gradio.components import Component
 
 from bertexplorer.options import OptionSpec, option_specs
 
-IN_A_ROW = 4  # choices side by side; more are a list to open
-AT_HAND = 3  # settings in sight; the others are folded
-SLIDES = 10_000  # values of a slider; beyond that a number is typed
+IN_A_ROW = 4  # choices side by side; more become a drop-down
+AT_HAND = 3  # settings that are always visible; the others are folded
+SLIDES = 10_000  # values of a slider; beyond this there is a number field
 LAST = -1  # the last layer, however many there are
 
 
@@ -23,7 +23,7 @@ class Form:
 
 def form(options: type, name: str, visible: bool) -> Form:
     """The form of an Options dataclass, made where it is called."""
-    # "hidden", not False: what is not in the page does not hear of a change of its value
+    # "hidden", not False: a component outside the page does not receive a changed value
     with gr.Row(visible=visible or "hidden", elem_classes="options", elem_id=f"options-{name}") as row:
         found = option_specs(options)
         at_hand, rest = (found, []) if len(found) <= AT_HAND + 1 else (found[:AT_HAND], found[AT_HAND:])
@@ -35,7 +35,7 @@ def form(options: type, name: str, visible: bool) -> Form:
 
 
 def layers(last: int) -> list[tuple[str, int]]:
-    """The choices of a setting that is a layer: (what a person reads, its number)."""
+    """The choices of a setting that is a layer: (label, number)."""
     return [("the last", LAST), ("0, what enters the first", 0), *((str(i), i) for i in range(1, last + 1))]
 
 

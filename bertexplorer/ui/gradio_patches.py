@@ -1,5 +1,5 @@
-"""All that is patched of gradio, against the version GRADIO. tests/ui/test_gradio_patches.py names what each patch
-relies on; with another version, run it first.
+"""All patches of gradio, made for the version GRADIO. tests/ui/test_gradio_patches.py names what each patch relies on;
+run it first with another version.
 
 Imported before gradio is, as app.py does, this halves gradio's import time.
 """
@@ -17,8 +17,8 @@ from unittest.mock import patch
 
 @contextmanager
 def no_stubs() -> Iterator[None]:
-    """Components that are defined meanwhile have no source file, as far as gradio is told: a case that it provides for
-    by writing no stub beside it."""
+    """Within the block, gradio finds no source file for a component that is defined. It then writes no stub file next
+    to the source."""
     getfile = inspect.getfile
 
     def without_components(thing: Any) -> str:
@@ -37,8 +37,8 @@ with no_stubs():
     from gradio.state_holder import SessionState, StateHolder
 
 GRADIO = "6.31.0"
-LOOKS_S = 0.005  # between two looks for events; gradio's 0.001 takes 7 % of a core while nobody asks
-# gradio's loading sign counts tenths of a second in every frame, also when it is gone: 10 % of a core for ever
+LOOKS_S = 0.005  # between two looks for events; gradio's 0.001 takes 7 % of a core when idle
+# gradio's loading sign counts tenths of a second in every frame, even when hidden: 10 % of a core for ever
 SCRIPTS = {
     "/assets/statustracker-": (
         b"function ze(){me(()=>{F(Pe,(performance.now()-w(de))/1e3),W&&ze()})}",
@@ -50,10 +50,12 @@ log = logging.getLogger(__name__)
 with no_stubs():
 
     class Menu(gr.Dropdown):
-        """Reads a value that is no longer offered as nothing chosen. A browser may still send one: of a menu that was
-        hidden, or of a run that was deleted meanwhile; gradio's own answer is an error over the whole page."""
+        """A drop-down that reads a value that is no longer offered as nothing chosen.
 
-        is_template = True  # for the browser it is a Dropdown
+        A browser may still send such a value: from a menu that was hidden, or for a run that has since been deleted.
+        Gradio would answer with an error over the whole page."""
+
+        is_template = True  # to the browser it is a Dropdown
 
         def preprocess(self, payload: Any) -> Any:
             offered = {value for _, value in self.choices}
@@ -63,8 +65,10 @@ with no_stubs():
 
 
 class Blocks(gr.Blocks):
-    """gradio makes each output of an event anew, those too that do not change: on a page of 130 that is most of the
-    work of an answer. Here only those that change are given to it."""
+    """Blocks that pass only the changed outputs of an event to gradio.
+
+    Gradio builds every output again, even unchanged ones. On a page with 130 of them, that is most of the work of an
+    answer."""
 
     async def postprocess_data(
         self, block_fn: BlockFunction, predictions: list[Any] | dict[Any, Any], state: SessionState | None
@@ -80,8 +84,10 @@ class Blocks(gr.Blocks):
 
 
 class Session(SessionState):
-    """What gradio remembers of an open page: the components that an answer has changed. Not the values of all of them,
-    half a megabyte and 30 ms for each page, which only gradio's own links to a view want, and those are not served."""
+    """What gradio remembers about an open page: the components that an answer has changed.
+
+    It does not keep the values of all components, which cost half a megabyte and 30 ms for each page. Only gradio's own
+    links to a view need them, and those are not served."""
 
     def __init__(self, blocks: gr.Blocks) -> None:
         self.blocks_config = copy.copy(blocks.default_config)
@@ -101,7 +107,7 @@ class Session(SessionState):
 
 
 class Pages(StateHolder):
-    """The open pages, those used longest ago forgotten beyond the capacity."""
+    """The open pages. Beyond the capacity, those that were used longest ago are forgotten."""
 
     def __getitem__(self, session_id: str) -> SessionState:
         if session_id not in self.session_data:
@@ -110,7 +116,8 @@ class Pages(StateHolder):
 
 
 class Logged:
-    """In place of the module that gradio prints tracebacks with, which hold what people typed: a line in the log."""
+    """Replaces the module with which gradio prints tracebacks: those contain what people typed. Writes a line to the
+    log instead."""
 
     @staticmethod
     def print_exc() -> None:
@@ -119,16 +126,16 @@ class Logged:
 
 
 def before_mounting(page: gr.Blocks, sessions: int) -> None:
-    """*page* made ready to be mounted; *sessions*: the open pages that are remembered."""
+    """Prepare *page* for mounting. *sessions*: how many open pages are remembered."""
     page._queue.sleep_when_free = LOOKS_S
     queueing.traceback = Logged
     page.state_session_capacity = sessions
-    warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # said although it is not asked for
+    warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # a warning although SSR is off
 
 
 def after_mounting(page: gr.Blocks, app: Any) -> None:
-    """*app*: that of gradio, in which *page* is mounted."""
-    page.has_launched = True  # else gradio takes any path in a request for an upload, and copies that file to where it
-    # serves files from: it looks only at apps that it launched itself
+    """Complete *app*, the app of gradio in which *page* is mounted."""
+    page.has_launched = True  # else gradio treats any path in a request as an upload, and copies that file to where it
+    # serves files from: it checks only the apps that it launched itself
     app.state_holder = Pages()
     app.state_holder.set_blocks(page)

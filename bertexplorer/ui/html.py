@@ -4,7 +4,7 @@ from html import escape
 
 
 def caption(said: str, note: str) -> str:
-    """The figure said aloud, and how not to misread it."""
+    """The figure in words, and how not to misread it."""
     return (
         f'<p class="said" role="status" dir="auto">{escape(said)}</p>'
         + f'<details class="misread"><summary>How not to misread this</summary><p>{escape(note)}</p></details>'

@@ -15,8 +15,10 @@ def no_view(name: object) -> str:
 
 
 def followed(explore: Explore, query: Mapping[str, str], opening: State) -> tuple[State, str]:
-    """The state, and what to say; "" where there is nothing. A link without a text, as written by hand, stands
-    for the opening or the view's first example, with whatever else it names."""
+    """(the state, a sentence on what cannot be followed, "" if nothing).
+
+    A link without a text, as people write by hand, leads to the opening state or the view's first example, with
+    everything else that it names."""
     view, told = query.get("view", opening.view), ""
     if view not in VIEWS:
         view, told = opening.view, no_view(view)

@@ -32,9 +32,10 @@ def explained(name: str) -> Iterator[None]:
 
 
 def bind_owner(handler: Callable[..., Any], *first: Any) -> Callable[..., Any]:
-    """The bound method *handler* of something that has `of(owner)`, called on what that gives for whoever asks.
+    """A handler that calls the bound method *handler* on the object that `of(owner)` returns for the owner of the
+    event.
 
-    *first*: what it is given before all that the page holds."""
+    *first*: arguments that come before the values from the page."""
     whose, method = handler.__self__, handler.__func__  # type: ignore[attr-defined]
     names = inspect.signature(handler).parameters
     hints = typing.get_type_hints(handler)

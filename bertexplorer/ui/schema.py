@@ -16,7 +16,7 @@ COUNTED = {"layer": "layers", "head": "heads"}  # settings that end where the ch
 
 
 def page_schema(settings: Settings) -> dict[str, Any]:
-    """All views by name, what can be chosen in all of them, and what the server takes."""
+    """All views by name, the settings that they share, and the limits of the server."""
     return {"views": all_views(), "precisions": PRECISIONS, "comparisons": COMPARED, "about": parts(settings)}
 
 
@@ -40,8 +40,8 @@ def view_schema(view: View) -> dict[str, Any]:
 
 
 def setting_schema(setting: OptionSpec) -> dict[str, Any]:
-    """A setting as its field on the page. *kind*: int, float, bool or str; *counts*: what of the checkpoint bounds
-    it."""
+    """A setting as a field on the page. *kind*: int, float, bool or str. *counts*: the number of the checkpoint that
+    limits it."""
     option = setting.option
     return {
         "name": setting.name,

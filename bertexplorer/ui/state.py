@@ -26,12 +26,12 @@ class State:
     precision: str = "auto"
     view: str = "fill-mask"
     options: Mapping[str, Any] = field(default_factory=dict)
-    against: str = ""  # of COMPARED: what stands beside the answer
+    against: str = ""  # one of COMPARED: what the answer is compared with
     other: str = ""  # the other checkpoint or text
 
     @property
     def compared(self) -> bool:
-        """Whether something stands beside the answer, and it is said what."""
+        """Whether the answer is compared with something, and that something is named."""
         return bool(self.against) and (not self.against.startswith("another") or bool(self.other.strip()))
 
     @property
@@ -105,8 +105,8 @@ def to_link(state: State, defaults: Mapping[str, Any]) -> str:
 
 
 def from_link(query: Mapping[str, str], otherwise: State, views: Mapping[str, Mapping[str, Any]]) -> State:
-    """The state that a link asks for. *views*: for each view its settings by name with their defaults. What is missing
-    or unknown is as in *otherwise*."""
+    """The state that a link asks for. *views*: the settings of each view by name, with their defaults. Anything missing
+    or unknown is taken from *otherwise*."""
     if "text" not in query:
         return otherwise
     view = query.get("view", otherwise.view)

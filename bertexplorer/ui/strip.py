@@ -12,7 +12,7 @@ from bertexplorer.model.text import TOKENS, Encoding, Span
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
-PRESS = {  # what a press does: for those who listen, for those who see
+PRESS = {  # what a press does: in words for a screen reader, and as shown
     "hide": ("Press one to hide it or to show it again.", "Click any word to hide it from BERT."),
     "pick": ("Press one to pick it, with Shift to pick several.", "Click a word to look at it."),
     "": ("", ""),
@@ -26,22 +26,22 @@ class Chip:
     label: str
     title: str
     side: int  # 0: first text, 1: second
-    word: int  # chips of one word have the same; -1 for a token that is a word of its own
-    more: bool  # it continues the word of the chip before
+    word: int  # the same for all chips of a word; -1 for a token that is a whole word
+    more: bool  # whether it continues the word of the previous chip
     special: bool
-    span: str = ""  # what a press is about, as a link writes it; "": a press does nothing
-    on: bool = False  # hidden, or picked where a press picks
+    span: str = ""  # the span that a press changes, as a link writes it; "": a press does nothing
+    on: bool = False  # hidden, or picked if a press picks
     masked: bool = False
     typed: bool = False  # a mask that was typed into the text
-    colour: float | None = None  # 0 (pale) to 1 (dark); below 0 in the colour of what speaks against the answer
+    colour: float | None = None  # 0 (pale) to 1 (dark); below 0: the colour for evidence against the answer
     cut: int = 0  # tokens left out after this one
 
 
 def draw(
     checkpoint: Checkpoint, encoding: Encoding, colours: Mapping[int, float] | None = None, *, press: str = "hide"
 ) -> dict[str, Any]:
-    """The strip as JSON. *colours*: position -> as in Chip. *press*: what a press on a chip does, "hide" or "pick" its
-    token; "": chips are only read."""
+    """The strip as JSON. *colours*: position -> colour, as in Chip. *press*: whether a press on a chip should "hide" or
+    "pick" its token; "": chips cannot be pressed."""
     last = {span.side: i for i, span in enumerate(encoding.spans) if span}
     joined = words(encoding)
     chips = []
@@ -55,7 +55,8 @@ def draw(
 
 
 def words(encoding: Encoding) -> list[int]:
-    """For each token the word that it is a piece of, counted through both texts; -1 where it is the whole word."""
+    """For each token the number of the word that it is a piece of, counted through both texts; -1 for a whole
+    word."""
     keys = [(side_of(encoding, i), word) for i, word in enumerate(encoding.words)]
     sizes = Counter(keys)
     return [-1 if word is None or sizes[side, word] < 2 else word for side, word in keys]
@@ -98,7 +99,7 @@ def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: floa
 
 
 def label_of(checkpoint: Checkpoint, encoding: Encoding, position: int) -> str:
-    """What the chip reads: the piece as the vocabulary spells it; for byte-level pieces, the characters themselves."""
+    """The label of the chip: the piece as the vocabulary spells it; for byte-level pieces, the characters."""
     if checkpoint.tokenizer.kind == "WordPiece" or encoding.spans[position] is None:
         return encoding.tokens[position]
     return checkpoint.tokenizer.slice(encoding, position) or checkpoint.tokenizer.show(encoding.original_ids[position])

@@ -28,9 +28,9 @@ class Example:
 class View:
     """One view. It imports its analysis and its figure when they are first used.
 
-    *name*: of the modules of its analysis and its figure. *note*: how not to misread it. *chips*: what a press on a
-    chip does: "hide" its token, "pick" it for the view to be about, or nothing. *slow*: it waits in a queue of its own.
-    *needs*: what its analysis takes besides a text: "lines" that a person uploaded, the search "index"."""
+    *name*: the name of its analysis module and its figure module. *note*: how not to misread it. *chips*: what a press
+    on a chip does: "hide" its token, "pick" it as the subject of the view, or nothing. *slow*: whether it waits in the
+    queue of slow views. *needs*: what its analysis takes besides a text: uploaded "lines", the search "index"."""
 
     name: str
     topic: str

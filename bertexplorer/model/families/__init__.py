@@ -1,6 +1,6 @@
 """The checkpoint families: each a table of names and a config, found by the model_type of a config.json.
 
-bert.py        BERT: the family that every other one is told apart from
+bert.py        BERT: the family that all others are described against
 roberta.py     RoBERTa, XLM-R and CamemBERT: positions start after the padding id
 electra.py     ELECTRA: a generator that fills masks, a discriminator that spots replaced tokens
 distilbert.py  DistilBERT: half the layers, no segments and no pooler

@@ -1,4 +1,4 @@
-"""BERT (Devlin et al., 2019): the family that every other one is told apart from."""
+"""BERT (Devlin et al., 2019): the family that all others are described against."""
 
 from typing import Any
 

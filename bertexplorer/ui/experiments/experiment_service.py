@@ -17,9 +17,9 @@ from bertexplorer.training.pretraining import experiments, manuals, sentences
 from bertexplorer.training.pretraining.experiments import BY_NAME, Experiment
 from bertexplorer.ui.training.run_service import IMPATIENT_S, PRETRAINING, RunService
 
-MOST_MINUTES, MOST_MB = 60.0, 25  # what the page takes
-MOST_UNPACKED_MB, MOST_S, MOST_MEMORY_MB = 100, 60.0, 1500  # of reading a text
-FEWEST, HELD_OUT = 20, 0.1  # documents of a text, and the share of them that is held out at most
+MOST_MINUTES, MOST_MB = 60.0, 25  # limits of the page
+MOST_UNPACKED_MB, MOST_S, MOST_MEMORY_MB = 100, 60.0, 1500  # limits for reading a text
+FEWEST, HELD_OUT = 20, 0.1  # fewest documents of a text, and the largest share of them that is held out
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Trial:
         return any(arm.run.state in (*ACTIVE, "queued") for arm in self.arms)
 
     def reached(self) -> dict[str, float]:
-        """arm -> its final measure, of the finished arms."""
+        """arm -> its final measure, for the finished arms."""
         ended = [arm for arm in self.arms if arm.run.state == "finished"]
         found = {arm.name: experiments.reached(arm.events, self.experiment.measure) for arm in ended}
         return {name: value for name, value in found.items() if value is not None}
@@ -97,15 +97,15 @@ class ExperimentService:
                 kept.unlink(missing_ok=True)
 
     def start(self, name: str, minutes: float, file: str, owner: str) -> str:
-        """Queue every arm of an experiment, *minutes* each. Returns the group of its runs; the same group if it is
-        clicked again at once. Raises ExplorerError."""
+        """Queue every arm of an experiment for *minutes* each. Returns the group of its runs: the same group if the
+        button is clicked again at once. Raises ExplorerError."""
         if name not in BY_NAME:
             raise ExplorerError("No experiment is chosen. Pick one.")
         if not 0 < minutes <= MOST_MINUTES:
             raise ExplorerError(f"{minutes} minutes an arm were asked for; wanted up to {MOST_MINUTES:.0f}.")
         with self.lock:
             own = self.starting[owner]
-        with own:  # so that no owner waits for another's file
+        with own:  # so that no owner waits for the file of another owner
             pressed, wish, group = self.pressed.get(owner, (0.0, ("", 0.0, ""), ""))
             if wish == (name, minutes, file) and time.monotonic() - pressed < IMPATIENT_S:
                 return group
@@ -116,7 +116,7 @@ class ExperimentService:
         return group
 
     def begin(self, experiment: Experiment, minutes: float, text: Path, owner: str) -> str:
-        from bertexplorer.training.pretraining import spec as specs  # imports torch, for which the page must not wait
+        from bertexplorer.training.pretraining import spec as specs  # imports torch; the page must not wait for it
 
         count = distinct(text)
         group = secrets.token_hex(16)
@@ -183,7 +183,7 @@ class ExperimentService:
 
 def distinct(text: Path) -> int:
     """The number of distinct documents, counted in a separate process. Raises ExplorerError for too few of them, for a
-    file that is not text, and for one that unpacks to too much."""
+    file that is not text, and for one that is too large when unpacked."""
     most = MOST_UNPACKED_MB * 1_000_000
     try:
         count = apart.call(sentences.distinct, str(text), most, seconds=MOST_S, megabytes=MOST_MEMORY_MB)

@@ -16,7 +16,8 @@ PARK = "The park opens at eight. Dogs must be kept on a lead. There is a small l
 
 
 def doors(first: str) -> str:
-    """Links to start with, before any run. *first*: the first checkpoint of the bundled training run, if any."""
+    """Links to start from, shown before there is a run. *first*: the first checkpoint of the bundled training run, if
+    any."""
     ways = (
         ("Masking", "Which words are hidden, and what replaces them", {"view": "masking", "text": PARK}),
         ("Pairs", "True and random next sentences, as they are drawn", {"view": "sentence-pairs", "text": PARK}),

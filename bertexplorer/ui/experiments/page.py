@@ -37,7 +37,7 @@ class PageComponents:
     stop: gr.Button
     delete: gr.Button
     told: gr.HTML
-    gone: gr.HTML  # deleted, to be had back
+    gone: gr.HTML  # deleted experiments that can be restored
     chart: gr.Plot
     said: gr.HTML
     timer: gr.Timer

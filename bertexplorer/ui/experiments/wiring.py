@@ -31,13 +31,13 @@ class Handlers:
 
     service: ExperimentService
     components: PageComponents
-    owner: str = ""  # of the session that asks
+    owner: str = ""  # of the session that sends the event
 
     def of(self, owner: str) -> "Handlers":
         return replace(self, owner=owner)
 
     def choose(self, name: str) -> Updates:
-        """Another experiment: its question, the published results, its minutes."""
+        """Show another experiment: its question, the published results, its minutes."""
         experiment = BY_NAME[name]
         return {self.components.about: html.about(experiment), self.components.minutes: experiment.minutes}
 

@@ -2,12 +2,12 @@
 
 fill_mask.py      views of words filled into blanks
 next_sentence.py  views of the next-sentence head
-inputs.py         views of what goes into the first layer
+inputs.py         views of the input of the first layer
 attention.py      views of the attention heads
 embeddings.py     views of vectors: of words in context and of sentences
 layers.py         the view of the answer after each layer
-saliency.py       views of how much each token counts for an answer
-pretraining.py    views of what pretraining makes of a text
+saliency.py       views of how much each token matters for an answer
+pretraining.py    views of what pretraining does with a text
 """
 
 from bertexplorer.ui.tabs import (

@@ -1,4 +1,4 @@
-"""Views of what goes into the first layer."""
+"""Views of the input of the first layer."""
 
 from bertexplorer.ui.view import Example, View
 

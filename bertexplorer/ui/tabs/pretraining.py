@@ -1,4 +1,4 @@
-"""Views of what pretraining makes of a text."""
+"""Views of what pretraining does with a text."""
 
 from bertexplorer.ui.tabs.next_sentence import STORY
 from bertexplorer.ui.view import Example, View

@@ -1,4 +1,4 @@
-"""Views of how much each token counts for an answer."""
+"""Views of how much each token matters for an answer."""
 
 from bertexplorer.ui.view import Example, View
 

@@ -11,7 +11,7 @@ from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.training.html import state, table
 from bertexplorer.ui.training.run_service import RunDetail, RunService
 
-MOST = 5  # runs over one
+MOST = 5  # runs to draw over the chosen one
 
 
 def choices(service: RunService, run: Run, owner: str) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
 SHOWN = 5  # rows of the preview
 NAMED = 5  # rows that cannot be used, by line
 WORST = 50
-VECTORS = ("similarity", "retrieval")  # tasks whose vectors are what is learnt
+VECTORS = ("similarity", "retrieval")  # tasks that train the vectors themselves
 LONG = 30  # characters of a cell that is given room
 
 
@@ -236,12 +236,12 @@ def inputs(detail: RunDetail) -> list[Column]:
 
 
 def starts(library: CheckpointRegistry) -> list[tuple[str, str]]:
-    """The checkpoints from which a run can start: those on this disk, and the best ones of other runs."""
+    """The checkpoints from which a run can start: those on this disk, and the best checkpoints of other runs."""
     return [(name, name) for name in library.offline()] + library.trained()
 
 
 def in_cell(row: Mapping[str, Any], gold: str, said: str) -> bool:
-    """Whether a row belongs to a cell of the confusion matrix: by its label, or by any of its words."""
+    """Whether a row belongs to a cell of the confusion matrix, by its label or by any of its words."""
     if "gold_tags" not in row:
         return (row["gold"], row["predicted"]) == (gold, said)
     pairs = zip(row["gold_tags"], row["predicted_tags"], strict=True)

@@ -48,7 +48,7 @@ class PageComponents:
     looked: gr.HTML
     check: gr.Button
     start: gr.Button
-    key: gr.Textbox  # new for each run, so that a button pressed five times starts one
+    key: gr.Textbox  # new for each run, so that a button pressed five times starts only one
     message: gr.HTML
     runs: gr.HTML
     chosen: gr.Textbox
@@ -79,7 +79,7 @@ class PageComponents:
 
     @property
     def wish(self) -> list[Component]:
-        """What a person sets up, in the order that Handlers.wish reads."""
+        """The settings of a new run, in the order in which SetupHandlers.wish reads them."""
         settings = [
             *self.tuning.components.values(),
             *(c for f in self.options.values() for c in f.components.values()),

@@ -25,13 +25,13 @@ class RunHandlers:
 
     service: RunService
     components: PageComponents
-    owner: str = ""  # of the session that asks
+    owner: str = ""  # of the session that sends the event
 
     def of(self, owner: str) -> "RunHandlers":
         return replace(self, owner=owner)
 
     def choose(self, event: gr.EventData) -> Updates:
-        """A run was clicked, or a deleted one is to be restored."""
+        """A run was clicked, or a deleted one should be restored."""
         id, back = str(event._data.get("run", "")), str(event._data.get("restore", ""))
         try:
             id = self.service.jobs.restore(back, self.owner).id if back else id
@@ -65,7 +65,7 @@ class RunHandlers:
         return self.shown(chosen, over or [], whole=False) | more
 
     def lay(self, chosen: str, over: list[str] | None) -> Updates:
-        """Other runs to draw with the chosen one."""
+        """Draw other runs over the chosen one."""
         return self.shown(chosen, over or [])
 
     def act(self, word: str, chosen: str) -> Updates:

@@ -38,7 +38,7 @@ BUILT_IN = ASSETS / "data"
 MOST_SEEDS = 10
 PRETRAINING = "pretraining"  # the kind of runs that belong to the page of experiments
 REMEMBERED = 100  # estimates
-IMPATIENT_S = 10.0  # in which the same request again is the same run
+IMPATIENT_S = 10.0  # a repeated request within this time is the same run
 TRIAL_S = 180.0  # after which a trial is killed
 
 
@@ -54,8 +54,8 @@ class RunRequest:
     name: str = ""
     mapping: Mapping[str, str] = field(default_factory=dict)  # empty: guessed
     values: Mapping[str, Any] = field(default_factory=dict)  # settings of the task and of Tuning
-    skip: bool = True  # rows that cannot be used; else they stop the run
-    beside: tuple[str, ...] = ()  # further columns of the file that are learnt from
+    skip: bool = True  # skip rows that cannot be used; else they stop the run
+    beside: tuple[str, ...] = ()  # further columns of the file to learn from
     seeds: int = 1  # runs that differ in nothing else
 
 
@@ -66,7 +66,7 @@ class RunPreview:
     spec: Spec
     table: Table
     found: Preflight
-    seconds: float = 0.0  # that it would take; 0: not measured
+    seconds: float = 0.0  # estimated duration; 0: not measured
     memory_mb: float = 0.0
     steps: int = 0
 
@@ -93,7 +93,7 @@ class RunService:
         self.supervisor = JobSupervisor(self.jobs)
         self.starting = threading.Lock()
         self.timings: dict[str, float] = {}  # seconds that runs were estimated to take
-        self.data: tuple[str, Any] = ("", None)  # the data set of the hub that was fetched last
+        self.data: tuple[str, Any] = ("", None)  # the data set that was last fetched from the hub
         self.pressed: dict[str, tuple[float, RunRequest | None, str]] = {}  # what each owner started last, and when
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ class SetupHandlers:
     service: RunService
     components: PageComponents
     watching: RunHandlers
-    owner: str = ""  # of the session that asks
+    owner: str = ""  # of the session that sends the event
 
     def of(self, owner: str) -> "SetupHandlers":
         return replace(self, watching=self.watching.of(owner), owner=owner)
@@ -61,7 +61,7 @@ class SetupHandlers:
         )
 
     def task(self, task: str) -> Updates:
-        """Another task: its description, settings and columns."""
+        """Show another task: its description, settings and columns."""
         components = self.components
         shown: Updates = {
             components.about: f'<p class="note">{BY_NAME[task].ABOUT}</p>',
