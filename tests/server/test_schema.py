@@ -47,7 +47,7 @@ def test_whatever_is_asked_is_answered_or_refused(running: Any) -> None:
             told = b"a stream" if streamed else answer.content[:5000]
             route = route_of(unquote(urlsplit(answer.request.url).path))[0]
             assert answer.status_code < 500 and b"Traceback" not in told, (answer.request.url, told)
-            here = answer.headers.get("location", "") in ("/train", "/pretrain")
+            here = answer.headers.get("location", "") in ("/learn", "/train", "/pretrain")
             assert answer.status_code in (200, 304, *REFUSED) or here, (answer.status_code, answer.request.url)
             assert route != "none" or answer.status_code in REFUSED, answer.request.url
             assert told or answer.status_code == 304 or here or asked["method"] == "HEAD"
