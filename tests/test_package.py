@@ -29,7 +29,7 @@ INSTALLED_AS = {  # import -> package
     "yaml": "pyyaml",
     "markdown_it": "markdown-it-py",
 }
-PICTURES = {"screenshot.png", "train.png", "views"}  # of assets/, which a wheel leaves out
+PICTURES = {"learn.png", "screenshot.png", "train.png", "views"}  # of assets/, which a wheel leaves out
 
 
 def installed_as(name: str) -> str:

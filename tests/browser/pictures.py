@@ -1,7 +1,7 @@
 """Takes the pictures of the documentation: python -m tests.browser.pictures ADDRESS
 
 ADDRESS is that of a running app. Each view is shown with its first example, 1280 pixels wide; the opening page is
-assets/screenshot.png."""
+assets/screenshot.png, a lesson assets/learn.png."""
 
 import io
 import sys
@@ -16,6 +16,7 @@ from tests.browser.steps import choose_view
 
 ASSETS = Path(__file__).parents[2] / "assets"
 WIDTH, COLOURS = 1280, 128
+LESSON = 1540  # pixels of a lesson, to the end of its first question
 SHOWN = ("#exports", "#workbench", "#forms")  # what must be in the picture
 
 
@@ -27,11 +28,24 @@ def take(page: Page, file: Path) -> None:
     Image.open(io.BytesIO(shot)).convert("RGB").quantize(COLOURS, kmeans=2).save(file, optimize=True)
 
 
+def lesson(page: Page, address: str) -> None:
+    """A lesson whose first question was answered."""
+    page.goto(f"{address.rstrip('/')}/learn?lesson=next-sentence")
+    page.locator("#first-guess input").first.check()
+    page.locator("#first-guess .go").click()
+    expect(page.locator("#first-guess bx-view .said")).not_to_be_empty()
+    page.wait_for_timeout(2500)
+    shot = page.screenshot(full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": LESSON})
+    Image.open(io.BytesIO(shot)).convert("RGB").quantize(COLOURS, kmeans=2).save(ASSETS / "learn.png", optimize=True)
+
+
 def main(address: str) -> None:
     (ASSETS / "views").mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         page = browser.new_page(viewport={"width": WIDTH, "height": 800})
+        page.add_init_script("localStorage.setItem('bx-welcome', '1')")  # not the first visit
+        lesson(page, address)
         page.goto(address)
         page.wait_for_selector("#figure .bars")
         take(page, ASSETS / "screenshot.png")
