@@ -44,7 +44,7 @@ def test_what_each_experiment_is_about_is_said(page: Page) -> None:
 def test_an_experiment_runs_from_the_page(page: Page, tmp_path: Path) -> None:
     open_page(page)
     page.get_by_label("No pretraining").click()
-    expect(page.locator("#about")).to_contain_text("learnt nothing")
+    expect(page.locator("#about")).to_contain_text("learned nothing")
     page.get_by_label("my text").click()
     page.locator("#text-file input[type=file]").set_input_files(text(tmp_path))
     wait_until_quiet(page)

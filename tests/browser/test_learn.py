@@ -80,6 +80,7 @@ def find(page: Page) -> None:
 def say(page: Page) -> None:
     asked = page.locator("#in-your-words")
     asked.get_by_label("In your words").fill(SAID)
+    wait_until_quiet(page)  # the view above may still grow
     asked.get_by_role("button", name="Compare").click()
     expect(asked.locator(".feedback")).to_contain_text("To notice a change of topic.")
     asked.get_by_label("names the topic").check()
