@@ -33,7 +33,7 @@ def lesson(page: Page, address: str) -> None:
     page.goto(f"{address.rstrip('/')}/learn?lesson=next-sentence")
     page.locator("#first-guess input").first.check()
     page.locator("#first-guess .go").click()
-    expect(page.locator("#first-guess bx-view .said")).not_to_be_empty()
+    expect(page.locator("#first-guess bx-view .caption .said")).not_to_be_empty()
     page.wait_for_timeout(2500)
     shot = page.screenshot(full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": LESSON})
     Image.open(io.BytesIO(shot)).convert("RGB").quantize(COLOURS, kmeans=2).save(ASSETS / "learn.png", optimize=True)
