@@ -46,7 +46,8 @@ def question_of(explore: Explore, block: Block, opening: State) -> Question:
     """A block of a lesson as a class is asked it: tokens to press are choices."""
     choices = tuple(item.text for item in block.items) if block.kind in ("predict", "choice") else ()
     if block.kind == "click":
-        choices = tuple(f"`{token}`" for token in grading.tokens_of(explore, block, opening))
+        tokens = grading.tokens_of(explore, grading.state_of(explore, block.link, opening))
+        choices = tuple(f"`{token}`" for token in tokens)
     return Question(block.prompt, choices, block.link, block.id)
 
 
@@ -56,22 +57,26 @@ def revealed(explore: Explore, shelf: Shelf, room: Room, opening: State) -> dict
     question = room.questions[room.at]
     if not question.block:
         return {"link": question.link, **own_shares(explore, question, opening)}
-    block = shelf.lesson(room.lesson).block(question.block)
+    try:
+        return {"link": question.link, **answered(explore, shelf.lesson(room.lesson).block(question.block), opening)}
+    except ExplorerError as error:  # this checkpoint has no answer; the class goes on
+        return {"link": question.link, "problem": str(error)}
+
+
+def answered(explore: Explore, block: Block, opening: State) -> dict[str, Any]:
+    """The checkpoint's answer to *block*. Raises ExplorerError if it has none."""
     facts = grading.facts_for(explore, block.link, opening)
     if block.kind == "number":
         found = grading.grade(block, "0", facts, grading.ATTEMPTS)
         key = Expression.read(block.fields["key"], facts).number(facts)
-        return {"number": key, "answer": inline(found.answer), "after": tree(found.after), "link": block.link}
-    answers: list[Any] = [text.strip("`") for text in question.choices]
-    graded = [
-        grading.grade(block, answer if block.kind == "click" else i, facts, grading.ATTEMPTS)
-        for i, answer in enumerate(answers)
-    ]
+        return {"number": key, "answer": inline(found.answer), "after": tree(found.after)}
+    tokens = grading.tokens_of(explore, grading.state_of(explore, block.link, opening)) if block.kind == "click" else []
+    answers: list[Any] = tokens or list(range(len(block.items)))
+    graded = [grading.grade(block, answer, facts, grading.ATTEMPTS) for answer in answers]
     return {
         "right": [i for i, one in enumerate(graded) if one.right],
         "feedback": [tree(one.text) for one in graded],
         "after": tree(graded[0].after),
-        "link": block.link,
     }
 
 

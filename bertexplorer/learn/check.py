@@ -77,7 +77,7 @@ def evaluated(
     for source in (slot for text in texts for slot in slots(text)):
         yield f"{source} = {written(Expression.read(source, facts).value(facts))}"
     if state and block.kind == "click":
-        yield from pressed(block, facts, grading.tokens_of(explore, block, state))
+        yield from pressed(block, facts, grading.tokens_of(explore, state))
     elif block.kind in KEYS:
         yield KEYS[block.kind](block, facts)
 

@@ -216,9 +216,8 @@ def shares_of(block: Block, facts: Facts) -> tuple[float, ...]:
     return tuple(rest if value is None else value for value in values)
 
 
-def tokens_of(explore: Explore, block: Block, opening: State) -> list[str]:
-    """The tokens that can be pressed in the view of *block*, each once."""
-    state = state_of(explore, block.link, opening)
+def tokens_of(explore: Explore, state: State) -> list[str]:
+    """The tokens that can be pressed in the view *state*, each once."""
     encoding = explore.read(explore.library.get(state.checkpoint, state.precision), state)
     tokens = [token for token, special in zip(encoding.tokens, encoding.special, strict=True) if not special]
     return list(dict.fromkeys(tokens))

@@ -21,13 +21,16 @@ def keys(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "")
             continue
         try:
             facts = {} if block.kind == "find" else grading.facts_for(explore, block.link, opening, checkpoint)
-            found[block.id] = key(explore, block, facts, opening)
+            found[block.id] = key(block, facts)
+            if block.kind == "click":
+                state = grading.state_of(explore, block.link, opening, checkpoint)
+                found[block.id] |= pressed(block, facts, grading.tokens_of(explore, state))
         except ExplorerError as error:
             found[block.id] = {"problem": str(error)}
     return found
 
 
-def key(explore: Explore, block: Block, facts: grading.Facts, opening: State) -> dict[str, Any]:
+def key(block: Block, facts: grading.Facts) -> dict[str, Any]:
     """What is said of every answer to *block*. Raises ExplorerError if the checkpoint has none."""
     after = {"after": tree(filled(block.fields.get("after", ""), facts))} if block.kind != "find" else {}
     if block.kind == "claim":
@@ -47,8 +50,12 @@ def key(explore: Explore, block: Block, facts: grading.Facts, opening: State) ->
         return {"answer": inline(block.fields["model"]), "criteria": [inline(item.text) for item in block.items]}
     if block.kind == "find":
         return {"example": block.fields.get("example", ""), "hint": inline(block.fields.get("hint", ""))}
-    tokens = grading.tokens_of(explore, block, opening)
-    return {"tokens": tokens, "right": [one for one in tokens if grading.grade(block, one, facts).right], **after}
+    return after
+
+
+def pressed(block: Block, facts: grading.Facts, tokens: list[str]) -> dict[str, Any]:
+    """The tokens that can be pressed, and those whose press is right."""
+    return {"tokens": tokens, "right": [one for one in tokens if grading.grade(block, one, facts).right]}
 
 
 def bounds(text: str) -> tuple[float | None, float | None]:

@@ -87,6 +87,7 @@ class Board extends HTMLElement {
     if (!counts && !numbers) { out.push(h("ul", { class: "options-asked" }, choices.map((one) => h("li", {}, drawn(one))))); return out; }
     out.push(counts ? this.#bars(room) : this.#dots(room));
     if (phase !== "reveal") return out;
+    if (reveal.problem) out.push(h("p", { class: "message error" }, reveal.problem));
     if (reveal.after?.length) out.push(h("div", { class: "after" }, drawn(reveal.after)));
     if (room.moves?.flat().some(Boolean)) out.push(this.#moves(room));
     if (reveal.link) out.push(Object.assign(h("bx-view"), { schema: this.schema, link: reveal.link }));
@@ -118,10 +119,10 @@ class Board extends HTMLElement {
     const at = (x) => `${high > low ? (100 * (x - low)) / (high - low) : 50}%`, words = (x) => (percent ? `${Math.round(100 * x)} %` : String(Math.round(100 * x) / 100));
     const row = (values, name) => h("div", { class: "dots", role: "img", "aria-label": `${name}: ${values.map(words).join(", ")}` },
       values.map((x) => { const dot = h("span", { class: "dot" }); dot.style.left = at(x); return dot; }),
-      reveal ? h("span", { class: "line" }, h("span", {}, `BERT ${words(reveal.number)}`)) : "");
+      reveal?.number !== undefined ? h("span", { class: "line" }, h("span", {}, `BERT ${words(reveal.number)}`)) : "");
     const rows = numbers.map((values, i) => [values.length ? h("p", { class: "hint" }, numbers[1].length ? `Vote ${i + 1}` : "The class") : "", values.length ? row(values, `Vote ${i + 1}`) : ""]);
     const made = h("div", {}, rows.flat());
-    if (reveal) made.querySelectorAll(".line").forEach((one) => { one.style.left = at(reveal.number); });
+    if (reveal?.number !== undefined) made.querySelectorAll(".line").forEach((one) => { one.style.left = at(reveal.number); });
     return made;
   }
 
