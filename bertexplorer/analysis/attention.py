@@ -204,7 +204,8 @@ class Facts(facts.Facts[Attention]):
 
     def head_share(self, layer: int, head: int, target: str) -> float:
         """The same in one head."""
-        return float(self._result.by_head[layer - 1, head - 1, self._column(target)])
+        of = facts.item(facts.item(list(self._result.by_head), layer, "layer"), head, "head")
+        return float(of[self._column(target)])
 
     def mean_share(self, target: str) -> float:
         """What all tokens give to *target*, averaged over them and all heads, 0 to 1."""

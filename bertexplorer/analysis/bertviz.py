@@ -97,4 +97,11 @@ class Facts(facts.Facts[BertViz]):
         """What the token *source* gives to *target* in one head of the layers that are drawn, 0 to 1."""
         row = facts.chosen([str(one + 1) for one in self._result.layers], str(layer), "layer")
         tokens = self._result.tokens
-        return float(self._result.attention[row, head - 1, facts.at(tokens, source), facts.at(tokens, target)])
+        return float(
+            self._result.attention[
+                row,
+                facts.place(head, self._result.attention.shape[1], "head"),
+                facts.at(tokens, source),
+                facts.at(tokens, target),
+            ]
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
@@ -71,7 +71,7 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"\w+(?:['’]\w+)*", text.casefold())
 
 
-def offered(kind: type[Facts[R]]) -> dict[str, Callable[..., Fact]]:
+def offered(kind: type[Any]) -> dict[str, Callable[..., Fact]]:
     """The facts of the class *kind*, by name."""
     return {name: method for name, method in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
 
@@ -87,9 +87,14 @@ def at(labels: Sequence[str], name: str, nth: int = 1) -> int:
 
 def item(items: Sequence[R], number: int, what: str) -> R:
     """The item with this *number*, from 1. Raises ExplorerError if there is none."""
-    if not (isinstance(number, int) and 1 <= number <= len(items)):
-        raise ExplorerError(f"There is no {what} {number}; there are {len(items)}.")
-    return items[number - 1]
+    return items[place(number, len(items), what)]
+
+
+def place(number: int, count: int, what: str) -> int:
+    """The index, from 0, of what is counted from 1. Raises ExplorerError if there are not so many."""
+    if not (isinstance(number, int) and 1 <= number <= count):
+        raise ExplorerError(f"There is no {what} {number}; there are {count}.")
+    return number - 1
 
 
 def chosen(names: Sequence[str], name: str, what: str) -> int:

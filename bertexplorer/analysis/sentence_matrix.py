@@ -142,7 +142,9 @@ def rows(result: SentenceMatrix) -> list[dict[str, object]]:
 class Facts(facts.Facts[SentenceMatrix]):
     def is_next(self, first: int, second: int) -> float:
         """P(is next) of two sentences by their numbers, 0 to 1."""
-        return float(self._result.matrix[first - 1, second - 1])
+        count = len(self._result.sentences)
+        at = facts.place(first, count, "sentence"), facts.place(second, count, "sentence")
+        return float(self._result.matrix[at])
 
     def mean_neighbours(self) -> float:
         """Mean P(is next) of the sentences that follow one another, 0 to 1."""

@@ -188,7 +188,8 @@ class Facts(facts.Facts[Tokenization]):
 
     def length(self, part: str, place: int) -> float:
         """Euclidean length of a vector ("word", "position", "segment", "sum", …) of the token at this place."""
-        return float(self._result.norms[facts.chosen(self._result.parts, part, "vector"), place - 1])
+        row = facts.chosen(self._result.parts, part, "vector")
+        return float(facts.item(list(self._result.norms[row]), place, "token"))
 
     def mean_length(self, part: str) -> float:
         """Mean length of that vector over all tokens."""

@@ -150,7 +150,9 @@ class Facts(facts.Facts[WordInContext]):
 
     def cosine(self, first: int, second: int, layer: int) -> float:
         """Cosine of two occurrences at a layer, -1 to 1."""
-        return float(self._layer(layer)[first - 1, second - 1])
+        count = len(self._result.occurrences)
+        at = facts.place(first, count, "occurrence"), facts.place(second, count, "occurrence")
+        return float(self._layer(layer)[at])
 
     def static(self) -> float:
         """Mean cosine of the word's rows in the embedding table: 1 for one and the same piece."""

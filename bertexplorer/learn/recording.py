@@ -5,7 +5,6 @@ assets/lessons/runs/NAME.json holds one, written by `python -m tests.bench.recor
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from collections.abc import Callable
@@ -14,9 +13,11 @@ from functools import lru_cache
 from statistics import fmean, stdev
 from typing import Any
 
+from bertexplorer.analysis.facts import offered
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures.learning import Curve
 from bertexplorer.settings import ASSETS
+from bertexplorer.training.interval import wilson
 
 FOLDER = ASSETS / "lessons" / "runs"
 PREFIX = "run:"
@@ -134,12 +135,10 @@ class RunFacts:
             raise ExplorerError(f"The run has no metric {name!r:.40}; it has {', '.join(metrics)}.")
         return float(metrics[name])
 
-    def _interval(self, share: float, rows: float, z: float = 1.96) -> tuple[float, float]:
+    def _interval(self, share: float, rows: float) -> tuple[float, float]:
         if not (0 <= share <= 1 and rows > 0):
             raise ExplorerError(f"An interval was asked for {share:g} of {rows:g} rows; wanted a share of 0 to 1.")
-        middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
-        half = z / (1 + z**2 / rows) * (share * (1 - share) / rows + z**2 / (4 * rows**2)) ** 0.5
-        return middle - half, middle + half
+        return wilson(share, round(rows))
 
     def _bests(self) -> list[float]:
         return [self.best(run) for run in range(1, len(self._held.curves) + 1)]
@@ -148,10 +147,4 @@ class RunFacts:
 def facts(link: str) -> dict[str, Callable[..., float]]:
     """The facts of a recording, ready to be called. Raises ExplorerError if there is none."""
     of = RunFacts(recording(link))
-    return {name: getattr(of, name) for name in offered()}
-
-
-def offered() -> dict[str, Callable[..., float]]:
-    """The names of those facts."""
-    methods = inspect.getmembers(RunFacts, inspect.isfunction)
-    return {name: method for name, method in methods if not name.startswith("_")}
+    return {name: getattr(of, name) for name in offered(RunFacts)}

@@ -120,7 +120,7 @@ def type_and_hide(page: Page) -> None:
 def set_and_open(page: Page) -> None:
     tab_to(page, "#forms [data-setting=top]")
     page.keyboard.press("ArrowRight")
-    expect(page.locator("#figure .bars li")).to_have_count(11)
+    expect(page.locator("#figure .bars li")).to_have_count(12)  # eleven answers, and the word that was hidden
     answered(page, "#forms [data-setting=top]")
     tab_to(page, ".topic", "Shift+Tab")
     for _ in range(3):

@@ -7,6 +7,7 @@ import pytest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.check import check
+from bertexplorer.learn.expressions import Expression
 from bertexplorer.learn.lesson import read
 from bertexplorer.learn.recording import FOLDER, PREFIX, recording
 from bertexplorer.learn.shelf import BUNDLED, Shelf
@@ -78,3 +79,20 @@ def test_what_does_not_hold_is_named_with_its_line(block, explore):
     assert len(found) == 1
     with pytest.raises(ExplorerError, match=WRONG[block]):
         raise ExplorerError(found[0].text)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "/?view=sentence-matrix&text=One+is+here.+Two+is+there.: is_next(0, 1)",
+        "/?view=attention&text=A+cat.: head_share(0, 1, 'cat')",
+        "/?view=attention&text=A+cat.: head_share(1, -1, 'cat')",
+        "/?view=tokenization&text=A+cat.: length('word', 0)",
+        "/?view=bertviz&text=A+cat.: attention(1, 0, 'a', 'cat')",
+    ],
+)
+def test_what_is_counted_from_1_is_never_counted_from_the_end(call, explore):
+    link, _, source = call.partition(": ")
+    facts = grading.facts_for(explore, link, START)
+    with pytest.raises(ExplorerError, match="There is no (sentence|layer|head|token) "):
+        Expression.read(source, facts).value(facts)
