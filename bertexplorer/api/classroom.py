@@ -18,7 +18,7 @@ from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.asking import asked, revealed, suggested
 from bertexplorer.learn.classroom import ROUND, Classroom, Room, own
-from bertexplorer.learn.grading import read_number
+from bertexplorer.learn.grading import in_percent, typed_number
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.shelf import Shelf
 from bertexplorer.ui.explore import Explore
@@ -28,6 +28,7 @@ OPENED = body(
     (),
     {"lesson": "next-sentence"},
     lesson={**TEXT, "description": "A lesson whose questions are asked in order."},
+    checkpoint={**TEXT, "description": "The checkpoint that answers the lesson; without it, the page's."},
     question={"type": "object", "description": "Instead of a lesson: prompt, choices, and the link of a view."},
 )
 SUGGESTED = body(("link",), {"link": "/?view=fill-mask&text=The+cat+[MASK]."}, link=TEXT)
@@ -137,7 +138,7 @@ def snapshot(room: Room, owner: str) -> dict[str, Any]:
         "question": room.at,
         "of": len(room.questions),
         "prompt": tree(question.prompt),
-        "percent": "%" in question.prompt,
+        "percent": in_percent(question.prompt),
         "choices": [inline(text) for text in question.choices],
         "own": [None, *(room.votes.get((room.at, round), {}).get(voter) for round in (1, 2))],  # by the round
     }
@@ -204,9 +205,7 @@ def chosen(room: Room, given: dict[str, Any]) -> float:
     question = room.questions[room.at]
     if question.choices:
         return whole(given, "choice")
-    number = read_number(given["choice"])
-    if "%" in question.prompt and "%" not in str(given["choice"]) and abs(number) >= 1:  # 13 for 13 %, as in a lesson
-        number /= 100
+    number = typed_number(given["choice"], question.prompt)
     if not math.isfinite(number) or abs(number) > 1e12:
         raise ExplorerError(f"choice: got {given['choice']!r:.40}; wanted a number that can be.")
     return number

@@ -80,8 +80,7 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
     def lesson(slug: str, lang: str = "") -> Response:
         """A lesson without its answers: prose as nested elements, and its questions, claims and figures."""
         held = shelf.lesson(slug, lang)
-        languages = [language for name, language in shelf.translations if name == slug]
-        return sent(as_json({**shown(held), "language": spoken(slug, lang), "languages": languages}))
+        return sent(as_json({**shown(held), "language": spoken(slug, lang), "languages": shelf.languages(slug)}))
 
     answers(router, explore, admission, shelf, opening)
     return router

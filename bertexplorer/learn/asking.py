@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.classroom import Question, Room
-from bertexplorer.learn.expressions import Expression
 from bertexplorer.learn.lesson import Block
 from bertexplorer.learn.prose import inline, tree
+from bertexplorer.learn.recording import PREFIX
 from bertexplorer.learn.shelf import Shelf
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
@@ -23,12 +24,15 @@ RARE = (60, 90)  # ranks of answers that are offered in addition to the first th
 
 def asked(explore: Explore, shelf: Shelf, given: Any, opening: State) -> tuple[list[Question], str]:
     """(questions, the name of the lesson) of a request. Raises ExplorerError."""
-    if not isinstance(given, dict) or len(given) != 1 or not set(given) <= {"lesson", "question"}:
-        raise ExplorerError('Send {"lesson": "…"}, or {"question": {"prompt": "…", "choices": […], "link": "…"}}.')
+    if not isinstance(given, dict) or set(given) not in ({"lesson"}, {"lesson", "checkpoint"}, {"question"}):
+        raise ExplorerError(
+            'Send {"lesson": "…"}, with {"checkpoint": "…"} for another one than the page\'s, or '
+            '{"question": {"prompt": "…", "choices": […], "link": "…"}}.'
+        )
     if "lesson" in given:
-        lesson = shelf.lesson(str(given["lesson"]))
+        lesson, checkpoint = shelf.lesson(str(given["lesson"])), str(given.get("checkpoint", ""))
         blocks = [block for block in lesson.blocks if block.kind in ASKED]
-        return [question_of(explore, block, opening) for block in blocks], lesson.slug
+        return [question_of(explore, block, opening, checkpoint) for block in blocks], lesson.slug
     one = given["question"]
     if not isinstance(one, dict) or set(one) - {"prompt", "choices", "link"}:
         raise ExplorerError("question: wanted an object with prompt, choices and link.")
@@ -42,13 +46,17 @@ def asked(explore: Explore, shelf: Shelf, given: Any, opening: State) -> tuple[l
     return [Question(prompt, tuple(choices), link)], ""
 
 
-def question_of(explore: Explore, block: Block, opening: State) -> Question:
-    """A block of a lesson as a class is asked it: tokens to press are choices."""
+def question_of(explore: Explore, block: Block, opening: State, checkpoint: str = "") -> Question:
+    """A block of a lesson as a class is asked it, of *checkpoint* if one is given: tokens to press are choices."""
+    link = block.link
+    if checkpoint and link and not link.startswith(PREFIX):
+        link += f"&checkpoint={quote(checkpoint)}"
+        grading.state_of(explore, link, opening)
     choices = tuple(item.text for item in block.items) if block.kind in ("predict", "choice") else ()
     if block.kind == "click":
-        tokens = grading.tokens_of(explore, grading.state_of(explore, block.link, opening))
+        tokens = grading.tokens_of(explore, grading.state_of(explore, link, opening))
         choices = tuple(f"`{token}`" for token in tokens)
-    return Question(block.prompt, choices, block.link, block.id)
+    return Question(block.prompt, choices, link, block.id)
 
 
 def revealed(explore: Explore, shelf: Shelf, room: Room, opening: State) -> dict[str, Any]:
@@ -58,19 +66,20 @@ def revealed(explore: Explore, shelf: Shelf, room: Room, opening: State) -> dict
     if not question.block:
         return {"link": question.link, **own_shares(explore, question, opening)}
     try:
-        return {"link": question.link, **answered(explore, shelf.lesson(room.lesson).block(question.block), opening)}
+        block = shelf.lesson(room.lesson).block(question.block)
+        return {"link": question.link, **answered(explore, block, question.link, opening)}
     except ExplorerError as error:  # this checkpoint has no answer; the class goes on
         return {"link": question.link, "problem": str(error)}
 
 
-def answered(explore: Explore, block: Block, opening: State) -> dict[str, Any]:
-    """The checkpoint's answer to *block*. Raises ExplorerError if it has none."""
-    facts = grading.facts_for(explore, block.link, opening)
+def answered(explore: Explore, block: Block, link: str, opening: State) -> dict[str, Any]:
+    """The answer to *block* of the view *link*. Raises ExplorerError if its checkpoint has none."""
+    facts = grading.facts_for(explore, link, opening)
     if block.kind == "number":
         found = grading.grade(block, "0", facts, grading.ATTEMPTS)
-        key = Expression.read(block.fields["key"], facts).number(facts)
+        key = grading.number_key(block, facts)
         return {"number": key, "answer": inline(found.answer), "after": tree(found.after)}
-    tokens = grading.tokens_of(explore, grading.state_of(explore, block.link, opening)) if block.kind == "click" else []
+    tokens = grading.tokens_of(explore, grading.state_of(explore, link, opening)) if block.kind == "click" else []
     answers: list[Any] = tokens or list(range(len(block.items)))
     graded = [grading.grade(block, answer, facts, grading.ATTEMPTS) for answer in answers]
     return {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bertexplorer.analysis.export import as_csv
 from bertexplorer.learn import grading
-from bertexplorer.learn.expressions import Expression, filled
+from bertexplorer.learn.expressions import filled
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.prose import plain
 from bertexplorer.ui.explore import Explore
@@ -36,8 +36,8 @@ def gift(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "")
 def gift_answers(block: Block, facts: grading.Facts) -> Iterator[str]:
     """The answers of a question, a line each."""
     if block.kind == "number":
-        key = Expression.read(block.fields["key"], facts).number(facts)
-        width, scale = grading.tolerance(block, key), 100 if "%" in block.prompt else 1
+        key = grading.number_key(block, facts)
+        width, scale = grading.tolerance(block, key), 100 if grading.in_percent(block.prompt) else 1
         yield f"#{scale * key:.4g}:{scale * width:.4g}"
         return
     right = grading.grade(block, 0, facts, grading.ATTEMPTS).key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -122,9 +123,7 @@ def choice(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
 
 
 def number(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
-    given, key = read_number(answer), Expression.read(block.fields["key"], facts).number(facts)
-    if in_percent(block) and "%" not in str(answer) and abs(given) >= 1:  # 13 for 13 %
-        given /= 100
+    given, key = typed_number(answer, block.prompt), number_key(block, facts)
     right = abs(given - key) <= tolerance(block, key) + 1e-12
     text = "" if right else next((item.feedback for item in block.items if within(item, given)), "")
     done = right or last
@@ -237,26 +236,42 @@ def tolerance(block: Block, key: float) -> float:
     return read_number(given) * (abs(key) if given.strip().endswith("%") else 1)
 
 
-def within(item: Item, given: float) -> bool:
-    """Whether *given* is in the range that *item* names."""
+def bounds(item: Item) -> tuple[float | None, float | None]:
+    """The lowest and the highest number of the range that *item* names, both included; None where it is open."""
     found = RANGE.match(item.text)
     assert found is not None  # the reader of the lesson refuses others
     below, above, low, high = (read_number(x) if x else None for x in found.groups())
     if below is not None:
-        return given < below
-    if above is not None:
-        return given > above
-    return low is not None and high is not None and low <= given <= high
+        return None, math.nextafter(below, -math.inf)
+    return (low, high) if above is None else (math.nextafter(above, math.inf), None)
 
 
-def in_percent(block: Block) -> bool:
-    """Whether the question asks for per cent."""
-    return "%" in block.prompt
+def within(item: Item, given: float) -> bool:
+    """Whether *given* is in the range that *item* names."""
+    low, high = bounds(item)
+    return (low is None or low <= given) and (high is None or given <= high)
+
+
+def in_percent(prompt: str) -> bool:
+    """Whether a question asks for per cent."""
+    return "%" in prompt
+
+
+def typed_number(answer: Any, prompt: str) -> float:
+    """The number that a person typed for the question *prompt*: where that asks for per cent, 13 means 13 %. Raises
+    ExplorerError for what is not a number."""
+    given = read_number(answer)
+    return given / 100 if in_percent(prompt) and "%" not in str(answer) and abs(given) >= 1 else given
+
+
+def number_key(block: Block, facts: Facts) -> float:
+    """The answer of the checkpoint to a question for a number."""
+    return Expression.read(block.fields["key"], facts).number(facts)
 
 
 def shown(key: float, block: Block) -> str:
     """A number as an answer: a share is in per cent if the question asks for that."""
-    if in_percent(block):
+    if in_percent(block.prompt):
         return f"{100 * key:.1f} %"
     return f"{key:,.0f}" if key == int(key) else f"{key:.3g}"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
-from bertexplorer.learn.expressions import Expression, filled
-from bertexplorer.learn.lesson import RANGE, Block, Lesson
+from bertexplorer.learn.expressions import filled
+from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
@@ -40,9 +40,10 @@ def key(block: Block, facts: grading.Facts) -> dict[str, Any]:
         graded = [grading.grade(block, i, facts, grading.ATTEMPTS) for i in range(len(block.items))]
         return {"key": graded[0].key, "feedback": [tree(one.text) for one in graded], **after}
     if block.kind == "number":
-        number = Expression.read(block.fields["key"], facts).number(facts)
-        ranges = [(*bounds(item.text), tree(filled(item.feedback, facts))) for item in block.items]
-        about = {"key": number, "tolerance": grading.tolerance(block, number), "percent": grading.in_percent(block)}
+        number = grading.number_key(block, facts)
+        ranges = [(*grading.bounds(item), tree(filled(item.feedback, facts))) for item in block.items]
+        percent, width = grading.in_percent(block.prompt), grading.tolerance(block, number)
+        about = {"key": number, "tolerance": width, "percent": percent}
         return {**about, "ranges": ranges, "answer": grading.shown(number, block), **after}
     if block.kind == "share":
         return {"shares": grading.shares_of(block, facts), **after}
@@ -56,11 +57,3 @@ def key(block: Block, facts: grading.Facts) -> dict[str, Any]:
 def pressed(block: Block, facts: grading.Facts, tokens: list[str]) -> dict[str, Any]:
     """The tokens that can be pressed, and those whose press is right."""
     return {"tokens": tokens, "right": [one for one in tokens if grading.grade(block, one, facts).right]}
-
-
-def bounds(text: str) -> tuple[float | None, float | None]:
-    """The lowest and the highest number of a range, None where it is open."""
-    found = RANGE.match(text)
-    assert found is not None  # the reader of the lesson refuses others
-    below, above, low, high = (grading.read_number(x) if x else None for x in found.groups())
-    return (above if low is None else low), (below if high is None else high)

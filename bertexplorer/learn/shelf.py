@@ -100,10 +100,9 @@ class Shelf:
                     found[match[2], match[3]], _ = translated(self.lessons[match[2]], source)
         return found
 
-    @property
-    def languages(self) -> list[str]:
-        """The languages of the translations."""
-        return sorted({language for _, language in self.translations})
+    def languages(self, slug: str = "") -> list[str]:
+        """The languages that the lesson *slug* is translated into; without one, those of any lesson."""
+        return sorted({language for name, language in self.translations if slug in ("", name)})
 
 
 def views_of(block: Block) -> set[str]:

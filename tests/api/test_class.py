@@ -66,6 +66,14 @@ def test_a_lesson_asks_its_questions_in_order(taught: Served) -> None:
     refused(room.step("next"), "After reveal comes next")
 
 
+def test_a_lesson_of_another_checkpoint_is_answered_by_that_one(taught: Served) -> None:
+    room = opened(taught, lesson="pieces", checkpoint="little")
+    room.until("reveal")
+    assert room.seen(room.teacher)["reveal"]["link"] == f"{VIEW}&checkpoint=little"
+    asked = taught.browser().post("/class", json={"lesson": "pieces", "checkpoint": "nobody's"})
+    assert asked.status_code == 422 and "nobody's" in asked.json()["detail"]
+
+
 @pytest.mark.parametrize(("typed", "share"), [("1", 0.01), ("1 %", 0.01), ("100", 1), ("0.3", 0.3), ("30,5", 0.305)])
 def test_per_cent_are_read_as_in_a_lesson(typed: str, share: float, taught: Served) -> None:
     room = opened(taught, {"prompt": "How many %?"}).until("vote1")

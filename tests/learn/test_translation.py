@@ -53,4 +53,4 @@ def test_bundled_translations_are_whole_and_not_stale(file):
     slug, language = file.name.split(".")[0].partition("-")[2], file.name.split(".")[1]
     _, problems = translated(shelf.lesson(slug), file.read_text("utf-8"))
     assert not problems
-    assert language in shelf.languages and shelf.lesson(slug, language).title != shelf.lesson(slug).title
+    assert language in shelf.languages() and shelf.lesson(slug, language).title != shelf.lesson(slug).title

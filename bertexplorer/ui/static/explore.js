@@ -198,13 +198,11 @@ class Explore extends HTMLElement {
 
   // What is shown.
 
-  #show({ busy, waits, progress, told, answer }) {
-    if (busy !== undefined) { this.setAttribute("aria-busy", String(busy)); this.stage.busy(busy); }
-    if (waits) this.stage.waits(waits);
-    if (progress) this.stage.progress(progress);
-    if (told) this.stage.tell(told);
+  #show({ answer, ...news }) {
+    if (news.busy !== undefined) this.setAttribute("aria-busy", String(news.busy));
+    this.stage.hear(news);
     if (answer) this.#answered(answer);
-    if (busy) this.#fill();
+    if (news.busy) this.#fill();
   }
 
   #answered(answer) {

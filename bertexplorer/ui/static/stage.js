@@ -45,6 +45,14 @@ class Stage extends HTMLElement {
 
   silence() { this.message.replaceChildren(); }
 
+  /** Show how an answer comes on: whether it is under way, what it waits for, how far it is, and what went wrong. */
+  hear({ busy, waits, progress, told }) {
+    if (busy !== undefined) this.busy(busy);
+    if (waits) this.waits(waits);
+    if (progress) this.progress(progress);
+    if (told) this.tell(told);
+  }
+
   /** An answer is on its way, or no longer. */
   busy(on) {
     this.figure.stale = this.theirs.stale = this.difference.stale = on;

@@ -53,11 +53,9 @@ class View extends HTMLElement {
     this.state.set({ picked: picked || now.picked, options: { ...now.options, ...set } });
   }
 
-  #show({ busy, waits, progress, told, answer }) {
-    if (busy !== undefined) { this.setAttribute("aria-busy", String(busy)); this.stage.busy(busy); }
-    if (waits) this.stage.waits(waits);
-    if (progress) this.stage.progress(progress);
-    if (told) this.stage.tell(told);
+  #show({ answer, ...news }) {
+    if (news.busy !== undefined) this.setAttribute("aria-busy", String(news.busy));
+    this.stage.hear(news);
     if (answer) this.#answered(answer);
     this.#fill();
   }
