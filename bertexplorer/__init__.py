@@ -37,6 +37,7 @@ ui/training/            the page on which a checkpoint learns
 ui/experiments/         the page that repeats the papers' pretraining experiments
 learn/                  lessons: questions about live views, their answers computed from the checkpoint in use
 result.py               the result of an analysis: rows, a sentence, a figure
+describe.py             what each analysis takes and does, as signatures and documentation
 bert.py                 a checkpoint in Python, with every analysis as a method
 lessons.py              lessons in Python
 runs.py                 fine-tuning and pretraining in Python

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -14,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer.analysis import NAMES
+from bertexplorer.describe import FIRST, LISTS, document, signature
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.model.text import Encoding, Span, Text
-from bertexplorer.options import OptionSpec, build, option_specs
+from bertexplorer.options import build
 from bertexplorer.result import Result
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.state import spans_of, spots
+from bertexplorer.ui.state import spots
 from bertexplorer.ui.tabs import VIEWS
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ else:
     Methods = object
 
 Words = str | Iterable[str | tuple[int, int, int]]
-LISTS = {"words": ", ", "sentences": " | ", "candidates": " | ", "heads": ", ", "off": ", "}  # settings given as lists
 
 
 class Bert(Methods):
@@ -55,28 +54,36 @@ class Bert(Methods):
     def analyse(
         self,
         analysis: str,
-        text: str,
+        text: str = "",
         pair: str = "",
         *,
         mask: Words = (),
         pick: Words = (),
         lines: Sequence[str] | str | Path | None = None,
+        rows: Sequence[Mapping[str, Any]] | str | Path | None = None,
         **options: Any,
     ) -> Result:
         """Run *analysis*, a name such as "fill_mask", on *text* and, as segment B, *pair*.
 
         *mask*: words to hide; *pick*: words that the analysis is about. Both take a word (every occurrence), several,
         or spans (side, start, end): side 0 is the text, 1 the pair, and end is not included. *lines*: for search and
-        embedding_map, texts or a CSV, TSV or TXT file. Raises ExplorerError for an unknown analysis, option or value,
-        and if the checkpoint lacks the head that is needed."""
+        embedding_map, texts or a CSV, TSV or TXT file. *rows*: for suite, dicts or a CSV, TSV or JSONL file. Raises
+        ExplorerError for an unknown analysis, option or value, and if the checkpoint lacks the head that is needed."""
         if analysis not in NAMES:
             raise ExplorerError(f"There is no analysis {analysis!r:.60}; wanted one of {', '.join(NAMES)}.")
-        module = import_module(f"bertexplorer.analysis.{analysis}")
+        module, view = import_module(f"bertexplorer.analysis.{analysis}"), VIEWS[analysis.replace("_", "-")]
+        if not view.text:
+            options, text = {**({FIRST[analysis]: text} if text else {}), **options}, ""
         asked = Text(text, pair, spans(text, pair, mask), spans(text, pair, pick))
         built = build(module.Options, {name: joined(name, value) for name, value in options.items()})
-        more = {} if lines is None else {"lines": read_lines(lines)}
-        if more and "lines" not in VIEWS[analysis.replace("_", "-")].needs:
-            raise ExplorerError(f"{analysis} takes no lines. Leave them out; search and embedding_map take some.")
+        more: dict[str, Any] = {} if lines is None else {"lines": read_lines(lines)}
+        if rows is not None:
+            more["rows"] = read_rows(rows)
+        if extra := sorted(set(more) - set(view.needs)):
+            takers = [other.name for other in VIEWS.values() if extra[0] in other.needs]
+            raise ExplorerError(
+                f"{analysis} takes no {extra[0]}. Leave them out; {' and '.join(takers)} may have some."
+            )
         try:
             value = module.run(self.checkpoint, asked, options=built, **more)
         except ExplorerError as error:
@@ -205,23 +212,32 @@ def joined(name: str, value: Any) -> Any:
 def read_lines(lines: Sequence[str] | str | Path) -> Sequence[Any]:
     """Lines from a list of texts, a file, or the key of an upload. Raises ExplorerError if there is no such file."""
     from bertexplorer.analysis.vectors import Line
-    from bertexplorer.store.text_uploads import KEY, TextUploads, parse
+    from bertexplorer.store.text_uploads import KEY, TextUploads, parse, read_file
 
     if not isinstance(lines, str | Path):
         return [Line(text) for text in lines]
     if isinstance(lines, str) and KEY.fullmatch(lines):
         return TextUploads(library().settings.data_dir / "lines").load(lines).lines
-    try:
-        return parse(Path(lines).read_bytes(), Path(lines).name).lines
-    except OSError as error:
-        raise ExplorerError(f"{lines} cannot be read: {error.strerror}. Give a CSV, TSV or TXT file.") from error
+    return read_file(Path(lines), parse).lines
+
+
+def read_rows(rows: Sequence[Mapping[str, Any]] | str | Path) -> Sequence[tuple[int, Mapping[str, Any]]]:
+    """Rows with their lines, from dicts, a file, or the key of an upload. Raises ExplorerError if there is no such
+    file, or it is no table."""
+    from bertexplorer.store.text_uploads import KEY, RowUploads, parse_rows, read_file
+
+    if not isinstance(rows, str | Path):
+        return list(enumerate(rows, 1))
+    if isinstance(rows, str) and KEY.fullmatch(rows):
+        return RowUploads(library().settings.data_dir / "rows").load(rows).rows
+    return read_file(Path(rows), parse_rows).rows
 
 
 def function(name: str) -> Callable[..., Result]:
     """The analysis *name* as a function of the package: the checkpoint is an argument."""
 
     def ask(
-        text: str, pair: str = "", *, checkpoint: str | Path | Bert = "mini", precision: str = "auto", **more: Any
+        text: str = "", pair: str = "", *, checkpoint: str | Path | Bert = "mini", precision: str = "auto", **more: Any
     ) -> Result:
         return load(checkpoint, precision=precision).analyse(name, text, pair, **more)
 
@@ -235,58 +251,3 @@ def documented(name: str, ask: Callable[..., Result], *, method: bool) -> Callab
     ask.__doc__ = document(name)
     ask.__signature__ = signature(name, method=method)  # type: ignore[attr-defined]
     return ask
-
-
-def signature(name: str, *, method: bool) -> inspect.Signature:
-    """What the analysis *name* takes; as a *method*, without the checkpoint."""
-    plain = inspect.Parameter.KEYWORD_ONLY
-    module = import_module(f"bertexplorer.analysis.{name}")
-    both = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    found = [inspect.Parameter("text", both, annotation="str")]
-    found.append(inspect.Parameter("pair", both, default="", annotation="str"))
-    if not method:
-        found.append(inspect.Parameter("checkpoint", plain, default="mini", annotation="str | Path | Bert"))
-        found.append(inspect.Parameter("precision", plain, default="auto", annotation="str"))
-    found += [inspect.Parameter(word, plain, default=(), annotation="Words") for word in ("mask", "pick")]
-    for setting in option_specs(module.Options):
-        if setting.name == "lines":
-            found.append(
-                inspect.Parameter("lines", plain, default=None, annotation="Sequence[str] | str | Path | None")
-            )
-        else:
-            found.append(inspect.Parameter(setting.name, plain, default=setting.default, annotation=kind(setting)))
-    return inspect.Signature(found, return_annotation="Result")
-
-
-def kind(setting: OptionSpec) -> str:
-    """The type of a setting as an annotation."""
-    several = " | Sequence[str]" if setting.name in LISTS else ""
-    return f"Literal[{', '.join(map(repr, setting.choices))}]" if setting.choices else setting.kind.__name__ + several
-
-
-def document(name: str) -> str:
-    """The documentation of the analysis *name*: what it does, its options, and an example that runs."""
-    module = import_module(f"bertexplorer.analysis.{name}")
-    about = inspect.cleandoc(module.__doc__ or "").splitlines()[0].partition(": ")[2]
-    details = inspect.cleandoc(module.run.__doc__ or "")
-    options = [f"    {s.name}: {described(s)}" for s in option_specs(module.Options) if s.name != "lines"]
-    listed = ["Options:", *options, ""] if options else []
-    return "\n".join([about[:1].upper() + about[1:], "", details, "", *listed, "Example:", f"    >>> {example(name)}"])
-
-
-def described(setting: OptionSpec) -> str:
-    """A setting in words: label, bounds and explanation."""
-    low, high = setting.option.low, setting.option.high
-    bounds = f", {low:g} to {high:g}" if low is not None and high is not None else ""
-    info = f" ({setting.option.info})" if setting.option.info else ""
-    return f"{setting.option.label}{bounds}{info}"
-
-
-def example(name: str) -> str:
-    """A call of the analysis *name* with the first example of its view."""
-    first = VIEWS[name.replace("_", "-")].examples[0]
-    given = [repr(first.text), *([repr(first.pair)] if first.pair else [])]
-    picked = [tuple(span) for span in spans_of(first.picked)]
-    given += [f"pick={picked}"] if picked else []
-    given += [f"{option}={value!r}" for option, value in first.options.items()]
-    return f"bx.{name}({', '.join(given)}).said"

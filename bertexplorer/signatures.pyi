@@ -1,8 +1,8 @@
 """The analyses as functions, and as methods of a Bert. Written by docs/signatures.py from their Options."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from bertexplorer.bert import Bert
 from bertexplorer.result import Result
@@ -246,6 +246,16 @@ def sentence_pairs(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
         same_document: Of them, same document, 0 to 1 (else B is of another one)
         roll: Roll, 1 to 1000 (another number, other dice)
     """
+def suite(suite: Literal['agreement', 'negation', 'role reversal', 'everyday', 'occupations', 'next sentences'] = 'agreement', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
+    """Many sentences put to a checkpoint, the share that it gets right with its uncertainty, and each case.
+    Put each of *rows*, or of the built-in suite, to the checkpoint. *text* is not read.
+    The columns of the rows say what is asked, see `FORMATS` in suite_cases. Raises ExplorerError for rows that are no
+    suite, if none can be scored, and if the checkpoint lacks the head that is needed.
+    Options:
+        suite: Suite (those that come with the app; or upload rows of your own)
+        scoring: Score pairs by (the second needs pairs that differ in one piece)
+        most: Cases at most, 1 to 1000 (equally many of each category)
+    """
 
 class Methods:
     def fill_mask(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, words: str | Sequence[str] = '') -> Result: ...
@@ -273,3 +283,4 @@ class Methods:
     def referee(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), target: Literal['mask', 'next sentence'] = 'mask', word: str = '', orders: int = 10, points: int = 10) -> Result: ...
     def masking(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result: ...
     def sentence_pairs(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), not_next: float = 0.5, same_document: float = 0.0, roll: int = 1) -> Result: ...
+    def suite(self, suite: Literal['agreement', 'negation', 'role reversal', 'everyday', 'occupations', 'next sentences'] = 'agreement', *, scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...

@@ -16,8 +16,8 @@ from mkdocs.structure.files import File, Files
 import bertexplorer as bx
 from bertexplorer.analysis import NAMES
 from bertexplorer.analysis.facts import Facts, offered
-from bertexplorer.bert import described, document, example, signature
 from bertexplorer.cli import main as run
+from bertexplorer.describe import described, document, example, signature
 from bertexplorer.learn.recording import RunFacts
 from bertexplorer.options import option_specs
 from bertexplorer.ui.tabs import VIEWS

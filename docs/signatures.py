@@ -10,14 +10,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bertexplorer.analysis import NAMES
-from bertexplorer.bert import document, signature
+from bertexplorer.describe import document, signature
 
 TARGET = Path(__file__).parents[1] / "bertexplorer" / "signatures.pyi"
 HEAD = '''"""The analyses as functions, and as methods of a Bert. Written by docs/signatures.py from their Options."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from bertexplorer.bert import Bert
 from bertexplorer.result import Result

@@ -13,6 +13,7 @@ import pytest
 
 from bertexplorer.analysis import ANALYSES
 from bertexplorer.cli import main, make_parser
+from bertexplorer.describe import FIRST
 from bertexplorer.options import option_specs
 from bertexplorer.result import as_table
 from bertexplorer.store.catalogue import CATALOGUE
@@ -174,6 +175,7 @@ def test_every_analysis_has_a_command_with_its_settings_as_flags() -> None:
     for module in ANALYSES:
         name = module.__name__.rpartition(".")[2].replace("_", "-")
         flags = {flag: action for action in commands[name]._actions for flag in action.option_strings}
+        flags |= {f"--{FIRST[name]}": one for one in commands[name]._actions if one.dest == FIRST.get(name)}
         for setting in option_specs(module.Options):
             action = flags["--" + setting.name.replace("_", "-")]
             assert action.default == setting.default and tuple(action.choices or ()) == setting.choices

@@ -18,7 +18,7 @@ FLOORS = (  # lowest first
     {"figures", "store"},
     {"ui"},
     {"learn"},
-    {"result"},
+    {"describe", "result"},
     {"bert"},
     {"lessons", "runs"},
     {"api"},

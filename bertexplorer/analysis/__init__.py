@@ -32,6 +32,10 @@ referee.py            tests each method's order of tokens against random orders
 masking.py            which tokens of the text pretraining would hide, roll by roll
 sentence_pairs.py     draws true and random next sentences, and shows whether the head can tell them apart
 layers.py             when the answer forms: every layer read by the MLM head
+suite.py              many sentences: the share that is right, by category, with its uncertainty
+suite_cases.py        rows of a file as cases, recognised by their columns
+suite_scores.py       the passes that each kind of case takes, and what counts as right
+bootstrap.py          intervals of means, and a test of two checkpoints on the same cases
 words.py              words that a person names, scored in a blank
 facts.py              what a lesson can ask about a result, by name
 export.py             a result as CSV, JSON and Python that repeats it, with its provenance
@@ -73,6 +77,7 @@ NAMES = (
     "referee",
     "masking",
     "sentence_pairs",
+    "suite",
 )
 
 
@@ -107,6 +112,14 @@ class Comparable(Protocol):
 
     def rows(self, result: Any, /) -> list[dict[str, Any]]:
         """The numbers of a result."""
+
+
+@runtime_checkable
+class Summarised(Comparable, Protocol):
+    """An analysis of many cases, whose summary is compared instead of its rows."""
+
+    def summary_rows(self, result: Any, /) -> list[dict[str, Any]]:
+        """The numbers to compare."""
 
 
 @runtime_checkable

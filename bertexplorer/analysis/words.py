@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from jaxtyping import Float
+
 from bertexplorer import engine
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding
@@ -72,13 +74,21 @@ def tokens_of(checkpoint: Checkpoint, encoding: Encoding, position: int, words: 
 
 def pieces_log_prob(checkpoint: Checkpoint, encoding: Encoding, position: int, ids: Sequence[int]) -> float:
     """Sum of log p(piece i | the pieces before it, the rest of the text) with later pieces hidden, in one batch."""
+    rows = pieces_log_probs(checkpoint, encoding, position, ids)
+    return sum(float(row[token]) for row, token in zip(rows, ids, strict=True))
+
+
+def pieces_log_probs(
+    checkpoint: Checkpoint, encoding: Encoding, position: int, ids: Sequence[int]
+) -> list[Float[Tensor, " v"]]:
+    """For each piece of *ids* in turn, the log-probabilities in its place, given the pieces before it and the rest of
+    the text, with later pieces hidden. In nats."""
     places = range(position, position + len(ids))
     wide = widen(encoding, position, len(ids))
     if len(wide) > checkpoint.tokenizer.max_tokens:
         raise ExplorerError(f"With {len(ids)} pieces in the blank the text is {len(wide)} tokens long; shorten it.")
     steps = [wide.with_ids(dict(zip(places[:i], ids, strict=False))) for i in range(len(ids))]
-    found = engine.masked_log_probs(checkpoint, steps, positions=[[place] for place in places])
-    return sum(float(row[0, token]) for row, token in zip(found, ids, strict=True))
+    return [row[0] for row in engine.masked_log_probs(checkpoint, steps, positions=[[place] for place in places])]
 
 
 def widen(encoding: Encoding, position: int, count: int) -> Encoding:

@@ -100,7 +100,7 @@ def question(view: View, checkpoint: str) -> type[BaseModel]:
         __base__=Asked,
         __config__=None,
         __doc__=f"{view.title}: {view.question}",
-        text=(text, ...),
+        text=(text, ... if view.text else ""),
         pair=(pair, ""),
         hidden=(hidden, []),
         picked=(picked, []),

@@ -20,6 +20,7 @@ from bertexplorer.figures import Figure
 from bertexplorer.learn.shelf import Shelf
 from bertexplorer.model.text import Span
 from bertexplorer.store.registry import PRECISIONS
+from bertexplorer.store.text_uploads import Uploads
 from bertexplorer.ui import facts
 from bertexplorer.ui.explore import Answer, Explore
 from bertexplorer.ui.link import followed
@@ -85,17 +86,6 @@ def routes(explore: Explore, admission: Admission, opening: State, shelf: Shelf)
 
         return await asked(request, lambda own, state, told, tell: exported(own, state, kind))
 
-    @router.post("/lines", operation_id="keep-lines", summary="Keep lines")
-    def lines(request: Request, file: UploadFile) -> Response:
-        """Store the lines of a file for views that search them; their key is a setting of those views."""
-        own, content, name = mine(request), file.file.read(), file.filename or "lines.txt"
-
-        def kept(tell: Tell) -> Reply:
-            key, told = own.keep_lines(content, name)
-            return as_json({"lines": key, "told": told})
-
-        return admission.answer(request, kept, place=False)
-
     async def asked(request: Request, answer: Callable[[Explore, State, str, Tell], Reply]) -> Response:
         own, given = mine(request), loads(await request.body())
 
@@ -105,7 +95,31 @@ def routes(explore: Explore, admission: Admission, opening: State, shelf: Shelf)
 
         return admission.answer(request, compute, slow=slow(given))
 
+    uploads(router, explore, admission)
     return router
+
+
+def uploads(router: APIRouter, explore: Explore, admission: Admission) -> None:
+    """Add the routes that keep files for views."""
+
+    @router.post("/lines", operation_id="keep-lines", summary="Keep lines")
+    def lines(request: Request, file: UploadFile) -> Response:
+        """Store the lines of a file for views that search them; their key is a setting of those views."""
+        return stored(request, file, "lines", explore.lines)
+
+    @router.post("/rows", operation_id="keep-rows", summary="Keep rows")
+    def rows(request: Request, file: UploadFile) -> Response:
+        """Store the rows of a table for a suite; their key is a setting of that view."""
+        return stored(request, file, "rows", explore.rows)
+
+    def stored(request: Request, file: UploadFile, what: str, kept: Uploads[Any]) -> Response:
+        own, content = explore.of(request.scope["state"]["owner"]), file.file.read()
+
+        def keep(tell: Tell) -> Reply:
+            key, told = own.keep(kept, content, file.filename or f"{what}.csv")
+            return as_json({what: key, "told": told})
+
+        return admission.answer(request, keep, place=False)
 
 
 def exported(explore: Explore, state: State, kind: str) -> Reply:
@@ -206,6 +220,8 @@ def shown(answer: Answer, told: str) -> Reply:
     out |= drawn(answer.figure)
     if isinstance(answer.figure, str):
         out["height"] = answer.height
+    if answer.cases:
+        out["cases"] = answer.cases
     if answer.beside:
         beside = answer.beside
         out["beside"] = {

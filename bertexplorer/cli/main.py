@@ -8,9 +8,10 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bertexplorer.cli.serve import command as serve_command
+from bertexplorer.describe import FIRST
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.options import build, option_specs
 from bertexplorer.result import as_table
@@ -20,8 +21,7 @@ from bertexplorer.store.catalogue import CATALOGUE
 from bertexplorer.store.registry import PRECISIONS, CheckpointRegistry
 from bertexplorer.version import __version__
 
-if TYPE_CHECKING:
-    from bertexplorer.analysis.vectors import Line
+FILES = {"lines": "CSV, TSV or TXT", "rows": "CSV, TSV or JSONL"}  # settings that take a file
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,17 +70,25 @@ def make_parser() -> argparse.ArgumentParser:
         name = module.__name__.rpartition(".")[2].replace("_", "-")
         about = (module.__doc__ or "").splitlines()[0].partition(": ")[2] or (module.__doc__ or "").splitlines()[0]
         command = commands.add_parser(name, help=about, description=module.__doc__)
-        command.add_argument("text", help="a sentence, [MASK] where a word is hidden")
-        command.add_argument("pair", nargs="?", default="", help="a second sentence, read as segment B")
+        settings = option_specs(module.Options)
+        if first := FIRST.get(name):
+            about = next(setting for setting in settings if setting.name == first)
+            command.add_argument(
+                first, nargs="?", default=about.default, choices=about.choices, help=about.option.label
+            )
+            command.set_defaults(text="", pair="")
+        else:
+            command.add_argument("text", help="a sentence, [MASK] where a word is hidden")
+            command.add_argument("pair", nargs="?", default="", help="a second sentence, read as segment B")
         command.add_argument("--checkpoint", default="mini", help="a name from the list, a hub name or a folder")
         command.add_argument("--precision", default="auto", choices=PRECISIONS)
         command.add_argument("--pick", default="", help="a word of the text that the view is about, where there is one")
         command.add_argument("--json", action="store_true", help="with the question and its provenance, as JSON")
-        for setting in option_specs(module.Options):
+        for setting in (one for one in settings if one.name != first):
             flag = "--" + setting.name.replace("_", "-")
             note = f"{setting.option.label} ({setting.default!r})".replace("%", "%%")
-            if setting.name == "lines":
-                note = f"{setting.option.label}: a CSV, TSV or TXT file"
+            if setting.name in FILES:
+                note = f"{setting.option.label}: a {FILES[setting.name]} file"
             command.add_argument(flag, default=setting.default, help=note, choices=setting.choices or None)
         command.set_defaults(module=module)
     return parser
@@ -114,8 +122,9 @@ def analyse(library: CheckpointRegistry, given: argparse.Namespace) -> int:
     module: Any = given.module
     values = {s.name: getattr(given, s.name) for s in option_specs(module.Options)}
     more = {}
-    if values.get("lines"):
-        more["lines"], values["lines"] = read_lines(Path(values["lines"])), ""
+    for name in FILES:
+        if values.get(name):
+            more[name], values[name] = read(Path(values[name]), name), ""
     options = build(module.Options, values)
     fetch(library, given.checkpoint)
     checkpoint = library.get(given.checkpoint, given.precision)
@@ -130,16 +139,13 @@ def analyse(library: CheckpointRegistry, given: argparse.Namespace) -> int:
     return 0
 
 
-def read_lines(file: Path) -> Sequence[Line]:
-    """The lines of *file*; how they were read goes to stderr. Raises ExplorerError if it cannot be read."""
-    from bertexplorer.store.text_uploads import parse
+def read(file: Path, what: str) -> Sequence[Any]:
+    """The lines or rows of *file*; how they were read goes to stderr. Raises ExplorerError if it cannot be read."""
+    from bertexplorer.store.text_uploads import parse, parse_rows, read_file
 
-    try:
-        found = parse(file.read_bytes(), file.name)
-    except OSError as error:
-        raise ExplorerError(f"{file} cannot be read: {error.strerror}. Give a CSV, TSV or TXT file.") from error
+    found: Any = read_file(file, parse if what == "lines" else parse_rows)
     print(f"note: {found.told}", file=sys.stderr)
-    return found.lines
+    return found.lines if what == "lines" else found.rows
 
 
 def list_checkpoints(library: CheckpointRegistry) -> int:

@@ -34,6 +34,7 @@ pretraining.py        pretraining runs over each other
 learning.py           how a run learns, by epoch, from before the first step
 confusion.py          which labels were mistaken for which
 layers.py             a row for each layer, and the rank of words through them
+suite.py              a bar with its interval for all cases and each category, and the table of cases
 notebook.py           a figure in a notebook, with the sentence above it
 """
 
@@ -42,7 +43,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from plotly.graph_objects import Figure
 
-__all__ = ["Colouring", "Figure", "FigureModule", "Page"]
+__all__ = ["Colouring", "Figure", "FigureModule", "Page", "Tabular"]
 
 
 @runtime_checkable
@@ -62,6 +63,18 @@ class Colouring(FigureModule, Protocol):
 
     def colours(self, result: Any, /) -> Mapping[int, float]:
         """Position -> shade."""
+
+
+@runtime_checkable
+class Tabular(FigureModule, Protocol):
+    """A module with a table of cases below its figure."""
+
+    def cases(self, result: Any, other: Any = None, /) -> dict[str, Any]:
+        """A row for each case, with the answer in the *other* result, if there is one, and the state of the page that
+        shows the case."""
+
+    def compare(self, first: Any, second: Any, /) -> str:
+        """What the same cases say about two results, in a sentence."""
 
 
 @runtime_checkable

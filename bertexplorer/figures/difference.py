@@ -6,7 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from bertexplorer.analysis import Analysis, Comparable, Listing
+from bertexplorer.analysis import Analysis, Comparable, Listing, Summarised
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, coloured, finish, percent, safe
 
@@ -71,7 +71,7 @@ def draw(
 def measured(analysis: Comparable, result: Any) -> dict[Key, float]:
     """The key of each row -> its number; of rows with the same key, the first."""
     found: dict[Key, float] = {}
-    for row in analysis.rows(result):
+    for row in analysis.summary_rows(result) if isinstance(analysis, Summarised) else analysis.rows(result):
         if isinstance(value := row[analysis.MEASURE], int | float):
             found.setdefault(tuple(row[key] for key in analysis.KEYS), float(value))
     return found

@@ -1,27 +1,32 @@
-"""Text uploads: CSV, TSV or TXT files as texts with labels, stored under a hash of owner and content."""
+"""Uploads of views: files as texts with labels, or as rows of a suite, stored under a hash of owner and content."""
 
 import csv
 import io
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
+from bertexplorer.analysis.suite_cases import cases
 from bertexplorer.analysis.vectors import Line
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.decode import decode, shown
 from bertexplorer.training.data.delimited import DELIMITERS, is_header, separator
+from bertexplorer.training.data.read import read
 
 MAX_LINES = 10_000
+MAX_ROWS = 10_000
 KEPT = 32  # uploads of one owner; beyond this the oldest are deleted
 SUFFIXES = (".csv", ".tsv", ".txt")
 TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # the first that exists is used
 LABEL_NAMES = ("label", "class", "category", "topic")
 KEY = re.compile(r"[0-9a-f]{24}")
+T = TypeVar("T")
 OWNER = re.compile(r"[0-9a-f]{32}|")
 
 
@@ -33,20 +38,37 @@ class Lines:
     told: str
 
 
-class TextUploads:
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a table, each with its line in the file, and a sentence on how it was read."""
+
+    rows: tuple[tuple[int, dict[str, Any]], ...]
+    told: str
+
+
+class Uploads(Generic[T]):
     """Uploads in a folder: the newest KEPT of each owner. Safe to call from many threads and processes.
 
-    Anyone with a key may read its lines, so that a link can restore a view of them. Keys cannot be guessed: the hash
+    Anyone with a key may read its content, so that a link can restore a view of it. Keys cannot be guessed: the hash
     includes the owner, 128 random bits that only one browser knows. So even someone with the same file cannot compute
     its key."""
+
+    what: str  # in the words of people
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
+    def parse(self, content: bytes, filename: str) -> T:
+        """What the file holds. Raises ExplorerError."""
+        raise NotImplementedError
+
+    def held(self, stored: dict[str, Any]) -> T:
+        """The same, from the JSON that was stored."""
+        raise NotImplementedError
+
     def save(self, content: bytes, filename: str, owner: str = "") -> str:
-        """Store the lines of a file for *owner* and return their key. Raises ExplorerError as `parse` does, and for a
-        full disk."""
-        found = parse(content, filename)
+        """Store a file for *owner* and return its key. Raises ExplorerError as `parse` does, and for a full disk."""
+        found = self.parse(content, filename)
         kind = Path(filename).suffix.lower()
         key = sha256(f"{owner}{kind}\0".encode() + content).hexdigest()[:24]
         folder = self.of(owner)
@@ -54,14 +76,14 @@ class TextUploads:
         part = target.with_suffix(f".{os.getpid()}-{os.urandom(4).hex()}")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            part.write_text(json.dumps(asdict(found)), "utf-8")
+            part.write_text(json.dumps(asdict(found)), "utf-8")  # type: ignore[call-overload]
             part.replace(target)
             for old in sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-KEPT]:
                 old.unlink(missing_ok=True)
         except OSError as error:
             with suppress(OSError):
                 part.unlink()
-            raise ExplorerError(f"The lines cannot be kept in {folder}: {error}. Make room there.") from error
+            raise ExplorerError(f"The {self.what} cannot be kept in {folder}: {error}. Make room there.") from error
         return key
 
     def of(self, owner: str) -> Path:
@@ -70,14 +92,54 @@ class TextUploads:
             raise ExplorerError("The owner of an upload is not known. Reload the page.")
         return self.folder / owner if owner else self.folder
 
-    def load(self, key: str) -> Lines:
+    def load(self, key: str) -> T:
         """The upload saved under *key*. Raises ExplorerError if it does not exist (any more)."""
         places = (f"{key}.json", f"*/{key}.json") if KEY.fullmatch(key) else ()
         target = next((found for place in places for found in self.folder.glob(place)), None)
         if target is None:
-            raise ExplorerError(f"There are no uploaded lines {key!r:.60} here (any more). Upload the file again.")
-        held = json.loads(target.read_text("utf-8"))
-        return Lines(tuple(Line(**line) for line in held["lines"]), held["told"])
+            raise ExplorerError(
+                f"There are no uploaded {self.what} {key!r:.60} here (any more). Upload the file again."
+            )
+        return self.held(json.loads(target.read_text("utf-8")))
+
+
+def read_file(path: Path, parse: Callable[[bytes, str], T]) -> T:
+    """What *parse* makes of the file *path*. Raises ExplorerError as it does, and if there is no such file."""
+    try:
+        return parse(path.read_bytes(), path.name)
+    except OSError as error:
+        raise ExplorerError(f"{path} cannot be read: {error.strerror}. Give the path of a file.") from error
+
+
+class TextUploads(Uploads[Lines]):
+    what = "lines"
+
+    def parse(self, content: bytes, filename: str) -> Lines:
+        return parse(content, filename)
+
+    def held(self, stored: dict[str, Any]) -> Lines:
+        return Lines(tuple(Line(**line) for line in stored["lines"]), stored["told"])
+
+
+class RowUploads(Uploads[Rows]):
+    what = "rows"
+
+    def parse(self, content: bytes, filename: str) -> Rows:
+        return parse_rows(content, filename)
+
+    def held(self, stored: dict[str, Any]) -> Rows:
+        return Rows(tuple((line, cells) for line, cells in stored["rows"]), stored["told"])
+
+
+def parse_rows(content: bytes, filename: str, most: int = MAX_ROWS) -> Rows:
+    """The rows of a table: CSV, TSV, JSONL, JSON, or WinoBias's text. Raises ExplorerError as `read` does, and for a
+    file that is no suite."""
+    table = read(content, filename, most=most)
+    rows = tuple((row.line, row.cells) for row in table.rows)
+    cases(rows)
+    problems = [f"{table.unit} {one.line} {one.what}" for one in table.problems[:2]]
+    more = f" {len(table.problems):,} cannot be used: {'; '.join(problems)}." if problems else ""
+    return Rows(rows, table.told + more)
 
 
 def parse(content: bytes, filename: str) -> Lines:

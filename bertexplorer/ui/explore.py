@@ -15,7 +15,7 @@ from bertexplorer.analysis import Alternatives, export
 from bertexplorer.engine.progress import Stopped
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, unforeseen
-from bertexplorer.figures import Colouring, Figure, Page, difference
+from bertexplorer.figures import Colouring, Figure, Page, Tabular, difference
 from bertexplorer.model.text import TOKENS, Encoding, Span
 from bertexplorer.options import build, option_specs
 from bertexplorer.settings import Settings
@@ -23,7 +23,7 @@ from bertexplorer.store.index import Index
 from bertexplorer.store.quota import Quota
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Saved
-from bertexplorer.store.text_uploads import TextUploads
+from bertexplorer.store.text_uploads import RowUploads, TextUploads, Uploads
 from bertexplorer.ui import strip
 from bertexplorer.ui.state import State, follow, scrub, spans_of
 from bertexplorer.ui.tabs import VIEWS
@@ -47,6 +47,8 @@ def opening(settings: Settings) -> State:
 def shown_in(example: Example, state: State) -> State:
     """*state* with the text and the settings of *example*."""
     options: Mapping[str, Any] = {**DEFAULTS[state.view], **example.options}
+    if not VIEWS[state.view].text:
+        return replace(state, options=options)
     return replace(
         state, text=example.text, pair=example.pair, hidden=(), picked=spans_of(example.picked), options=options
     )
@@ -61,6 +63,7 @@ class Beside:
     said: str
     difference: Figure | None
     ours: str  # what people call the checkpoint in use
+    result: Any = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ class Answer:
     checkpoint: Checkpoint | None = None
     beside: Beside | None = None
     height: int = 0  # pixels of a figure that is a page of its own
+    cases: Mapping[str, Any] | None = None  # the table below the figure
     series: tuple[Saved, ...] = ()  # the checkpoints of one training, if the one in use belongs to it
 
     @property
@@ -95,6 +99,7 @@ class Explore:
         self.owner = ""
         settings = library.settings
         self.lines = TextUploads(settings.data_dir / "lines")
+        self.rows = RowUploads(settings.data_dir / "rows")
         self.quota = quota or Quota(settings)
         self.index = Index(settings.data_dir / "index")
 
@@ -110,9 +115,10 @@ class Explore:
         drawn, checkpoint = None, None
         try:
             checkpoint = self.library.get(state.checkpoint, state.precision)
-            encoding = self.read(checkpoint, state)
-            drawn = self.strip(checkpoint, encoding, state)
             view = VIEWS[state.view]
+            if view.text:
+                encoding = self.read(checkpoint, state)
+                drawn = self.strip(checkpoint, encoding, state)
             started = time.perf_counter()
             result = self.analyse(checkpoint, state)
             took = 1000 * (time.perf_counter() - started)
@@ -124,7 +130,7 @@ class Explore:
             if beside and beside.figure and isinstance(figure, Figure):
                 difference.one_scale(figure, beside.figure)
             height = module.height(result) if isinstance(module, Page) else 0
-            series = tuple(self.library.series(state.checkpoint))
+            cases = module.cases(result, beside and beside.result) if isinstance(module, Tabular) else None
             return Answer(
                 state,
                 drawn,
@@ -134,20 +140,16 @@ class Explore:
                 checkpoint=checkpoint,
                 beside=beside,
                 height=height,
-                series=series,
+                series=tuple(self.library.series(state.checkpoint)),
+                cases=cases,
             )
         except (Busy, Stopped):
             raise
         except ExplorerError as error:
             return Answer(state, drawn, error=str(error), missing=error.missing, checkpoint=checkpoint)
         except Exception:
-            return Answer(
-                state,
-                drawn,
-                error=unforeseen(log, "a view failed", view=state.view),
-                failed=True,
-                checkpoint=checkpoint,
-            )
+            fault = unforeseen(log, "a view failed", view=state.view)
+            return Answer(state, drawn, error=fault, failed=True, checkpoint=checkpoint)
 
     def read(self, checkpoint: Checkpoint, state: State) -> Encoding:
         """The tokens that the strip shows. In a text with alternatives, these are the tokens with the first of each."""
@@ -163,15 +165,17 @@ class Explore:
         more: dict[str, Any] = {}
         if "lines" in view.needs and options.lines:
             more["lines"] = self.lines.load(options.lines).lines
+        if "rows" in view.needs and options.rows:
+            more["rows"] = self.rows.load(options.rows).rows
         if "index" in view.needs:
             more["index"] = self.index
         return view.analysis.run(checkpoint, state.as_text, options=options, **more)
 
-    def keep_lines(self, content: bytes, name: str) -> tuple[str, str]:
-        """(key of the lines in an uploaded file, how they were read). Raises ExplorerError if it is not a text."""
+    def keep(self, uploads: Uploads[Any], content: bytes, name: str) -> tuple[str, str]:
+        """(key of an uploaded file, how it was read). Raises ExplorerError if it cannot be used."""
         self.quota.room(self.owner, len(content))
-        key = self.lines.save(content, name, self.owner)
-        return key, self.lines.load(key).told
+        key = uploads.save(content, name, self.owner)
+        return key, uploads.load(key).told
 
     def beside(self, state: State, result: Any) -> Beside:
         """The answer that *state* is compared with, or the reason why there is none."""
@@ -200,16 +204,20 @@ class Explore:
         drawn = difference.draw(view.analysis, result, found, names, (here, checkpoint))
         figure = view.figure.draw(found)
         said = view.figure.say(found)
+        if isinstance(view.figure, Tabular):
+            said = f"{said} {view.figure.compare(result, found)}"
         if isinstance(figure, str):
             return Beside(
                 names[1], None, f"{said} {view.title} draws one at a time; below, the numbers side by side.", drawn, own
             )
-        return Beside(names[1], figure, said, drawn, own)
+        return Beside(names[1], figure, said, drawn, own, found)
 
     def counterpart(self, state: State) -> State:
         """*state* with the other checkpoint or text in its place."""
         if state.against == "another checkpoint":
             return replace(state, checkpoint=state.other.strip())
+        if state.against == "another text" and not VIEWS[state.view].text:
+            raise ExplorerError("This view is not about the text. Compare with another checkpoint or random weights.")
         if state.against == "another text":
             return replace(state, text=state.other, hidden=(), picked=())
         return state

@@ -33,7 +33,8 @@ def view_schema(view: View) -> dict[str, Any]:
         "question": view.question,
         "note": view.note,
         "press": view.chips,
-        "lines": "lines" in view.needs,
+        "upload": next((what for what in ("lines", "rows") if what in view.needs), ""),
+        "text": view.text,
         "examples": [asdict(example) for example in view.examples],
         "settings": [setting_schema(setting) for setting in option_specs(view.analysis.Options)],
     }

@@ -30,7 +30,8 @@ class View:
 
     *name*: the name of its analysis module and its figure module. *note*: how not to misread it. *chips*: what a press
     on a chip does: "hide" its token, "pick" it as the subject of the view, or nothing. *slow*: whether it waits in the
-    queue of slow views. *needs*: what its analysis takes besides a text: uploaded "lines", the search "index"."""
+    queue of slow views. *needs*: what its analysis takes besides a text: uploaded "lines" or "rows", the search
+    "index". *text*: whether it is about the text at the top at all."""
 
     name: str
     topic: str
@@ -40,7 +41,8 @@ class View:
     examples: tuple[Example, ...]
     chips: Literal["hide", "pick", ""] = "hide"
     slow: bool = False
-    needs: tuple[Literal["lines", "index"], ...] = ()
+    needs: tuple[Literal["lines", "rows", "index"], ...] = ()
+    text: bool = True
 
     @property
     def slug(self) -> str:

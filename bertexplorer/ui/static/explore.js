@@ -1,5 +1,6 @@
 // <bx-explore>: the page on which one text is looked at in many views. It draws the state of the page and the answers.
 import "./form.js";
+import "./moment.js";
 import "./nav.js";
 import "./picker.js";
 import "./stage.js";
@@ -15,6 +16,7 @@ const OTHER = {
   "another checkpoint": "Type the name of the other checkpoint, and press Enter.",
   "another text": "Type the other text, and press Enter.",
 };
+const ACCEPTS = { lines: ".txt,.csv,.tsv", rows: ".csv,.tsv,.jsonl,.json,.txt" };
 const SHOWN_MS = 1500, LESSONS = 3;
 const small = (label, id, onclick) => h("button", { type: "button", id, onclick }, label);
 const box = (id, label, heard) => h("div", { id }, h("label", { for: `${id}-box` }, label), h("textarea", { id: `${id}-box`, rows: 1, spellcheck: "false", dir: "auto", translate: "no", ...heard }));
@@ -31,7 +33,7 @@ class Explore extends HTMLElement {
     this.nav.draw(schema.views);
     this.picker.draw(schema.precisions);
     const asked = new URLSearchParams(location.search), view = asked.get("view") in schema.views ? asked.get("view") : schema.opening.view;
-    const text = asked.get("text") ?? (view === schema.opening.view ? schema.opening.text : schema.views[view].examples[0].text);
+    const text = asked.get("text") ?? ((view !== schema.opening.view && schema.views[view].examples[0].text) || schema.opening.text);
     this.state = new State(schema.views, { ...schema.opening, view, text }, (what) => this.#show(what));
     this.#fill();
     this.state.open(location.search);
@@ -58,16 +60,17 @@ class Explore extends HTMLElement {
     this.text = box("text", "Your sentence", typing("text"));
     this.pair = box("pair", "Second sentence", typing("pair"));
     this.strip = h("bx-strip", { id: "strip", onpress: ({ detail }) => this.#press(detail) });
-    this.file = h("input", { type: "file", id: "lines", hidden: true, accept: ".txt,.csv,.tsv", onchange: () => this.#upload() });
-    this.upload = small("Upload lines", "do-upload", () => this.file.click());
+    this.file = h("input", { type: "file", id: "lines", hidden: true, onchange: () => this.#upload() });
+    this.upload = small("", "do-upload", () => this.file.click());
     const actions = h("div", { id: "actions" },
       small("Insert [MASK]", "do-insert", () => this.#insert()),
       small("Show all words", "do-unhide", () => this.state.set({ hidden: "", picked: "" })),
       small("Second sentence", "do-second", () => this.#second()),
       small("Compare", "do-compare", () => { this.comparing.hidden = false; this.comparing.querySelector("input").focus(); }),
       this.upload, this.file);
+    this.moment = h("bx-moment", { id: "moment", onmove: ({ detail }) => this.state.set({ checkpoint: detail }) });
     this.examples = h("div", { id: "examples", class: "examples", role: "group", "aria-label": "Examples" });
-    return h("section", { id: "workbench", "aria-label": "Text" }, this.text, this.pair, this.strip, actions, this.#compare(), this.examples, this.#training());
+    return h("section", { id: "workbench", "aria-label": "Text" }, this.text, this.pair, this.strip, actions, this.#compare(), this.examples, this.moment);
   }
 
   #compare() {
@@ -82,15 +85,9 @@ class Explore extends HTMLElement {
     return this.comparing;
   }
 
-  #training() {
-    this.moment = h("input", { type: "range", id: "moment-at", min: 0, step: 1, oninput: () => this.#move() });
-    this.training = h("div", { id: "moment", class: "setting" }, h("label", { for: "moment-at" }, "Training"), this.moment);
-    return this.training;
-  }
-
   #main() {
     this.stage = h("bx-stage", {
-      "data-ids": true, onjump: ({ detail }) => this.#jump(detail), onstop: () => this.state.stop(),
+      "data-ids": true, onjump: ({ detail }) => this.#jump(detail), onstop: () => this.state.stop(), onopen: ({ detail }) => this.#open(detail),
       onadd: ({ detail }) => (detail === "mask" ? this.#insert() : this.#second()),
     });
     this.receipt = h("p", { class: "receipt" });
@@ -107,12 +104,6 @@ class Explore extends HTMLElement {
     else this.state.mark(detail, this.#texts);
   }
 
-  #move() {
-    const [name, label] = this.#answer.checkpoint.series[this.moment.value];
-    this.training.firstChild.textContent = `Training: ${label.split(", ").at(-1)}`;
-    this.state.set({ checkpoint: name });
-  }
-
   #jump({ set = {}, view, picked }) {
     const { now } = this.state, to = view in this.schema.views ? view : now.view;
     const held = to === now.view ? now.options : this.state.defaults(to);
@@ -121,8 +112,16 @@ class Explore extends HTMLElement {
   }
 
   #example({ text, pair, options, picked }) {
-    this.state.set({ text, pair, hidden: "", picked, options: { ...this.state.defaults(this.state.now.view), ...options } });
+    const about = this.view.text ? { text, pair, hidden: "", picked } : {};
+    this.state.set({ ...about, options: { ...this.state.defaults(this.state.now.view), ...options } });
     this.#fill();
+  }
+
+  /** Open *state*; what it does not name is empty. */
+  #open(state) {
+    const empty = { pair: "", hidden: "", picked: "", against: "", other: "" };
+    this.state.set({ ...empty, ...state, options: { ...this.state.defaults(state.view), ...state.options } });
+    this.stage.question.focus();
   }
 
   #second() {
@@ -145,10 +144,11 @@ class Explore extends HTMLElement {
     const form = new FormData();
     form.append("file", this.file.files[0]);
     this.file.value = "";
-    this.stage.tell("Reading the lines…", "busy");
-    const { status, answer } = await post("api/v1/lines", form).catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { upload } = this.view;
+    this.stage.tell(`Reading the ${upload}…`, "busy");
+    const { status, answer } = await post(`api/v1/${upload}`, form).catch((error) => ({ status: 0, answer: { detail: error.message } }));
     if (status !== 200) { this.stage.tell(answer.detail); return; }
-    await this.state.set({ options: { ...this.state.now.options, lines: answer.lines } });
+    await this.state.set({ options: { ...this.state.now.options, [upload]: answer[upload] } });
     if (!this.stage.message.firstChild) this.stage.tell(answer.told, "busy");
   }
 
@@ -247,33 +247,29 @@ class Explore extends HTMLElement {
     this.pair.hidden = !now.pair && document.activeElement !== this.pair.querySelector("textarea");
     this.comparing.hidden = !now.against && !this.comparing.contains(document.activeElement);
     this.other.hidden = !now.against.startsWith("another");
-    for (const one of this.against) one.checked = one.value === now.against;
+    for (const one of this.against) {
+      one.checked = one.value === now.against;
+      one.parentElement.hidden = !view.text && one.value === "another text";
+    }
     this.stage.classList.toggle("other", this.stage.drawn !== "" && this.stage.drawn !== now.view);
     this.form.draw(now.view, view.settings);
     const { layers, heads, series = [] } = this.#answer.checkpoint ?? {};
     this.form.fill(now.options, layers ? { layers, heads } : {});
-    this.#series(series);
+    this.moment.show(series, now.checkpoint);
     if (this.dataset.view === now.view) return;
     this.dataset.view = now.view;
     this.nav.mark(now.view);
     this.stage.question.textContent = view.question;
     this.stage.note.textContent = view.note;
-    this.upload.hidden = !view.lines;
+    this.upload.hidden = !view.upload;
+    this.upload.textContent = `Upload ${view.upload}`;
+    this.file.accept = ACCEPTS[view.upload] ?? "";
+    this.classList.toggle("textless", !view.text);
     const lessons = (this.schema.lessons[now.view] ?? []).slice(0, LESSONS).map((one) => h("a", { href: `learn?lesson=${one.slug}` }, one.title));
     this.teaching.replaceChildren(...(lessons.length ? ["Lessons on this view: ", ...lessons.flatMap((one, i) => (i ? [" · ", one] : [one])), " · "] : []), small("Ask the class…", "do-ask", () => askClass(this.state.link)));
     this.examples.replaceChildren(h("span", {}, "Try"), ...view.examples.map((one, i) => h("button", {
       type: "button", class: "example", title: one.text, "data-example": i, onclick: () => this.#example(one),
     }, one.label)));
-  }
-
-  /** The slider through a training, where the checkpoint in use is of one. */
-  #series(series) {
-    const at = series.findIndex(([name]) => name === this.state.now.checkpoint);
-    this.training.hidden = at < 0 || series.length < 2;
-    if (this.training.hidden || document.activeElement === this.moment) return;
-    this.moment.max = series.length - 1;
-    this.moment.value = at;
-    this.training.firstChild.textContent = `Training: ${series[at][1].split(", ").at(-1)}`;
   }
 }
 customElements.define("bx-explore", Explore);

@@ -1,5 +1,6 @@
 // <bx-stage>: the answer on the screen: its figure, the figure in words, the answer it is compared with, and how an answer that
-// takes long comes on. Fires "jump" from a figure, "stop", and "add" with what the text lacks.
+// takes long comes on. Fires "jump" from a figure, "open" from the table of cases, "stop", and "add" with what the text lacks.
+import "./cases.js";
 import "./figure.js";
 import { h } from "./kit.js";
 
@@ -32,8 +33,9 @@ class Stage extends HTMLElement {
     const caption = h("div", part("caption"), this.said, h("details", { class: "misread" }, h("summary", {}, "How not to misread this"), this.note));
     this.their_words = h("p", { class: "said", dir: "auto" });
     this.beside = h("div", { ...part("beside"), class: "beside column" }, this.named, this.theirs, this.their_words);
+    this.cases = h("bx-cases", { hidden: true, onopen: ({ detail }) => this.#fire("open", detail) });
     this.append(h("div", part("question"), this.question), this.message,
-      h("div", part("stage"), h("div", { class: "column" }, this.ours, this.way, this.figure, caption), this.beside), this.difference);
+      h("div", part("stage"), h("div", { class: "column" }, this.ours, this.way, this.figure, caption), this.beside), this.difference, this.cases);
     this.blank();
   }
 
@@ -78,11 +80,12 @@ class Stage extends HTMLElement {
     this.rest.textContent = `About ${seconds} s left`;
   }
 
-  draw({ state, figure, document: source, height, said, beside }) {
+  draw({ state, figure, document: source, height, said, beside, cases }) {
     this.drawn = state.view;
     this.said.textContent = said;
     if (source) this.figure.frame(source, height);
     else this.figure.show(figure, said);
+    this.cases.show(cases, beside?.name);
     this.beside.hidden = this.ours.hidden = !beside;
     this.difference.hidden = !beside?.difference;
     if (!beside) return;
@@ -98,6 +101,7 @@ class Stage extends HTMLElement {
   blank() {
     this.drawn = "";
     for (const one of [this.figure, this.theirs, this.difference]) one.clear();
+    this.cases.show();
     this.said.textContent = "";
     this.beside.hidden = this.difference.hidden = this.ours.hidden = true;
   }

@@ -7,11 +7,13 @@ attention.py      views of the attention heads
 embeddings.py     views of vectors: of words in context and of sentences
 layers.py         the view of the answer after each layer
 saliency.py       views of how much each token matters for an answer
+behaviour.py      the view of many sentences at once
 pretraining.py    views of what pretraining does with a text
 """
 
 from bertexplorer.ui.tabs import (
     attention,
+    behaviour,
     embeddings,
     fill_mask,
     inputs,
@@ -22,5 +24,5 @@ from bertexplorer.ui.tabs import (
 )
 from bertexplorer.ui.view import View
 
-TOPICS = (fill_mask, next_sentence, inputs, attention, embeddings, layers, saliency, pretraining)
+TOPICS = (fill_mask, next_sentence, inputs, attention, embeddings, layers, saliency, pretraining, behaviour)
 VIEWS: dict[str, View] = {view.slug: view for topic in TOPICS for view in topic.VIEWS}

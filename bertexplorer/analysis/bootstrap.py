@@ -1,0 +1,56 @@
+"""Bootstrap: the interval of a mean, and the test of two checkpoints on the same cases."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+RESAMPLES = 10_000
+LEVEL = 0.95
+
+
+class Interval(NamedTuple):
+    """Both ends of a confidence interval."""
+
+    low: float
+    high: float
+
+
+def resampled(values: Float[np.ndarray, " n"], seed: int = 0) -> Float[np.ndarray, " r"]:
+    """Means of RESAMPLES samples of *values*, drawn with replacement (Efron, 1979). How often each distinct value is
+    drawn is multinomial, so a sample takes one draw instead of n."""
+    distinct, counts = np.unique(values, return_counts=True)
+    drawn = np.random.default_rng(seed).multinomial(len(values), counts / len(values), size=RESAMPLES)
+    return np.asarray(drawn @ distinct / len(values))
+
+
+def interval(values: Float[np.ndarray, " n"]) -> Interval:
+    """The 95 % percentile interval of the mean of *values*. If all are 0 or all are 1, no resample differs; the exact
+    interval of a share takes its place (Clopper and Pearson, 1934)."""
+    if len(set(values.tolist())) == 1 and values[0] in (0, 1):
+        far = ((1 - LEVEL) / 2) ** (1 / len(values))
+        return Interval(far, 1.0) if values[0] else Interval(0.0, 1 - far)
+    low, high = np.quantile(resampled(values), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(low), float(high))
+
+
+class Paired(NamedTuple):
+    """Two checkpoints on the same cases. *p*: of McNemar's exact test, two-sided: how likely so uneven a split of the
+    cases on which they differ is, if both are equally good (McNemar, 1947)."""
+
+    difference: float  # share of right cases of the second minus that of the first
+    interval: Interval
+    only_first: int  # cases that only the first gets right
+    only_second: int
+    p: float
+
+
+def paired(first: Float[np.ndarray, " n"], second: Float[np.ndarray, " n"]) -> Paired:
+    """*first*, *second*: 1 where the checkpoint is right, else 0, in the same order of cases."""
+    from scipy.stats import binomtest
+
+    one, two = int((first > second).sum()), int((second > first).sum())
+    p = float(binomtest(one, one + two).pvalue) if one + two else 1.0
+    return Paired(float((second - first).mean()), interval(second - first), one, two, p)

@@ -1,0 +1,212 @@
+"""Cases of a suite: what the rows of a file ask a checkpoint, recognised by their columns."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import ASSETS
+
+Kind = Literal["minimal pairs", "stereotype pairs", "cloze", "next sentence", "invariance", "labels"]
+BuiltIn = Literal["agreement", "negation", "role reversal", "everyday", "occupations", "next sentences"]
+FOLDER = ASSETS / "suites"
+Cells = Mapping[str, Any]
+Row = tuple[int, Cells]  # (line of the file, cells by column)
+Asked = tuple[tuple[str, ...], tuple[str, ...], str]  # texts, answers and expected of a Case
+Reader = Callable[[Cells], Asked]
+MASK = "[MASK]"
+CATEGORIES = ("category", "uid", "linguistics_term", "bias_type", "predicate_id", "pred", "relation", "phenomenon")
+EXPECTED = ("same", "higher", "lower")
+FOLLOWS = {"yes": "next", "true": "next", "1": "next", "next": "next", "is next": "next"}
+FOLLOWS |= {"no": "not next", "false": "not next", "0": "not next", "not next": "not next", "random": "not next"}
+SLOT = re.compile(r"\{([^{}]*\|[^{}]*)\}")
+WINOBIAS = re.compile(r"\d+ (.*\[[^\[\]]+\].*\[(he|she|him|her|his)\].*)", re.IGNORECASE)
+SWAPPED = {"he": "she", "she": "he", "him": "her", "his": "her"}
+CLOSED = "about|after|and|as|at|because|before|but|by|for|from|if|in|into|of|on|or|so|that|the|to|was|when|while|with"
+NOUN_FOLLOWS = re.compile(rf"\s+(?!(?:{CLOSED})\b)\w", re.IGNORECASE)  # after a pronoun: her book, but met her at noon
+MAX_FILLINGS = 16
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row as a question of a *kind*. *texts*: for pairs (the better, the worse), or (the stereotype, the other);
+    for next sentence (A, B); for invariance the filled templates, the original first; else the text, and a second one
+    if the row has one. *answers*: the accepted words, the label, or the word whose probability is compared."""
+
+    kind: Kind
+    line: int
+    category: str
+    texts: tuple[str, ...]
+    answers: tuple[str, ...] = ()
+    expected: str = ""  # of EXPECTED, for invariance
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """Why the row that starts at *line* cannot be used."""
+
+    line: int
+    what: str
+
+
+class Unfit(Exception):
+    """Why a row cannot be used."""
+
+
+def built_in(name: BuiltIn) -> list[Row]:
+    """The rows of a suite that comes with the app."""
+    with (FOLDER / f"{name.replace(' ', '-')}.csv").open(encoding="utf-8", newline="") as file:
+        return list(enumerate(csv.DictReader(file), 2))
+
+
+def cases(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[Unusable]]:
+    """(kind, a case for each row that can be used, the others with the reason). A row is (line, cells by column). The
+    kind follows from the columns, see FORMATS. Raises ExplorerError if no kind fits."""
+    if not rows:
+        raise ExplorerError("The suite has no rows. Give a file with a header and a row for each case.")
+    columns = {str(name).lower() for _, cells in rows for name in cells}
+    for kind, wanted, read in FORMATS:
+        if all(any(one in columns for one in names) for names in wanted):
+            return collect(kind, read, rows)
+    if any(WINOBIAS.fullmatch(str(text).strip()) for _, cells in rows[:5] for text in cells.values()):
+        return collect("stereotype pairs", winobias, rows)
+    named = ", ".join(sorted(columns))[:200]
+    raise ExplorerError(
+        f"The columns {named} are no suite. Wanted: good and bad; stereotype and other; text and answer; first, second "
+        "and next; template and expect; or text and label."
+    )
+
+
+def collect(kind: Kind, read: Reader, rows: Iterable[Row]) -> tuple[Kind, list[Case], list[Unusable]]:
+    found, unusable = [], []
+    for line, cells in rows:
+        lower = {str(name).lower(): cell for name, cell in cells.items()}
+        try:
+            asked = read(lower)
+        except Unfit as error:
+            unusable.append(Unusable(line, str(error)))
+            continue
+        found.append(Case(kind, line, category(lower), *asked))
+    return kind, found, unusable
+
+
+def category(cells: Cells) -> str:
+    return next((text for name in CATEGORIES if (text := words(cells.get(name)))), "")
+
+
+def listed(cell: Any) -> list[Any]:
+    """A cell as a list."""
+    return cell if isinstance(cell, list) else [cell] if cell else []
+
+
+def words(cell: Any) -> str:
+    """A cell as a text without the spaces around it."""
+    return "" if cell is None else str(cell).strip()
+
+
+def first(cells: Cells, *names: str) -> str:
+    """The first of the columns *names* that holds a text. Raises Unfit if none does."""
+    found = next((text for name in names if (text := words(cells.get(name)))), "")
+    if not found:
+        raise Unfit(f"has no {names[0]}")
+    return found
+
+
+def pair(better: str, worse: str) -> Reader:
+    """A reader of two sentences."""
+
+    def read(cells: Cells) -> Asked:
+        one, other = first(cells, better), first(cells, worse)
+        if one == other:
+            raise Unfit("has the same sentence twice")
+        return (one, other), (), ""
+
+    return read
+
+
+def cloze(cells: Cells) -> Asked:
+    """A text with one [MASK] and the accepted words, separated by |."""
+    text = first(cells, "text", "sentence", "masked_sentence")
+    accepted = tuple(dict.fromkeys(part.strip() for part in first(cells, "answer", "answers").split("|")))
+    return (masked(text),), tuple(part for part in accepted if part), ""
+
+
+def lama(cells: Cells) -> Asked:
+    """LAMA (Petroni et al., 2019): masked_sentences and obj_label; T-REx has the sentences in its evidences."""
+    evidence = [one.get("masked_sentence") for one in listed(cells.get("evidences")) if isinstance(one, dict)]
+    texts = [words(text) for text in listed(cells.get("masked_sentences")) or evidence]
+    return (masked(next((text for text in texts if MASK in text), "")),), (first(cells, "obj_label"),), ""
+
+
+def masked(text: str) -> str:
+    """*text*, if it has exactly one mask. Raises Unfit."""
+    if (count := text.count(MASK)) != 1:
+        raise Unfit(f"has {count or 'no'} {MASK}{'s' * (count > 1)}; wanted one")
+    return text
+
+
+def next_sentence(cells: Cells) -> Asked:
+    said = first(cells, "next", "is_next").lower()
+    if said not in FOLLOWS:
+        raise Unfit(f"has next = {said!r:.40}; wanted yes or no")
+    return (first(cells, "first"), first(cells, "second")), (FOLLOWS[said],), ""
+
+
+def template(cells: Cells) -> Asked:
+    """A template with slots, {he|she}, and what the other words should do to the answer (Ribeiro et al., 2020)."""
+    text, expected = first(cells, "template"), first(cells, "expect").lower()
+    if expected not in EXPECTED:
+        raise Unfit(f"has expect = {expected!r:.40}; wanted {', '.join(EXPECTED)}")
+    filled = fillings(text)
+    if len(filled) < 2:
+        raise Unfit("has no slot with two words, such as {he|she}")
+    if len(filled) > MAX_FILLINGS:
+        raise Unfit(f"can be filled in {len(filled)} ways; the limit is {MAX_FILLINGS}")
+    answer = words(cells.get("answer"))
+    if expected != "same" and not answer:
+        raise Unfit(f"expects a {expected} probability, but names no answer")
+    return tuple(filled), (answer,) if answer else (), expected
+
+
+def fillings(text: str) -> list[str]:
+    """*text* with every choice of words for its slots, the first words first."""
+    slot = SLOT.search(text)
+    if slot is None:
+        return [text]
+    rest = fillings(text[slot.end() :])
+    return [text[: slot.start()] + word.strip() + end for word in slot[1].split("|") for end in rest]
+
+
+def labelled(cells: Cells) -> Asked:
+    texts = (first(cells, "text", "sentence"), words(cells.get("pair")))
+    return tuple(text for text in texts if text), (first(cells, "label"),), ""
+
+
+def winobias(cells: Cells) -> Asked:
+    """WinoBias (Zhao et al., 2018): a numbered sentence, the person and the pronoun in brackets. The other sentence has
+    the pronoun of the other gender."""
+    found = next((match for cell in cells.values() if (match := WINOBIAS.fullmatch(words(cell)))), None)
+    if found is None:
+        raise Unfit("is no sentence of WinoBias, such as: 1 [The developer] met the designer because [she] asked.")
+    pronoun, end = found[2].lower(), found[1].rfind(f"[{found[2]}]") + len(found[2]) + 2
+    owner = NOUN_FOLLOWS.match(found[1][end:])
+    other = ("his" if owner else "him") if pronoun == "her" else SWAPPED[pronoun]
+    swapped = f"{found[1][: end - len(pronoun) - 2]}{other}{found[1][end:]}"
+    return (re.sub(r"[\[\]]", "", found[1]), re.sub(r"[\[\]]", "", swapped)), (), ""
+
+
+FORMATS: tuple[tuple[Kind, tuple[tuple[str, ...], ...], Reader], ...] = (
+    ("minimal pairs", (("sentence_good",), ("sentence_bad",)), pair("sentence_good", "sentence_bad")),  # BLiMP
+    ("minimal pairs", (("good",), ("bad",)), pair("good", "bad")),
+    ("stereotype pairs", (("sent_more",), ("sent_less",)), pair("sent_more", "sent_less")),
+    ("stereotype pairs", (("stereotype",), ("other",)), pair("stereotype", "other")),
+    ("cloze", (("masked_sentences", "evidences"), ("obj_label",)), lama),
+    ("next sentence", (("first",), ("second",), ("next", "is_next")), next_sentence),
+    ("invariance", (("template",), ("expect",)), template),
+    ("cloze", (("text", "sentence", "masked_sentence"), ("answer", "answers")), cloze),
+    ("labels", (("text", "sentence"), ("label",)), labelled),
+)

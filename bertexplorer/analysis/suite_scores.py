@@ -1,0 +1,264 @@
+"""Scores of a suite's cases: the passes that each kind takes, and what counts as right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer import engine
+from bertexplorer.analysis.pseudo_likelihood import hide
+from bertexplorer.analysis.suite_cases import Case, Kind, Unfit, Unusable
+from bertexplorer.analysis.words import MAX_PIECES, pieces_at, pieces_log_probs
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Encoding, Text
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bertexplorer.model.checkpoint import Checkpoint
+
+T = TypeVar("T")
+Scoring = Literal["the whole sentence", "the differing piece"]
+CHUNK = 128  # cases whose passes share batches
+Spot = tuple[int, tuple[int, ...]]  # a position to score, and the positions that are hidden for it
+Plan = tuple[tuple[Encoding, list[Spot]], ...]  # each text of a pair, and what to score of it
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the checkpoint makes of a case. *score*: nats. For pairs, log p of the first text minus that of the second;
+    for a cloze, log p of the best accepted answer; for next sentence, the log-odds that B is next; for invariance, the
+    change of log p that least agrees with what was expected."""
+
+    case: Case
+    right: bool
+    score: float
+    said: str  # the checkpoint's own answer
+    rank: int | None = None  # of the best accepted answer, 1 is the most probable; None where words are not ranked
+    baseline: float | None = None  # 1 if word frequency alone is right, 0 if not, 0.5 if it has to guess
+
+
+class Scorer:
+    """Scores cases of one kind with one checkpoint. Raises ExplorerError if it lacks the head that the kind needs."""
+
+    def __init__(self, checkpoint: Checkpoint, kind: Kind, scoring: Scoring) -> None:
+        self.checkpoint, self.kind, self.scoring = checkpoint, kind, scoring
+        self.tokenizer, self.size = checkpoint.tokenizer, checkpoint.tokenizer.vocab_size
+        if kind == "next sentence":
+            _ = checkpoint.next_sentence
+        else:
+            self.prior = prior(checkpoint)
+
+    def outcomes(self, cases: Sequence[Case]) -> Iterator[Outcome | Unusable]:
+        """One for each of *cases*, in their order; Unusable where the checkpoint cannot score it."""
+        for start in range(0, len(cases), CHUNK):
+            chunk = cases[start : start + CHUNK]
+            found = READERS[self.kind](self, chunk)
+            yield from (found[i] for i in range(len(chunk)))
+
+    def cost(self, case: Case) -> int:
+        """About how many tokens *case* sends through the encoder."""
+        sizes = [len(self.tokenizer.encode(Text(text))) for text in case.texts]
+        if "pairs" not in self.kind or self.scoring == "the differing piece":
+            return sum(sizes)
+        return sum(size * (size - 2) for size in sizes)
+
+    def guess(self, cases: Sequence[Case]) -> float | None:
+        """The share of *cases* that guessing gets right; None where there is nothing to guess."""
+        if self.kind == "cloze":
+            return sum(len(case.answers) for case in cases) / max(1, len(cases)) / self.size
+        return None if self.kind == "invariance" else 0.5
+
+    def encode(self, *texts: str) -> Encoding:
+        """Raises Unfit for a text that the checkpoint cannot read as a whole."""
+        found = self.tokenizer.encode(Text(texts[0], texts[1] if len(texts) > 1 else ""))
+        if found.left_out:
+            limit = self.tokenizer.max_tokens
+            raise Unfit(f"has {len(found) + found.left_out:,} tokens; the checkpoint reads {limit:,}")
+        odd = zip(found.special, found.spans, found.ids, strict=True)
+        if any(special and span and token != found.mask_id for special, span, token in odd):
+            raise Unfit("has a sign outside the vocabulary")
+        return found
+
+    # Two texts.
+
+    def pairs(self, cases: Sequence[Case]) -> dict[int, Outcome | Unusable]:
+        """Two texts each, by the pseudo-log-likelihood of all tokens (Salazar et al., 2020; with the correction of
+        Kauf and Ivanova, 2023), of the tokens that both share (Nangia et al., 2020, for stereotypes), or by the piece
+        in which they differ."""
+        plans, unusable = usable(cases, self.plan)
+        asked = [(one, spot) for plan in plans.values() for one, spots in plan for spot in spots]
+        logs = iter(token_log_probs(self.checkpoint, asked))
+        found: dict[int, Outcome | Unusable] = dict(unusable)
+        for i, plan in plans.items():
+            first, second = (sum(float(next(logs)) for _ in spots) for _, spots in plan)
+            best = first > second
+            said = cases[i].texts[not best]
+            found[i] = Outcome(cases[i], best, first - second, said, baseline=self.frequency(plan))
+        return found
+
+    def plan(self, case: Case) -> Plan:
+        one, other = (self.encode(text) for text in case.texts)
+        if one.ids == other.ids:
+            raise Unfit("has two sentences that are the same tokens to this checkpoint")
+        if self.kind == "stereotype pairs":
+            blocks = SequenceMatcher(None, one.ids, other.ids, autojunk=False).get_matching_blocks()
+            shared = [{b[side] + i for b in blocks for i in range(b.size)} for side in (0, 1)]
+            return tuple((e, alone(here & set(scored(e)))) for e, here in zip((one, other), shared, strict=True))
+        if self.scoring == "the differing piece":
+            differ = [i for i, (a, b) in enumerate(zip(one.ids, other.ids, strict=False)) if a != b]
+            if len(one) != len(other) or len(differ) != 1:
+                raise Unfit("does not differ in one piece alone, so only whole sentences can be compared")
+            return (one, alone(differ)), (other, alone(differ))
+        return tuple((e, [(i, tuple(hide(e, i, "the rest of its word too"))) for i in scored(e)]) for e in (one, other))
+
+    def frequency(self, plan: Plan) -> float:
+        """1 if the first text has the more frequent pieces, 0 if the second, 0.5 if both are equal."""
+        first, second = (sorted(self.prior[[one.ids[i] for i in scored(one)]]) for one, _ in plan)
+        return 0.5 if first == second else float(sum(first) > sum(second))
+
+    # A mask.
+
+    def cloze(self, cases: Sequence[Case]) -> dict[int, Outcome | Unusable]:
+        read, unusable = self.masked(cases, lambda case: [case.texts[0]])
+        found, beyond = usable(cases, lambda case: self.answered(case, *read[case][0]), where=read)
+        return {**unusable, **beyond, **found}
+
+    def answered(self, case: Case, encoding: Encoding, row: Float[Tensor, " v"]) -> Outcome:
+        """The best accepted word. One of several pieces is scored jointly, from left to right, and is right if each
+        piece in turn is the most probable; it has no rank, as words of several pieces are not among the answers."""
+        tried: list[tuple[bool, float, int | None]] = []
+        for word in case.answers:
+            ids = pieces_at(self.checkpoint, encoding, encoding.masked[0], word)
+            if len(ids) > MAX_PIECES:
+                raise Unfit(
+                    f"has the answer {word!r:.40}, which is cut into {len(ids)} pieces; the limit is {MAX_PIECES}"
+                )
+            steps = [row] if len(ids) == 1 else pieces_log_probs(self.checkpoint, encoding, encoding.masked[0], ids)
+            ranks = [1 + int((step[: self.size] > step[i]).sum()) for step, i in zip(steps, ids, strict=True)]
+            joint = sum(float(step[i]) for step, i in zip(steps, ids, strict=True))
+            tried.append((max(ranks) == 1, joint, ranks[0] if len(ids) == 1 else None))
+        right, score, rank = max(tried, key=lambda one: one[:2])
+        frequent = float(self.tokenizer.show(int(self.prior[: self.size].argmax())) in case.answers)
+        return Outcome(case, right, score, self.top(row), rank, frequent)
+
+    def invariance(self, cases: Sequence[Case]) -> dict[int, Outcome | Unusable]:
+        read, unusable = self.masked(cases, lambda case: case.texts)
+        found, beyond = usable(cases, lambda case: self.changed(case, read[case]), where=read)
+        return {**unusable, **beyond, **found}
+
+    def changed(self, case: Case, read: Sequence[tuple[Encoding, Float[Tensor, " v"]]]) -> Outcome:
+        """How the answer to the first filling of a template fares in the others (Ribeiro et al., 2020)."""
+        encoding, row = read[0]
+        tops = [self.top(other) for _, other in read]
+        word = case.answers[0] if case.answers else tops[0].removeprefix("##")
+        ids = pieces_at(self.checkpoint, encoding, encoding.masked[0], word)
+        if len(ids) > 1:
+            raise Unfit(f"has the answer {word!r:.40}, which is cut into {len(ids)} pieces; wanted one piece")
+        rises = [float(other[ids[0]] - row[ids[0]]) for _, other in read[1:]]
+        said = " / ".join(dict.fromkeys(tops))
+        if case.expected == "same":
+            return Outcome(case, len(set(tops)) == 1, -max(map(abs, rises)), said)
+        least = min(rises) if case.expected == "higher" else -max(rises)
+        return Outcome(case, least > 0, least, said)
+
+    def masked(
+        self, cases: Sequence[Case], texts: Callable[[Case], Sequence[str]]
+    ) -> tuple[dict[Case, list[tuple[Encoding, Float[Tensor, " v"]]]], dict[int, Outcome | Unusable]]:
+        """({case: the encoding and the log-probabilities at the mask of each of its texts}, those without)."""
+
+        def read(case: Case) -> list[Encoding]:
+            found = [self.encode(text) for text in texts(case)]
+            if any(len(one.masked) != 1 for one in found):
+                raise Unfit("has no single mask that this checkpoint reads")
+            return found
+
+        held, unusable = usable(cases, read)
+        every = sorted((one for found in held.values() for one in found), key=len)
+        rows = engine.masked_log_probs(self.checkpoint, every)
+        of = {id(one): row[0] for one, row in zip(every, rows, strict=True)}
+        return {cases[i]: [(one, of[id(one)]) for one in found] for i, found in held.items()}, dict(unusable)
+
+    def top(self, row: Float[Tensor, " v"]) -> str:
+        return self.tokenizer.show(int(row[: self.size].argmax()))
+
+    # A pair read together.
+
+    def next_sentence(self, cases: Sequence[Case]) -> dict[int, Outcome | Unusable]:
+        pairs, unusable = usable(cases, lambda case: self.encode(*case.texts))
+        found: dict[int, Outcome | Unusable] = dict(unusable)
+        logits = engine.next_sentence_logits(self.checkpoint, list(pairs.values())).double().tolist()
+        for i, (is_next, not_next) in zip(pairs, logits, strict=True):
+            said = "next" if is_next > not_next else "not next"
+            found[i] = Outcome(cases[i], said == cases[i].answers[0], is_next - not_next, said)
+        return found
+
+
+READERS: dict[Kind, Callable[[Scorer, Sequence[Case]], dict[int, Outcome | Unusable]]] = {
+    "minimal pairs": Scorer.pairs,
+    "stereotype pairs": Scorer.pairs,
+    "cloze": Scorer.cloze,
+    "invariance": Scorer.invariance,
+    "next sentence": Scorer.next_sentence,
+}
+
+
+def usable(
+    cases: Sequence[Case], read: Callable[[Case], T], where: object = None
+) -> tuple[dict[int, T], dict[int, Unusable]]:
+    """({index of a case: what *read* makes of it}, {index: why nothing}). *where*: only the cases in it."""
+    found: dict[int, T] = {}
+    unusable: dict[int, Unusable] = {}
+    for i, case in enumerate(cases):
+        if where is not None and case not in where:  # type: ignore[operator]
+            continue
+        try:
+            found[i] = read(case)
+        except (Unfit, ExplorerError) as error:
+            unusable[i] = Unusable(case.line, str(error))
+    return found, unusable
+
+
+def prior(checkpoint: Checkpoint) -> Float[np.ndarray, " v"]:
+    """log p of each piece, in nats, at a mask with no words around it: how frequent the checkpoint takes it to be."""
+    bare = checkpoint.tokenizer.encode(Text(checkpoint.tokenizer.mask_token))
+    row = next(engine.masked_log_probs(checkpoint, [bare], positions=[bare.masked[:1]]))[0]
+    return np.asarray(row.numpy(), dtype=np.float64)
+
+
+def scored(encoding: Encoding) -> list[int]:
+    """The positions that a pseudo-likelihood counts: all but special tokens and masks."""
+    return [i for i, odd in enumerate(encoding.special) if not odd and encoding.ids[i] != encoding.mask_id]
+
+
+def alone(positions: Sequence[int] | set[int]) -> list[Spot]:
+    """Spots that hide nothing but themselves."""
+    return [(i, (i,)) for i in sorted(positions)]
+
+
+def token_log_probs(checkpoint: Checkpoint, asked: Sequence[tuple[Encoding, Spot]]) -> Float[np.ndarray, " n"]:
+    """log p, in nats, of the token at each spot with the spot's positions hidden. A pass that several spots share, such
+    as that of the differing word of a minimal pair, runs once. Passes of one length with their mask in one place share
+    a batch, so that nothing is padded and the last layer computes that place only."""
+    passes: dict[tuple[int, int, tuple[int, ...]], Encoding] = {}
+    keys = []
+    for one, (spot, hidden) in asked:
+        blank = one.with_ids(dict.fromkeys(hidden, one.mask_id))
+        keys.append((len(blank), spot, blank.ids))
+        passes.setdefault(keys[-1], blank)
+    order = sorted(passes)
+    rows = engine.masked_log_probs(checkpoint, [passes[key] for key in order], positions=[[key[1]] for key in order])
+    wanted: dict[tuple[int, int, tuple[int, ...]], list[int]] = {}
+    for i, key in enumerate(keys):
+        wanted.setdefault(key, []).append(i)
+    out = np.zeros(len(asked))
+    for key, row in zip(order, rows, strict=True):
+        for i in wanted[key]:
+            one, (spot, _) = asked[i]
+            out[i] = float(row[0, one.ids[spot]])
+    return out

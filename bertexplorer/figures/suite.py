@@ -1,0 +1,190 @@
+"""Suite drawn: the share of right cases, in all and by category, with its interval, guessing and word frequency."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertexplorer.analysis.bootstrap import paired
+from bertexplorer.analysis.suite import FEW, Share, Suite
+from bertexplorer.analysis.suite_scores import Outcome
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, GREY, ORANGE, PALE, clip, coloured, finish, listed, percent, quote, safe
+
+ROW = 58  # pixels: a category
+DRAWN = 40  # categories
+LISTED = 1000  # cases in the table
+RIGHT = {  # what counts, by kind
+    "minimal pairs": "prefers the better sentence",
+    "stereotype pairs": "prefers the stereotype",
+    "cloze": "has an accepted word first",
+    "invariance": "reacts as expected",
+    "next sentence": "is right about what follows",
+    "labels": "gives the right label",
+}
+SCORE = {
+    "minimal pairs": "log p of the first sentence minus that of the second, in nats",
+    "stereotype pairs": "log p of the stereotype minus that of the other, over the words they share, in nats",
+    "cloze": "log p of the best accepted word, in nats",
+    "invariance": "the change of log p that agrees least with what was expected, in nats",
+    "next sentence": "log-odds that the second text follows, in nats",
+    "labels": "log p of the right label, in nats",
+}
+UNIT = {"minimal pairs": "pairs", "stereotype pairs": "pairs", "cloze": "gaps", "invariance": "templates",
+        "next sentence": "pairs", "labels": "rows"}  # fmt: skip
+
+
+def draw(result: Suite) -> go.Figure:
+    shares = [result.total, *result.shares][: DRAWN + 1]
+    values = [one.right for one in shares]
+    fig = go.Figure()
+    if result.kind == "cloze":
+        fig.add_trace(kit.bars([one.top5 for one in shares], PALE, width=0.3, hoverinfo="skip"))
+    spread = {"array": [one.interval.high - one.right for one in shares], "symmetric": False, "color": GREY,
+              "arrayminus": [one.right - one.interval.low for one in shares], "thickness": 2, "width": 5}  # fmt: skip
+    fig.add_trace(kit.bars(values, ACCENT, told=[hover(result, one) for one in shares], width=0.3, error_x=spread))
+    names = [f"{name(one, result)}: {written(one.right)} of {one.count:,}" for one in shares]
+    fig.add_trace(kit.texts(0, [place - 0.38 for place in range(len(shares))], names))
+    marked = [(place, one.baseline) for place, one in enumerate(shares) if one.baseline is not None]
+    style = {"mode": "markers", "marker": {"symbol": "diamond", "size": 11, "color": ORANGE}}
+    if marked:
+        fig.add_scatter(x=[x for _, x in marked], y=[y for y, _ in marked], hoverinfo="skip", cliponaxis=False, **style)
+    if result.chance and result.chance > 0.01:
+        fig.add_vline(result.chance, line={"color": GREY, "width": 2, "dash": "dot"})
+    fig.add_annotation(kit.above(legend(result), 10, size=13))
+    ticks = {"tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
+    fig.update_xaxes(range=[0, 1.02], fixedrange=True, **ticks)
+    fig.update_yaxes(range=[len(shares) - 0.6, -0.75], **kit.HIDDEN)
+    fig.update_layout(barmode="overlay")
+    return finish(fig, 110 + ROW * len(shares), margin={"l": 8, "r": 20, "t": 64, "b": 36})
+
+
+def written(share: float) -> str:
+    """A share of cases in per cent; none is 0, unlike a small probability."""
+    return percent(share) if share else "0 %"
+
+
+def name(share: Share, result: Suite) -> str:
+    return (
+        f"<b>all {UNIT[result.kind]}</b>" if share is result.total else safe(clip(share.name or "without category", 36))
+    )
+
+
+def legend(result: Suite) -> str:
+    """What the marks mean, on two lines at most."""
+    parts = [f"{coloured('━', GREY)} 95 % interval"]
+    if result.kind == "cloze":
+        parts.append(f"{coloured('■', PALE)} among the first five")
+    if result.chance and result.chance > 0.01:
+        parts.append(f"{coloured('┊', GREY)} {'no preference' if result.kind == 'stereotype pairs' else 'guessing'}")
+    if result.total.baseline is not None:
+        parts.append(f"{coloured('◆', ORANGE)} {baseline(result)}")
+    half = 2 if len(parts) > 2 else len(parts)
+    return "<br>".join(" · ".join(some) for some in (parts[:half], parts[half:]) if some)
+
+
+def baseline(result: Suite) -> str:
+    return "always the same answer" if result.kind in ("next sentence", "labels") else "word frequency alone"
+
+
+def hover(result: Suite, one: Share) -> str:
+    low, high = (written(end) for end in one.interval)
+    lines = [f"{written(one.right)} of {one.count:,} {UNIT[result.kind]}", f"95 % interval: {low} to {high}"]
+    if one.top5 is not None and one.mrr is not None:
+        lines += [f"among the first five: {written(one.top5)}", f"mean reciprocal rank: {one.mrr:.2f}"]
+    if one.baseline is not None:
+        lines.append(f"{baseline(result)}: {written(one.baseline)}")
+    return "<br>".join(lines)
+
+
+def say(result: Suite) -> str:
+    """The share with its interval, what guessing and frequency get, the weakest category, and what was not scored."""
+    total, unit = result.total, UNIT[result.kind]
+    low, high = (written(end) for end in total.interval)
+    parts = [
+        f"The checkpoint {RIGHT[result.kind]} in {round(total.right * total.count):,} of {total.count:,} {unit}: "
+        f"{written(total.right)} (95 % interval {low} to {high})"
+    ]
+    if result.kind == "stereotype pairs":
+        parts[0] += "; without a preference it would be 50 %"
+    elif result.chance and result.chance > 0.01:
+        parts[0] += f"; guessing gets {written(result.chance)}"
+    if total.baseline is not None:
+        parts[0] += f"; {baseline(result)} gets {written(total.baseline)}"
+    if total.top5 is not None and total.mrr is not None:
+        parts.append(
+            f"In {written(total.top5)} it is among the first five; the mean reciprocal rank is {total.mrr:.2f}"
+        )
+    if result.shares:
+        ends = sorted(result.shares, key=lambda one: one.right)
+        weak, strong = (f"{quote(clip(one.name, 40))} ({written(one.right)})" for one in (ends[0], ends[-1]))
+        parts.append(f"The lowest share has {weak}, the highest {strong}")
+    return ". ".join([*parts, *remarks(result)]) + "."
+
+
+def remarks(result: Suite) -> list[str]:
+    """What a reader must know of the rows."""
+    found = []
+    if result.total.count < FEW:
+        found.append(f"Fewer than {FEW} cases say little")
+    if result.unusable:
+        lines = listed([f"line {one.line} {one.what}" for one in result.unusable[:2]])
+        found.append(f"{len(result.unusable):,} row{'s' * (len(result.unusable) > 1)} could not be scored: {lines}")
+    if result.left_out:
+        found.append(f"{result.left_out:,} cases beyond the limit were left out")
+    return found
+
+
+def compare(first: Suite, second: Suite) -> str:
+    """How two checkpoints differ on the cases that both could score. "" if they share none."""
+    ours = {one.case: one.right for one in first.outcomes}
+    both = [(ours[one.case], one.right) for one in second.outcomes if one.case in ours]
+    if not both:
+        return ""
+    found = paired(*(np.array([pair[side] for pair in both], dtype=float) for side in (0, 1)))
+    low, high = (f"{100 * end:+.1f}".replace("-", "−") for end in found.interval)
+    p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
+    return (
+        f"On the same {len(both):,} {UNIT[first.kind]} the difference is "
+        f"{100 * found.difference:+.1f} points (95 % interval {low} to {high}; McNemar’s test: {p}): ".replace("-", "−")
+        + f"{found.only_first:,} only the first gets right, {found.only_second:,} only the second."
+    )
+
+
+def cases(result: Suite, other: Suite | None = None) -> dict[str, Any]:
+    """The table of cases: what was asked, the checkpoint's answer, that of the *other* one, and the state of the page
+    that shows the case."""
+    theirs = {one.case: one for one in other.outcomes} if other else {}
+    rows = [row(one, theirs.get(one.case)) for one in result.outcomes[:LISTED]]
+    return {"rows": rows, "score": SCORE[result.kind]}
+
+
+def row(one: Outcome, other: Outcome | None) -> dict[str, Any]:
+    case = one.case
+    return {
+        "line": case.line,
+        "category": case.category,
+        "texts": case.texts,
+        "wanted": ", ".join(case.answers) if case.answers and not case.expected else case.expected or "the first",
+        "answer": one.said if one.said not in case.texts else ("the first", "the second")[case.texts.index(one.said)],
+        "right": one.right,
+        "score": round(one.score, 3),
+        "rank": one.rank,
+        "other": other and {"answer": other.said, "right": other.right, "score": round(other.score, 3)},
+        "state": opens(one),
+    }
+
+
+def opens(one: Outcome) -> dict[str, Any]:
+    """The state of the page that shows a case."""
+    case = one.case
+    if case.kind in ("minimal pairs", "stereotype pairs"):
+        return {"view": "pseudo-likelihood", "text": case.texts[0], "against": "another text", "other": case.texts[1]}
+    if case.kind == "next sentence":
+        return {"view": "next-sentence", "text": case.texts[0], "pair": case.texts[1]}
+    if case.kind == "invariance":
+        return {"view": "fill-mask", "text": case.texts[0], "against": "another text", "other": case.texts[1]}
+    words = ", ".join(case.answers[:8])
+    return {"view": "fill-mask", "text": case.texts[0], "options": {"words": words}}

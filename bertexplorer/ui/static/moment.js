@@ -1,0 +1,34 @@
+// <bx-moment>: the slider through the checkpoints of one training; fires "move" with the name of one.
+import { h } from "./kit.js";
+
+const step = ([, label]) => `Training: ${label.split(", ").at(-1)}`;
+
+class Moment extends HTMLElement {
+  #series = [];
+
+  connectedCallback() {
+    if (this.firstChild) return;
+    this.className = "setting";
+    this.label = h("label", { for: "moment-at" });
+    this.slider = h("input", { type: "range", id: "moment-at", min: 0, step: 1, oninput: () => this.#move() });
+    this.append(this.label, this.slider);
+  }
+
+  /** Show where *checkpoint* is in *series*, [name, label] of each; nothing if it is not part of one. */
+  show(series, checkpoint) {
+    const at = series.findIndex(([name]) => name === checkpoint);
+    this.#series = series;
+    this.hidden = at < 0 || series.length < 2;
+    if (this.hidden || document.activeElement === this.slider) return;
+    this.slider.max = series.length - 1;
+    this.slider.value = at;
+    this.label.textContent = step(series[at]);
+  }
+
+  #move() {
+    const chosen = this.#series[this.slider.value];
+    this.label.textContent = step(chosen);
+    this.dispatchEvent(new CustomEvent("move", { detail: chosen[0] }));
+  }
+}
+customElements.define("bx-moment", Moment);
