@@ -74,11 +74,20 @@ def cases(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[Unusable]]:
             return collect(kind, read, rows)
     if any(WINOBIAS.fullmatch(str(text).strip()) for _, cells in rows[:5] for text in cells.values()):
         return collect("stereotype pairs", winobias, rows)
+    if len(columns) > 1 and all(re.fullmatch(r"column \d+", name) for name in columns):
+        return collect("minimal pairs", pair("good", "bad"), [(line, unnamed(cells)) for line, cells in rows])
     named = ", ".join(sorted(columns))[:200]
     raise ExplorerError(
         f"The columns {named} are no suite. Wanted: good and bad; stereotype and other; text and answer; first, second "
         "and next; template and expect; or text and label."
     )
+
+
+def unnamed(cells: Cells) -> Cells:
+    """A row of a table without column names, as LM_syneval is (Marvin and Linzen, 2018): the last two cells are the
+    good and the bad sentence, the first, if there is a third, is the category."""
+    *rest, good, bad = cells.values()
+    return {"good": good, "bad": bad, "category": rest[0] if rest else ""}
 
 
 def collect(kind: Kind, read: Reader, rows: Iterable[Row]) -> tuple[Kind, list[Case], list[Unusable]]:

@@ -6,9 +6,10 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bertexplorer.cli.serve import command as serve_command
 from bertexplorer.describe import FIRST
@@ -20,6 +21,9 @@ from bertexplorer.store import runs
 from bertexplorer.store.catalogue import CATALOGUE
 from bertexplorer.store.registry import PRECISIONS, CheckpointRegistry
 from bertexplorer.version import __version__
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
 
 FILES = {"lines": "CSV, TSV or TXT", "rows": "CSV, TSV or JSONL"}  # settings that take a file
 
@@ -90,6 +94,8 @@ def make_parser() -> argparse.ArgumentParser:
             if setting.name in FILES:
                 note = f"{setting.option.label}: a {FILES[setting.name]} file"
             command.add_argument(flag, default=setting.default, help=note, choices=setting.choices or None)
+        if name == "suite":
+            command.add_argument("--out", type=Path, help="a folder to score all rows in; the same command resumes it")
         command.set_defaults(module=module)
     return parser
 
@@ -128,8 +134,10 @@ def analyse(library: CheckpointRegistry, given: argparse.Namespace) -> int:
     options = build(module.Options, values)
     fetch(library, given.checkpoint)
     checkpoint = library.get(given.checkpoint, given.precision)
+    if getattr(given, "out", None):
+        return score(given.out, checkpoint, options, more.get("rows", ()))
     text = Text(given.text, given.pair, picked=spots(given.text, given.pair, given.pick))
-    for note in checkpoint.tokenizer.encode(text).notes:
+    for note in checkpoint.tokenizer.encode(text).notes if given.text else ():
         print(f"note: {note}", file=sys.stderr)
     rows = module.rows(module.run(checkpoint, text, options=options, **more))
     if given.json:
@@ -139,11 +147,35 @@ def analyse(library: CheckpointRegistry, given: argparse.Namespace) -> int:
     return 0
 
 
+def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any]) -> int:
+    """Score a whole suite in the folder *out*, or go on with it; progress goes to stderr."""
+    from bertexplorer.analysis.suite_cases import built_in
+    from bertexplorer.figures import suite
+    from bertexplorer.store.suite_folder import SuiteFolder
+    from bertexplorer.training.run_process import asked_to_stop
+
+    folder, done = SuiteFolder(out, checkpoint, rows or built_in(options.suite), options.scoring), 0
+    for progress in folder.run(asked_to_stop()):
+        done, left = progress.done, progress.seconds_left
+        rest = (
+            "" if left is None else f", about {left / 60:.0f} min left" if left > 90 else f", about {left:.0f} s left"
+        )
+        print(f"\r{done:,} of {progress.total:,} cases{rest}    ", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    if done < progress.total:
+        print(f"Stopped. The same command goes on with {out}.", file=sys.stderr)
+        return 130
+    print(suite.say(folder.result()))
+    print(f"The cases are in {out / 'cases.csv'}.")
+    return 0
+
+
 def read(file: Path, what: str) -> Sequence[Any]:
     """The lines or rows of *file*; how they were read goes to stderr. Raises ExplorerError if it cannot be read."""
+    from bertexplorer.store.suite_folder import MOST
     from bertexplorer.store.text_uploads import parse, parse_rows, read_file
 
-    found: Any = read_file(file, parse if what == "lines" else parse_rows)
+    found: Any = read_file(file, parse if what == "lines" else partial(parse_rows, most=MOST))
     print(f"note: {found.told}", file=sys.stderr)
     return found.lines if what == "lines" else found.rows
 

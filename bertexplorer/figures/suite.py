@@ -117,7 +117,7 @@ def say(result: Suite) -> str:
         parts.append(
             f"In {written(total.top5)} it is among the first five; the mean reciprocal rank is {total.mrr:.2f}"
         )
-    if result.shares:
+    if len({one.right for one in result.shares}) > 1:
         ends = sorted(result.shares, key=lambda one: one.right)
         weak, strong = (f"{quote(clip(one.name, 40))} ({written(one.right)})" for one in (ends[0], ends[-1]))
         parts.append(f"The lowest share has {weak}, the highest {strong}")

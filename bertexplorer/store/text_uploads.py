@@ -134,9 +134,13 @@ class RowUploads(Uploads[Rows]):
 def parse_rows(content: bytes, filename: str, most: int = MAX_ROWS) -> Rows:
     """The rows of a table: CSV, TSV, JSONL, JSON, or WinoBias's text. Raises ExplorerError as `read` does, and for a
     file that is no suite."""
-    table = read(content, filename, most=most)
+    try:
+        table = read(content, filename, header=True, most=most)
+        cases([(row.line, row.cells) for row in table.rows])
+    except ExplorerError:  # without column names, as LM_syneval is; if that fails too, it says why
+        table = read(content, filename, header=False, most=most)
+        cases([(row.line, row.cells) for row in table.rows])
     rows = tuple((row.line, row.cells) for row in table.rows)
-    cases(rows)
     problems = [f"{table.unit} {one.line} {one.what}" for one in table.problems[:2]]
     more = f" {len(table.problems):,} cannot be used: {'; '.join(problems)}." if problems else ""
     return Rows(rows, table.told + more)

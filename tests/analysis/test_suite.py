@@ -235,6 +235,7 @@ PUBLISHED = [  # as their files have them
     ),
     ({"masked_sentences": ["B is a [MASK] ."], "obj_label": "c", "predicate_id": "P31"}, "cloze", "P31"),
     ({"evidences": [{"masked_sentence": "B is a [MASK] ."}], "obj_label": "c", "predicate_id": "P31"}, "cloze", "P31"),
+    ({"column 1": "vp", "column 2": "x", "column 3": "A a.", "column 4": "A b."}, "minimal pairs", "vp"),
     ({"text": "1 [The developer] met the designer because [she] asked."}, "stereotype pairs", ""),
 ]
 

@@ -1,0 +1,120 @@
+"""A suite in a folder: stopped, killed and resumed, it ends with the table of an uninterrupted run."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.analysis import suite
+from bertexplorer.analysis.suite_scores import CHUNK
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.store.suite_folder import MOST, SuiteFolder
+from tests.conftest import ROOT
+
+COUNT = 3 * CHUNK + 40
+ROWS = [
+    (n, {"good": f"the cat sat on mat {n} .", "bad": f"the cat sit on mat {n} .", "category": str(n % 3)})
+    for n in range(COUNT)
+]
+ROWS[5] = (5, {"good": "the same", "bad": "the same"})
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tiny: Callable[..., Path]) -> Checkpoint:
+    return load(tiny("bert"), precision="fp32")
+
+
+@pytest.fixture(scope="module")
+def whole(checkpoint: Checkpoint, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The table of a run that nothing interrupts."""
+    folder = tmp_path_factory.mktemp("whole") / "suite"
+    *_, last = SuiteFolder(folder, checkpoint, ROWS, "the whole sentence").run()
+    assert last.done == last.total == COUNT - 1
+    return (folder / "cases.csv").read_text("utf-8")
+
+
+def test_the_folder_says_what_the_view_says(whole: str, checkpoint: Checkpoint, tmp_path: Path) -> None:
+    folder = SuiteFolder(tmp_path, checkpoint, ROWS[:CHUNK], "the whole sentence")
+    list(folder.run())
+    direct = suite.run(checkpoint, rows=ROWS[:CHUNK], options=suite.Options(most=1000))
+    found = folder.result()
+    assert (found.total, found.shares, found.unusable) == (direct.total, direct.shares, direct.unusable)
+    assert suite.rows(found) == suite.rows(direct)
+
+
+def test_stopped_and_resumed_it_ends_with_the_same_table(whole: str, checkpoint: Checkpoint, tmp_path: Path) -> None:
+    calls = 0
+
+    def stopped() -> bool:
+        nonlocal calls
+        calls += 1
+        return calls > 1
+
+    *_, last = SuiteFolder(tmp_path, checkpoint, ROWS, "the whole sentence").run(stopped)
+    assert last.done == CHUNK and last.seconds_left is not None and not (tmp_path / "cases.csv").exists()
+    assert SuiteFolder(tmp_path, checkpoint, ROWS, "the whole sentence").result().left_out == COUNT - 1 - CHUNK
+    *_, last = SuiteFolder(tmp_path, checkpoint, ROWS, "the whole sentence").run()
+    assert last.done == COUNT - 1 and (tmp_path / "cases.csv").read_text("utf-8") == whole
+
+
+@pytest.mark.parametrize("cut", [0.1, 0.5, 0.75, 0.999])
+def test_a_torn_file_is_cut_to_its_last_whole_batch(
+    whole: str, checkpoint: Checkpoint, tmp_path: Path, cut: float
+) -> None:
+    folder = SuiteFolder(tmp_path, checkpoint, ROWS, "the whole sentence")
+    list(folder.run())
+    content = folder.file.read_bytes()
+    folder.file.write_bytes(content[: int(cut * len(content))])
+    first, *_ = SuiteFolder(tmp_path, checkpoint, ROWS, "the whole sentence").run()
+    assert first.done % CHUNK == 0 and first.done <= cut * COUNT
+    assert (tmp_path / "cases.csv").read_text("utf-8") == whole
+
+
+@pytest.mark.parametrize("what", ["scoring", "rows"])
+def test_a_folder_of_another_suite_is_left_alone(checkpoint: Checkpoint, tmp_path: Path, what: str) -> None:
+    list(SuiteFolder(tmp_path, checkpoint, ROWS[:3], "the whole sentence").run())
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    other = (ROWS[:3], "the differing piece") if what == "scoring" else (ROWS[:4], "the whole sentence")
+    with pytest.raises(ExplorerError, match=f"holds a suite with other {what}"):
+        list(SuiteFolder(tmp_path, checkpoint, *other).run())  # type: ignore[arg-type]
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_bad_folders_and_too_many_rows_are_refused(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ExplorerError, match="cannot be used"):
+        list(SuiteFolder(tmp_path / "file", checkpoint, ROWS[:3], "the whole sentence").run())
+    with pytest.raises(ExplorerError, match="100,001 rows were given; the limit is 100,000"):
+        SuiteFolder(tmp_path, checkpoint, [ROWS[0]] * (MOST + 1), "the whole sentence")
+    folder = SuiteFolder(tmp_path / "one", checkpoint, ROWS[:3], "the whole sentence").run()
+    next(folder)
+    with pytest.raises(ExplorerError, match="Another process works in"):
+        list(SuiteFolder(tmp_path / "one", checkpoint, ROWS[:3], "the whole sentence").run())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [0.5, 2.0, 4.0])
+def test_killed_at_any_moment_it_goes_on(tmp_path: Path, after: float) -> None:
+    """The command, killed *after* seconds of its scoring."""
+    table = tmp_path / "pairs.csv"
+    table.write_text(
+        "good,bad\n" + "".join(f"The {n} cats sleep.,The {n} cats sleeps.\n" for n in range(2, 400)), "utf-8"
+    )
+    command = [sys.executable, "-m", "bertexplorer", "suite", "--rows", str(table), "--out"]
+    asked = {"cwd": ROOT, "capture_output": True, "text": True, "check": True}
+    subprocess.run([*command, str(tmp_path / "whole")], **asked)
+    killed = subprocess.Popen([*command, str(tmp_path / "killed")], cwd=ROOT, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "killed" / "spec.json").exists():
+        time.sleep(0.02)
+    time.sleep(after)
+    killed.kill()
+    killed.wait()
+    done = subprocess.run([*command, str(tmp_path / "killed")], **asked)
+    assert "398 pairs" in done.stdout
+    tables = [(tmp_path / name / "cases.csv").read_bytes() for name in ("whole", "killed")]
+    assert tables[0] == tables[1]
