@@ -29,7 +29,7 @@ KEYS, MEASURE = ("category",), "right"
 @dataclass(frozen=True)
 class Options:
     suite: Annotated[BuiltIn, Option("Suite", info="those that come with the app; or upload rows of your own")] = (
-        "agreement"
+        "everyday"
     )
     scoring: Annotated[Scoring, Option("Score pairs by", info="the second needs pairs that differ in one piece")] = (
         "the whole sentence"

@@ -12,7 +12,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import ASSETS
 
 Kind = Literal["minimal pairs", "stereotype pairs", "cloze", "next sentence", "invariance", "labels"]
-BuiltIn = Literal["agreement", "negation", "role reversal", "everyday", "occupations", "next sentences"]
+BuiltIn = Literal["everyday", "agreement", "role reversal", "negation", "occupations", "next sentences"]
 FOLDER = ASSETS / "suites"
 Cells = Mapping[str, Any]
 Row = tuple[int, Cells]  # (line of the file, cells by column)

@@ -157,6 +157,8 @@ def one_scale(first: go.Figure, second: go.Figure) -> None:
 
 
 def shown(value: float, shares: bool) -> str:
+    if shares and not value:
+        return "0 %"
     return percent(value) if shares else f"{value:.3g}".replace("-", "−")
 
 

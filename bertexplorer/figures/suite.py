@@ -45,7 +45,7 @@ def draw(result: Suite) -> go.Figure:
     spread = {"array": [one.interval.high - one.right for one in shares], "symmetric": False, "color": GREY,
               "arrayminus": [one.right - one.interval.low for one in shares], "thickness": 2, "width": 5}  # fmt: skip
     fig.add_trace(kit.bars(values, ACCENT, told=[hover(result, one) for one in shares], width=0.3, error_x=spread))
-    names = [f"{name(one, result)}: {written(one.right)} of {one.count:,}" for one in shares]
+    names = [f"{name(one, result)}: {counted(one.right)} of {one.count:,}" for one in shares]
     fig.add_trace(kit.texts(0, [place - 0.38 for place in range(len(shares))], names))
     marked = [(place, one.baseline) for place, one in enumerate(shares) if one.baseline is not None]
     style = {"mode": "markers", "marker": {"symbol": "diamond", "size": 11, "color": ORANGE}}
@@ -61,8 +61,8 @@ def draw(result: Suite) -> go.Figure:
     return finish(fig, 110 + ROW * len(shares), margin={"l": 8, "r": 20, "t": 64, "b": 36})
 
 
-def written(share: float) -> str:
-    """A share of cases in per cent; none is 0, unlike a small probability."""
+def counted(share: float) -> str:
+    """A share of cases in per cent. None is 0, unlike a small probability."""
     return percent(share) if share else "0 %"
 
 
@@ -90,36 +90,36 @@ def baseline(result: Suite) -> str:
 
 
 def hover(result: Suite, one: Share) -> str:
-    low, high = (written(end) for end in one.interval)
-    lines = [f"{written(one.right)} of {one.count:,} {UNIT[result.kind]}", f"95 % interval: {low} to {high}"]
+    low, high = (counted(end) for end in one.interval)
+    lines = [f"{counted(one.right)} of {one.count:,} {UNIT[result.kind]}", f"95 % interval: {low} to {high}"]
     if one.top5 is not None and one.mrr is not None:
-        lines += [f"among the first five: {written(one.top5)}", f"mean reciprocal rank: {one.mrr:.2f}"]
+        lines += [f"among the first five: {counted(one.top5)}", f"mean reciprocal rank: {one.mrr:.2f}"]
     if one.baseline is not None:
-        lines.append(f"{baseline(result)}: {written(one.baseline)}")
+        lines.append(f"{baseline(result)}: {counted(one.baseline)}")
     return "<br>".join(lines)
 
 
 def say(result: Suite) -> str:
     """The share with its interval, what guessing and frequency get, the weakest category, and what was not scored."""
     total, unit = result.total, UNIT[result.kind]
-    low, high = (written(end) for end in total.interval)
+    low, high = (counted(end) for end in total.interval)
     parts = [
         f"The checkpoint {RIGHT[result.kind]} in {round(total.right * total.count):,} of {total.count:,} {unit}: "
-        f"{written(total.right)} (95 % interval {low} to {high})"
+        f"{counted(total.right)} (95 % interval {low} to {high})"
     ]
     if result.kind == "stereotype pairs":
         parts[0] += "; without a preference it would be 50 %"
     elif result.chance and result.chance > 0.01:
-        parts[0] += f"; guessing gets {written(result.chance)}"
+        parts[0] += f"; guessing gets {counted(result.chance)}"
     if total.baseline is not None:
-        parts[0] += f"; {baseline(result)} gets {written(total.baseline)}"
+        parts[0] += f"; {baseline(result)} gets {counted(total.baseline)}"
     if total.top5 is not None and total.mrr is not None:
         parts.append(
-            f"In {written(total.top5)} it is among the first five; the mean reciprocal rank is {total.mrr:.2f}"
+            f"In {counted(total.top5)} it is among the first five; the mean reciprocal rank is {total.mrr:.2f}"
         )
     if len({one.right for one in result.shares}) > 1:
         ends = sorted(result.shares, key=lambda one: one.right)
-        weak, strong = (f"{quote(clip(one.name, 40))} ({written(one.right)})" for one in (ends[0], ends[-1]))
+        weak, strong = (f"{quote(clip(one.name, 40))} ({counted(one.right)})" for one in (ends[0], ends[-1]))
         parts.append(f"The lowest share has {weak}, the highest {strong}")
     return ". ".join([*parts, *remarks(result)]) + "."
 

@@ -15,10 +15,10 @@ SUITE = View(
         "unclear (Blodgett et al., 2021), so read the cases."
     ),
     examples=(
-        Example("Agreement", "", options={"suite": "agreement"}),
-        Example("Negation", "", options={"suite": "negation"}),
-        Example("Who does what", "", options={"suite": "role reversal"}),
         Example("Everyday gaps", "", options={"suite": "everyday"}),
+        Example("Agreement", "", options={"suite": "agreement"}),
+        Example("Who does what", "", options={"suite": "role reversal"}),
+        Example("Negation", "", options={"suite": "negation"}),
         Example("She or he", "", options={"suite": "occupations"}),
     ),
     chips="",
