@@ -84,6 +84,7 @@ class Board extends HTMLElement {
     const { prompt, choices, phase, question, of, reveal, counts, numbers } = room;
     const out = [h("p", { class: "hint" }, `Question ${question + 1} of ${of}`), h("div", { class: "prompt" }, drawn(prompt))];
     if (phase === "discuss") out.push(h("p", { class: "after" }, "Find someone who answered differently, and convince them. Then vote again."));
+    if (!counts && !numbers && !choices.length) { out.push(h("p", { class: "hint" }, "Type a number on your phone.")); return out; }
     if (!counts && !numbers) { out.push(h("ul", { class: "options-asked" }, choices.map((one) => h("li", {}, drawn(one))))); return out; }
     out.push(counts ? this.#bars(room) : this.#dots(room));
     if (phase !== "reveal") return out;
@@ -120,7 +121,7 @@ class Board extends HTMLElement {
     const row = (values, name) => h("div", { class: "dots", role: "img", "aria-label": `${name}: ${values.map(words).join(", ")}` },
       values.map((x) => { const dot = h("span", { class: "dot" }); dot.style.left = at(x); return dot; }),
       reveal?.number !== undefined ? h("span", { class: "line" }, h("span", {}, `BERT ${words(reveal.number)}`)) : "");
-    const rows = numbers.map((values, i) => [values.length ? h("p", { class: "hint" }, numbers[1].length ? `Vote ${i + 1}` : "The class") : "", values.length ? row(values, `Vote ${i + 1}`) : ""]);
+    const rows = numbers.map((values, i) => [values.length ? h("p", { class: "hint" }, numbers[1].length ? `Vote ${i + 1}` : "The class") : "", values.length ? row(values, `Vote ${i + 1}`) : "", values.length ? h("p", { class: "ends" }, h("span", {}, words(low)), h("span", {}, words(high))) : ""]);
     const made = h("div", {}, rows.flat());
     if (reveal?.number !== undefined) made.querySelectorAll(".line").forEach((one) => { one.style.left = at(reveal.number); });
     return made;
