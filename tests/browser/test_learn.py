@@ -256,3 +256,29 @@ def test_a_page_that_the_browser_translates_goes_on(browser: Browser, address: s
         expect(page.locator(".chip.masked")).to_have_count(2)
         expect(page.locator("#caption .said")).to_contain_text("For mask 1 it would put")
         wait_until_quiet(page)
+
+
+def test_a_lesson_for_offline_is_light_and_alive(browser: Browser, address: str, tmp_path: Path) -> None:
+    """One with the figure of a whole vocabulary: its points become pixels; links into the app become words."""
+    file = tmp_path / "lesson.html"
+    with opened(browser, address + "learn?lesson=sure-and-wrong") as page:
+        page.get_by_text("For teachers").click()
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save for offline").click()
+        saved.value.save_as(file)
+        wait_until_quiet(page)
+    assert file.stat().st_size < 400_000
+    context = browser.new_context(offline=True)
+    page, told = context.new_page(), []
+    page.on("console", lambda message: told.append(message.text))
+    page.goto(file.as_uri())
+    asked = page.locator("#paris-is")
+    expect(page.locator("#share-rome")).to_be_hidden()
+    asked.get_by_label("Paris", exact=True).check()
+    asked.get_by_role("button", name="Check").click()
+    expect(asked.locator(".said")).to_contain_text("BERT puts paris first")
+    asked.get_by_role("button", name="Go on").click()
+    expect(page.locator("#share-rome")).to_be_visible()
+    assert all(one.evaluate("img => img.naturalWidth > 100") for one in page.locator("img").all())
+    assert page.locator("a[href^='/']").count() == 0 and not told
+    context.close()

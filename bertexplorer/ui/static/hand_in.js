@@ -48,7 +48,7 @@ export async function still(view) {
   }
   const { stage, answer: { beside, receipt } } = view, said = stage.said.textContent, { text, pair } = view.state.now;
   const made = h("figure", {}, h("p", {}, [text, pair].filter(Boolean).join(" — ")), beside && h("p", { class: "count" }, stage.ours.textContent), await drawn(stage.figure, said));
-  if (beside) made.append(h("figcaption", {}, said), h("p", { class: "count" }, stage.named.textContent), await drawn(stage.theirs, beside.said));
+  if (beside) made.append(h("figcaption", {}, said), h("p", { class: "count" }, stage.named.textContent), await drawn(stage.theirs, beside.said), beside.difference ? await drawn(stage.difference, "The difference between the two") : "");
   made.append(h("figcaption", {}, `${beside ? beside.said : said} ${receipt?.whole ?? ""}`));
   return made;
 }
