@@ -138,7 +138,7 @@ def shown(lesson: Lesson) -> dict[str, Any]:
 
 def part_of(block: Block) -> dict[str, Any]:
     """A block without what gives its answer away."""
-    out: dict[str, Any] = {"kind": block.kind, "id": block.id, "prompt": tree(block.prompt), "link": block.link}
+    out: dict[str, Any] = {"kind": block.kind, "id": block.id, "prompt": tree(block.prompt), "link": block.shown}
     if block.kind in ("predict", "choice", "share"):
         out["choices"] = [inline(item.text) for item in block.items]
     if block.kind == "figure":

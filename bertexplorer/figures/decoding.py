@@ -74,6 +74,14 @@ def worth(fig: go.Figure, result: Decoding, methods: list[str]) -> None:
     fig.update_yaxes(range=[len(methods) - 0.4, -0.9], tickfont={"size": 12}, row=2, col=1)
 
 
+def times(ratio: float) -> str:
+    """A ratio as a person reads it: digits where they are few, words where they are many."""
+    for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if ratio >= size:
+            return f"{ratio / size:,.0f} {word}"
+    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.1f}"
+
+
 def say(result: Decoding) -> str:
     worth = max(result.fillings, key=lambda f: f.chained)
     alone = next(f for f in result.fillings if f.method == "independent")
@@ -84,7 +92,7 @@ def say(result: Decoding) -> str:
         f"{decimal(alone.chained)}"
     )
     if abs(gap) > 0.05:
-        trap += f": {math.exp(min(abs(gap), 50)):,.1f} times {'less' if gap > 0 else 'more'} likely"
+        trap += f": {times(math.exp(min(abs(gap), 50)))} times {'less' if gap > 0 else 'more'} likely"
     trap += "."
     if len(result.positions) == 1:
         trap = "With a single mask all four methods agree; hide a second word to tell them apart."

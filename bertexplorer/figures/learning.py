@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, GREY, ORANGE, TEXT, coloured, decimal, finish, label, safe
+from bertexplorer.figures.style import ACCENT, GREY, ORANGE, coloured, decimal, finish, label, safe
 
 COLOURS = (ACCENT, ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#e69f00")  # Okabe and Ito after the first
-LIKE_SHARES = ("accuracy", "f1", "em", "mrr", "ndcg", "recall", "precision", "mcc", "spearman", "pearson", "rouge",
+LIKE_SHARES = ("accuracy", "f1", "em", "recall", "precision", "mcc", "spearman", "pearson", "rouge",
                "right", "chrf", "exact")  # fmt: skip
 
 
@@ -41,25 +42,24 @@ class Curve:
 
 def draw(curves: Sequence[Curve]) -> go.Figure:
     """The metric above, losses below: a line for the training rows, points for the validation rows."""
-    fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.16, row_heights=[0.55, 0.45])
+    fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.2, row_heights=[0.55, 0.45])
     floors: list[tuple[str, float]] = []
     for curve, colour in zip(curves, COLOURS, strict=False):
         metric(fig, curve, colour)
         if curve.floor and curve.floor not in floors:
             floors.append(curve.floor)
-            floor(fig, curve)
+            fig.add_hline(y=curve.floor[1], line={"color": GREY, "dash": "dot", "width": 1.5}, row=1, col=1)
         losses(fig, curve, colour)
-    words = curves[0].words if curves else ""
-    names = legend([curve.name for curve in curves], 18)
-    fig.add_annotation(kit.above(f"{safe(words)}, on the validation rows", row=1))
-    fig.add_annotation(kit.above("Loss: line, training rows; points, validation rows", row=2))
-    if len(curves) > 1:
-        fig.add_annotation(kit.above("<br>".join(names), 34, size=13))
+    names = legend([curve.name for curve in curves], 18) if len(curves) > 1 else []
+    words = f"{safe(curves[0].words if curves else '')}, on the validation rows"
+    dotted = [f"dotted: {name}, {shown(curves[0].metric, value)}" for name, value in floors]
+    head = [*names, words, *(safe(line) for one in dotted for line in wrap(one, 42))]
+    fig.add_annotation(kit.above("<br>".join(head), row=1, size=13))
+    fig.add_annotation(kit.above("Loss. Line: training rows,<br>points: validation rows", row=2, size=13))
     fig.update_xaxes(rangemode="tozero", fixedrange=True)
     fig.update_xaxes(title={"text": "epoch", "standoff": 4}, row=2, col=1)
     fig.update_yaxes(fixedrange=True)
-    top = 48 + 20 * len(names) if len(curves) > 1 else 40
-    return finish(fig, 460, margin={"l": 52, "r": 16, "t": top, "b": 44})
+    return finish(fig, 440 + 17 * len(head), margin={"l": 52, "r": 16, "t": 20 + 17 * len(head), "b": 44})
 
 
 def legend(names: Sequence[str], length: int) -> list[str]:
@@ -72,17 +72,6 @@ def metric(fig: go.Figure, curve: Curve, colour: str) -> None:
     epochs, values = zip(*curve.tried, strict=True) if curve.tried else ((), ())
     tip = f"{label(curve.name, 28)}, epoch %{{x:.2f}}: %{{y:.4f}}<extra></extra>"
     fig.add_trace(kit.line(epochs, values, colour, size=8, hovertemplate=tip), 1, 1)
-
-
-def floor(fig: go.Figure, curve: Curve) -> None:
-    """What is reached without learning, as a line, named above its end where the curve is below it."""
-    assert curve.floor is not None
-    name, value = curve.floor
-    below = bool(curve.tried) and curve.tried[0][1] < value  # at the start; most runs end on the other side
-    fig.add_hline(y=value, line={"color": GREY, "dash": "dot", "width": 1.5}, row=1, col=1)
-    place = {"xref": "x domain", "x": 0 if below else 1, "xanchor": "left" if below else "right", "y": value}
-    fig.add_annotation(text=f"{label(name, 30)}: {shown(curve.metric, value)}", showarrow=False, yanchor="bottom",
-                       font={"size": 12, "color": TEXT}, row=1, col=1, **place)  # fmt: skip
 
 
 def losses(fig: go.Figure, curve: Curve, colour: str) -> None:
@@ -110,11 +99,14 @@ def shown(metric: str, value: float) -> str:
     """A metric's value as a person reads it."""
     if any(part in metric for part in LIKE_SHARES):
         return f"{decimal(100 * value, 1)} %"
-    return f"{value:.3g}".replace("-", "−")
+    return (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}").replace("-", "−")
 
 
 def say(curves: Sequence[Curve], *, higher: bool = True) -> str:
-    """Where each run began, what it reached at its best, and whether that is more than without learning."""
+    """Where a run began, what it reached at its best, and whether that is more than without learning; of several, the
+    best of each."""
+    if len(curves) > 1 and all(curve.tried for curve in curves):
+        return compared(curves, higher)
     told = []
     for curve in curves:
         values = [value for _, value in curve.tried]
@@ -131,3 +123,16 @@ def say(curves: Sequence[Curve], *, higher: bool = True) -> str:
             told[-1] += f"; without learning ({curve.floor[0]}) it is {shown(curve.metric, floor)}"
             told[-1] += "" if better else ", no better than the baseline"
     return ". ".join(told) + "." if told else ""
+
+
+def compared(curves: Sequence[Curve], higher: bool) -> str:
+    """The best of each run in one sentence, and what is reached without learning in another."""
+    best = [(max if higher else min)(value for _, value in curve.tried) for curve in curves]
+    each = [shown(curve.metric, value) for curve, value in zip(curves, best, strict=True)]
+    if len(set(each)) == 1:
+        said = f"{curves[0].words} at its best is {each[0]} in all {len(curves)} runs."
+    else:
+        named = [f"{curve.name} {value}" for curve, value in zip(curves, each, strict=True)]
+        said = f"{curves[0].words} at its best: {', '.join(named)}."
+    floors = dict.fromkeys((curve.floor[0], shown(curve.metric, curve.floor[1])) for curve in curves if curve.floor)
+    return said + "".join(f" Without learning ({name}) it is {value}." for name, value in floors)

@@ -25,6 +25,8 @@ def draw(result: PseudoLikelihood) -> go.Figure:
             text=[percent(float(p)) for p in shares] if len(places) <= 24 else None,
             textposition="outside",
             textangle=0 if len(places) <= 12 else -90,
+            constraintext="inside" if len(places) <= 12 else "none",  # turned, it is read above a thin bar, too
+            textfont={"size": 11} if len(places) > 12 else None,
             cliponaxis=False,
             customdata=told,
             hovertemplate="%{customdata}, %{y:.1f} bits<extra></extra>",

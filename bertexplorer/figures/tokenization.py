@@ -160,7 +160,7 @@ def say(result: Tokenization) -> str:
     made = ", ".join(f"{name} {means[name]:.2f}" for name in ("word", "position", "segment") if name in means)
     sentences.append(
         f"Lengths on average: {made}; the sum {means['sum']:.2f}, after LayerNorm {means['normalised']:.2f}. The word "
-        f"vector and the input point the same way up to a cosine of {result.cosines.mean():.2f}."
+        f"vector and the input have a cosine of {result.cosines.mean():.2f} on average."
     )
     if len(result.tokens) > SHOWN:
         sentences.append(f"The first {SHOWN} of {len(result.tokens)} tokens are drawn.")

@@ -67,7 +67,8 @@ def revealed(explore: Explore, shelf: Shelf, room: Room, opening: State) -> dict
         return {"link": question.link, **own_shares(explore, question, opening)}
     try:
         block = shelf.lesson(room.lesson).block(question.block)
-        return {"link": question.link, **answered(explore, block, question.link, opening)}
+        shown = question.link if block.shown else ""
+        return {"link": shown, **answered(explore, block, question.link, opening)}
     except ExplorerError as error:  # this checkpoint has no answer; the class goes on
         return {"link": question.link, "problem": str(error)}
 

@@ -173,10 +173,12 @@ def written(value: Value, form: str = "") -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if form.endswith("%"):
-        return f"{100 * value:{form[:-1] or '.0'}f} %"
-    if form == ",":
-        return f"{value:,.0f}"
-    return f"{value:{form}f}" if form else f"{value:.3g}"
+        said = f"{100 * value:{form[:-1] or '.0'}f} %"
+    elif form == ",":
+        said = f"{value:,.0f}"
+    else:
+        said = f"{value:{form}f}" if form else f"{value:.3g}"
+    return said.replace("-", "−")
 
 
 def slots(sentence: str) -> list[str]:

@@ -138,7 +138,7 @@ def find(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
     if not hint and last:
         hint = block.fields.get("hint", "")
     example = block.fields.get("example", "") if last else ""
-    return Feedback(False, hint or "Not yet.", False, example)
+    return Feedback(False, hint, False, example)
 
 
 def click(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:

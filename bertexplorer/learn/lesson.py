@@ -26,13 +26,13 @@ RANGE = re.compile(r"(?:below (\S+)|above (\S+)|(\S+) to (\S+))$")
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 MAX_CHARACTERS = 100_000
 KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # kind -> fields that it needs, fields that it may have
-    "predict": (frozenset({"view"}), frozenset({"key", "after"})),
+    "predict": (frozenset({"view"}), frozenset({"key", "after", "show"})),
     "choice": (frozenset(), frozenset({"view", "after"})),
-    "number": (frozenset({"view", "key"}), frozenset({"tolerance", "after"})),
+    "number": (frozenset({"view", "key"}), frozenset({"tolerance", "after", "show"})),
     "find": (frozenset({"start", "accept"}), frozenset({"near", "example", "after", "hint"})),
     "click": (frozenset({"view", "accept"}), frozenset({"after", "hint"})),
     "say": (frozenset({"model"}), frozenset({"view"})),
-    "share": (frozenset({"view"}), frozenset({"after"})),
+    "share": (frozenset({"view"}), frozenset({"after", "show"})),
     "claim": (frozenset({"text", "view", "holds"}), frozenset({"otherwise"})),
     "figure": (frozenset({"view"}), frozenset({"text"})),
     "text": (frozenset({"of"}), frozenset({"text", "otherwise", "after", "hint", "model"})),  # of a translation
@@ -81,6 +81,11 @@ class Block:
     def link(self) -> str:
         """The view that the block is about, as a link; "" for none."""
         return self.fields.get("view") or self.fields.get("start", "")
+
+    @property
+    def shown(self) -> str:
+        """The view that is shown with the answer; "" for none, as where it would answer a later question."""
+        return "" if self.fields.get("show") == "no" else self.link
 
     @property
     def is_question(self) -> bool:
@@ -230,6 +235,8 @@ def lacking(block: Block) -> str:
     missing = sorted(KINDS[block.kind][0] - set(block.fields))
     if missing:
         return f"The {block.kind} {block.id} has no {' and no '.join(f'{name}:' for name in missing)}."
+    if block.fields.get("show", "no") != "no":
+        return f"{block.fields['show']!r:.40} is not what show: may say; wanted no, or no such line."
     if block.is_question and not block.prompt:
         return f"The {block.kind} {block.id} asks nothing; begin it with its question."
     if block.kind in CHOOSING and len(block.items) < 2:

@@ -134,7 +134,7 @@ def test_a_share_is_taken_with_its_sign_and_without(typed: Any, pupil: httpx.Cli
 def test_a_find_is_judged_by_the_view_as_it_was_left(pupil: httpx.Client) -> None:
     state = {"view": "tokenization", "text": "The cat."}
     start, near = judged(pupil, "longer"), judged(pupil, "longer", state={**state, "text": "A wxyz."})
-    assert (start["right"], start["done"], words(start["text"]), start["answer"]) == (False, False, "Not yet.", [])
+    assert (start["right"], start["done"], words(start["text"]), start["answer"]) == (False, False, "", [])
     assert words(near["text"]) == "Only 4 pieces: one more."
     second = judged(pupil, "longer", state=state, attempt=2)
     assert (words(second["text"]), words(second["answer"]), second["done"]) == ("Make a word up.", "qqqqq", False)

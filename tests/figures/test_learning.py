@@ -36,6 +36,14 @@ def test_what_is_said() -> None:
     assert "has not been tried yet" in learning.say([curve()]) and learning.say([]) == ""
 
 
+def test_of_several_runs_the_best_of_each_is_said() -> None:
+    one, two = curve(0.1, 0.6, name="one"), curve(0.1, 0.7, 0.2, name="two")
+    floor = f"Without learning ({EVIL}) it is 50.0 %."
+    assert learning.say([one, two]) == f"Accuracy at its best: one 60.0 %, two 70.0 %. {floor}"
+    assert learning.say([one, one, one]) == f"Accuracy at its best is 60.0 % in all 3 runs. {floor}"
+    assert learning.shown("perplexity", 366_400.4) == "366,400"
+
+
 def test_several_runs_and_evil_names() -> None:
     fig = learning.draw([curve(0.1, 0.2, name=EVIL), curve(0.3, 0.4, name="b")])
     assert len(fig.data) == 6 and "<img" not in json.dumps(fig.to_plotly_json(), default=str)

@@ -41,6 +41,13 @@ def test_prose_and_blocks_in_order():
     ]
 
 
+def test_a_view_that_would_answer_a_later_question_is_not_shown():
+    quiet, odd = (read(HEAD + GUESS.replace("key:", f"show: {word}\nkey:"), "masks") for word in ("no", "maybe"))
+    assert (quiet.blocks[0].link, quiet.blocks[0].shown) == ("/?view=fill-mask&text=a", "")
+    assert read(HEAD + GUESS, "masks").blocks[0].shown == "/?view=fill-mask&text=a"
+    assert not odd.blocks and "'maybe' is not what show: may say" in odd.problems[0].text
+
+
 @pytest.mark.parametrize(
     ("body", "line", "said"),
     [

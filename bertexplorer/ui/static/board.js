@@ -84,6 +84,7 @@ class Board extends HTMLElement {
     const { prompt, choices, phase, question, of, reveal, counts, numbers } = room;
     const out = [h("p", { class: "hint" }, `Question ${question + 1} of ${of}`), h("div", { class: "prompt" }, drawn(prompt))];
     if (phase === "discuss") out.push(h("p", { class: "after" }, "Find someone who answered differently, and convince them. Then vote again."));
+    if (!counts && !numbers && !choices.length) { out.push(h("p", { class: "hint" }, "Type a number on your phone.")); return out; }
     if (!counts && !numbers) { out.push(h("ul", { class: "options-asked" }, choices.map((one) => h("li", {}, drawn(one))))); return out; }
     out.push(counts ? this.#bars(room) : this.#dots(room));
     if (phase !== "reveal") return out;
@@ -110,7 +111,7 @@ class Board extends HTMLElement {
       return h("div", {}, list, h("p", { class: "after" }, `The class and BERT agree on ${Math.round(100 * overlap)} %.`));
     }
     if (phase === "reveal") return list;
-    return h("div", {}, list, h("p", { class: "hint" }, "Only you have seen this until BERT’s answer is shown. If fewer than a third are right, explain; up to two thirds, let them discuss; beyond, go on."));
+    return h("div", {}, list, h("p", { class: "hint" }, "All who see this screen see the counts; phones do not show them yet. If fewer than a third are right, explain. Up to two thirds, let them discuss. Beyond that, go on."));
   }
 
   /** A number that was asked for: a dot for each answer, and BERT's as a line. */
@@ -120,7 +121,7 @@ class Board extends HTMLElement {
     const row = (values, name) => h("div", { class: "dots", role: "img", "aria-label": `${name}: ${values.map(words).join(", ")}` },
       values.map((x) => { const dot = h("span", { class: "dot" }); dot.style.left = at(x); return dot; }),
       reveal?.number !== undefined ? h("span", { class: "line" }, h("span", {}, `BERT ${words(reveal.number)}`)) : "");
-    const rows = numbers.map((values, i) => [values.length ? h("p", { class: "hint" }, numbers[1].length ? `Vote ${i + 1}` : "The class") : "", values.length ? row(values, `Vote ${i + 1}`) : ""]);
+    const rows = numbers.map((values, i) => [values.length ? h("p", { class: "hint" }, numbers[1].length ? `Vote ${i + 1}` : "The class") : "", values.length ? row(values, `Vote ${i + 1}`) : "", values.length ? h("p", { class: "ends" }, h("span", {}, words(low)), h("span", {}, words(high))) : ""]);
     const made = h("div", {}, rows.flat());
     if (reveal?.number !== undefined) made.querySelectorAll(".line").forEach((one) => { one.style.left = at(reveal.number); });
     return made;

@@ -29,6 +29,7 @@ export function saveAsFile(name, title, parts, script = "") {
   whole.documentElement.lang = "en";
   whole.head.prepend(h("meta", { charset: "utf-8" }), h("meta", { name: "viewport", content: "width=device-width" }), h("meta", { "http-equiv": "Content-Security-Policy", content: policy }), h("style", {}, STYLE));
   whole.body.append(...parts.map((one) => whole.importNode(one, true)));
+  whole.querySelectorAll("a[href^='/'], a[href^='./']").forEach((one) => one.replaceWith(...one.childNodes));  // they lead nowhere from a file
   if (script) whole.body.append(h("script", { src: `data:text/javascript;base64,${base64(script)}` }));
   save(`${name}.html`, URL.createObjectURL(new Blob([`<!doctype html>${new XMLSerializer().serializeToString(whole.documentElement)}`], { type: "text/html" })));
 }
@@ -45,12 +46,18 @@ export async function still(view) {
     const shown = view.querySelector("bx-figure")?.figure, words = view.querySelector(".said")?.textContent ?? view.textContent;
     return h("figure", {}, shown && h("img", { src: await drawing(shown, NARROW), alt: words }), h("figcaption", {}, words));
   }
-  const { figure } = view.stage.figure, said = view.stage.said.textContent, { receipt } = view.answer;
-  const bars = view.stage.figure.querySelector(":scope > .bars");
-  const picture = bars ? h("ul", {}, [...bars.querySelectorAll("li")].map((one) => h("li", {}, [...one.children].map((part) => part.textContent).join(": "))))
-    : figure ? h("img", { src: await drawing(figure, NARROW), alt: said }) : null;
-  const { text, pair } = view.state.now;
-  return h("figure", {}, h("p", {}, [text, pair].filter(Boolean).join(" — ")), picture, h("figcaption", {}, `${said} ${receipt?.whole ?? ""}`));
+  const { stage, answer: { beside, receipt } } = view, said = stage.said.textContent, { text, pair } = view.state.now;
+  const made = h("figure", {}, h("p", {}, [text, pair].filter(Boolean).join(" — ")), beside && h("p", { class: "count" }, stage.ours.textContent), await drawn(stage.figure, said));
+  if (beside) made.append(h("figcaption", {}, said), h("p", { class: "count" }, stage.named.textContent), await drawn(stage.theirs, beside.said), beside.difference ? await drawn(stage.difference, "The difference between the two") : "");
+  made.append(h("figcaption", {}, `${beside ? beside.said : said} ${receipt?.whole ?? ""}`));
+  return made;
+}
+
+/** The figure on the screen as a picture; bars as a list. */
+async function drawn(element, said) {
+  const bars = element.querySelector(":scope > .bars");
+  if (bars) return h("ul", {}, [...bars.querySelectorAll("li")].map((one) => h("li", {}, [...one.children].map((part) => part.textContent).join(": "))));
+  return element.figure ? h("img", { src: await drawing(element.figure, NARROW), alt: said }) : "";
 }
 
 const MOST_ROWS = 50;

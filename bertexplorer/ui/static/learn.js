@@ -51,6 +51,7 @@ class Learn extends HTMLElement {
     const topics = [...new Set(this.lessons.map((one) => one.topic))].sort((a, b) => place(a) - place(b));
     return [
       h("header", { class: "masthead" }, h("h1", {}, "Learn"), h("p", {}, "Guess first. Then BERT answers, live, and you see why.")),
+      h("p", { class: "hint" }, "With a class: open a lesson and press “Ask the class”. Phones join with a QR code, and vote before BERT answers."),
       ...topics.map((topic) => h("section", {}, h("h2", {}, topic), h("ul", { class: "lessons" },
         this.lessons.filter((one) => one.topic === topic).map((one) => this.#card(one))))),
       this.#own(),

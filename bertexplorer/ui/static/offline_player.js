@@ -6,8 +6,8 @@ function made(tree) {
   const box = document.createDocumentFragment();
   for (const part of tree) {
     if (typeof part === "string") { box.append(part); continue; }
-    const one = document.createElement(part[0]);
-    for (const [key, value] of Object.entries(part[1])) one.setAttribute(key, value);
+    const away = part[1].href?.startsWith("/"), one = document.createElement(away ? "span" : part[0]);  // it leads nowhere from a file
+    for (const [key, value] of Object.entries(part[1])) if (!away) one.setAttribute(key, value);
     one.append(made(part[2]));
     box.append(one);
   }
@@ -61,7 +61,7 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
       const overlap = key.shares.reduce((sum, share, i) => sum + Math.min(share, points[i] / 100), 0);
       show(null, [`${Math.round(100 * overlap)} of your 100 points are where BERT puts them: ${key.shares.map((share) => `${Math.round(100 * share)} %`).join(", ")}.`]);
     },
-    say: () => { show(null, key.answer); for (const one of key.criteria) line("☐ ", made(one)); },
+    say: () => { said.replaceChildren(); line("A model answer: ", made(key.answer)); line("Does yours do this, too?"); for (const one of key.criteria) line("☐ ", made(one)); },
     find: () => { said.replaceChildren(); if (key.hint?.length) line(made(key.hint)); if (key.example) line("One that works: ", key.example); line("To try texts of your own, open the lesson in BERT Explorer."); },
   };
   const choose = () => {

@@ -2,7 +2,7 @@
 // is kept as one record, {answer, attempt, said}; fires "record" whenever that changes.
 import { drawn, h } from "./kit.js";
 
-const LABELS = { predict: "Lock in my guess", choice: "Check", number: "Check", find: "Check this text", click: "", say: "Compare with a model answer", share: "Lock in my points" };
+const LABELS = { predict: "Lock in my guess", choice: "Check", number: "Check", find: "Check", click: "", say: "Compare with a model answer", share: "Lock in my points" };
 const FIRST = new Set(["find", "click"]);  // questions that one works on in the view
 const ATTEMPTS = 2;
 
@@ -105,13 +105,13 @@ class Question extends HTMLElement {
     this.#restore(answer);
     this.dataset.right = said.right === null ? "" : String(said.right);
     const lines = [];
-    if (kind === "predict") lines.push(h("p", {}, said.right ? "As you guessed: " : "BERT does otherwise: ", h("strong", {}, drawn(said.answer))));
+    if (kind === "predict") lines.push(h("p", {}, said.right ? "As you guessed: " : "Not as you guessed: ", h("strong", {}, drawn(said.answer))));
     else if (said.right !== null) lines.push(h("p", { class: "verdict" }, said.right ? "Right." : said.done ? "Not quite." : "Not yet."));
     if (said.text.length) lines.push(h("div", {}, drawn(said.text)));
-    if (said.done && kind === "number") lines.push(h("p", {}, "BERT: ", h("strong", {}, drawn(said.answer)), `. You: ${answer}.`));
+    if (said.done && kind === "number") lines.push(h("p", {}, "The answer: ", h("strong", {}, drawn(said.answer)), `. You: ${answer}.`));
     if (said.done && kind === "choice" && !said.right) lines.push(h("p", {}, "The answer: ", h("strong", {}, drawn(said.answer))));
     if (kind === "find" && !said.done && said.answer.length) lines.push(h("p", {}, "One that works: ", h("em", { translate: "no" }, drawn(said.answer))));
-    if (kind === "say") lines.push(h("p", {}, drawn(said.answer)), h("ul", { class: "criteria" }, said.criteria.map((one, i) => h("li", {}, h("label", {}, this.#tick(i), h("span", {}, drawn(one)))))));
+    if (kind === "say") lines.push(h("p", {}, h("strong", {}, "A model answer: "), drawn(said.answer)), h("p", {}, "Tick what your answer does. It …"), h("ul", { class: "criteria" }, said.criteria.map((one, i) => h("li", {}, h("label", {}, this.#tick(i), h("span", {}, drawn(one)))))));
     if (kind === "share") lines.push(shares(choices, answer, said.shares));
     if (said.after.length) lines.push(h("div", { class: "after" }, drawn(said.after)));
     if (!said.done && kind !== "find") lines.push(h("p", { class: "hint" }, `Attempt ${attempt} of ${ATTEMPTS}.`));
