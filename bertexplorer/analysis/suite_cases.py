@@ -74,13 +74,19 @@ def cases(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[Unusable]]:
             return collect(kind, read, rows)
     if any(WINOBIAS.fullmatch(str(text).strip()) for _, cells in rows[:5] for text in cells.values()):
         return collect("stereotype pairs", winobias, rows)
-    if len(columns) > 1 and all(re.fullmatch(r"column \d+", name) for name in columns):
+    if len(columns) > 1 and all(re.fullmatch(r"column \d+", name) for name in columns) and all(map(paired, rows[:5])):
         return collect("minimal pairs", pair("good", "bad"), [(line, unnamed(cells)) for line, cells in rows])
     named = ", ".join(sorted(columns))[:200]
     raise ExplorerError(
         f"The columns {named} are no suite. Wanted: good and bad; stereotype and other; text and answer; first, second "
         "and next; template and expect; or text and label."
     )
+
+
+def paired(row: Row) -> bool:
+    """Whether the last two cells of a row share most of their words."""
+    one, other = (words(cell).split() for cell in list(row[1].values())[-2:])
+    return 2 * len(set(one) & set(other)) >= max(2, len(one), len(other))
 
 
 def unnamed(cells: Cells) -> Cells:

@@ -18,6 +18,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.decode import decode, shown
 from bertexplorer.training.data.delimited import DELIMITERS, is_header, separator
 from bertexplorer.training.data.read import read
+from bertexplorer.training.data.rows import Table
 
 MAX_LINES = 10_000
 MAX_ROWS = 10_000
@@ -27,6 +28,7 @@ TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "re
 LABEL_NAMES = ("label", "class", "category", "topic")
 KEY = re.compile(r"[0-9a-f]{24}")
 T = TypeVar("T")
+SuiteRows = tuple[tuple[int, dict[str, Any]], ...]  # (line, cells by column)
 OWNER = re.compile(r"[0-9a-f]{32}|")
 
 
@@ -42,7 +44,7 @@ class Lines:
 class Rows:
     """The rows of a table, each with its line in the file, and a sentence on how it was read."""
 
-    rows: tuple[tuple[int, dict[str, Any]], ...]
+    rows: SuiteRows
     told: str
 
 
@@ -131,16 +133,24 @@ class RowUploads(Uploads[Rows]):
         return Rows(tuple((line, cells) for line, cells in stored["rows"]), stored["told"])
 
 
+def suite_rows(content: bytes, filename: str, header: bool, most: int) -> tuple[Table, SuiteRows]:
+    """A table and its rows with their lines. Raises ExplorerError as `read` does, and for rows that are no suite."""
+    table = read(content, filename, header=header, most=most)
+    rows = tuple((row.line, row.cells) for row in table.rows)
+    cases(rows)
+    return table, rows
+
+
 def parse_rows(content: bytes, filename: str, most: int = MAX_ROWS) -> Rows:
     """The rows of a table: CSV, TSV, JSONL, JSON, or WinoBias's text. Raises ExplorerError as `read` does, and for a
     file that is no suite."""
     try:
-        table = read(content, filename, header=True, most=most)
-        cases([(row.line, row.cells) for row in table.rows])
-    except ExplorerError:  # without column names, as LM_syneval is; if that fails too, it says why
-        table = read(content, filename, header=False, most=most)
-        cases([(row.line, row.cells) for row in table.rows])
-    rows = tuple((row.line, row.cells) for row in table.rows)
+        table, rows = suite_rows(content, filename, True, most)
+    except ExplorerError as error:
+        try:  # without column names, as LM_syneval is
+            table, rows = suite_rows(content, filename, False, most)
+        except ExplorerError:
+            raise error from None
     problems = [f"{table.unit} {one.line} {one.what}" for one in table.problems[:2]]
     more = f" {len(table.problems):,} cannot be used: {'; '.join(problems)}." if problems else ""
     return Rows(rows, table.told + more)

@@ -1,0 +1,64 @@
+"""Suites on the page: built in and uploaded, filtered, opened case by case, beside another checkpoint."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.steps import expect_message, expect_said
+
+PAIRS = "good,bad,category\nThe cat sleeps.,The cat sleep.,one\nThe cats sleep.,The cats sleeps.,many\nA.,A.,one\n"
+
+
+def cases(page: Page):
+    return page.locator("bx-cases tbody tr")
+
+
+@pytest.fixture
+def suite(page: Page) -> Page:
+    page.goto(f"{page.url.partition('?')[0]}?view=suite&suite=everyday")
+    expect_said(page, "accepted word first")
+    return page
+
+
+def test_cases_are_filtered_sorted_and_opened(suite: Page) -> None:
+    expect(cases(suite)).to_have_count(25)
+    suite.get_by_role("button", name="More cases").click()
+    expect(cases(suite)).to_have_count(50)
+    suite.locator("bx-cases label", has_text="Show").locator("select").select_option("wrong")
+    suite.locator("bx-cases label", has_text="Category").locator("select").select_option("opposites")
+    expect(cases(suite)).to_have_count(12)
+    expect(suite.locator("bx-cases tbody .right")).to_have_count(0)
+    suite.locator("bx-cases label", has_text="Order").locator("select").select_option("lowest score first")
+    scores = [float(text.split()[0].replace("−", "-")) for text in suite.locator("bx-cases .number").all_inner_texts()]
+    assert scores == sorted(scores)
+    text = suite.locator(".case").first.inner_text()
+    suite.locator(".case").first.click()
+    expect(suite.locator("#question h2")).to_have_text("What would BERT put here?")
+    expect(suite.locator("#text textarea")).to_have_value(text)
+    suite.go_back()
+    expect(suite.locator("#question h2")).to_have_text("Is that always so?")
+    expect(suite.locator("#text")).to_be_hidden()
+    expect(cases(suite).first).to_be_visible()
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_rows_are_uploaded_and_those_that_cannot_be_scored_are_named(suite: Page) -> None:
+    suite.locator("#lines").set_input_files({"name": "own.csv", "mimeType": "text/csv", "buffer": PAIRS.encode()})
+    expect_said(suite, "of 2 pairs")
+    expect_said(suite, "1 row could not be scored: line 4 has the same sentence twice")
+    expect_said(suite, "Fewer than 30 cases say little")
+    expect(suite.locator(".case").first).to_contain_text("The cat sleeps.")
+    suite.reload()
+    expect_said(suite, "of 2 pairs")
+    bad = {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"name,age\nAda,36\nAlan,41\n"}
+    suite.locator("#lines").set_input_files(bad)
+    expect_message(suite, "are no suite")
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_two_checkpoints_answer_the_same_cases(suite: Page) -> None:
+    suite.goto(f"{suite.url}&against=random+weights")
+    expect(suite.locator("#beside .said")).to_contain_text("On the same 72 gaps the difference is")
+    expect(suite.locator("bx-cases th").last).to_contain_text("Answer of mini, random weights")
+    suite.locator("bx-cases label", has_text="Show").locator("select").select_option("one of the two is right")
+    expect(cases(suite).first).to_be_visible()
+    expect(suite.get_by_text("another text")).to_be_hidden()
