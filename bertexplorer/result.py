@@ -165,7 +165,9 @@ class Comparison:
         from bertexplorer.figures import difference
 
         pair = (self.first.checkpoint, self.second.checkpoint)
-        return difference.draw(self.first.module, self.first.value, self.second.value, self.names, pair)
+        return difference.between(
+            self.first.drawing, self.first.module, self.first.value, self.second.value, self.names, pair
+        )
 
     @property
     def rows(self) -> list[dict[str, Any]]:

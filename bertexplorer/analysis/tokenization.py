@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.model.text import Encoding, Text, Tokenizer
+from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -58,6 +58,8 @@ class Tokenization:
     ids: tuple[int, ...]
     positions: tuple[int, ...]  # rows of the position table, or places where there is none
     segments: tuple[int, ...]
+    texts: tuple[str, str]  # cleaned; what spans point into
+    spans: tuple[Span | None, ...]  # the characters of each token; None for [CLS] and [SEP]
     parts: tuple[str, ...]  # names of the vectors, in the order they are made
     norms: Float[np.ndarray, "parts t"]  # Euclidean length of each vector
     cosines: Float[np.ndarray, " t"]  # of the word vector with the input after LayerNorm, before any projection
@@ -78,6 +80,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         ids=encoding.ids,
         positions=tuple(checkpoint.config.first_position + i for i in range(len(encoding))),
         segments=encoding.segments,
+        texts=encoding.texts,
+        spans=encoding.spans,
         parts=tuple(parts),
         norms=norms,
         cosines=inner / np.maximum(lengths, 1e-12),

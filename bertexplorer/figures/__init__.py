@@ -12,6 +12,7 @@ template.py           a row for each filling, a column for each word
 next_sentence.py      both orders with their logits, the segments, the candidates ranked
 sentence_matrix.py    a cell for every pair of sentences, the true neighbours framed
 tokenization.py       the norms of the vectors, token by token
+alignment.py          the pieces of two tokenizers above the characters that they cover
 input_vectors.py      a stripe of colours for each vector, and their cosines
 nearest_pieces.py     a bar for each neighbour, and where all other pieces lie
 tiles.py              many matrices as one PNG, and the shades of attention
@@ -43,7 +44,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from plotly.graph_objects import Figure
 
-__all__ = ["Colouring", "Figure", "FigureModule", "Page", "Tabular"]
+__all__ = ["Aligning", "Colouring", "Comparing", "Figure", "FigureModule", "Page", "Tabular"]
 
 
 @runtime_checkable
@@ -66,15 +67,28 @@ class Colouring(FigureModule, Protocol):
 
 
 @runtime_checkable
-class Tabular(FigureModule, Protocol):
+class Comparing(FigureModule, Protocol):
+    """A module with something to say of two results beside each other."""
+
+    def compare(self, first: Any, second: Any, /) -> str:
+        """What two results have in common, or where they differ, in a sentence; "" if nothing can be said."""
+
+
+@runtime_checkable
+class Aligning(Comparing, Protocol):
+    """A module that draws two results as one figure."""
+
+    def align(self, first: Any, second: Any, names: tuple[str, str], /) -> Figure | None:
+        """Both results; None where they do not fit together."""
+
+
+@runtime_checkable
+class Tabular(Comparing, Protocol):
     """A module with a table of cases below its figure."""
 
     def cases(self, result: Any, other: Any = None, /) -> dict[str, Any]:
         """A row for each case, with the answer in the *other* result, if there is one, and the state of the page that
         shows the case."""
-
-    def compare(self, first: Any, second: Any, /) -> str:
-        """What the same cases say about two results, in a sentence."""
 
 
 @runtime_checkable

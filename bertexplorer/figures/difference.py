@@ -7,7 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from bertexplorer.analysis import Analysis, Comparable, Listing, Summarised
-from bertexplorer.figures import kit
+from bertexplorer.figures import Aligning, FigureModule, kit
 from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, coloured, finish, percent, safe
 
 DRAWN = 16  # rows
@@ -66,6 +66,19 @@ def draw(
     fig.update_xaxes(range=[low - room, high + room], fixedrange=True, nticks=5, **ticks)
     fig.update_yaxes(range=[len(keys) - 0.5, -0.9], **kit.HIDDEN)
     return finish(fig, 110 + ROW_HEIGHT * len(keys), margin={"l": 8, "r": 16, "t": 64, "b": 36})
+
+
+def between(
+    module: FigureModule,
+    analysis: Analysis,
+    first: Any,
+    second: Any,
+    names: tuple[str, str],
+    checkpoints: tuple[Any, Any] | None = None,
+) -> go.Figure | None:
+    """Two results as one figure, by the module's own way if it has one and they fit together."""
+    drawn = module.align(first, second, names) if isinstance(module, Aligning) else None
+    return drawn or draw(analysis, first, second, names, checkpoints)
 
 
 def measured(analysis: Comparable, result: Any) -> dict[Key, float]:

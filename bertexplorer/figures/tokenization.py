@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.tokenization import Tokenization, Word
-from bertexplorer.figures import kit
+from bertexplorer.figures import alignment, kit
 from bertexplorer.figures.style import ACCENT, GREEN, GREY, MONO, ORANGE, PALE, clip, finish, label, quote, safe
 
 SHOWN = 64  # tokens whose vectors are drawn
@@ -139,6 +139,16 @@ def lengths(fig: go.Figure, result: Tokenization, row: int) -> None:
         fig.update_yaxes(range=[count - 0.5, -0.5], showgrid=False, showticklabels=column == 1, row=row, col=column)
     ticks = kit.ticks([label(token, 10) for token in result.tokens[:count]], mono=13)
     fig.update_yaxes(**ticks, row=row, col=1)
+
+
+def align(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> go.Figure | None:
+    """Two tokenizers on one text; None for two texts."""
+    return alignment.draw(first, second, names)
+
+
+def compare(first: Tokenization, second: Tokenization) -> str:
+    """How many pieces each tokenizer makes of one text. "" for two texts."""
+    return alignment.say(first, second)
 
 
 def say(result: Tokenization) -> str:

@@ -15,7 +15,7 @@ from bertexplorer.analysis import Alternatives, export
 from bertexplorer.engine.progress import Stopped
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, unforeseen
-from bertexplorer.figures import Colouring, Figure, Page, Tabular, difference
+from bertexplorer.figures import Colouring, Comparing, Figure, Page, Tabular, difference
 from bertexplorer.model.text import TOKENS, Encoding, Span
 from bertexplorer.options import build, option_specs
 from bertexplorer.settings import Settings
@@ -201,11 +201,11 @@ class Explore:
         own = self.library.called(state.checkpoint)
         found = self.analyse(checkpoint, other)
         here = self.library.get(state.checkpoint, state.precision)
-        drawn = difference.draw(view.analysis, result, found, names, (here, checkpoint))
+        drawn = difference.between(view.figure, view.analysis, result, found, names, (here, checkpoint))
         figure = view.figure.draw(found)
         said = view.figure.say(found)
-        if isinstance(view.figure, Tabular):
-            said = f"{said} {view.figure.compare(result, found)}"
+        if isinstance(view.figure, Comparing):
+            said = f"{said} {view.figure.compare(result, found)}".strip()
         if isinstance(figure, str):
             return Beside(
                 names[1], None, f"{said} {view.title} draws one at a time; below, the numbers side by side.", drawn, own

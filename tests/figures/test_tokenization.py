@@ -8,6 +8,7 @@ import pytest
 
 from bertexplorer.analysis.tokenization import Step, Tokenization, Word
 from bertexplorer.figures import tokenization as figure
+from bertexplorer.model.text import Span
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check, parsed, strings
 
@@ -32,9 +33,10 @@ def tokenization(
     names = ("[CLS]", *[EVIL if i % 3 == 0 else f"t{i}" for i in range(tokens - 2)], "[SEP]")
     norms = np.arange(1.0, len(parts) + 1)[:, None] + np.arange(tokens)[None] / 10
     places = tuple(range(tokens))
-    return Tokenization(
-        "WordPiece", words, names, places, places, (0,) * tokens, parts, norms, np.linspace(-0.5, 1, tokens)
-    )
+    spans = (None, *[Span(0, 2 * i, 2 * i + 1) for i in range(tokens - 2)], None)
+    texts = ("x " * (tokens - 2), "")
+    made = "WordPiece", words, names, places, places, (0,) * tokens, texts, spans, parts, norms
+    return Tokenization(*made, np.linspace(-0.5, 1, tokens))
 
 
 RESULTS = [

@@ -1,0 +1,100 @@
+"""Benchmark: minimal pairs scored by a suite, beside a loop with transformers that masks one token at a time.
+
+    python -m tests.bench.suites [--pairs 1000] [--loop 50]
+
+Both in one process, on the same weights and sentences of 11 to 13 tokens. The loop runs over fewer pairs, as it takes
+so long, and both must agree on their margins. With --rows, a suite of so many rows in a folder, and its memory.
+"""
+
+import argparse
+import itertools
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+import transformers
+
+from bertexplorer.analysis.suite_cases import Row, cases
+from bertexplorer.analysis.suite_scores import Outcome, Scorer
+from bertexplorer.model.load import load
+from bertexplorer.settings import ASSETS
+from bertexplorer.store.suite_folder import MOST, SuiteFolder
+from tests.bench.common import machine
+
+MINI = ASSETS / "checkpoints" / "mini"
+NOUNS = ("author", "king", "child", "dog", "girl", "teacher", "book", "man", "boy", "woman", "farmer", "doctor")
+NOUNS = (*NOUNS, "soldier", "horse", "bird", "house", "tree", "car", "ship", "door")
+PLACES = ("near the old house", "of the small town", "with the long road", "by the big river", "from the dark forest")
+ENDS = ("very happy today", "in the garden", "still very old", "known to all", "not far away", "seen by many")
+ENDS = (*ENDS, "well liked here", "quite new", "on fire", "at home now")
+
+
+def pairs(count: int) -> list[Row]:
+    """*count* sentences with a singular and a plural verb, no two alike."""
+    made = itertools.product(NOUNS, PLACES, ENDS)
+    rows = [
+        {"good": f"The {n} {p} is {e}.", "bad": f"The {n} {p} are {e}."} for n, p, e in itertools.islice(made, count)
+    ]
+    return list(enumerate(rows, 2))
+
+
+def loop(model: transformers.PreTrainedModel, tokenizer: transformers.PreTrainedTokenizerBase, text: str) -> float:
+    """A pseudo-log-likelihood, a pass for each token, as scorers on the web do it. All words here are one piece."""
+    ids = tokenizer(text, return_tensors="pt")["input_ids"]
+    found = 0.0
+    for spot in range(1, ids.shape[1] - 1):
+        hidden = ids.clone()
+        hidden[0, spot] = tokenizer.mask_token_id
+        with torch.no_grad():
+            found += float(model(hidden).logits[0, spot].log_softmax(-1)[ids[0, spot]])
+    return found
+
+
+def memory(rows: int) -> tuple[float, float]:
+    """(seconds, GB at the most) of a suite of so many next-sentence rows in a folder, on `tiny`."""
+    given = [(n, {"first": f"He went to shop {n}.", "second": "He bought milk.", "next": "yes"}) for n in range(rows)]
+    checkpoint = load(ASSETS / "checkpoints" / "tiny", name="tiny", precision="fp32")
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        suite = SuiteFolder(Path(folder), checkpoint, given, "the whole sentence")
+        for _ in suite.run():
+            pass
+        return time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pairs", type=int, default=1000)
+    parser.add_argument("--loop", type=int, default=50)
+    parser.add_argument("--rows", type=int, default=0, help=f"of a suite in a folder, such as {MOST}; 0: none")
+    asked = parser.parse_args()
+    print(machine())
+    if asked.rows:
+        seconds, gigabytes = memory(asked.rows)
+        print(f"{asked.rows:,} next-sentence rows in a folder: {seconds:.0f} s, at most {gigabytes:.2f} GB")
+        return
+    checkpoint = load(MINI, name="mini", precision="fp32")
+    model = transformers.AutoModelForMaskedLM.from_pretrained(MINI, dtype=torch.float32).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(MINI)
+    kind, found, _ = cases(pairs(asked.pairs))
+    started = time.perf_counter()
+    outcomes = list(Scorer(checkpoint, kind, "the whole sentence").outcomes(found))
+    ours = time.perf_counter() - started
+    started = time.perf_counter()
+    margins = [
+        loop(model, tokenizer, case.texts[0]) - loop(model, tokenizer, case.texts[1]) for case in found[: asked.loop]
+    ]
+    theirs = (time.perf_counter() - started) / asked.loop * asked.pairs
+    apart = max(
+        abs(one.score - margin) for one, margin in zip(outcomes, margins, strict=False) if isinstance(one, Outcome)
+    )
+    print(
+        f"{asked.pairs:,} pairs: suite {ours:.1f} s; loop with transformers {theirs:.1f} s: {theirs / ours:.1f} times"
+    )
+    print(f"largest difference of a margin: {apart:.1e} nats")
+
+
+if __name__ == "__main__":
+    main()

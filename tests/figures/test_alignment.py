@@ -1,0 +1,61 @@
+"""Two tokenizers over one text, against the offsets of the tokenizers themselves."""
+
+import html
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import bertexplorer as bx
+from bertexplorer.analysis import tokenization
+from bertexplorer.figures import alignment
+from bertexplorer.figures import tokenization as figure
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Text
+from tests.figures.test_draw import check
+
+TEXT = Text(
+    "The unbelievable <b>electroencephalogram</b> of Zoë was internationalised, yesterday and today.", "A pair."
+)
+
+
+@pytest.fixture(scope="module")
+def both(tiny: Callable[..., Path]) -> list[tokenization.Tokenization]:
+    return [tokenization.run(load(tiny(family), precision="fp32"), TEXT) for family in ("bert", "roberta")]
+
+
+def test_pieces_are_drawn_where_their_characters_are(both: list, tiny: Callable[..., Path]) -> None:
+    fig = alignment.draw(*both, ("one", "other"))
+    check(fig)
+    lines = alignment.wrapped(both[0].texts)
+    assert "".join(both[0].texts[side][start:end] for side, start, end in lines) == "".join(both[0].texts)
+    assert all(end - start <= alignment.WIDTH + 1 for _, start, end in lines)
+    for row, (result, family) in enumerate(zip(both, ("bert", "roberta"), strict=True)):
+        whole = load(tiny(family)).tokenizer.whole
+        wanted = [
+            (side, *span)
+            for side, text in enumerate(result.texts)
+            for span in whole.encode(text, add_special_tokens=False).offsets
+        ]
+        drawn = [trace for trace in fig.data if trace.y[0] % 3 == row]
+        assert [piece[:3] for piece in alignment.pieces(result)] == wanted
+        seen = "".join(html.unescape(text) for trace in drawn for text in trace.text)
+        assert seen.replace(" ", "") == "".join(result.texts).replace(" ", "")
+
+
+def test_what_is_shared_is_counted(both: list) -> None:
+    sets = [{piece[:3] for piece in alignment.pieces(one)} for one in both]
+    assert f"; {len(sets[0] & sets[1])} cover the same characters" in figure.compare(*both)
+    assert figure.compare(both[0], both[0]).count(f" {len(alignment.pieces(both[0]))} ") == 1
+    colours = {colour for trace in alignment.draw(both[0], both[0], ("a", "b")).data for colour in trace.marker.color}
+    assert colours == {alignment.SAME}
+
+
+def test_two_texts_are_not_aligned(both: list, tiny: Callable[..., Path]) -> None:
+    other = tokenization.run(load(tiny("bert")), "Another text.")
+    assert alignment.draw(both[0], other, ("a", "b")) is None and figure.compare(both[0], other) == ""
+    bert = bx.load(tiny("bert"))
+    texts = bx.compare(bert.tokenization("One text."), bert.tokenization("Another text."))
+    assert texts.figure is not None and not any(
+        "cut in another way" in note.text for note in texts.figure.layout.annotations
+    )
