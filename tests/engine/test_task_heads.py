@@ -24,7 +24,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding, Text
-from tests.tiny import TASK_RECIPES
+from tests.tiny import TASK_RECIPES, write
 from tests.tolerance import assert_same, of_encoder, of_gradient
 
 HEAD = {"SequenceClassification": "sequence_classifier", "TokenClassification": "token_classifier"}
@@ -35,7 +35,6 @@ TEXTS = (
     Text("great"),
     Text("the doctor said it works", "she is a nurse in london ."),
 )
-WORDS = "embeddings.words.weight"
 
 
 @dataclass
@@ -64,9 +63,16 @@ class Tuned:
         return list(ways[self.head](self.ours, encodings))
 
 
-@pytest.fixture(scope="module", params=TASK_RECIPES)
-def tuned(request: pytest.FixtureRequest, tiny: Callable[[str], Path]) -> Tuned:
-    folder, task = tiny(request.param), request.param.rpartition("-")[2]
+MEAN = "mean-SequenceClassification"  # ModernBERT with the mean over the tokens in place of [CLS]
+
+
+@pytest.fixture(scope="module", params=[*TASK_RECIPES, MEAN])
+def tuned(request: pytest.FixtureRequest, tiny: Callable[[str], Path], tmp_path_factory) -> Tuned:
+    task = request.param.rpartition("-")[2]
+    if request.param == MEAN:
+        folder = write(tmp_path_factory.mktemp("mean"), "modernbert-SequenceClassification", classifier_pooling="mean")
+    else:
+        folder = tiny(request.param)
     theirs = getattr(transformers, f"AutoModelFor{task}").from_pretrained(folder, attn_implementation="eager")
     return Tuned(HEAD[task], load(folder, name=request.param, precision="fp32", device="cpu"), theirs.eval())
 
