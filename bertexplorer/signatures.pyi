@@ -200,6 +200,15 @@ def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         words: Follow words (separated by commas; empty: the final answers)
         top: Answers a layer, 1 to 10 (five are drawn, all are exported)
     """
+def answer(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30) -> Result:
+    """What the fine-tuned head of a checkpoint says of a text: its label, a tag for each word, or a span.
+    The answer of the fine-tuned head. In question answering the first text is the question, the second the passage.
+    Probabilities are a softmax over the labels; a sigmoid of each where a text may have several. Raises ExplorerError
+    without a fine-tuned head, and for a question without a passage.
+    Options:
+        top: Answers, 1 to 100 (labels, tags of a word, or spans)
+        longest: Longest span, 1 to 200 (tokens of an answer in a passage)
+    """
 def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['mask', 'next sentence'] = 'mask', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True) -> Result:
     """Which tokens a prediction rests on, by gradients, by hiding words, and by attention for contrast.
     Scores by the chosen method. Raises ExplorerError without a mask or a pair, without the head that answers, and
@@ -269,6 +278,7 @@ class Methods:
     def embedding_map(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def search(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def layers(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3) -> Result: ...
+    def answer(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30) -> Result: ...
     def saliency(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['mask', 'next sentence'] = 'mask', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True) -> Result: ...
     def referee(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), target: Literal['mask', 'next sentence'] = 'mask', word: str = '', orders: int = 10, points: int = 10) -> Result: ...
     def masking(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result: ...

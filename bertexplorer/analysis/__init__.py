@@ -32,6 +32,8 @@ referee.py            tests each method's order of tokens against random orders
 masking.py            which tokens of the text pretraining would hide, roll by roll
 sentence_pairs.py     draws true and random next sentences, and shows whether the head can tell them apart
 layers.py             when the answer forms: every layer read by the MLM head
+task_head.py          the fine-tuned head: the kind of its answer, and how logits become one
+answer.py             what the fine-tuned head answers: labels, tags, spans
 words.py              words that a person names, scored in a blank
 facts.py              what a lesson can ask about a result, by name
 export.py             a result as CSV, JSON and Python that repeats it, with its provenance
@@ -69,6 +71,7 @@ NAMES = (
     "embedding_map",
     "search",
     "layers",
+    "answer",
     "saliency",
     "referee",
     "masking",
