@@ -209,30 +209,32 @@ def answer(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         top: Answers, 1 to 100 (labels, tags of a word, or spans)
         longest: Longest span, 1 to 200 (tokens of an answer in a passage)
     """
-def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['mask', 'next sentence'] = 'mask', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True) -> Result:
+def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True, tagged_word: str = '') -> Result:
     """Which tokens a prediction rests on, by gradients, by hiding words, and by attention for contrast.
-    Scores by the chosen method. Raises ExplorerError without a mask or a pair, without the head that answers, and
-    for an answer that is no single piece.
-    In a mask it is the log-probability that is explained, not the logit: what raises all logits alike changes no
-    prediction, and so every method, and the referee, reads one and the same number.
+    Scores by the chosen method. Raises ExplorerError without a mask, a fine-tuned head or a pair, without the head
+    that answers, and for an answer that is not there or, in a mask, no single piece.
+    In a mask or of a label it is the log-probability that is explained, not the logit: what raises all logits alike
+    changes no prediction, and so every method, and the referee, reads one and the same number.
     Options:
         method: Method (all: side by side)
-        target: Explain (the answer in the first mask, or whether B follows A)
-        word: Answer to explain (a single piece; empty: the first choice)
+        target: Explain (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
+        word: Answer to explain (a single piece, a label or a tag; empty: the first choice)
         baseline: Baseline (what integrated gradients start from)
         steps: Steps, 4 to 256 (of integrated gradients)
         samples: Samples, 50 to 1000 (texts that LIME reads)
         merge: Merge pieces (a word has the sum of its pieces)
+        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
-def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), target: Literal['mask', 'next sentence'] = 'mask', word: str = '', orders: int = 10, points: int = 10) -> Result:
+def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result:
     """Words hidden and shown again in each method's order, against random orders: which explanation holds?
-    Curves of all methods, with their own default settings. Raises ExplorerError as saliency does, and where fewer
-    than two tokens can be hidden.
+    Curves of all methods, with their own default settings. Raises ExplorerError as saliency does, for a score,
+    and where fewer than two tokens can be hidden.
     Options:
-        target: Explain (the answer in the first mask, or whether B follows A)
-        word: Answer to explain (a single piece; empty: the first choice)
+        target: Explain (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
+        word: Answer to explain (a single piece, a label or a tag; empty: the first choice)
         orders: Random orders, 3 to 50
         points: Steps of a curve, 4 to 64 (fewer where the text has fewer words)
+        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
 def masking(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result:
     """Which tokens pretraining would hide of a text, what would stand in their place, and how often.
@@ -279,7 +281,7 @@ class Methods:
     def search(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def layers(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3) -> Result: ...
     def answer(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30) -> Result: ...
-    def saliency(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['mask', 'next sentence'] = 'mask', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True) -> Result: ...
-    def referee(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), target: Literal['mask', 'next sentence'] = 'mask', word: str = '', orders: int = 10, points: int = 10) -> Result: ...
+    def saliency(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True, tagged_word: str = '') -> Result: ...
+    def referee(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result: ...
     def masking(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result: ...
     def sentence_pairs(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), not_next: float = 0.5, same_document: float = 0.0, roll: int = 1) -> Result: ...

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts, task_head
-from bertexplorer.analysis.task_head import NOWHERE, OUTSIDE, Kind, Training
+from bertexplorer.analysis.task_head import LONGEST, NOWHERE, OUTSIDE, Kind, Training
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
@@ -26,7 +26,7 @@ NO_ANSWER = "no answer"
 @dataclass(frozen=True)
 class Options:
     top: Annotated[int, Option("Answers", 1, 100, info="labels, tags of a word, or spans")] = 10
-    longest: Annotated[int, Option("Longest span", 1, 200, info="tokens of an answer in a passage")] = 30
+    longest: Annotated[int, Option("Longest span", 1, 200, info="tokens of an answer in a passage")] = LONGEST
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Kind = Literal["label", "labels", "score", "tag", "span"]
 OUTSIDE = "O"  # the tag of a word in no entity
 NOWHERE = 0  # the token at which the answer starts and ends if there is none: [CLS] (Devlin et al., 2019, 4.3)
+LONGEST = 30  # tokens of an answer in a passage, as in training
 LINKS: dict[Kind, Link] = {"label": "softmax", "labels": "sigmoid", "score": "identity"}
 
 

@@ -22,11 +22,6 @@ ANSWER = View(
             "Where did Ada Lovelace meet Charles Babbage?",
             "Ada Lovelace met the inventor Charles Babbage in London in 1833, at a party of a common friend.",
         ),
-        Example(
-            "A question without an answer",
-            "When was the party in Paris?",
-            "Ada Lovelace met the inventor Charles Babbage in London in 1833, at a party of a common friend.",
-        ),
         Example("Two sentences that mean the same", "How old is the bridge?", "When was the bridge built?"),
     ),
 )
