@@ -41,17 +41,20 @@ def offered(checkpoint: Checkpoint, text: Text | str, target: Explained) -> Expl
     return "next sentence" if pair and "next_sentence" in checkpoint.heads else "mask"
 
 
+def of_head(found: Explained) -> Decided | None:
+    """The decision of a fine-tuned head that *found* names; None for a mask and a pair."""
+    return None if found in ("answer", "mask", "next sentence") else cast(Decided, found)
+
+
 def question(
     checkpoint: Checkpoint, text: Text | str, target: Explained, word: str, tagged_word: str = ""
 ) -> tuple[Explained, Question]:
     """(what is explained, the number to explain). *word*, *tagged_word*: as in `decide`; in a mask *word* is the word,
     '' for the checkpoint's first choice."""
     found = offered(checkpoint, text, target)
-    if found == "mask":
-        return found, ask_mask(checkpoint, text, word)
-    if found == "next sentence":
-        return found, ask_next_sentence(checkpoint, text)
-    return found, ask_head(checkpoint, text, cast(Decided, found), word, tagged_word)
+    if decided := of_head(found):
+        return found, ask_head(checkpoint, text, decided, word, tagged_word)
+    return found, ask_mask(checkpoint, text, word) if found == "mask" else ask_next_sentence(checkpoint, text)
 
 
 def ask_mask(checkpoint: Checkpoint, text: Text | str, word: str) -> Question:
