@@ -8,14 +8,27 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.answer import LIKELY, Answer, Tagged
 from bertexplorer.analysis.task_head import OUTSIDE
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, GREEN, GREY, ORANGE, PALE, clip, decimal, finish, label, listed, percent
+from bertexplorer.figures.style import (
+    ACCENT,
+    GREEN,
+    GREY,
+    MONO,
+    ORANGE,
+    PALE,
+    clip,
+    decimal,
+    finish,
+    label,
+    listed,
+    percent,
+)
 from bertexplorer.figures.style import quote as quoted
 
-BAR, WORD, PLACES, GAP = 30, 24, 200, 78  # pixels: a label or span, a word, the panel of starts and ends, between
+BAR, WORD, SPAN, PLACES, GAP = 30, 24, 44, 200, 60  # pixels: a label, a word, a span, starts and ends, between
 DRAWN = 60  # words
-TICKS = 24  # tokens that are named below the starts and ends
+TICKS = 12  # tokens that are named below the starts and ends, the most probable ones
 COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#7a4a1d")
-PLAIN = {"margin": {"l": 8, "r": 16, "t": 28, "b": 8}, "bargap": 0.28}
+MARGIN = {"l": 8, "r": 16, "t": 28, "b": 8}
 SHARES = {"label": "probability of each label", "labels": "probability of each label, one by one", "score": "score"}
 
 
@@ -37,7 +50,8 @@ def labels(result: Answer) -> go.Figure:
     if result.kind == "labels":
         fig.add_vline(x=LIKELY, line={"color": GREY, "width": 1, "dash": "dot"})
     fig.add_annotation(kit.above(SHARES[result.kind], 4))
-    return finish(fig, max(300, 40 + BAR * len(found)), **PLAIN)
+    height = max(300, 40 + BAR * len(found))
+    return finish(fig, height, margin=MARGIN, bargap=max(0.28, 1 - 0.72 * BAR * len(found) / (height - 40)))
 
 
 def axis(values: list[float], score: bool) -> list[float]:
@@ -60,7 +74,7 @@ def tags(result: Answer) -> go.Figure:
     fig.update_yaxes(**kit.down([label(word.word, 16) for word in found], mono=13))
     fig.update_xaxes(range=[0, 1.55], visible=False)
     fig.add_annotation(kit.above("the tag of each word, with its probability", 4))
-    return finish(fig, max(300, 40 + WORD * len(found)), **PLAIN)
+    return finish(fig, max(300, 40 + WORD * len(found)), margin=MARGIN, bargap=0.28)
 
 
 def kind(tag: str) -> str:
@@ -84,19 +98,22 @@ def spans(result: Answer) -> go.Figure:
     """The best spans, no answer, and below the probability of each token to be the start or the end."""
     found = [*result.spans, *([result.nothing] if result.nothing else [])]
     said = result.nothing if result.silent else result.spans[0]
-    heights = [BAR * len(found), PLACES]
+    heights = [SPAN * len(found), PLACES]
     fig = kit.panels(heights, GAP)
     text = [percent(one.probability) for one in found]
     colours = [ACCENT if one is said else GREY if one is result.nothing else PALE for one in found]
     told = [
         f"{label(one.text, 60)}: {t}, logits add up to {decimal(one.logit)}" for one, t in zip(found, text, strict=True)
     ]
-    fig.add_trace(kit.bars([one.probability for one in found], colours, text=text, told=told), 1, 1)
-    fig.update_yaxes(**kit.down([label(one.text, 22) for one in found]), row=1, col=1)
-    fig.update_xaxes(range=[0, 1.25 * max(0.01, *(one.probability for one in found))], visible=False, row=1, col=1)
+    fig.add_trace(kit.bars([one.probability for one in found], colours, text=text, told=told, width=0.36), 1, 1)
+    names = [label(one.text, 46) for one in found]
+    fig.add_trace(kit.texts(0, [row - 0.44 for row in range(len(found))], names), 1, 1)
+    fig.update_yaxes(range=[len(found) - 0.6, -0.8], **kit.HIDDEN, row=1, col=1)
+    top = max(0.01, *(one.probability for one in found))
+    fig.update_xaxes(range=[-0.01 * top, 1.25 * top], **kit.HIDDEN, row=1, col=1)
     fig.add_annotation(kit.above("the best spans: p(start) times p(end)", 4, row=1))
     places(fig, result)
-    return finish(fig, kit.height_of(heights, GAP) + 110, bargap=0.28, margin={"l": 8, "r": 16, "t": 28, "b": 70})
+    return finish(fig, kit.height_of(heights, GAP) + 110, margin={"l": 8, "r": 16, "t": 28, "b": 70})
 
 
 def places(fig: go.Figure, result: Answer) -> None:
@@ -110,10 +127,21 @@ def places(fig: go.Figure, result: Answer) -> None:
         fig.add_trace({**bars, "customdata": told, "hovertemplate": kit.TOLD}, 2, 1)
     top = max(0.05, float(result.starts[inside].max()), float(result.ends[inside].max()))
     fig.update_yaxes(range=[-1.1 * top, 1.1 * top], visible=False, row=2, col=1)
-    ticks = kit.ticks(names, step=max(1, math.ceil(len(names) / TICKS)), mono=12)
-    fig.update_xaxes(showgrid=False, tickangle=-60, **ticks, row=2, col=1)
+    ticks = named(result.starts[inside] + result.ends[inside])
+    written = {"tickvals": ticks, "ticktext": [names[i] for i in ticks], "tickfont": {"family": MONO, "size": 12}}
+    fig.update_xaxes(showgrid=False, tickangle=-60, **written, row=2, col=1)
     fig.update_layout(barmode="relative")
-    fig.add_annotation(kit.above("up: the answer starts at this token; down: it ends here", 4, row=2))
+    fig.add_annotation(kit.above("up: the answer starts here; down: it ends", 4, row=2))
+
+
+def named(weights: np.ndarray) -> list[int]:
+    """The tokens whose names are written: those with the largest of *weights* that do not touch."""
+    apart = max(1, math.ceil(len(weights) / (1.5 * TICKS)))
+    found: list[int] = []
+    for i in np.argsort(-weights, kind="stable").tolist():
+        if len(found) < TICKS and all(abs(i - j) >= apart for j in found):
+            found.append(i)
+    return sorted(found)
 
 
 def colours(result: Answer) -> dict[int, float]:
@@ -180,7 +208,8 @@ def entities(result: Answer) -> list[tuple[str, str]]:
 
 def say_span(result: Answer) -> str:
     best, nothing = result.spans[0], result.nothing
-    where = f"{quoted(clip(best.text, 80))} (tokens {best.first} to {best.last})"
+    places = f"token {best.first}" if best.first == best.last else f"tokens {best.first} to {best.last}"
+    where = f"{quoted(clip(best.text, 80))} ({places})"
     sure = f"starts there with {percent(float(result.starts[best.first]))} and ends there with " + percent(
         float(result.ends[best.last])
     )

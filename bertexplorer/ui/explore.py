@@ -139,7 +139,9 @@ class Explore:
         except (Busy, Stopped):
             raise
         except ExplorerError as error:
-            return Answer(state, drawn, error=str(error), missing=error.missing, checkpoint=checkpoint)
+            series = tuple(self.library.series(state.checkpoint)) if checkpoint else ()  # another one may answer
+            missing = error.missing
+            return Answer(state, drawn, error=str(error), missing=missing, checkpoint=checkpoint, series=series)
         except Exception:
             return Answer(
                 state,
