@@ -123,7 +123,7 @@ def decided(checkpoint: Checkpoint, decision: Decision, words: Sequence[str], to
     names, span = decision.names, decision.what.startswith("span")
     logits = engine.layer_task_logits(checkpoint, decision.encoding, decision.head).double().numpy()
     found = torch_of(decision.log_probabilities(logits))
-    classes = Classes(lambda i: f"{names[i]} ({i})" if span else names[i], len(names), decision.kind == "labels")
+    classes = Classes(lambda i: f"{i}: {names[i]}" if span else names[i], len(names), decision.kind == "labels")
     asked = [chosen(names, word, "token" if span else decision.what) for word in words] or firsts(found, classes)
     layers, followed = through(found, classes, asked, top)
     shown = tuple(checkpoint.tokenizer.show(i) for i in decision.encoding.ids)
