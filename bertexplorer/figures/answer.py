@@ -51,7 +51,7 @@ def labels(result: Answer) -> go.Figure:
         fig.add_vline(x=LIKELY, line={"color": GREY, "width": 1, "dash": "dot"})
     fig.add_annotation(kit.above(SHARES[result.kind], 4))
     height = max(300, 40 + BAR * len(found))
-    return finish(fig, height, margin=MARGIN, bargap=max(0.28, 1 - 0.72 * BAR * len(found) / (height - 40)))
+    return finish(fig, height, margin=MARGIN, bargap=min(0.6, max(0.28, 1 - 0.72 * BAR * len(found) / (height - 40))))
 
 
 def axis(values: list[float], score: bool) -> list[float]:

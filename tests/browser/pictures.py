@@ -1,7 +1,8 @@
 """Takes the pictures of the documentation: python -m tests.browser.pictures ADDRESS [RUN]
 
-ADDRESS is that of a running app, RUN a checkpoint that was fine-tuned on the built-in films (run:ID). Each view is shown with its first example, 1280 pixels wide; the opening page is
-assets/screenshot.png, a lesson assets/learn.png."""
+ADDRESS is that of a running app, RUN a checkpoint that was fine-tuned on the built-in films (run:ID). Each view is
+shown with its first example, 1280 pixels wide; the opening page is assets/screenshot.png, a lesson
+assets/learn.png."""
 
 import io
 import sys
