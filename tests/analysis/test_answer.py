@@ -141,6 +141,9 @@ def test_what_the_run_wrote_beside_its_weights_counts(tiny: Callable[[str], Path
     assert result.training == Training("x", True, 99.0, True, ("age",), 5) and not result.silent
     (tmp_path / "task.json").write_text(json.dumps({"task": "x", "described": about | {"options": {"threshold": -99}}}))
     assert answer.run(one, ASKED).silent and answer.run(one, ASKED).chosen == ("no answer",)
+    never = about | {"options": {"threshold": -99}, "silent": False}
+    (tmp_path / "task.json").write_text(json.dumps({"task": "x", "described": never}))
+    assert not answer.run(one, ASKED).silent
     (tmp_path / "task.json").write_text("{")
     with pytest.raises(ExplorerError, match=r"task\.json of span cannot be read"):
         answer.run(one, ASKED)

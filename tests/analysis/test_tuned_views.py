@@ -149,6 +149,8 @@ def test_the_next_sentence_can_be_measured_beside_a_mask(tiny: Callable[[str], P
 
     ours = load(tiny("bert"), precision="fp32", device="cpu")
     masked = Text("She works as a [MASK].", "he is a doctor")
-    found = switchboard.run(ours, masked, options=switchboard.Options(target="next sentence", controls=0))
+    options = switchboard.Options(target="next sentence", controls=0, off="2·3")
+    found = switchboard.run(ours, masked, options=options)
+    assert found.after.probability == pytest.approx(found.before.probability * 2 ** found.change[1, 2])
     usual = switchboard.run(ours, masked, options=switchboard.Options(controls=0))
     assert found.target == "is next" and found.before.probability == pytest.approx(usual.before.is_next)
