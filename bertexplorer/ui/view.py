@@ -30,7 +30,8 @@ class View:
 
     *name*: the name of its analysis module and its figure module. *note*: how not to misread it. *chips*: what a press
     on a chip does: "hide" its token, "pick" it as the subject of the view, or nothing. *slow*: whether it waits in the
-    queue of slow views. *needs*: what its analysis takes besides a text: uploaded "lines", the search "index"."""
+    queue of slow views. *needs*: what its analysis takes besides a text: uploaded "lines", the search "index". *tuned*:
+    whether its checkpoint must be fine-tuned, which the bundled ones are not."""
 
     name: str
     topic: str
@@ -41,6 +42,7 @@ class View:
     chips: Literal["hide", "pick", ""] = "hide"
     slow: bool = False
     needs: tuple[Literal["lines", "index"], ...] = ()
+    tuned: bool = False
 
     @property
     def slug(self) -> str:

@@ -39,7 +39,7 @@ def test_a_view_answers_its_examples(explore: Explore, view: str, tiny: Callable
     settings = Settings(models_dir=tiny(TUNED).parent)
     for example in VIEWS[view].examples:
         shown = shown_in(example, state(view, ""))
-        if view == "answer":
+        if VIEWS[view].tuned:
             explore, shown = Explore(CheckpointRegistry(settings)), replace(shown, checkpoint=TUNED)
         answer = explore.answer(shown)
         assert answer.error == "" and answer.said and answer.strip

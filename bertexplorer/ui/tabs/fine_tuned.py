@@ -24,5 +24,6 @@ ANSWER = View(
         ),
         Example("Two sentences that mean the same", "How old is the bridge?", "When was the bridge built?"),
     ),
+    tuned=True,
 )
 VIEWS = (ANSWER,)
