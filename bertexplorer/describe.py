@@ -74,9 +74,11 @@ def described(setting: OptionSpec) -> str:
 
 def example(name: str) -> str:
     """A call of the analysis *name* with the first example of its view."""
-    first = VIEWS[name.replace("_", "-")].examples[0]
+    view = VIEWS[name.replace("_", "-")]
+    first = view.examples[0]
     given = [repr(text) for text in (first.text, first.pair) if text]
     picked = [tuple(span) for span in spans_of(first.picked)]
     given += [f"pick={picked}"] if picked else []
     given += [f"{option}={value!r}" for option, value in first.options.items()]
-    return f"bx.{name}({', '.join(given)}).said"
+    asked = "bx.TrainingRun('runs/films').load()" if view.tuned else "bx"
+    return f"{asked}.{name}({', '.join(given)}).said"

@@ -122,19 +122,22 @@ def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mi
         pattern: Pattern (main role: what most of the attention goes to)
         on: Measured on (sample: 20 plain sentences)
     """
-def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10) -> Result:
+def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result:
     """Attention heads switched off, or replaced, and what that does to the answer; each head in turn too.
-    Ablate heads of *text*: the target is the word in the first blank, or without a blank that B is next.
+    Ablate heads of *text*: the target is the word in the first blank, else what a fine-tuned head decides, else that
+    B is next.
     Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
     by its output at the same positions of another sentence (Michel et al., 2019; Wang et al., 2023 for the mean and the
-    patch). Raises ExplorerError without a blank and without a pair, for a head that is not there, for a word of several
-    pieces, and for a sentence to patch from that has another number of tokens.
+    patch). Raises ExplorerError without a blank, a fine-tuned head or a pair, for a score, for a head that is not
+    there, for a word of several pieces, and for a sentence to patch from that has another number of tokens.
     Options:
         off: Heads off (such as 5·3, 2·7; or press cells of the map)
         how: Instead of the head (zeros, its mean over plain sentences, or its output for another sentence)
         source: Sentence to patch from (as many tokens as yours)
-        word: Word (empty: the first choice)
+        word: Word (or label or tag; empty: the first choice)
         controls: Random controls, 0 to 50 (sets of as many other heads)
+        target: Measure (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
+        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
 def bertviz(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), kind: Literal['head', 'model', 'neuron'] = 'head', layers: str = '') -> Result:
     """What its head view, model view and neuron view need (Vig, 2019).
@@ -189,41 +192,55 @@ def search(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         layer: Layer, -1 to 48 (0: what enters the first; -1: the last)
         pooling: A line's vector
     """
-def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3) -> Result:
-    """What the checkpoint's own fill-mask head would answer after each layer, and when the answer is settled.
-    Read the first mask of *text* after every layer with the MLM head, which was trained on the last layer only.
+def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end'] = 'answer', tagged_word: str = '') -> Result:
+    """What the checkpoint's own head would answer after each layer, and when the answer is settled.
+    Read the first mask of *text*, or what a fine-tuned head decides, after every layer with the head, which was
+    trained on the last layer only.
     In the families that normalise after each block (all but ModernBERT) the head takes a layer's output as it is. In
     ModernBERT the final LayerNorm belongs to the last layer alone; it is applied to the earlier ones too, so that the
-    head sees what it was trained on. Raises ExplorerError without a mask or an MLM head, and for a word to follow that
-    is no single piece.
+    head sees what it was trained on. Raises ExplorerError without a mask or a fine-tuned head, without the head that
+    answers, for a score, and for a word to follow that is no single piece or no label.
     Options:
-        words: Follow words (separated by commas; empty: the final answers)
+        words: Follow words (or labels, separated by commas; empty: the final answers)
         top: Answers a layer, 1 to 10 (five are drawn, all are exported)
+        target: Read (answer: the first mask if there is one, else the fine-tuned head)
+        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
-def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['mask', 'next sentence'] = 'mask', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True) -> Result:
+def answer(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30) -> Result:
+    """What the fine-tuned head of a checkpoint says of a text: its label, a tag for each word, or a span.
+    The answer of the fine-tuned head. In question answering the first text is the question, the second the passage.
+    Probabilities are a softmax over the labels; a sigmoid of each where a text may have several. Raises ExplorerError
+    without a fine-tuned head, and for a question without a passage.
+    Options:
+        top: Answers, 1 to 100 (labels, tags of a word, or spans)
+        longest: Longest span, 1 to 200 (tokens of an answer in a passage)
+    """
+def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True, tagged_word: str = '') -> Result:
     """Which tokens a prediction rests on, by gradients, by hiding words, and by attention for contrast.
-    Scores by the chosen method. Raises ExplorerError without a mask or a pair, without the head that answers, and
-    for an answer that is no single piece.
-    In a mask it is the log-probability that is explained, not the logit: what raises all logits alike changes no
-    prediction, and so every method, and the referee, reads one and the same number.
+    Scores by the chosen method. Raises ExplorerError without a mask, a fine-tuned head or a pair, without the head
+    that answers, and for an answer that is not there or, in a mask, no single piece.
+    In a mask or of a label it is the log-probability that is explained, not the logit: what raises all logits alike
+    changes no prediction, and so every method, and the referee, reads one and the same number.
     Options:
         method: Method (all: side by side)
-        target: Explain (the answer in the first mask, or whether B follows A)
-        word: Answer to explain (a single piece; empty: the first choice)
+        target: Explain (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
+        word: Answer to explain (a single piece, a label or a tag; empty: the first choice)
         baseline: Baseline (what integrated gradients start from)
         steps: Steps, 4 to 256 (of integrated gradients)
         samples: Samples, 50 to 1000 (texts that LIME reads)
         merge: Merge pieces (a word has the sum of its pieces)
+        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
-def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), target: Literal['mask', 'next sentence'] = 'mask', word: str = '', orders: int = 10, points: int = 10) -> Result:
+def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result:
     """Words hidden and shown again in each method's order, against random orders: which explanation holds?
-    Curves of all methods, with their own default settings. Raises ExplorerError as saliency does, and where fewer
-    than two tokens can be hidden.
+    Curves of all methods, with their own default settings. Raises ExplorerError as saliency does, for a score,
+    and where fewer than two tokens can be hidden.
     Options:
-        target: Explain (the answer in the first mask, or whether B follows A)
-        word: Answer to explain (a single piece; empty: the first choice)
+        target: Explain (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
+        word: Answer to explain (a single piece, a label or a tag; empty: the first choice)
         orders: Random orders, 3 to 50
         points: Steps of a curve, 4 to 64 (fewer where the text has fewer words)
+        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
 def masking(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result:
     """Which tokens pretraining would hide of a text, what would stand in their place, and how often.
@@ -272,15 +289,16 @@ class Methods:
     def attention(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['grid', 'head', 'arcs'] = 'grid', layer: int = 0, head: int = 0, heads: str | Sequence[str] = '', combine: Literal['mean', 'max'] = 'mean', merge: bool = False, special: Literal['shown', 'hidden', 'discounted'] = 'shown', direction: Literal['all', 'A to B', 'B to A'] = 'all', measure: Literal['weight', 'norm'] = 'weight') -> Result: ...
     def attention_flow(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0) -> Result: ...
     def head_roles(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['roles', 'map'] = 'roles', pattern: Literal['main role', 'previous', 'next', 'same', '[SEP]', '[CLS]', 'punctuation', 'distance', 'entropy'] = 'main role', on: Literal['sample', 'this text'] = 'sample') -> Result: ...
-    def switchboard(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10) -> Result: ...
+    def switchboard(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result: ...
     def bertviz(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), kind: Literal['head', 'model', 'neuron'] = 'head', layers: str = '') -> Result: ...
     def word_in_context(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), word: str = '', sentences: str | Sequence[str] = '', sense: str = '', layer: int = -1, baseline: bool = True) -> Result: ...
     def word_path(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '') -> Result: ...
     def embedding_map(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def search(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', lines: Sequence[str] | str | Path | None = None) -> Result: ...
-    def layers(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3) -> Result: ...
-    def saliency(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['mask', 'next sentence'] = 'mask', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True) -> Result: ...
-    def referee(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), target: Literal['mask', 'next sentence'] = 'mask', word: str = '', orders: int = 10, points: int = 10) -> Result: ...
+    def layers(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end'] = 'answer', tagged_word: str = '') -> Result: ...
+    def answer(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30) -> Result: ...
+    def saliency(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True, tagged_word: str = '') -> Result: ...
+    def referee(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result: ...
     def masking(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result: ...
     def sentence_pairs(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), not_next: float = 0.5, same_document: float = 0.0, roll: int = 1) -> Result: ...
     def suite(self, suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...

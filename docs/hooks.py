@@ -65,7 +65,12 @@ def on_files(files: Files, config: Any) -> Files:
 
 def views() -> str:
     """A section for each view, by topic."""
-    parts = ["# Views", "", "Every view as it opens on the bundled checkpoint, topic by topic.", ""]
+    parts = [
+        "# Views",
+        "",
+        "Every view as it opens on the bundled checkpoint, topic by topic; Answer on a run of the built-in films.",
+        "",
+    ]
     topic = ""
     for view in VIEWS.values():
         if topic != view.topic:

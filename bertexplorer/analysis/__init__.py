@@ -27,11 +27,15 @@ word_path.py          the path of a word's vector through the layers, in one fix
 embedding_map.py      tokens or sentences laid out by PCA, t-SNE or UMAP, with neighbours
 search.py             semantic search over lines
 attribution.py        six measures of how much each token matters
+targets.py            what can be explained: a mask, a fine-tuned head, or whether B follows A
 saliency.py           which tokens a prediction rests on
 referee.py            tests each method's order of tokens against random orders
 masking.py            which tokens of the text pretraining would hide, roll by roll
 sentence_pairs.py     draws true and random next sentences, and shows whether the head can tell them apart
 layers.py             when the answer forms: every layer read by the MLM head
+task_head.py          the fine-tuned head: the kind of its answer, and how logits become one
+decision.py           one decision of a fine-tuned head: a label, a tag, the start or the end of a span
+answer.py             what the fine-tuned head answers: labels, tags, spans
 suite.py              many sentences: the share that is right, by category, with its uncertainty
 suite_cases.py        rows of a file as cases, recognised by their columns
 suite_scores.py       the passes that each kind of case takes, and what counts as right
@@ -73,6 +77,7 @@ NAMES = (
     "embedding_map",
     "search",
     "layers",
+    "answer",
     "saliency",
     "referee",
     "masking",

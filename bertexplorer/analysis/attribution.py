@@ -51,6 +51,7 @@ class Question:
     target: Callable[[], Target]  # the number, with gradients
     values: Callable[[Sequence[Encoding]], Float[np.ndarray, " n"]]  # the same for other texts, without gradients
     probability: Callable[[Float[np.ndarray, " n"]], Float[np.ndarray, " n"]]  # of the answer, from the number
+    pooled: bool = False  # whether the mean over all tokens is read
 
     @property
     def hideable(self) -> tuple[int, ...]:
@@ -115,12 +116,14 @@ def announce(question: Question, methods: Sequence[Method], steps: int, samples:
 
 def attention(question: Question, method: Method) -> Attribution:
     """Where the answer's token looks in the last layer, or by rollout through all layers (Abnar and Zuidema, 2020).
-    Heads are averaged. Raises ExplorerError if the weights of all heads would not fit into memory."""
+    Heads are averaged, and so are tokens if the answer is read from their mean. Raises ExplorerError if the weights of
+    all heads would not fit into memory."""
     config = question.checkpoint.config
     refuse_long(question.encoding, config.num_layers * config.num_heads)
     weights = engine.attentions(question.checkpoint, question.encoding).mean(dim=1).numpy()
     layers = rollout(weights) if method == "rollout" else weights
-    return Attribution(method, layers[-1, question.position].astype(np.float64))
+    looks = layers[-1].mean(axis=0) if question.pooled else layers[-1, question.position]
+    return Attribution(method, looks.astype(np.float64))
 
 
 def gradient_x_input(question: Question) -> Attribution:

@@ -1,17 +1,20 @@
-"""Layers: what the checkpoint's own fill-mask head would answer after each layer, and when the answer is settled."""
+"""Layers: what the checkpoint's own head would answer after each layer, and when the answer is settled."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from bertexplorer import engine
-from bertexplorer.analysis import facts
-from bertexplorer.analysis.fill_mask import Candidate, candidate, encode_masked
+from bertexplorer.analysis import facts, targets
+from bertexplorer.analysis.decision import Decision, chosen, decide
+from bertexplorer.analysis.fill_mask import Candidate, encode_masked
+from bertexplorer.analysis.targets import Explained
 from bertexplorer.analysis.words import named, single_piece
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
@@ -23,14 +26,20 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 MAX_FOLLOWED = 8
+SMALLEST = -700.0  # nats; the log of a probability that is 0 in float64
 BY_ITSELF = 3  # final answers to follow if no word is named
 KEYS, MEASURE = ("layer", "kind", "token"), "probability"
 
 
 @dataclass(frozen=True)
 class Options:
-    words: Annotated[str, Option("Follow words", info="separated by commas; empty: the final answers")] = ""
+    words: Annotated[str, Option("Follow words", info="or labels, separated by commas; empty: the final answers")] = ""
     top: Annotated[int, Option("Answers a layer", 1, 10, info="five are drawn, all are exported")] = 3
+    target: Annotated[
+        Literal["answer", "mask", "label", "tag", "span start", "span end"],
+        Option("Read", info="answer: the first mask if there is one, else the fine-tuned head"),
+    ] = "answer"
+    tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
 
 
 @dataclass(frozen=True)
@@ -57,10 +66,12 @@ class Followed:
 @dataclass(frozen=True)
 class Layers:
     tokens: tuple[str, ...]
-    position: int  # of the mask, 0-based
+    position: int  # of the token that is read, 0-based: the mask, [CLS], or the first of a tagged word
     layers: tuple[LayerAnswer, ...]  # 1 + l of them
     followed: tuple[Followed, ...]  # the most probable at the end first
     other_masks: int  # masks of the text that this result does not cover
+    target: Explained = "mask"  # what is read: the mask, or what a fine-tuned head decides
+    word: str = ""  # whose tag it is
 
     @property
     def settled(self) -> int:
@@ -71,45 +82,95 @@ class Layers:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Layers:
-    """Read the first mask of *text* after every layer with the MLM head, which was trained on the last layer only.
+    """Read the first mask of *text*, or what a fine-tuned head decides, after every layer with the head, which was
+    trained on the last layer only.
 
     In the families that normalise after each block (all but ModernBERT) the head takes a layer's output as it is. In
     ModernBERT the final LayerNorm belongs to the last layer alone; it is applied to the earlier ones too, so that the
-    head sees what it was trained on. Raises ExplorerError without a mask or an MLM head, and for a word to follow that
-    is no single piece."""
-    encoding = encode_masked(checkpoint, text)
-    spot = encoding.masked[0]
+    head sees what it was trained on. Raises ExplorerError without a mask or a fine-tuned head, without the head that
+    answers, for a score, and for a word to follow that is no single piece or no label."""
     words = named(options.words)
     if len(words) > MAX_FOLLOWED:
         raise ExplorerError(f"{len(words)} words were given to follow; the limit is {MAX_FOLLOWED}. Remove some.")
+    what = targets.offered(checkpoint, text, options.target)
+    targets.refuse_score(what)
+    if choice := targets.of_head(what):
+        return decided(checkpoint, decide(checkpoint, text, choice, "", options.tagged_word), words, options.top)
+    encoding = encode_masked(checkpoint, text)
+    spot = encoding.masked[0]
     asked = [single_piece(checkpoint, encoding, spot, word) for word in words]
     found = engine.layer_log_probs(checkpoint, encoding, [spot])[:, 0]
-    layers = tuple(read(checkpoint, i, row, found[-1], options.top) for i, row in enumerate(found))
+    classes = Classes(checkpoint.tokenizer.show, checkpoint.tokenizer.vocab_size)
     was = encoding.original_ids[spot]
     if not asked:
-        best = found[-1, : checkpoint.tokenizer.vocab_size].topk(min(BY_ITSELF, checkpoint.tokenizer.vocab_size))
-        asked = [*best.indices.tolist(), *([was] if was != encoding.mask_id else [])]
-    followed = [follow(checkpoint, found, token, token == was) for token in dict.fromkeys(asked)]
-    followed.sort(key=lambda word: (int(word.ranks[-1]), -float(word.probabilities[-1])))
+        asked = [*firsts(found, classes), *([was] if was != encoding.mask_id else [])]
     shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
-    return Layers(shown, spot, layers, tuple(followed), len(encoding.masked) - 1)
+    layers, followed = through(found, classes, asked, options.top, was)
+    return Layers(shown, spot, layers, followed, len(encoding.masked) - 1)
 
 
-def read(checkpoint: Checkpoint, layer: int, row: Tensor, final: Tensor, top: int) -> LayerAnswer:
+@dataclass(frozen=True)
+class Classes:
+    """What a head chooses among: the first *count* columns of its log-probabilities."""
+
+    show: Callable[[int], str]
+    count: int
+    each: bool = False  # whether each has a probability of its own, as where a text may have several labels
+
+
+def decided(checkpoint: Checkpoint, decision: Decision, words: Sequence[str], top: int) -> Layers:
+    """The Layers of what a fine-tuned head decides."""
+    names, span = decision.names, decision.what.startswith("span")
+    logits = engine.layer_task_logits(checkpoint, decision.encoding, decision.head).double().numpy()
+    found = torch_of(decision.log_probabilities(logits))
+    classes = Classes(lambda i: f"{i}: {names[i]}" if span else names[i], len(names), decision.kind == "labels")
+    asked = [chosen(names, word, "token" if span else decision.what) for word in words] or firsts(found, classes)
+    layers, followed = through(found, classes, asked, top)
+    shown = tuple(checkpoint.tokenizer.show(i) for i in decision.encoding.ids)
+    return Layers(shown, decision.position, layers, followed, 0, decision.what, decision.word)
+
+
+def torch_of(numbers: Float[np.ndarray, "layers c"]) -> Tensor:
+    import torch
+
+    return torch.from_numpy(numbers)
+
+
+def firsts(found: Tensor, classes: Classes) -> list[int]:
+    """The first choices at the end."""
+    best: list[int] = found[-1, : classes.count].topk(min(BY_ITSELF, classes.count)).indices.tolist()
+    return best
+
+
+def through(
+    found: Tensor, classes: Classes, asked: Sequence[int], top: int, was: int = -1
+) -> tuple[tuple[LayerAnswer, ...], tuple[Followed, ...]]:
+    """The answer of every layer, and the classes that are *asked* for through the layers. *found*: layers x classes,
+    in nats; *was*: the class that was hidden."""
+    layers = tuple(read(classes, i, row, found[-1], top) for i, row in enumerate(found))
+    followed = [follow(classes, found, one, one == was) for one in dict.fromkeys(asked)]
+    followed.sort(key=lambda word: (int(word.ranks[-1]), -float(word.probabilities[-1])))
+    return layers, tuple(followed)
+
+
+def read(classes: Classes, layer: int, row: Tensor, final: Tensor, top: int) -> LayerAnswer:
     """The answer of one layer from its log-probabilities (nats, v long), compared with the *final* ones."""
-    best = row[: checkpoint.tokenizer.vocab_size].topk(min(top, checkpoint.tokenizer.vocab_size)).indices
-    candidates = tuple(candidate(checkpoint, row, int(i), rank) for rank, i in enumerate(best, 1))
+    best = row[: classes.count].topk(min(top, classes.count)).indices.tolist()
+    candidates = tuple(Candidate(classes.show(i), i, float(row[i].exp()), rank) for rank, i in enumerate(best, 1))
     row, final = row.double(), final.double()
     entropy, divergence = -(row.exp() * row).sum(), (final.exp() * (final - row)).sum()
+    if classes.each:  # a yes or no for each label: what is left of 1 belongs to no
+        no, final_no = ((-values.exp()).log1p().clamp(min=SMALLEST) for values in (row, final))
+        entropy, divergence = entropy - (no.exp() * no).sum(), divergence + (final_no.exp() * (final_no - no)).sum()
     return LayerAnswer(layer, candidates, float(entropy) / math.log(2), max(0.0, float(divergence)) / math.log(2))
 
 
-def follow(checkpoint: Checkpoint, found: Tensor, token: int, hidden: bool) -> Followed:
+def follow(classes: Classes, found: Tensor, token: int, hidden: bool) -> Followed:
     """*token* in each row of *found* (layers x v, nats)."""
     scores = found[:, token]
     ranks = 1 + (found > scores[:, None]).sum(dim=1)
     shares = scores.double().exp().numpy()
-    return Followed(checkpoint.tokenizer.show(token), token, ranks.numpy(), shares, hidden)
+    return Followed(classes.show(token), token, ranks.numpy(), shares, hidden)
 
 
 def rows(result: Layers) -> list[dict[str, object]]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from jaxtyping import Float, Int
 
-from bertexplorer.analysis import facts, saliency
+from bertexplorer.analysis import facts, saliency, targets
 from bertexplorer.analysis.attribution import METHODS, Method, Question, announce, attribute
-from bertexplorer.analysis.saliency import Explained
+from bertexplorer.analysis.targets import Explained
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
@@ -27,12 +27,13 @@ SEED = 0  # of the random orders
 
 @dataclass(frozen=True)
 class Options:
-    target: Annotated[Explained, Option("Explain", info="the answer in the first mask, or whether B follows A")] = (
-        "mask"
-    )
-    word: Annotated[str, Option("Answer to explain", info="a single piece; empty: the first choice")] = ""
+    target: Annotated[Explained, Option("Explain", info=targets.INFO)] = "answer"
+    word: Annotated[
+        str, Option("Answer to explain", info="a single piece, a label or a tag; empty: the first choice")
+    ] = ""
     orders: Annotated[int, Option("Random orders", 3, 50)] = 10
     points: Annotated[int, Option("Steps of a curve", 4, 64, info="fewer where the text has fewer words")] = 10
+    tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Referee:
     and [SEP] stay. Probabilities are those of the answer, 0 to 1."""
 
     target: Explained
-    answer: str  # the word in the mask, or "is next"
+    answer: str  # as in Saliency
     count: int  # tokens that can be hidden
     hidden: Int[np.ndarray, " p"]  # how many are hidden, from 0 to *count*
     trials: tuple[Trial, ...]  # in the order of METHODS
@@ -72,9 +73,10 @@ class Referee:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Referee:
-    """Curves of all methods, with their own default settings. Raises ExplorerError as saliency does, and where fewer
-    than two tokens can be hidden."""
-    question = saliency.ask(checkpoint, text, options.target, options.word)
+    """Curves of all methods, with their own default settings. Raises ExplorerError as saliency does, for a score,
+    and where fewer than two tokens can be hidden."""
+    target, question = saliency.ask(checkpoint, text, options.target, options.word, options.tagged_word)
+    targets.refuse_score(target)
     spots = np.array(question.hideable)
     if len(spots) < 2:
         raise ExplorerError(
@@ -97,7 +99,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     curves = probabilities(question, [*orders, *(order[::-1] for order in orders), *shuffled], hidden)
     pairs = zip(METHODS, curves, curves[len(METHODS) :], strict=False)  # the random ones come after them
     return Referee(
-        target=options.target,
+        target=target,
         answer=question.answer,
         count=len(spots),
         hidden=hidden,

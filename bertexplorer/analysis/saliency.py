@@ -9,24 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from jaxtyping import Float
 
-from bertexplorer import engine
-from bertexplorer.analysis import facts
+from bertexplorer.analysis import facts, targets
 from bertexplorer.analysis.attribution import METHODS, Attribution, Baseline, Question, announce, attribute
-from bertexplorer.analysis.fill_mask import encode_masked
-from bertexplorer.analysis.next_sentence import encode_pair
+from bertexplorer.analysis.targets import Explained
 from bertexplorer.analysis.word_merging import Unit, units
-from bertexplorer.analysis.words import single_piece
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.text import Encoding, Text
+from bertexplorer.model.text import Text
 from bertexplorer.options import Option
 
 if TYPE_CHECKING:
-    from bertexplorer.engine.gradients import Target
     from bertexplorer.model.checkpoint import Checkpoint
 
 KEYS, MEASURE = ("method", "position", "token"), "share"
 MAX_TOKENS = 1024
-Explained = Literal["mask", "next sentence"]
 
 
 @dataclass(frozen=True)
@@ -35,14 +30,15 @@ class Options:
         Literal["integrated gradients", "gradient x input", "occlusion", "LIME", "attention", "rollout", "all"],
         Option("Method", info="all: side by side"),
     ] = "integrated gradients"
-    target: Annotated[Explained, Option("Explain", info="the answer in the first mask, or whether B follows A")] = (
-        "mask"
-    )
-    word: Annotated[str, Option("Answer to explain", info="a single piece; empty: the first choice")] = ""
+    target: Annotated[Explained, Option("Explain", info=targets.INFO)] = "answer"
+    word: Annotated[
+        str, Option("Answer to explain", info="a single piece, a label or a tag; empty: the first choice")
+    ] = ""
     baseline: Annotated[Baseline, Option("Baseline", info="what integrated gradients start from")] = "[MASK]"
     steps: Annotated[int, Option("Steps", 4, 256, info="of integrated gradients")] = 32
     samples: Annotated[int, Option("Samples", 50, 1000, info="texts that LIME reads")] = 200
     merge: Annotated[bool, Option("Merge pieces", info="a word has the sum of its pieces")] = True
+    tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
 
 
 @dataclass(frozen=True)
@@ -50,25 +46,26 @@ class Saliency:
     """The scores of one or all methods for the units of a text: its tokens, or (merged) its words."""
 
     target: Explained
-    answer: str  # the word in the mask, or "is next"
-    value: float  # the number to explain: log p(word) in nats, or logit is next - logit is not next
-    probability: float  # of the answer, 0 to 1
-    position: int  # 0-based, of the token that the answer is read from: the mask, or [CLS]
+    answer: str  # the word in the mask, "is next", a label, a word with its tag, or where a span starts or ends
+    value: float  # the number to explain: log p(answer) in nats, logit is next - logit is not next, or the score
+    probability: float  # of the answer, 0 to 1; NaN of a score
+    position: int  # 0-based, of the token that the answer is read from: the mask, [CLS], the word, or the span's end
     units: tuple[Unit, ...]
     attributions: tuple[Attribution, ...]  # a score for each unit, the sum over its tokens
     baseline: Baseline  # of integrated gradients
     precision: str  # of the passes without gradients; those with gradients run in fp32
     other_masks: int  # masks that are not explained
     left_out: int  # tokens beyond the checkpoint's limit
+    pooled: bool = False  # whether the answer is read from the mean over all tokens
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Saliency:
-    """Scores by the chosen method. Raises ExplorerError without a mask or a pair, without the head that answers, and
-    for an answer that is no single piece.
+    """Scores by the chosen method. Raises ExplorerError without a mask, a fine-tuned head or a pair, without the head
+    that answers, and for an answer that is not there or, in a mask, no single piece.
 
-    In a mask it is the log-probability that is explained, not the logit: what raises all logits alike changes no
-    prediction, and so every method, and the referee, reads one and the same number."""
-    question = ask(checkpoint, text, options.target, options.word)
+    In a mask or of a label it is the log-probability that is explained, not the logit: what raises all logits alike
+    changes no prediction, and so every method, and the referee, reads one and the same number."""
+    target, question = ask(checkpoint, text, options.target, options.word, options.tagged_word)
     merged = units(checkpoint, question.encoding, merge=options.merge)
     chosen = [method for method in METHODS if options.method in (method, "all")]
     announce(question, chosen, options.steps, options.samples)
@@ -78,7 +75,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     ]
     value = question.values([question.encoding])
     return Saliency(
-        target=options.target,
+        target=target,
         answer=question.answer,
         value=float(value[0]),
         probability=float(question.probability(value)[0]),
@@ -87,62 +84,23 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         attributions=tuple(summed(attribution, merged) for attribution in found),
         baseline=options.baseline,
         precision=checkpoint.precision,
-        other_masks=len(question.encoding.masked) - 1 if options.target == "mask" else 0,
+        other_masks=len(question.encoding.masked) - 1 if target == "mask" else 0,
         left_out=question.encoding.left_out,
+        pooled=question.pooled,
     )
 
 
-def ask(checkpoint: Checkpoint, text: Text | str, target: Explained, word: str) -> Question:
-    """The number to explain. *word*: the word in the mask, '' for the checkpoint's first choice."""
-    question = ask_mask(checkpoint, text, word) if target == "mask" else ask_next_sentence(checkpoint, text)
+def ask(
+    checkpoint: Checkpoint, text: Text | str, target: Explained, word: str, tagged_word: str = ""
+) -> tuple[Explained, Question]:
+    """As `targets.question`. Raises ExplorerError for more than MAX_TOKENS."""
+    found, question = targets.question(checkpoint, text, target, word, tagged_word)
     if len(question.encoding) > MAX_TOKENS:
         raise ExplorerError(
             f"The text has {len(question.encoding):,} tokens; which of them matter is worked out for {MAX_TOKENS:,} at "
             "most, as it takes many passes. Shorten the text."
         )
-    return question
-
-
-def ask_mask(checkpoint: Checkpoint, text: Text | str, word: str) -> Question:
-    """log p(answer) at the first mask, in nats."""
-    encoding = encode_masked(checkpoint, text)
-    position = encoding.masked[0]
-    token = single_piece(checkpoint, encoding, position, word) if word.strip() else None
-    if token is None:
-        row = next(engine.masked_log_probs(checkpoint, [encoding], positions=[[position]]))[0]
-        token = int(row[: checkpoint.tokenizer.vocab_size].argmax())
-    answer: int = token
-
-    def target() -> Target:
-        from bertexplorer.engine import gradients
-
-        return gradients.masked_target(checkpoint, position, answer)
-
-    def values(encodings: Sequence[Encoding]) -> Float[np.ndarray, " n"]:
-        found = engine.masked_log_probs(checkpoint, encodings, positions=[[position]] * len(encodings))
-        return np.array([float(row[0, answer]) for row in found])
-
-    return Question(checkpoint, encoding, checkpoint.tokenizer.show(answer), position, target, values, np.exp)
-
-
-def ask_next_sentence(checkpoint: Checkpoint, text: Text | str) -> Question:
-    """logit is next - logit is not next of a pair: the log-odds that the second text follows the first."""
-    _ = checkpoint.next_sentence  # if there is no head, raise before asking for a sentence
-    encoding = encode_pair(checkpoint, Text(text) if isinstance(text, str) else text)
-
-    def target() -> Target:
-        from bertexplorer.engine import gradients
-
-        return gradients.next_sentence_target(checkpoint)
-
-    def values(encodings: Sequence[Encoding]) -> Float[np.ndarray, " n"]:
-        logits = engine.next_sentence_logits(checkpoint, encodings).double().numpy()
-        return np.asarray(logits[:, 0] - logits[:, 1])
-
-    def probability(gap: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-        return np.asarray(np.exp(-np.logaddexp(0.0, -gap)))
-
-    return Question(checkpoint, encoding, "is next", 0, target, values, probability)
+    return found, question
 
 
 def summed(attribution: Attribution, merged: Sequence[Unit]) -> Attribution:
@@ -182,7 +140,7 @@ class Facts(facts.Facts[Saliency]):
     """By the method of the view; where it shows all, by integrated gradients. Special tokens are left out."""
 
     def answer(self) -> str:
-        """What is explained: the answer, or "is next"."""
+        """What is explained: the answer, "is next", or a tag as "word: tag"."""
         return self._result.answer
 
     def p(self) -> float:

@@ -10,10 +10,13 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bertexplorer import engine
-from bertexplorer.analysis import facts
-from bertexplorer.analysis.fill_mask import Candidate, candidate
+from bertexplorer.analysis import facts, targets
+from bertexplorer.analysis.decision import Decision, decide
+from bertexplorer.analysis.fill_mask import Candidate
 from bertexplorer.analysis.heads import Head, parse_heads
+from bertexplorer.analysis.next_sentence import encode_pair
 from bertexplorer.analysis.samples import TOPICS
+from bertexplorer.analysis.targets import Explained
 from bertexplorer.analysis.words import single_piece
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
@@ -36,22 +39,24 @@ class Options:
         Option("Instead of the head", info="zeros, its mean over plain sentences, or its output for another sentence"),
     ] = "zero"
     source: Annotated[str, Option("Sentence to patch from", info="as many tokens as yours")] = ""
-    word: Annotated[str, Option("Word", info="empty: the first choice")] = ""
+    word: Annotated[str, Option("Word", info="or label or tag; empty: the first choice")] = ""
     controls: Annotated[int, Option("Random controls", 0, 50, info="sets of as many other heads")] = 10
+    target: Annotated[Explained, Option("Measure", info=targets.INFO)] = "answer"
+    tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The outcome of one setting of the switches."""
 
-    candidates: tuple[Candidate, ...]  # in the blank, most probable first; () for a pair
+    candidates: tuple[Candidate, ...]  # in the blank or of the fine-tuned head, most probable first; () for a pair
     probability: float  # of the word, or that B is next
     is_next: float | None  # in addition to a blank: probability that B is next, if there is a pair and a head for it
 
 
 @dataclass(frozen=True)
 class Switchboard:
-    target: str  # what is measured, in words: a word, or "is next"
+    target: str  # what is measured, in words: a word, the answer of a fine-tuned head, or "is next"
     off: tuple[Head, ...]
     how: str
     before: Outcome
@@ -63,20 +68,28 @@ class Switchboard:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Switchboard:
-    """Ablate heads of *text*: the target is the word in the first blank, or without a blank that B is next.
+    """Ablate heads of *text*: the target is the word in the first blank, else what a fine-tuned head decides, else that
+    B is next.
 
     Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
     by its output at the same positions of another sentence (Michel et al., 2019; Wang et al., 2023 for the mean and the
-    patch). Raises ExplorerError without a blank and without a pair, for a head that is not there, for a word of several
-    pieces, and for a sentence to patch from that has another number of tokens."""
+    patch). Raises ExplorerError without a blank, a fine-tuned head or a pair, for a score, for a head that is not
+    there, for a word of several pieces, and for a sentence to patch from that has another number of tokens."""
     encoding = checkpoint.tokenizer.encode(text)
-    if not encoding.masked and not is_pair(checkpoint, encoding):
+    what = targets.offered(checkpoint, text, options.target)
+    targets.refuse_score(what)
+    if what == "mask" and not encoding.masked:
         raise ExplorerError(
             "Nothing is hidden and there is no pair, so there is no answer to change. Hide a word, or add a second "
             "sentence with a checkpoint that has a next-sentence head, such as mini.",
             missing="mask",
         )
-    board = Board(checkpoint, encoding, options)
+    decision = None
+    if what == "next sentence":
+        encoding = encode_pair(checkpoint, text if isinstance(text, Text) else Text(text))
+    elif choice := targets.of_head(what):
+        decision = decide(checkpoint, text, choice, options.word, options.tagged_word)
+    board = Board(checkpoint, encoding, options, decision, pair=what == "next sentence")
     layers, heads = checkpoint.config.num_layers, checkpoint.config.num_heads
     off = parse_heads(options.off, layers, heads)
     single = [board.off([Head(layer, head)]) for layer in range(layers) for head in range(heads)]
@@ -91,7 +104,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         controls=2.0 ** board.log2(random_sets(board, off, options.controls if off else 0)),
         change=change,
         states=board.off(off) == 0,
-        other_masks=max(0, len(encoding.masked) - 1),
+        other_masks=max(0, len(encoding.masked) - 1) if what == "mask" else 0,
     )
 
 
@@ -103,13 +116,25 @@ def is_pair(checkpoint: Checkpoint, encoding: Encoding) -> bool:
 class Board:
     """Runs settings of the switches on one text and measures the target."""
 
-    def __init__(self, checkpoint: Checkpoint, encoding: Encoding, options: Options) -> None:
-        self.checkpoint, self.encoding = checkpoint, encoding
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        encoding: Encoding,
+        options: Options,
+        decision: Decision | None = None,
+        *,
+        pair: bool = False,
+    ) -> None:
+        """The target is *decision*, or with *pair* that B is next; by default the word in the first blank."""
+        self.checkpoint, self.encoding, self.decision = checkpoint, encoding, decision
         self.shape = checkpoint.config.num_layers, checkpoint.config.num_heads
         self.fill = filling(checkpoint, encoding, options)
-        self.pair = is_pair(checkpoint, encoding)
+        self.pair = pair or (decision is None and is_pair(checkpoint, encoding))
+        self.only_pair = pair
         self.id, self.target = -1, "is next"
-        if encoding.masked:
+        if decision:
+            self.id, self.target = decision.index, decision.answer
+        elif not pair:
             self.id = self.word(options.word)
             self.target = checkpoint.tokenizer.show(self.id)
 
@@ -127,8 +152,18 @@ class Board:
         return int(self.log_probs(self.off([])[None])[0, : self.checkpoint.tokenizer.vocab_size].argmax())
 
     def log_probs(self, switches: Float[np.ndarray, "n l h"]) -> Tensor:
-        """Natural-log probabilities over the vocabulary in the first blank, n x v."""
-        return engine.ablated_log_probs(self.checkpoint, self.encoding, switches, self.encoding.masked[0], self.fill)
+        """Natural-log probabilities n x v over the vocabulary in the first blank, or over what is decided among."""
+        if not self.decision:
+            spot = self.encoding.masked[0]
+            return engine.ablated_log_probs(self.checkpoint, self.encoding, switches, spot, self.fill)
+        if self.decision.head == "sequence_classifier":
+            logits = engine.ablated_sequence_logits(self.checkpoint, self.encoding, switches, self.fill)
+        else:
+            head = self.decision.head
+            logits = engine.ablated_token_logits(self.checkpoint, self.encoding, switches, head, self.fill)
+        import torch
+
+        return torch.from_numpy(self.decision.log_probabilities(logits.double().numpy()))
 
     def next_log_probs(self, switches: Float[np.ndarray, "n l h"]) -> Float[np.ndarray, " n"]:
         """Natural-log probability that B is next."""
@@ -139,18 +174,20 @@ class Board:
         """log2 of the target's probability for each setting of the switches."""
         if not len(switches):
             return np.zeros(0)
-        if not self.encoding.masked:
+        if self.only_pair:
             return self.next_log_probs(switches) / np.log(2)
         return np.asarray(self.log_probs(switches)[:, self.id].double().numpy()) / np.log(2)
 
     def outcome(self, switches: Float[np.ndarray, "l h"]) -> Outcome:
         is_next = float(np.exp(self.next_log_probs(switches[None])[0])) if self.pair else None
-        if not self.encoding.masked:
+        if self.only_pair:
             return Outcome((), is_next or 0.0, is_next)
         row = self.log_probs(switches[None])[0]
-        known = min(TOP, self.checkpoint.tokenizer.vocab_size)
-        best = row[: self.checkpoint.tokenizer.vocab_size].topk(known).indices.tolist()
-        found = tuple(candidate(self.checkpoint, row, token, rank) for rank, token in enumerate(best, 1))
+        names = self.decision.names if self.decision else None
+        known = len(names) if names else self.checkpoint.tokenizer.vocab_size
+        best = row[:known].topk(min(TOP, known)).indices.tolist()
+        show = names.__getitem__ if names else self.checkpoint.tokenizer.show
+        found = tuple(Candidate(show(i), i, float(row[i].exp()), rank) for rank, i in enumerate(best, 1))
         return Outcome(found, float(row[self.id].exp()), is_next)
 
 

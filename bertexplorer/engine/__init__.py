@@ -4,6 +4,7 @@ passes.py     one pass over one encoding, cached and shared by all views
 run.py        how a pass is run: batches under a token budget, log-probabilities at the masks
 pairs.py      the logits of next-sentence prediction, for many pairs at once
 logit_lens.py the hidden state of every layer through the MLM head
+task_heads.py the logits of the fine-tuned heads, for many texts at once and after every layer
 inputs.py     the vectors that add up to the input of the first layer
 ablation.py   passes with heads switched off or replaced, many settings at once
 vectors.py    vectors of the sentences, words and tokens of many texts, without storing the rest of each pass
@@ -18,28 +19,41 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bertexplorer.engine.ablation import ablated_log_probs, ablated_next_sentence, mean_head_outputs
+    from bertexplorer.engine.ablation import (
+        ablated_log_probs,
+        ablated_next_sentence,
+        ablated_sequence_logits,
+        ablated_token_logits,
+        mean_head_outputs,
+    )
     from bertexplorer.engine.inputs import input_parts, word_similarities
     from bertexplorer.engine.logit_lens import layer_log_probs
     from bertexplorer.engine.pairs import next_sentence_logits
     from bertexplorer.engine.passes import attentions, head_outputs, hidden_states, queries_and_keys, value_norms
     from bertexplorer.engine.run import forward, masked_log_probs
+    from bertexplorer.engine.task_heads import layer_task_logits, sequence_logits, span_logits, token_logits
     from bertexplorer.engine.vectors import sentence_vectors, token_vectors, word_vectors
 
 __all__ = [
     "ablated_log_probs",
     "ablated_next_sentence",
+    "ablated_sequence_logits",
+    "ablated_token_logits",
     "attentions",
     "forward",
     "head_outputs",
     "hidden_states",
     "input_parts",
     "layer_log_probs",
+    "layer_task_logits",
     "masked_log_probs",
     "mean_head_outputs",
     "next_sentence_logits",
     "queries_and_keys",
     "sentence_vectors",
+    "sequence_logits",
+    "span_logits",
+    "token_logits",
     "token_vectors",
     "value_norms",
     "word_similarities",
@@ -48,17 +62,23 @@ __all__ = [
 MODULES = {
     "ablated_log_probs": "ablation",
     "ablated_next_sentence": "ablation",
+    "ablated_sequence_logits": "ablation",
+    "ablated_token_logits": "ablation",
     "attentions": "passes",
     "forward": "run",
     "head_outputs": "passes",
     "hidden_states": "passes",
     "input_parts": "inputs",
     "layer_log_probs": "logit_lens",
+    "layer_task_logits": "task_heads",
     "masked_log_probs": "run",
     "mean_head_outputs": "ablation",
     "next_sentence_logits": "pairs",
     "queries_and_keys": "passes",
     "sentence_vectors": "vectors",
+    "sequence_logits": "task_heads",
+    "span_logits": "task_heads",
+    "token_logits": "task_heads",
     "token_vectors": "vectors",
     "value_norms": "passes",
     "word_similarities": "inputs",

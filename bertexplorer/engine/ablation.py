@@ -1,6 +1,6 @@
 """Passes over one encoding with heads switched off or replaced, many settings of the switches at once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from bertexplorer.engine.collate import TOKEN_BUDGET
 from bertexplorer.engine.pairs import read_pairs
 from bertexplorer.engine.passes import cached_forward, head_outputs
 from bertexplorer.engine.run import vocabulary_logits
+from bertexplorer.engine.task_heads import read_sequence, read_tokens
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Intervention
@@ -22,20 +23,22 @@ def ablated(
     checkpoint: Checkpoint,
     encoding: Encoding,
     switches: Float[np.ndarray, "n l h"],
-    position: int,
+    positions: Sequence[int],
     fill: Float[Tensor, "l h _ k"] | None = None,
-) -> Float[Tensor, "n d"]:
-    """The last layer's vector at *position* (0-based) for each row of *switches*.
+    read: Callable[[Float[Tensor, "b q d"]], Tensor] = lambda last: last,
+) -> Tensor:
+    """What *read* computes from the last layer's vectors at the q *positions* (0-based), for each of the n rows of
+    *switches*: by default the vectors themselves, n x q x d. fp32 on the CPU.
 
     1 leaves a head on; 0 replaces its output by *fill* (None: zeros). The layers below the lowest switched head are
     taken from the cache."""
-    spots = torch.tensor([position], device=checkpoint.device)
+    spots = torch.tensor(list(positions), device=checkpoint.device)
     inputs = cached_forward(checkpoint, encoding).inputs
     settings = torch.from_numpy(switches)
     touched = (settings != 1).any(dim=2)
     lowest = torch.where(touched.any(dim=1), touched.float().argmax(dim=1), len(inputs) - 1)
     rows = max(1, TOKEN_BUDGET // len(encoding))
-    found = torch.empty(len(switches), checkpoint.config.hidden_size)
+    found: list[Tensor] = [torch.empty(0)] * len(switches)
     done, total = 0, len(switches) * len(encoding)
     progress.report(0, total)
     for layer in lowest.unique().tolist():
@@ -44,10 +47,11 @@ def ablated(
             x = inputs[layer].expand(len(chosen), -1, -1)
             with checkpoint.scheduler.slot(heavy=True), torch.inference_mode():
                 out = checkpoint.encoder.from_embeddings(x, intervention=change, positions=spots, first_layer=layer)
-            found[chosen] = out.last[:, 0].float().cpu()
+            for row, values in zip(chosen.tolist(), read(out.last).float().cpu(), strict=True):
+                found[row] = values
             done += len(chosen) * len(encoding)
             progress.report(done, total)
-    return found
+    return torch.stack(found)
 
 
 def ablated_log_probs(
@@ -59,12 +63,10 @@ def ablated_log_probs(
 ) -> Float[Tensor, "n v"]:
     """Natural-log probabilities over the vocabulary at *position*, for each row of *switches*. fp32 on the CPU."""
     _ = checkpoint.masked_lm
-    vectors = native(checkpoint, ablated(checkpoint, encoding, switches, position, fill))
+    vectors = native(checkpoint, ablated(checkpoint, encoding, switches, [position], fill)[:, 0])
     with torch.inference_mode():
         found = vocabulary_logits(checkpoint, vectors).cpu().log_softmax(dim=-1)
-    if not found.isfinite().all():
-        raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
-    return found
+    return finite(checkpoint, found)
 
 
 def ablated_next_sentence(
@@ -75,10 +77,47 @@ def ablated_next_sentence(
 ) -> Float[Tensor, "n 2"]:
     """Next-sentence logits (is next, is not next) for each row of *switches*. fp32 on the CPU."""
     _ = checkpoint.next_sentence, checkpoint.pooler
-    return read_pairs(checkpoint, native(checkpoint, ablated(checkpoint, encoding, switches, 0, fill))[:, None])
+    return read_pairs(checkpoint, native(checkpoint, ablated(checkpoint, encoding, switches, [0], fill)))
 
 
-def native(checkpoint: Checkpoint, vectors: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+def ablated_sequence_logits(
+    checkpoint: Checkpoint,
+    encoding: Encoding,
+    switches: Float[np.ndarray, "n l h"],
+    fill: Float[Tensor, "l h _ k"] | None = None,
+) -> Float[Tensor, "n labels"]:
+    """Logits of the sequence classifier for each row of *switches*. fp32 on the CPU."""
+    rows = range(len(encoding)) if checkpoint.sequence_classifier.mean else (0,)
+    return finite(
+        checkpoint,
+        ablated(checkpoint, encoding, switches, rows, fill, lambda last: read_sequence(checkpoint, last)),
+    )
+
+
+def ablated_token_logits(
+    checkpoint: Checkpoint,
+    encoding: Encoding,
+    switches: Float[np.ndarray, "n l h"],
+    head: str,
+    fill: Float[Tensor, "l h _ k"] | None = None,
+) -> Float[Tensor, "n t labels"]:
+    """Logits of *head*, "token_classifier" or "span", at each token for each row of *switches*. fp32 on the CPU."""
+    _ = checkpoint.head(head)
+    rows = range(len(encoding))
+    return finite(
+        checkpoint,
+        ablated(checkpoint, encoding, switches, rows, fill, lambda last: read_tokens(checkpoint, head, last)),
+    )
+
+
+def finite(checkpoint: Checkpoint, found: Tensor) -> Tensor:
+    """*found*. Raises ExplorerError if a number of it is not finite."""
+    if not found.isfinite().all():
+        raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
+    return found
+
+
+def native(checkpoint: Checkpoint, vectors: Float[Tensor, "*n d"]) -> Float[Tensor, "*n d"]:
     """*vectors* as the prediction heads expect them: on the checkpoint's device, in its precision."""
     return vectors.to(checkpoint.device, next(checkpoint.encoder.parameters()).dtype)
 

@@ -7,9 +7,10 @@ weights to fp32, in a copy that is dropped afterwards.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -22,6 +23,12 @@ from bertexplorer.model.text import Encoding
 
 TOKEN_BUDGET = 1024  # tokens of one batch: larger ones are no faster, and all activations stay in memory
 M = TypeVar("M", bound=nn.Module)
+Link = Literal["softmax", "sigmoid", "identity"]
+LINKS: dict[Link, Callable[[Tensor], Tensor]] = {
+    "softmax": lambda logits: logits.log_softmax(dim=-1),
+    "sigmoid": F.logsigmoid,
+    "identity": lambda logits: logits,
+}
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,32 @@ def next_sentence_target(checkpoint: Checkpoint) -> Target:
         return logits[:, 0] - logits[:, 1]
 
     return Target((0,), read)
+
+
+def label_target(checkpoint: Checkpoint, encoding: Encoding, label: int, link: Link = "softmax") -> Target:
+    """The sequence classifier's natural-log probability of *label* (an index of its logits). *link*: "sigmoid" where a
+    text may have several labels, "identity" for the logit itself. Raises ExplorerError if there is no such head."""
+    head = widened(checkpoint.sequence_classifier, checkpoint.config)
+    rows = range(len(encoding)) if head.mean else (0,)
+
+    def read(last: Tensor) -> Tensor:
+        return LINKS[link](head(last))[:, label]
+
+    return Target(tuple(rows), read)
+
+
+def tag_target(checkpoint: Checkpoint, position: int, label: int) -> Target:
+    """The token classifier's natural-log probability of *label* at *position*. Raises ExplorerError if there is no such
+    head."""
+    head = widened(checkpoint.token_classifier, checkpoint.config)
+    return Target((position,), lambda last: head(last[:, 0]).log_softmax(dim=-1)[:, label])
+
+
+def span_target(checkpoint: Checkpoint, encoding: Encoding, side: int, position: int) -> Target:
+    """Natural-log probability, among all tokens, that the answer starts (*side* 0) or ends (1) at *position*. Raises
+    ExplorerError if there is no such head."""
+    head = widened(checkpoint.span, checkpoint.config)
+    return Target(tuple(range(len(encoding))), lambda last: head(last)[..., side].log_softmax(dim=-1)[:, position])
 
 
 def word_vectors(checkpoint: Checkpoint, ids: Sequence[int]) -> Float[Tensor, "t e"]:

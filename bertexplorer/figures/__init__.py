@@ -35,6 +35,7 @@ pretraining.py        pretraining runs over each other
 learning.py           how a run learns, by epoch, from before the first step
 confusion.py          which labels were mistaken for which
 layers.py             a row for each layer, and the rank of words through them
+answer.py             a bar for each label, each tagged word, or each span of the passage
 suite.py              a bar with its interval for all cases and each category, and the table of cases
 notebook.py           a figure in a notebook, with the sentence above it
 """

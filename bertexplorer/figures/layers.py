@@ -11,12 +11,15 @@ DRAWN = 5  # answers a layer
 CELL, RANKS, BITS, GAP = 40, 250, 130, 62  # pixels: a row of answers, the two panels below it, and between them
 PLOT = 0.64  # share of the width that the lines take; their names stand to the right
 COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", GREY, "#7a4a1d")
+FOLLOWED = {"mask": "word", "label": "label", "tag": "tag"}  # else a token
 DASHES = ("solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot")
 
 
 def draw(result: Layers) -> go.Figure:
     heights = [CELL * len(result.layers), RANKS, BITS]
-    fig = kit.panels(heights, GAP, ("", "rank of the word (1 is the first choice)", "bits"))
+    fig = kit.panels(
+        heights, GAP, ("", f"rank of the {FOLLOWED.get(result.target, 'token')} (1 is the first choice)", "bits")
+    )
     answers(fig, result)
     ranks(fig, result)
     bits(fig, result)
@@ -105,7 +108,11 @@ def say(result: Layers) -> str:
         else f"is the first choice for good from layer {result.settled} of {count} on and ends at "
         f"{percent(final.probability)}"
     )
-    sentences = [f"{quote(final.token)} {start}; the input alone would have given {quote(first.candidates[0].token)}."]
+    about = {"span start": "Start of the answer: ", "span end": "End of the answer: "}.get(result.target, "")
+    about = f"Tag of {quote(result.word)}: " if result.word else about
+    sentences = [
+        f"{about}{quote(final.token)} {start}; the input alone would have given {quote(first.candidates[0].token)}."
+    ]
     sentences += [
         f"{'The hidden ' if word.hidden else ''}{quote(word.token)} goes from rank {int(word.ranks[0]):,} to rank "
         f"{int(word.ranks[-1]):,}."

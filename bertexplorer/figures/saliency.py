@@ -23,7 +23,7 @@ HEADINGS = {
     "occlusion": "occlu-<br>sion",
     "attention": "atten-<br>tion",
 }
-NUMBER = {"mask": "log-probability", "next sentence": "log-odds"}  # both in nats
+NUMBER = {"next sentence": "log-odds", "score": "score"}  # what is explained; else the log-probability, in nats
 OFF = 0.05  # of the rise: integrated gradients that miss it by more are not to be trusted
 
 
@@ -53,7 +53,11 @@ def bars(result: Saliency) -> go.Figure:
     fig.update_xaxes(range=[low - room * (low < 0), high + room], showticklabels=False, showgrid=False)
     name_rows(fig, result, kept, LETTERS["bars"])
     fig.add_vline(x=0, line={"color": "rgba(138,148,163,0.6)", "width": 1})
-    said = f"share of what {source(result)} takes in" if found.method in SHARES else f"{directions(result)}, in nats"
+    said = (
+        f"share of what {source(result)} takes in"
+        if found.method in SHARES
+        else directions(result) + ", in nats" * (result.target != "score")
+    )
     above = heading(fig, said, result)
     return finish(fig, max(300, above + 16 + ROW * len(kept)), bargap=0.25, margin={"l": 8, "r": 8, "t": above, "b": 8})
 
@@ -97,7 +101,16 @@ def directions(result: Saliency) -> str:
 
 def source(result: Saliency) -> str:
     """The token whose attention is shown."""
+    if result.pooled:
+        return "the average token"
+    if result.target in ("tag", "span start", "span end"):
+        return quote(next(unit.label for unit in result.units if result.position in unit.positions))
     return "the mask" if result.target == "mask" else "[CLS]"
+
+
+def measured(result: Saliency) -> str:
+    """The number that is explained."""
+    return NUMBER.get(result.target, "log-probability")
 
 
 def hover(result: Saliency, found: Attribution, kept: Sequence[int]) -> list[str]:
@@ -132,8 +145,11 @@ def colours(result: Saliency) -> dict[int, float]:
 
 def say(result: Saliency) -> str:
     """What the answer rests on, by the method or by each of them, and how far integrated gradients can be trusted."""
-    number = f"{NUMBER[result.target]} {signed(result.value, 2)}"
-    sentences = [f"{quote(result.answer)} has {percent(result.probability)} here ({number})."]
+    number = f"{measured(result)} {signed(result.value, 2)}"
+    share = "" if result.target == "score" else f"{percent(result.probability)} here "
+    sentences = [
+        f"{quote(result.answer)} has {share}({number})." if share else f"{quote(result.answer)} has a {number}."
+    ]
     one = len(result.attributions) == 1
     sentences.append(strongest(result, result.attributions[0]) if one else firsts(result))
     sentences += [completeness(result, found) for found in result.attributions if found.completeness]
@@ -151,7 +167,7 @@ def strongest(result: Saliency, found: Attribution) -> str:
     ]
     if found.method in SHARES:
         way = "in the last layer looks most at" if found.method == "attention" else "takes most, by rollout, from"
-        name = source(result).replace("the", "The")
+        name = source(result)[0].upper() + source(result)[1:]
         return f"{name} {way} {listed(best)}; that is about no answer in particular."
     told = f"By {found.method} it rests most on {listed(best)}" if best else f"By {found.method} nothing speaks for it"
     worst = order[-1]
@@ -180,7 +196,7 @@ def completeness(result: Saliency, found: Attribution) -> str:
     off = abs(error / rise) if rise else float(error != 0)
     part = f"{percent(off)} of it" if off < 1 else "as large as itself"
     told = (
-        f"Against {filler} in place of every word, the text changes the {NUMBER[result.target]} by {signed(rise, 2)}; "
+        f"Against {filler} in place of every word, the text changes the {measured(result)} by {signed(rise, 2)}; "
         f"the scores of integrated gradients add up to that with an error of {signed(error, 3)}, {part}"
     )
     return told + (f": {found.completeness.steps} steps are too few." if off > OFF else ".")

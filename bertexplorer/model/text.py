@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import tokenizers
+from tokenizers import pre_tokenizers
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.vocabulary import as_transformers, convert
@@ -96,6 +97,14 @@ def invisible(character: str) -> bool:
     if character in "\ufeff\u200b\u2060":
         return True
     return character not in "\t\n\r" and unicodedata.category(character) in ("Cc", "Cs")
+
+
+def split_words(text: str) -> list[tuple[int, int]]:
+    """The words of *text* as spans of characters: at spaces and punctuation as BERT does, Chinese and Japanese
+    character by character."""
+    signs = pre_tokenizers.Split(tokenizers.Regex(r"[\p{Han}\p{Hiragana}\p{Katakana}]"), "isolated")
+    splitter = pre_tokenizers.Sequence([pre_tokenizers.BertPreTokenizer(), signs])
+    return [span for _, span in splitter.pre_tokenize_str(text)]
 
 
 class Tokenizer:

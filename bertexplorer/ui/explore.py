@@ -131,22 +131,21 @@ class Explore:
                 difference.one_scale(figure, beside.figure)
             height = module.height(result) if isinstance(module, Page) else 0
             cases = module.cases(result, beside and beside.result) if isinstance(module, Tabular) else None
-            return Answer(
-                state,
-                drawn,
-                figure,
-                module.say(result),
-                took,
-                checkpoint=checkpoint,
-                beside=beside,
-                height=height,
-                series=tuple(self.library.series(state.checkpoint)),
-                cases=cases,
-            )
+            series = tuple(self.library.series(state.checkpoint))
+            more: dict[str, Any] = {
+                "checkpoint": checkpoint,
+                "beside": beside,
+                "height": height,
+                "cases": cases,
+                "series": series,
+            }
+            return Answer(state, drawn, figure, module.say(result), took, **more)
         except (Busy, Stopped):
             raise
         except ExplorerError as error:
-            return Answer(state, drawn, error=str(error), missing=error.missing, checkpoint=checkpoint)
+            series = tuple(self.library.series(state.checkpoint)) if checkpoint else ()  # another one may answer
+            missing = error.missing
+            return Answer(state, drawn, error=str(error), missing=missing, checkpoint=checkpoint, series=series)
         except Exception:
             fault = unforeseen(log, "a view failed", view=state.view)
             return Answer(state, drawn, error=fault, failed=True, checkpoint=checkpoint)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from urllib.parse import parse_qsl
 
+from bertexplorer.analysis.task_head import kind_of
 from bertexplorer.errors import ExplorerError
 from bertexplorer.ui.explore import DEFAULTS, Explore, shown_in
 from bertexplorer.ui.state import State, from_link, to_link
@@ -14,11 +15,24 @@ def no_view(name: object) -> str:
     return f"There is no view {name!r:.60}. Pick one of those shown."
 
 
+def suited(explore: Explore, checkpoint: str, opening: State) -> State:
+    """*opening*, or the view Answer if *checkpoint* has a fine-tuned head and none for masks."""
+    try:
+        found = explore.library.get(checkpoint, opening.precision)
+    except ExplorerError:  # the view says why
+        return opening
+    if "masked_lm" in found.heads or not kind_of(found):
+        return opening
+    return shown_in(VIEWS["answer"].examples[0], replace(opening, view="answer"))
+
+
 def followed(explore: Explore, query: Mapping[str, str], opening: State) -> tuple[State, str]:
     """(the state, a sentence on what cannot be followed, "" if nothing).
 
     A link without a text, as people write by hand, leads to the opening state or the view's first example, with
     everything else that it names."""
+    if query.get("checkpoint") and "view" not in query and "text" not in query:
+        opening = suited(explore, query["checkpoint"], opening)
     view, told = query.get("view", opening.view), ""
     if view not in VIEWS:
         view, told = opening.view, no_view(view)

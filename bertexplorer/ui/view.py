@@ -31,7 +31,8 @@ class View:
     *name*: the name of its analysis module and its figure module. *note*: how not to misread it. *chips*: what a press
     on a chip does: "hide" its token, "pick" it as the subject of the view, or nothing. *slow*: whether it waits in the
     queue of slow views. *needs*: what its analysis takes besides a text: uploaded "lines" or "rows", the search
-    "index". *text*: whether it is about the text at the top at all."""
+    "index". *text*: whether it is about the text at the top at all. *tuned*: whether its checkpoint must be fine-tuned,
+    which the bundled ones are not."""
 
     name: str
     topic: str
@@ -43,6 +44,7 @@ class View:
     slow: bool = False
     needs: tuple[Literal["lines", "rows", "index"], ...] = ()
     text: bool = True
+    tuned: bool = False
 
     @property
     def slug(self) -> str:

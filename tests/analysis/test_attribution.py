@@ -206,7 +206,7 @@ def linear(question: Question, weights: np.ndarray) -> Question:
 
 @pytest.mark.parametrize("method", ["occlusion", "LIME"])
 def test_a_linear_number_is_found_out(method: Method, mini: Checkpoint) -> None:
-    question = saliency.ask(mini, "The farmers cultivate the [MASK] to grow crops.", "mask", "")
+    _, question = saliency.ask(mini, "The farmers cultivate the [MASK] to grow crops.", "mask", "")
     weights = np.arange(len(question.encoding)) - 4.0
     found = attribution.attribute(linear(question, weights), method, baseline="[MASK]", steps=4, samples=1000)
     spots = list(question.hideable)

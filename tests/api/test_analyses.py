@@ -1,6 +1,7 @@
 """Every analysis over HTTP says what it says when it is called, and one that cannot answer says why."""
 
 import json
+import shutil
 from dataclasses import asdict
 from typing import Any
 
@@ -17,7 +18,9 @@ from bertexplorer.ui.explore import VIEWS
 from tests.tolerance import of_encoder
 
 SENTENCE = "The doctor said that she is a good [MASK] of the bank."
+TUNED = "bert-SequenceClassification"
 TEXTS = {  # where the first example is too much for a checkpoint of 64 positions
+    "answer": {"text": "The film is great.", "checkpoint": TUNED},
     "head-roles": {"text": SENTENCE, "on": "this text"},
     "masking": {"text": SENTENCE},
     "referee": {"text": SENTENCE, "orders": 3, "points": 4},
@@ -27,7 +30,7 @@ TEXTS = {  # where the first example is too much for a checkpoint of 64 position
     "sentence-pairs": {"text": "Paris is good. London is great. The cat sat."},
     "switchboard": {"text": SENTENCE, "controls": 2},
 }
-FIELDS = ("text", "pair", "picked")
+FIELDS = ("text", "pair", "picked", "checkpoint")
 
 
 def asked(view: str) -> dict[str, Any]:
@@ -37,7 +40,7 @@ def asked(view: str) -> dict[str, Any]:
 def called(served: Any, view: str) -> dict[str, Any]:
     """The same without HTTP."""
     given, asked_of = asked(view), VIEWS[view]
-    checkpoint = served.library.get("little")
+    checkpoint = served.library.get(given.get("checkpoint", "little"))
     picked = tuple(Span(**span) for span in given.get("picked", ()))
     text = Text(given.get("text", ""), given.get("pair", ""), picked=picked)
     options = build(asked_of.analysis.Options, {name: value for name, value in given.items() if name not in FIELDS})
@@ -48,7 +51,9 @@ def called(served: Any, view: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_the_answer_is_that_of_the_analysis(view: str, served: Any, browser: httpx.Client) -> None:
+def test_the_answer_is_that_of_the_analysis(view: str, served: Any, browser: httpx.Client, tiny: Any) -> None:
+    if asked(view).get("checkpoint") == TUNED:
+        shutil.copytree(tiny(TUNED), served.settings.models_dir / TUNED, dirs_exist_ok=True)
     answer = browser.post(f"/{view}", json=asked(view), params={"figure": "plotly"})
     try:
         wanted = called(served, view)

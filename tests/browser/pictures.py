@@ -1,11 +1,13 @@
-"""Takes the pictures of the documentation: python -m tests.browser.pictures ADDRESS
+"""Takes the pictures of the documentation: python -m tests.browser.pictures ADDRESS [RUN]
 
-ADDRESS is that of a running app. Each view is shown with its first example, 1280 pixels wide; the opening page is
-assets/screenshot.png, a lesson assets/learn.png."""
+ADDRESS is that of a running app, RUN a checkpoint that was fine-tuned on the built-in films (run:ID). Each view is
+shown with its first example, 1280 pixels wide; the opening page is assets/screenshot.png, a lesson
+assets/learn.png."""
 
 import io
 import sys
 from pathlib import Path
+from urllib.parse import urlencode
 
 from PIL import Image
 from playwright.sync_api import Page, expect, sync_playwright
@@ -39,7 +41,8 @@ def lesson(page: Page, address: str) -> None:
     Image.open(io.BytesIO(shot)).convert("RGB").quantize(COLOURS, kmeans=2).save(ASSETS / "learn.png", optimize=True)
 
 
-def main(address: str) -> None:
+def main(address: str, run: str = "") -> None:
+    """*run*: the name of a checkpoint that was fine-tuned (run:ID), for the view Answer; '': its picture stays."""
     (ASSETS / "views").mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
@@ -50,6 +53,8 @@ def main(address: str) -> None:
         page.wait_for_selector("#figure .bars")
         take(page, ASSETS / "screenshot.png")
         for view in VIEWS.values():
+            if view.tuned:
+                continue
             choose_view(page, view.title)
             expect(page.locator("#question h2")).to_have_text(view.question)
             page.locator("button.example").first.click()
@@ -59,8 +64,18 @@ def main(address: str) -> None:
             page.evaluate("document.activeElement.blur()")
             page.mouse.move(4, 4)
             take(page, ASSETS / "views" / f"{view.slug}.png")
+        if run:
+            answered(page, address, run)
         browser.close()
 
 
+def answered(page: Page, address: str, run: str) -> None:
+    """The view Answer on the checkpoint *run*."""
+    page.goto(f"{address}?{urlencode({'view': 'answer', 'text': VIEWS['answer'].examples[0].text, 'checkpoint': run})}")
+    expect(page.locator("#receipt")).not_to_be_empty()
+    page.wait_for_timeout(2500)
+    take(page, ASSETS / "views" / "answer.png")
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -131,7 +131,7 @@ def take_along(page: Page) -> None:
 
 def open_in_explore(page: Page) -> None:
     page.get_by_role("link", name="Open in Explore").click()
-    expect(page.locator("#question h2")).to_have_text("Who looks at whom?")
+    expect(page.locator("#question h2")).to_have_text("What does the fine-tuned checkpoint answer?")
     expect(page.locator("#receipt")).to_contain_text("renamed, best", timeout=SOON)
     wait_until_quiet(page)
     expect(page.locator("#moment")).to_contain_text("Training: best")

@@ -23,8 +23,9 @@ def phone(browser: Browser, address: str) -> Iterator[Page]:
         yield page
 
 
-@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.title)
+@pytest.mark.parametrize("view", [v for v in VIEWS.values() if not v.tuned], ids=lambda view: view.title)
 def test_a_view_answers_its_examples(phone: Page, view) -> None:
+    """Answer needs a checkpoint that was fine-tuned: test_training.py opens one on it."""
     choose_view(phone, view.title)
     expect(phone.locator("#question h2")).to_have_text(view.question)
     wait_until_idle(phone)

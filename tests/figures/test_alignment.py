@@ -12,11 +12,8 @@ from bertexplorer.figures import alignment
 from bertexplorer.figures import tokenization as figure
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
-from tests.figures.test_draw import check
 
-TEXT = Text(
-    "The unbelievable <b>electroencephalogram</b> of Zoë was internationalised, yesterday and today.", "A pair."
-)
+TEXT = Text("The unbelievable <b>story</b> of Zoë was told, it is said, yesterday.", "A pair.")
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +23,7 @@ def both(tiny: Callable[..., Path]) -> list[tokenization.Tokenization]:
 
 def test_pieces_are_drawn_where_their_characters_are(both: list, tiny: Callable[..., Path]) -> None:
     fig = alignment.draw(*both, ("one", "other"))
-    check(fig)
+    assert not any("<b>" in text for trace in fig.data for text in trace.text)
     lines = alignment.wrapped(both[0].texts)
     assert "".join(both[0].texts[side][start:end] for side, start, end in lines) == "".join(both[0].texts)
     assert all(end - start <= alignment.WIDTH + 1 for _, start, end in lines)
@@ -36,6 +33,7 @@ def test_pieces_are_drawn_where_their_characters_are(both: list, tiny: Callable[
             (side, *span)
             for side, text in enumerate(result.texts)
             for span in whole.encode(text, add_special_tokens=False).offsets
+            if span[1] > span[0]  # RoBERTa has a piece for a space alone, which covers no character
         ]
         drawn = [trace for trace in fig.data if trace.y[0] % 3 == row]
         assert [piece[:3] for piece in alignment.pieces(result)] == wanted
@@ -46,7 +44,7 @@ def test_pieces_are_drawn_where_their_characters_are(both: list, tiny: Callable[
 def test_what_is_shared_is_counted(both: list) -> None:
     sets = [{piece[:3] for piece in alignment.pieces(one)} for one in both]
     assert f"; {len(sets[0] & sets[1])} cover the same characters" in figure.compare(*both)
-    assert figure.compare(both[0], both[0]).count(f" {len(alignment.pieces(both[0]))} ") == 1
+    assert f"; {len(alignment.pieces(both[0]))} cover" in figure.compare(both[0], both[0])
     colours = {colour for trace in alignment.draw(both[0], both[0], ("a", "b")).data for colour in trace.marker.color}
     assert colours == {alignment.SAME}
 
@@ -56,6 +54,5 @@ def test_two_texts_are_not_aligned(both: list, tiny: Callable[..., Path]) -> Non
     assert alignment.draw(both[0], other, ("a", "b")) is None and figure.compare(both[0], other) == ""
     bert = bx.load(tiny("bert"))
     texts = bx.compare(bert.tokenization("One text."), bert.tokenization("Another text."))
-    assert texts.figure is not None and not any(
-        "cut in another way" in note.text for note in texts.figure.layout.annotations
-    )
+    notes = [note.text for note in texts.figure.layout.annotations]
+    assert not any("cut in another way" in note for note in notes)

@@ -19,6 +19,7 @@ from bertexplorer.analysis import NAMES
 from bertexplorer.describe import FIRST
 from bertexplorer.model.text import Span
 from bertexplorer.options import option_specs
+from bertexplorer.ui.tabs import VIEWS
 from docs.signatures import TARGET, written
 from tests.conftest import ROOT
 from tests.tolerance import of_sum
@@ -41,16 +42,19 @@ def test_every_analysis_is_a_documented_function_and_method(name: str, bert: bx.
     assert taken == options | about | {"checkpoint", "precision"}
     assert set(inspect.signature(method).parameters) == taken - {"checkpoint", "precision"}
     doc = inspect.getdoc(ask) or ""
-    assert f">>> bx.{name}(" in doc and len(doc) > 200
+    tuned = VIEWS[name.replace("_", "-")].tuned  # then the example asks a run
+    assert f">>> bx.{'TrainingRun' if tuned else name}(" in doc and f".{name}(" in doc and len(doc) > 200
     assert all(f"    {option}: " in doc for option in options - {"lines", "rows"})
     assert name in dir(bx) and name in dir(bert)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_the_example_of_every_analysis_runs(name: str) -> None:
+def test_the_example_of_every_analysis_runs(name: str, tiny: Callable[[str], Path]) -> None:
+    """One that asks a run is asked of a tiny fine-tuned checkpoint."""
     _, _, example = (inspect.getdoc(getattr(bx, name)) or "").rpartition(">>> ")
-    said = eval(example, {"bx": bx})
+    example = example.replace("bx.TrainingRun('runs/films').load()", "tuned")
+    said = eval(example, {"bx": bx, "tuned": bx.load(tiny("bert-SequenceClassification"))})
     assert isinstance(said, str) and len(said.split()) > 4
 
 

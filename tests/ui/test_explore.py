@@ -5,6 +5,7 @@ import io
 import json
 import logging
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +13,15 @@ import pytest
 
 from bertexplorer.model.text import Span
 from bertexplorer.settings import Settings
+from bertexplorer.store import training_snapshots
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.ui import facts
 from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore, shown_in
 from bertexplorer.ui.state import State
 from tests.conftest import BUNDLED
+
+TUNED = "bert-SequenceClassification"
 
 
 @pytest.fixture(scope="module")
@@ -31,14 +35,24 @@ def state(view: str, text: str, **options) -> State:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_view_answers_its_examples(explore: Explore, view: str) -> None:
+def test_a_view_answers_its_examples(explore: Explore, view: str, tiny: Callable[[str], Path]) -> None:
+    settings = Settings(models_dir=tiny(TUNED).parent)
     for example in VIEWS[view].examples:
-        answer = explore.answer(shown_in(example, state(view, "")))
+        shown = shown_in(example, state(view, ""))
+        if VIEWS[view].tuned:
+            explore, shown = Explore(CheckpointRegistry(settings)), replace(shown, checkpoint=TUNED)
+        answer = explore.answer(shown)
         assert answer.error == "" and answer.said and answer.strip
         if isinstance(answer.figure, str):
             assert answer.figure.startswith("<!doctype html>") and answer.height >= 300
         else:
             assert answer.figure is not None and answer.figure.layout.height >= 300
+
+
+def test_without_a_fine_tuned_head_the_other_checkpoints_of_a_training_stay_in_reach(explore: Explore) -> None:
+    early = training_snapshots.saved()[0].name
+    answer = explore.answer(replace(state("answer", "A cat."), checkpoint=early))
+    assert "no fine-tuned head" in answer.error and len(answer.series) > 1
 
 
 def test_an_unforeseen_error_is_logged_with_its_number(explore: Explore, monkeypatch, caplog) -> None:

@@ -1,10 +1,17 @@
 """A link opens what it names; what it names in vain is said."""
 
+import shutil
+from collections.abc import Callable
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
+from bertexplorer.model.initialise import with_heads
+from bertexplorer.model.load import load
+from bertexplorer.model.save import save
 from bertexplorer.options import build
+from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import VIEWS, Explore, shown_in
 from bertexplorer.ui.link import followed
@@ -31,6 +38,21 @@ def test_what_stands_in_the_link_goes_before_the_example(explore: Explore) -> No
     state, told = followed(explore, asked, OPENING)
     assert (state.text, state.options["other"]) == (VIEWS["contrast"].examples[0].text, "In Rome [MASK].")
     assert (state.checkpoint, state.precision, told) == ("a/b", "fp32", "")
+
+
+def test_a_checkpoint_alone_opens_on_what_it_has(tiny: Callable[[str], Path], tmp_path: Path) -> None:
+    """Without a head for masks that is the answer of its fine-tuned head."""
+    name = "bert-TokenClassification"
+    for one in (name, "bert-mlm"):
+        shutil.copytree(tiny(one), tmp_path / one)
+    explore = Explore(CheckpointRegistry(Settings(models_dir=tmp_path)))
+    state, told = followed(explore, {"checkpoint": name}, OPENING)
+    assert (state.view, state.checkpoint, told) == ("answer", name, "") and explore.answer(state).error == ""
+    both = with_heads(load(tiny("bert-mlm"), precision="fp32"), ["sequence_classifier"], seed=0, labels=("a", "b"))
+    save(both, tmp_path / "both")
+    for other in ("both", "bert-mlm", "mini", "nowhere/to-be-found"):
+        state, _ = followed(explore, {"checkpoint": other}, OPENING)
+        assert (state.view, state.text, state.checkpoint) == (OPENING.view, OPENING.text, other)
 
 
 @pytest.mark.parametrize("query", [{}, {"utm": "1"}, {"view": OPENING.view}])

@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tokenizers import Regex, pre_tokenizers
-
-from bertexplorer.model.text import clean
+from bertexplorer.model.text import clean, split_words
 from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, written
 from bertexplorer.training.entities.tags import OUTSIDE, TAG, Entity, entities, iob2
 
@@ -96,7 +94,7 @@ def spanned(line: int, text: str, spans: Sequence[Any]) -> Sentence:
     left = clean(text)[0]
     if left != text:
         read = [(len(clean(text[:start])[0]), len(clean(text[:end])[0]), kind) for start, end, kind in read]
-    words = split(left)
+    words = split_words(left)
     starts, ends = {start: i for i, (start, _) in enumerate(words)}, {end: i + 1 for i, (_, end) in enumerate(words)}
     found: list[Entity] = []
     for start, end, kind in read:
@@ -129,10 +127,3 @@ def context(text: str, at: int) -> str:
     """The characters around position *at*, which is marked by a bar."""
     before, after = text[max(0, at - AROUND) : at], text[at : at + AROUND]
     return f"“{'…' * (at > AROUND)}{before}|{after}{'…' * (at + AROUND < len(text))}”"
-
-
-def split(text: str) -> list[tuple[int, int]]:
-    """The words of a text: at spaces and punctuation as BERT does, Chinese and Japanese character by character."""
-    signs = pre_tokenizers.Split(Regex(r"[\p{Han}\p{Hiragana}\p{Katakana}]"), "isolated")
-    splitter = pre_tokenizers.Sequence([pre_tokenizers.BertPreTokenizer(), signs])
-    return [span for _, span in splitter.pre_tokenize_str(text)]

@@ -12,9 +12,10 @@ from torch import Tensor
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import with_heads
+from bertexplorer.model.text import split_words
 from bertexplorer.training.entities import scores
 from bertexplorer.training.entities.crf import CRF
-from bertexplorer.training.entities.rows import Sentence, is_plain, split
+from bertexplorer.training.entities.rows import Sentence, is_plain
 from bertexplorer.training.entities.tags import OUTSIDE, Entity, entities, iob2, labels, words
 from bertexplorer.training.learner import Learner
 from bertexplorer.training.objective import Loss, cross_entropy
@@ -188,7 +189,7 @@ class Tagger(Learner):
         texts = [self.reader.prepare(" ".join(given.values()))[0] for given in inputs]
         if not all(text.strip() for text in texts):
             raise ExplorerError("The text is empty. Type a sentence.")
-        given = [Sentence(0, text, tuple(split(text)), ()) for text in texts]
+        given = [Sentence(0, text, tuple(split_words(text)), ()) for text in texts]
         items = self.read(given)
         found = []
         for one, item, answer in zip(given, items, self.answers(items), strict=True):

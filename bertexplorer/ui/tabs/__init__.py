@@ -6,6 +6,7 @@ inputs.py         views of the input of the first layer
 attention.py      views of the attention heads
 embeddings.py     views of vectors: of words in context and of sentences
 layers.py         the view of the answer after each layer
+fine_tuned.py     the view of what a fine-tuned checkpoint answers
 saliency.py       views of how much each token matters for an answer
 behaviour.py      the view of many sentences at once
 pretraining.py    views of what pretraining does with a text
@@ -16,6 +17,7 @@ from bertexplorer.ui.tabs import (
     behaviour,
     embeddings,
     fill_mask,
+    fine_tuned,
     inputs,
     layers,
     next_sentence,
@@ -24,5 +26,5 @@ from bertexplorer.ui.tabs import (
 )
 from bertexplorer.ui.view import View
 
-TOPICS = (fill_mask, next_sentence, inputs, attention, embeddings, layers, saliency, pretraining, behaviour)
+TOPICS = (fill_mask, next_sentence, inputs, attention, embeddings, layers, fine_tuned, saliency, pretraining, behaviour)
 VIEWS: dict[str, View] = {view.slug: view for topic in TOPICS for view in topic.VIEWS}

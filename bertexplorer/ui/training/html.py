@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
+from urllib.parse import urlencode
 
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import ACTIVE, Run, duration
@@ -18,6 +19,7 @@ HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
 SHOWN = 5  # rows of the preview
 NAMED = 5  # rows that cannot be used, by line
 WORST = 50
+ANSWERED = ("classification", "pair-classification", "tagging", "question-answering", "reranking", "distillation")
 VECTORS = ("similarity", "retrieval")  # tasks that train the vectors themselves
 LONG = 30  # characters of a cell that is given room
 
@@ -130,8 +132,9 @@ def headline(detail: RunDetail) -> str:
     notes = "".join(f'<p class="message busy">{escape(text)}</p>' for text in list(warned.values())[-3:])
     opens = ""
     if detail.best is not None:
-        link = f"./?text=The+film+was+a+joy.&amp;view=attention&amp;checkpoint=run:{run.id}"
-        before = f"{link}&amp;against=another+checkpoint&amp;versus=run:{run.id}@0"
+        link = f"./?{escape(opened(detail), quote=True)}"
+        seen = f"./?text=The+film+was+a+joy.&amp;view=attention&amp;checkpoint=run:{run.id}"
+        before = f"{seen}&amp;against=another+checkpoint&amp;versus=run:{run.id}@0"
         opens = f'<p><a class="open" href="{link}">Open in Explore</a> · '
         opens += f'<a class="open" href="{before}">Compare after with before</a>'
         if run.task in VECTORS:
@@ -140,6 +143,19 @@ def headline(detail: RunDetail) -> str:
         opens += "</p>"
     stands = f'<p class="state {run.state}" role="status">{escape(state(run))}</p>'
     return f'<h2 dir="auto">{escape(run.name)}</h2>{stands}{pace(detail)}{notes}{opens}'
+
+
+def opened(detail: RunDetail) -> str:
+    """The query of a link that opens Explore on the checkpoint of a run: the view Answer with a row of its validation
+    data, or Attention where it has no fine-tuned head."""
+    run, row = detail.run, detail.example
+    asked = {"text": row.get("question", ""), "pair": row.get("context", "")}
+    if not asked["text"] and run.task in ANSWERED:
+        asked["text"], _, asked["pair"] = str(row.get("text", "")).partition(" [SEP] ")
+    view = "answer" if run.task in ANSWERED else "attention"
+    if not asked["text"]:
+        asked = {"text": "The film was a joy."}
+    return urlencode({"view": view, **{k: v for k, v in asked.items() if v}, "checkpoint": f"run:{run.id}"}, safe=":")
 
 
 def pace(detail: RunDetail) -> str:

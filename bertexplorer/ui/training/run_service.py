@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from bertexplorer.training.finetuning.spec import Spec, task_of
 BUILT_IN = ASSETS / "data"
 MOST_SEEDS = 10
 PRETRAINING = "pretraining"  # the kind of runs that belong to the page of experiments
+ROWS_TRIED, SHORT = 50, 2_000  # rows that are tried as an example, and characters of one that fits a link
 REMEMBERED = 100  # estimates
 IMPATIENT_S = 10.0  # a repeated request within this time is the same run
 TRIAL_S = 180.0  # after which a trial is killed
@@ -79,6 +81,7 @@ class RunDetail:
     events: list[dict[str, Any]]
     about: dict[str, Any] | None  # task.json of the best checkpoint
     best: Path | None
+    example: dict[str, Any] = field(default_factory=dict)  # a validation row with its answer
 
 
 class RunService:
@@ -214,7 +217,7 @@ class RunService:
     def detail(self, id: str, owner: str) -> RunDetail:
         run = self.jobs.run(id, owner)
         best, about = kept(run, "task.json")
-        return RunDetail(run, runs.history(run.folder), json.loads(about) if best else None, best)
+        return RunDetail(run, runs.history(run.folder), json.loads(about) if best else None, best, example_of(best))
 
     def predictions(self, detail: RunDetail) -> list[dict[str, Any]]:
         """The validation rows with the answers of the best checkpoint."""
@@ -228,6 +231,19 @@ class RunService:
         if detail.best is None:
             raise ExplorerError("This run has no checkpoint yet. Wait for its first evaluation.")
         return opened(detail.best).predict([dict(given)])[0]
+
+
+def example_of(best: Path | None) -> dict[str, Any]:
+    """The first short row among the first predictions of a checkpoint; {} if there is none."""
+    try:
+        if best is None:
+            return {}
+        with (best / "predictions.jsonl").open(encoding="utf-8") as lines:
+            first = list(islice(lines, ROWS_TRIED))
+    except FileNotFoundError:  # a better checkpoint has replaced it
+        return {}
+    rows = [json.loads(line) for line in first]
+    return next((row for line, row in zip(first, rows, strict=True) if len(line) < SHORT), {})
 
 
 def kept(run: Run, name: str) -> tuple[Path | None, str]:

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from bertexplorer.model.text import split_words
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, mapped
-from bertexplorer.training.entities.rows import sentences, split
+from bertexplorer.training.entities.rows import sentences
 
 
 def one(tokens: Any, tags: Any) -> Any:
@@ -87,4 +88,4 @@ def test_conll_and_jsonl_files_are_read() -> None:
 
 def test_words_of_other_scripts() -> None:
     text = "don't stop日本"
-    assert [text[start:end] for start, end in split(text)] == ["don", "'", "t", "stop", "日", "本"]
+    assert [text[start:end] for start, end in split_words(text)] == ["don", "'", "t", "stop", "日", "本"]

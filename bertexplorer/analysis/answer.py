@@ -1,0 +1,233 @@
+"""Answer: what the fine-tuned head of a checkpoint says of a text: its label, a tag for each word, or a span."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from jaxtyping import Float
+
+from bertexplorer import engine
+from bertexplorer.analysis import facts, task_head
+from bertexplorer.analysis.task_head import LONGEST, NOWHERE, OUTSIDE, Kind, Training
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Encoding, Text
+from bertexplorer.options import Option
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+KEYS, MEASURE = ("kind", "position", "token", "answer"), "value"
+LIKELY = 0.5  # probability above which a text has one of several labels
+NO_ANSWER = "no answer"
+
+
+@dataclass(frozen=True)
+class Options:
+    top: Annotated[int, Option("Answers", 1, 100, info="labels, tags of a word, or spans")] = 10
+    longest: Annotated[int, Option("Longest span", 1, 200, info="tokens of an answer in a passage")] = LONGEST
+
+
+@dataclass(frozen=True)
+class Label:
+    """One label or tag. *index*: of its logit, 0-based; *value*: its probability, 0 to 1, or the score."""
+
+    name: str
+    index: int
+    logit: float
+    value: float
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """A word and its tags, the most probable first."""
+
+    word: str
+    positions: tuple[int, ...]  # of its tokens, 0-based; the tag is read at the first
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True)
+class Extract:
+    """A span of the passage. *probability*: that it starts at *first* times that it ends at *last*, each among all
+    tokens."""
+
+    text: str
+    first: int  # token, 0-based
+    last: int  # token, included
+    logit: float  # sum of the start's and the end's
+    probability: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer of one kind; what belongs to other kinds is empty."""
+
+    kind: Kind
+    tokens: tuple[str, ...]
+    labels: tuple[Label, ...] = ()  # of the text, best first
+    words: tuple[Tagged, ...] = ()
+    spans: tuple[Extract, ...] = ()  # best first
+    nothing: Extract | None = None  # no answer: both at [CLS]
+    starts: Float[np.ndarray, " t"] = field(default_factory=lambda: np.zeros(0))  # probability of each token
+    ends: Float[np.ndarray, " t"] = field(default_factory=lambda: np.zeros(0))
+    inside: tuple[int, ...] = ()  # tokens of the passage
+    silent: bool = False  # whether the answer is that there is none
+    training: Training = Training()
+    top: int = 10  # answers that are drawn
+    left_out: int = 0  # tokens beyond the checkpoint's limit
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The answer: the label, those of several labels that are likely, the tag of each word, or the span."""
+        if self.kind == "tag":
+            return tuple(word.labels[0].name for word in self.words)
+        if self.kind == "span":
+            return (NO_ANSWER if self.silent else self.spans[0].text,)
+        if self.kind == "labels":
+            return tuple(label.name for label in self.labels if label.value > LIKELY)
+        return (self.labels[0].name,)
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Answer:
+    """The answer of the fine-tuned head. In question answering the first text is the question, the second the passage.
+
+    Probabilities are a softmax over the labels; a sigmoid of each where a text may have several. Raises ExplorerError
+    without a fine-tuned head, and for a question without a passage."""
+    kind = task_head.need_kind(checkpoint)
+    encoding = task_head.encode(checkpoint, text, kind)
+    shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
+    found = Answer(kind, shown, training=task_head.training_of(checkpoint), top=options.top, left_out=encoding.left_out)
+    if kind == "tag":
+        return replace(found, words=tagged(checkpoint, encoding, options.top))
+    if kind == "span":
+        return with_spans(checkpoint, encoding, found, options)
+    logits = engine.sequence_logits(checkpoint, [encoding]).double().numpy()[0]
+    return replace(found, labels=ranked(checkpoint.labels, logits, kind))
+
+
+def ranked(names: tuple[str, ...], logits: Float[np.ndarray, " l"], kind: Kind) -> tuple[Label, ...]:
+    """A Label for each logit, the largest first."""
+    values = logits if kind == "score" else np.exp(task_head.log_probabilities(logits, kind))
+    order = np.argsort(-logits, kind="stable").tolist()
+    return tuple(Label(names[i], i, float(logits[i]), float(values[i])) for i in order)
+
+
+def tagged(checkpoint: Checkpoint, encoding: Encoding, top: int) -> tuple[Tagged, ...]:
+    """The tags of every word. Raises ExplorerError if there is no word."""
+    words = task_head.words(encoding)
+    if not words:
+        raise ExplorerError("The text has no word that could have a tag. Type a sentence.")
+    logits = engine.token_logits(checkpoint, [encoding])[0].double().numpy()
+    names = checkpoint.labels
+    return tuple(Tagged(w.text, w.positions, ranked(names, logits[w.positions[0]], "tag")[:top]) for w in words)
+
+
+def with_spans(checkpoint: Checkpoint, encoding: Encoding, empty: Answer, options: Options) -> Answer:
+    """*empty* with the best spans of the passage."""
+    logits = engine.span_logits(checkpoint, [encoding])[0].double().numpy()
+    logs = task_head.log_softmax(logits, axis=0)
+    inside = task_head.passage(encoding)
+
+    def extract(first: int, last: int, text: str) -> Extract:
+        p = float(np.exp(logs[first, 0] + logs[last, 1]))
+        return Extract(text, first, last, float(logits[first, 0] + logits[last, 1]), p)
+
+    best = task_head.best_spans(logits[:, 0], logits[:, 1], inside, options.longest, options.top)
+    found = tuple(extract(first, last, between(encoding, first, last)) for first, last in best)
+    nothing = extract(NOWHERE, NOWHERE, NO_ANSWER)
+    return replace(
+        empty,
+        spans=found,
+        nothing=nothing,
+        starts=np.exp(logs[:, 0]),
+        ends=np.exp(logs[:, 1]),
+        inside=tuple(np.flatnonzero(inside).tolist()),
+        silent=empty.training.silent and nothing.logit - found[0].logit > empty.training.threshold,
+    )
+
+
+def between(encoding: Encoding, first: int, last: int) -> str:
+    """The characters of the passage from token *first* to token *last*."""
+    start, end = encoding.spans[first], encoding.spans[last]
+    return encoding.texts[1][start.start : end.end] if start and end else ""
+
+
+def rows(result: Answer) -> list[dict[str, object]]:
+    """A row for each label of the text, each tag of each word, or each span and each token of the passage. *value*: the
+    probability, or the score. *position* is that of a token, 0-based; empty for the whole text."""
+    if result.kind == "tag":
+        return [
+            row("tag", word.positions[0], word.word, one.name, rank, one.value, one.logit, rank == 1)
+            for word in result.words
+            for rank, one in enumerate(word.labels, 1)
+        ]
+    if result.kind == "span" and result.nothing:
+        listed = [("span", "", one.text, one, not result.silent and one is result.spans[0]) for one in result.spans]
+        listed.append((NO_ANSWER, "", NO_ANSWER, result.nothing, result.silent))
+        table = [
+            row(kind, place, "", text, rank, one.probability, one.logit, said)
+            for rank, (kind, place, text, one, said) in enumerate(listed, 1)
+        ]
+        sides = (("start", result.starts), ("end", result.ends))
+        return table + [
+            row(kind, i, result.tokens[i], kind, "", float(values[i]), "", False)
+            for kind, values in sides
+            for i in result.inside
+        ]
+    return [
+        row(result.kind, "", "", one.name, rank, one.value, one.logit, one.name in result.chosen)
+        for rank, one in enumerate(result.labels, 1)
+    ]
+
+
+def row(
+    kind: str, position: object, token: str, answer: str, rank: object, value: float, logit: object, chosen: bool
+) -> dict[str, object]:
+    named = {"kind": kind, "position": position, "token": token, "answer": answer}
+    return {**named, "rank": rank, "value": value, "logit": logit, "chosen": chosen}
+
+
+class Facts(facts.Facts[Answer]):
+    """*word* is a word of the text that has a tag."""
+
+    def answer(self, rank: int = 1) -> str:
+        """The label or span with this rank; "no answer" where the answer is that there is none."""
+        if self._result.kind == "span":
+            if rank == 1 and self._result.silent:
+                return NO_ANSWER
+            return facts.item(self._result.spans, rank, "span").text
+        return facts.item(self._result.labels, rank, "label").name
+
+    def p(self, name: str) -> float:
+        """Probability of a label, 0 to 1; of a regression, its score."""
+        labels = self._result.labels
+        return labels[facts.chosen([label.name for label in labels], name, "label")].value
+
+    def p_span(self, rank: int = 1) -> float:
+        """Probability of the span with this rank, 0 to 1."""
+        return facts.item(self._result.spans, rank, "span").probability
+
+    def p_no_answer(self) -> float:
+        """Probability that the passage has no answer, 0 to 1."""
+        return self._result.nothing.probability if self._result.nothing else 0.0
+
+    def tag(self, word: str, nth: int = 1) -> str:
+        """The tag of a word."""
+        return self._word(word, nth).labels[0].name
+
+    def p_tag(self, word: str, nth: int = 1) -> float:
+        """Probability of the tag of a word, 0 to 1."""
+        return self._word(word, nth).labels[0].value
+
+    def tagged(self) -> float:
+        """Words with another tag than O."""
+        return sum(word.labels[0].name != OUTSIDE for word in self._result.words)
+
+    def labels(self) -> float:
+        """Labels or tags that the head can give."""
+        return len(self._checkpoint.labels)
+
+    def _word(self, word: str, nth: int) -> Tagged:
+        return self._result.words[facts.at([one.word for one in self._result.words], word, nth)]

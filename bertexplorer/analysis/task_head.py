@@ -1,0 +1,166 @@
+"""The fine-tuned head of a checkpoint: what kind of answer it gives, and how its logits become one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Encoding, Text, split_words
+
+if TYPE_CHECKING:
+    from bertexplorer.engine.gradients import Link
+    from bertexplorer.model.checkpoint import Checkpoint
+
+Kind = Literal["label", "labels", "score", "tag", "span"]
+OUTSIDE = "O"  # the tag of a word in no entity
+NOWHERE = 0  # the token at which the answer starts and ends if there is none: [CLS] (Devlin et al., 2019, 4.3)
+LONGEST = 30  # tokens of an answer in a passage, as in training
+LINKS: dict[Kind, Link] = {"label": "softmax", "labels": "sigmoid", "score": "identity"}
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a run of ours says of the checkpoint that it saved, in task.json; the defaults for any other checkpoint."""
+
+    task: str = ""
+    silent: bool = True  # whether a question may have no answer
+    threshold: float = 0.0  # by how much no answer must beat the best span
+    crf: bool = False  # whether a CRF over the tags chooses them
+    features: tuple[str, ...] = ()  # columns beside the text that add to the logits
+    max_tokens: int = 0  # tokens that it read of a text; 0: unknown
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word as taggers count them, and its tokens."""
+
+    text: str
+    positions: tuple[int, ...]  # 0-based, ascending; its tag is read at the first
+
+
+def kind_of(checkpoint: Checkpoint) -> Kind | None:
+    """The kind of answer that the fine-tuned head gives; None if there is no such head.
+
+    As in transformers, problem_type in config.json says what a sequence classifier was trained for; without it one
+    label is a regression, and several exclude each other."""
+    if "token_classifier" in checkpoint.heads:
+        return "tag"
+    if "span" in checkpoint.heads:
+        return "span"
+    if "sequence_classifier" not in checkpoint.heads:
+        return None
+    problem = checkpoint.hf_config.get("problem_type")
+    if problem == "multi_label_classification":
+        return "labels"
+    return "score" if problem == "regression" or checkpoint.config.num_labels == 1 else "label"
+
+
+def need_kind(checkpoint: Checkpoint) -> Kind:
+    """As `kind_of`. Raises ExplorerError if there is no fine-tuned head."""
+    kind = kind_of(checkpoint)
+    if kind is None:
+        from bertexplorer.model.config import HEAD_WORDS
+
+        held = ", ".join(HEAD_WORDS[name] for name in checkpoint.heads if name in HEAD_WORDS) or "none"
+        raise ExplorerError(
+            f"{checkpoint.name} has no fine-tuned head (its heads: {held}), so it gives no label, tag or span. Train "
+            "one on the page Train, or choose a checkpoint that was fine-tuned, such as one of your runs."
+        )
+    return kind
+
+
+def training_of(checkpoint: Checkpoint) -> Training:
+    """The Training of a checkpoint, from task.json beside its weights."""
+    path = checkpoint.folder / "task.json"
+    if checkpoint.folder == Path() or not path.is_file():
+        return Training()
+    try:
+        about = json.loads(path.read_text("utf-8"))
+        described: Mapping[str, Any] = about["described"]
+        options: Mapping[str, Any] = described["options"]
+        return Training(
+            task=str(about["task"]),
+            silent=bool(described.get("silent", True)),
+            threshold=float(options.get("threshold", 0.0)),
+            crf=options.get("head") == "crf",
+            features=tuple(str(feature["name"]) for feature in described.get("features", ())),
+            max_tokens=int(described.get("max_tokens", 0)),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise ExplorerError(
+            f"{path.name} of {checkpoint.name} cannot be read ({error}). Copy the run again."
+        ) from error
+
+
+def encode(checkpoint: Checkpoint, text: Text | str, kind: Kind) -> Encoding:
+    """The encoding of *text*. Raises ExplorerError if a span is wanted and there is no passage to find it in."""
+    encoding = checkpoint.tokenizer.encode(text)
+    if kind == "span" and not passage(encoding).any():
+        raise ExplorerError(
+            "There is no passage in which to look for the answer. The text is the question; type the passage as the "
+            "second sentence.",
+            missing="pair",
+        )
+    return encoding
+
+
+def passage(encoding: Encoding) -> Bool[np.ndarray, " t"]:
+    """Which tokens are of the second text."""
+    return np.array([span is not None and span.side == 1 for span in encoding.spans])
+
+
+def words(encoding: Encoding) -> tuple[Word, ...]:
+    """The words of both texts that have a token, in their order: split at spaces and punctuation, as in training."""
+    found: list[Word] = []
+    for side in (0, 1):
+        text, at = encoding.texts[side], 0
+        places = [i for i, span in enumerate(encoding.spans) if span and span.side == side and span.end > span.start]
+        for start, end in split_words(text):
+            own = []
+            while at < len(places) and (span := encoding.spans[places[at]]) and span.start < end:
+                own += [places[at]] if span.end > start else []
+                at += 1
+            if own:
+                found.append(Word(shown(encoding, text[start:end], own), tuple(own)))
+    return tuple(found)
+
+
+def shown(encoding: Encoding, word: str, positions: list[int]) -> str:
+    """*word*, or the mask's name if it is hidden from the checkpoint."""
+    hidden = [encoding.ids[p] == encoding.mask_id for p in positions]
+    return "[MASK]" if all(hidden) else word
+
+
+def log_softmax(logits: Float[np.ndarray, "*n l"], axis: int = -1) -> Float[np.ndarray, "*n l"]:
+    """Natural-log probabilities."""
+    top = logits.max(axis=axis, keepdims=True)
+    return np.asarray(logits - top - np.log(np.exp(logits - top).sum(axis=axis, keepdims=True)))
+
+
+def log_probabilities(logits: Float[np.ndarray, "*n l"], kind: Kind) -> Float[np.ndarray, "*n l"]:
+    """Natural-log probabilities of labels or tags: over all of them, or each on its own if a text may have several."""
+    return np.asarray(-np.logaddexp(0.0, -logits)) if kind == "labels" else log_softmax(logits)
+
+
+def best_spans(
+    start: Float[np.ndarray, " t"],
+    end: Float[np.ndarray, " t"],
+    inside: Bool[np.ndarray, " t"],
+    longest: int,
+    count: int,
+) -> list[tuple[int, int]]:
+    """(first, last) token of the *count* best spans of 1 to *longest* tokens *inside* the passage, by the sum of their
+    start and end logits (Devlin et al., 2019, 4.2), the best first."""
+    places = np.flatnonzero(inside)  # neighbours
+    width = min(longest, len(places))
+    ends = np.concatenate([end[places], np.full(width - 1, -np.inf)])
+    sums = start[places][:, None] + np.lib.stride_tricks.sliding_window_view(ends, width)
+    order = np.argsort(-sums, axis=None, kind="stable")[: min(count, int(np.isfinite(sums).sum()))]
+    return [(int(places[i // width]), int(places[i // width] + i % width)) for i in order]

@@ -1,0 +1,117 @@
+"""The fine-tuned heads: their logits for many texts, padded into batches, and after every layer of one text."""
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from bertexplorer.engine import progress
+from bertexplorer.engine.collate import batches
+from bertexplorer.engine.run import forward
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.heads import TokenClassifier
+from bertexplorer.model.text import Encoding
+
+Read = Callable[[Float[Tensor, "b q d"], Bool[Tensor, "b q"] | None], Tensor]
+
+
+def sequence_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Float[Tensor, "n l"]:
+    """For each text or pair the logits of the l labels, in the order of *encodings*. fp32 on the CPU.
+
+    Texts of similar length share a batch. Raises ExplorerError if the checkpoint has no sequence classifier, or if the
+    result is not finite."""
+    mean = checkpoint.sequence_classifier.mean  # raises before anything runs if there is none
+    first = None if mean else (0,)
+
+    def read(last: Tensor, mask: Tensor | None) -> Tensor:
+        return read_sequence(checkpoint, last, mask)
+
+    found = in_batches(checkpoint, encodings, read, first)
+    return torch.stack(found) if found else torch.empty(0, checkpoint.config.num_labels)
+
+
+def token_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> list[Float[Tensor, "t l"]]:
+    """For each text the logits of the l labels at each of its t tokens; otherwise as `sequence_logits`."""
+    return each_token(checkpoint, encodings, "token_classifier")
+
+
+def span_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> list[Float[Tensor, "t 2"]]:
+    """For each (question, passage) the logits that the answer starts and that it ends at each of the t tokens;
+    otherwise as `sequence_logits`."""
+    return each_token(checkpoint, encodings, "span")
+
+
+def each_token(checkpoint: Checkpoint, encodings: Sequence[Encoding], head: str) -> list[Float[Tensor, "t l"]]:
+    _ = checkpoint.head(head)  # raises before anything runs if there is none
+    return in_batches(checkpoint, encodings, lambda last, _: read_tokens(checkpoint, head, last), None)
+
+
+def in_batches(
+    checkpoint: Checkpoint, encodings: Sequence[Encoding], read: Read, rows: tuple[int, ...] | None
+) -> list[Tensor]:
+    """What *read* gives for each encoding, without the rows of padding, from the last layer's vectors (of the tokens in
+    *rows* only, if given) and the mask of the batch."""
+    order = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
+    positions = None if rows is None else torch.tensor(rows, dtype=torch.long, device=checkpoint.device)
+    found: dict[int, Tensor] = {}
+    done, tokens, total = 0, 0, sum(map(len, encodings))
+    progress.report(0, total)
+    for batch in batches([encodings[i] for i in order]):
+        last = forward(checkpoint, batch, positions=positions).last
+        logits = read(last, None if rows is not None else padding(batch, last.device))
+        given = [row[: len(e)] if row.dim() > 1 else row for row, e in zip(logits, batch, strict=True)]
+        if not all(row.isfinite().all() for row in given):
+            raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
+        found |= zip(order[done : done + len(batch)], given, strict=True)
+        done, tokens = done + len(batch), tokens + sum(map(len, batch))
+        progress.report(tokens, total)
+    return [found[i] for i in range(len(encodings))]
+
+
+def padding(encodings: Sequence[Encoding], device: torch.device) -> Bool[Tensor, "b t"] | None:
+    """True for a token, False for padding; None if nothing is padded."""
+    lengths = torch.tensor([len(encoding) for encoding in encodings], device=device)
+    mask = torch.arange(int(lengths.max()), device=device) < lengths[:, None]
+    return None if bool(mask.all()) else mask
+
+
+def read_sequence(
+    checkpoint: Checkpoint, last: Float[Tensor, "b q d"], mask: Bool[Tensor, "b q"] | None = None
+) -> Float[Tensor, "b l"]:
+    """The logits of the labels from the last layer's vectors: of [CLS] (the first of q), or of all tokens if the head
+    takes their mean. fp32 on the CPU."""
+    head = checkpoint.sequence_classifier
+    with torch.inference_mode():  # the last product in fp32: in bf16, logits of 4 are 0.03 apart
+        vectors = head.transform(head.pool(last, mask)).float()
+        return F.linear(vectors, head.output.weight.to_dense().float(), head.output.bias.float()).cpu()
+
+
+def read_tokens(checkpoint: Checkpoint, head: str, last: Float[Tensor, "*n d"]) -> Float[Tensor, "*n l"]:
+    """The logits of "token_classifier" or "span" for the last layer's vectors. fp32 on the CPU."""
+    module = cast(TokenClassifier, checkpoint.head(head))
+    with torch.inference_mode():
+        vectors = module.transform(last).float()
+        return F.linear(vectors, module.output.weight.to_dense().float(), module.output.bias.float()).cpu()
+
+
+def layer_task_logits(checkpoint: Checkpoint, encoding: Encoding, head: str) -> Tensor:
+    """The logits of a fine-tuned *head* after every layer, as if it were the last one: layers x l for
+    "sequence_classifier", layers x t x l for the others. Layer 0 is the input of the first layer. fp32 on the CPU.
+
+    If the encoder ends in a LayerNorm (ModernBERT), it is applied to the earlier layers too, as in `layer_log_probs`.
+    Raises ExplorerError if the checkpoint has no such head, or if the result is not finite."""
+    _ = checkpoint.head(head)
+    hidden = forward(checkpoint, [encoding]).hidden
+    with torch.inference_mode():
+        states = [*(checkpoint.encoder.norm(state) for state in hidden[:-1]), hidden[-1]]
+    if head == "sequence_classifier":
+        found = torch.cat([read_sequence(checkpoint, state) for state in states])
+    else:
+        found = torch.cat([read_tokens(checkpoint, head, state) for state in states])
+    if not found.isfinite().all():
+        raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
+    return found

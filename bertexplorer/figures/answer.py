@@ -1,0 +1,235 @@
+"""Answer drawn: a bar for each label, for the tag of each word, or for each span, with where spans start and end."""
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertexplorer.analysis.answer import LIKELY, Answer, Tagged
+from bertexplorer.analysis.task_head import OUTSIDE
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import (
+    ACCENT,
+    GREEN,
+    GREY,
+    MONO,
+    ORANGE,
+    PALE,
+    clip,
+    decimal,
+    finish,
+    label,
+    listed,
+    percent,
+)
+from bertexplorer.figures.style import quote as quoted
+
+BAR, WORD, SPAN, PLACES, GAP = 30, 24, 44, 200, 60  # pixels: a label, a word, a span, starts and ends, between
+DRAWN = 60  # words
+TICKS = 12  # tokens that are named below the starts and ends, the most probable ones
+COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#7a4a1d")
+MARGIN = {"l": 8, "r": 16, "t": 28, "b": 8}
+SHARES = {"label": "probability of each label", "labels": "probability of each label, one by one", "score": "score"}
+
+
+def draw(result: Answer) -> go.Figure:
+    ways = {"tag": tags, "span": spans}
+    return ways.get(result.kind, labels)(result)
+
+
+def labels(result: Answer) -> go.Figure:
+    """A bar for each label, the best on top."""
+    found = result.labels[: result.top]
+    text = [decimal(one.value) if result.kind == "score" else percent(one.value) for one in found]
+    chosen = [ACCENT if one.name in result.chosen else PALE for one in found]
+    told = [f"{label(one.name, 60)}: {t}, logit {decimal(one.logit)}" for one, t in zip(found, text, strict=True)]
+    fig = go.Figure([kit.bars([one.value for one in found], chosen, text=text, told=told)])
+    fig.update_yaxes(**kit.down([label(one.name) for one in found]))
+    ends = axis([one.value for one in found], result.kind == "score")
+    fig.update_xaxes(range=ends, visible=False)
+    if result.kind == "labels":
+        fig.add_vline(x=LIKELY, line={"color": GREY, "width": 1, "dash": "dot"})
+    fig.add_annotation(kit.above(SHARES[result.kind], 4))
+    height = max(300, 40 + BAR * len(found))
+    return finish(fig, height, margin=MARGIN, bargap=min(0.6, max(0.28, 1 - 0.72 * BAR * len(found) / (height - 40))))
+
+
+def axis(values: list[float], score: bool) -> list[float]:
+    """The ends of an axis of probabilities, with room for the numbers; of scores around 0."""
+    if not score:
+        return [0, 1.25]
+    low, high = min(0.0, *values), max(0.0, *values)
+    room = 0.25 * ((high - low) or 1.0)
+    return [low - room * (low < 0), high + room]
+
+
+def tags(result: Answer) -> go.Figure:
+    """A bar for each word with the probability of its tag, in the colour of the tag."""
+    found = result.words[:DRAWN]
+    best = [word.labels[0] for word in found]
+    text = [f"{label(one.name, 16)} {percent(one.value)}" for one in best]
+    shade = shades(result)
+    told = [others(word) for word in found]
+    fig = go.Figure([kit.bars([b.value for b in best], [shade[kind(b.name)] for b in best], text=text, told=told)])
+    fig.update_yaxes(**kit.down([label(word.word, 16) for word in found], mono=13))
+    fig.update_xaxes(range=[0, 1.55], visible=False)
+    fig.add_annotation(kit.above("the tag of each word, with its probability", 4))
+    return finish(fig, max(300, 40 + WORD * len(found)), margin=MARGIN, bargap=0.28)
+
+
+def kind(tag: str) -> str:
+    """The type of an entity: PER for B-PER."""
+    return tag[2:] if tag[:2] in ("B-", "I-") else tag
+
+
+def shades(result: Answer) -> dict[str, str]:
+    """The colour of each type of tag in the order of the text, grey for O."""
+    kinds = dict.fromkeys(kind(word.labels[0].name) for word in result.words)
+    named = [one for one in kinds if one != OUTSIDE]
+    return {OUTSIDE: PALE} | {one: COLOURS[i % len(COLOURS)] for i, one in enumerate(named)}
+
+
+def others(word: Tagged) -> str:
+    lines = [f"{label(one.name, 20)} {percent(one.value)}" for one in word.labels[:4]]
+    return f"{label(word.word, 30)}: {', '.join(lines)}"
+
+
+def spans(result: Answer) -> go.Figure:
+    """The best spans, no answer, and below the probability of each token to be the start or the end."""
+    found = [*result.spans, *([result.nothing] if result.nothing else [])]
+    said = result.nothing if result.silent else result.spans[0]
+    heights = [SPAN * len(found), PLACES]
+    fig = kit.panels(heights, GAP)
+    text = [percent(one.probability) for one in found]
+    colours = [ACCENT if one is said else GREY if one is result.nothing else PALE for one in found]
+    told = [
+        f"{label(one.text, 60)}: {t}, logits add up to {decimal(one.logit)}" for one, t in zip(found, text, strict=True)
+    ]
+    fig.add_trace(kit.bars([one.probability for one in found], colours, text=text, told=told, width=0.36), 1, 1)
+    names = [label(one.text, 46) for one in found]
+    fig.add_trace(kit.texts(0, [row - 0.44 for row in range(len(found))], names), 1, 1)
+    fig.update_yaxes(range=[len(found) - 0.6, -0.8], **kit.HIDDEN, row=1, col=1)
+    top = max(0.01, *(one.probability for one in found))
+    fig.update_xaxes(range=[-0.01 * top, 1.25 * top], **kit.HIDDEN, row=1, col=1)
+    fig.add_annotation(kit.above("the best spans: p(start) times p(end)", 4, row=1))
+    places(fig, result)
+    return finish(fig, kit.height_of(heights, GAP) + 110, margin={"l": 8, "r": 16, "t": 28, "b": 70})
+
+
+def places(fig: go.Figure, result: Answer) -> None:
+    """Bars up where the answer starts and down where it ends."""
+    inside = list(result.inside)
+    sides = (("starts", result.starts[inside], ACCENT), ("ends", -result.ends[inside], ORANGE))
+    names = [label(result.tokens[i], 14) for i in inside]
+    for name, values, colour in sides:
+        told = [f"{name} at {token}: {percent(abs(float(v)))}" for token, v in zip(names, values, strict=True)]
+        bars = {"type": "bar", "x": list(range(len(inside))), "y": values.tolist(), "marker": {"color": colour}}
+        fig.add_trace({**bars, "customdata": told, "hovertemplate": kit.TOLD}, 2, 1)
+    top = max(0.05, float(result.starts[inside].max()), float(result.ends[inside].max()))
+    fig.update_yaxes(range=[-1.1 * top, 1.1 * top], visible=False, row=2, col=1)
+    ticks = named(result.starts[inside] + result.ends[inside])
+    written = {"tickvals": ticks, "ticktext": [names[i] for i in ticks], "tickfont": {"family": MONO, "size": 12}}
+    fig.update_xaxes(showgrid=False, tickangle=-60, **written, row=2, col=1)
+    fig.update_layout(barmode="relative")
+    fig.add_annotation(kit.above("up: the answer starts here; down: it ends", 4, row=2))
+
+
+def named(weights: np.ndarray) -> list[int]:
+    """The tokens whose names are written: those with the largest of *weights* that do not touch."""
+    apart = max(1, math.ceil(len(weights) / (1.5 * TICKS)))
+    found: list[int] = []
+    for i in np.argsort(-weights, kind="stable").tolist():
+        if len(found) < TICKS and all(abs(i - j) >= apart for j in found):
+            found.append(i)
+    return sorted(found)
+
+
+def colours(result: Answer) -> dict[int, float]:
+    """Position -> shade for the strip: the probability of a word's tag where it is not O, or that the answer covers the
+    token; nothing for a label of the whole text."""
+    if result.kind == "tag":
+        best = [(word, word.labels[0]) for word in result.words]
+        return {p: one.value for word, one in best if one.name != OUTSIDE for p in word.positions}
+    if result.kind != "span":
+        return {}
+    covered = np.cumsum(result.starts) * np.cumsum(result.ends[::-1])[::-1]  # started by here, and not ended before
+    return {i: min(1.0, float(covered[i])) for i in result.inside}
+
+
+def say(result: Answer) -> str:
+    """The answer in words, and how the run's own answer may differ from it."""
+    ways = {"tag": say_tags, "span": say_span}
+    return " ".join([ways.get(result.kind, say_labels)(result), *limits(result)])
+
+
+def say_labels(result: Answer) -> str:
+    best, *rest = result.labels
+    if result.kind == "score":
+        named = f"{quoted(best.name)} has the score" if rest else "The score is"
+        share = 1 / (1 + math.exp(-best.logit)) if result.training.task == "reranking" else None
+        return f"{named} {decimal(best.value)}" + (f", a relevance of {percent(share)}." if share is not None else ".")
+    if result.kind == "labels":
+        likely = [f"{quoted(one.name)} ({percent(one.value)})" for one in result.labels if one.name in result.chosen]
+        return (
+            f"Above 50 %: {listed(likely[:8])}."
+            if likely
+            else (f"No label is above 50 %; the likeliest is {quoted(best.name)} with {percent(best.value)}.")
+        )
+    second = f", then {quoted(rest[0].name)} with {percent(rest[0].value)}" if rest else ""
+    return f"The label is {quoted(best.name)} with {percent(best.value)}{second}."
+
+
+def say_tags(result: Answer) -> str:
+    """The entities, or the first words where the tags are plain, and the tag that is least certain."""
+    tagged = [word for word in result.words if word.labels[0].name != OUTSIDE]
+    least = min(result.words, key=lambda word: word.labels[0].value)
+    unsure = f"Least certain is {quoted(least.word)} with {least.labels[0].name} ({percent(least.labels[0].value)})."
+    if not tagged:
+        return f"None of the {len(result.words)} words is tagged: all have {OUTSIDE}. {unsure}"
+    named = [f"{quoted(clip(text))} ({name})" for text, name in entities(result)]
+    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
+    given = listed(named) if not more else ", ".join(named[:5]) + more
+    return f"{len(tagged)} of {len(result.words)} words are tagged: {given}. {unsure}"
+
+
+def entities(result: Answer) -> list[tuple[str, str]]:
+    """(words, type) of each run of neighbours with one type; a B begins a new one, plain tags do not join."""
+    runs: list[tuple[list[str], str]] = []
+    going = ""
+    for word in result.words:
+        tag = word.labels[0].name
+        if tag.startswith("I-") and going == kind(tag):
+            runs[-1][0].append(word.word)
+        elif tag != OUTSIDE:
+            runs.append(([word.word], kind(tag)))
+        going = kind(tag) if tag[:2] in ("B-", "I-") else ""
+    return [(" ".join(texts), name) for texts, name in runs]
+
+
+def say_span(result: Answer) -> str:
+    best, nothing = result.spans[0], result.nothing
+    places = f"token {best.first}" if best.first == best.last else f"tokens {best.first} to {best.last}"
+    where = f"{quoted(clip(best.text, 80))} ({places})"
+    sure = f"starts there with {percent(float(result.starts[best.first]))} and ends there with " + percent(
+        float(result.ends[best.last])
+    )
+    none = f"no answer has {percent(nothing.probability)}" if nothing else ""
+    if result.silent:
+        return f"The passage has no answer ({none}); the best span is {where}, which {sure}."
+    return f"The answer is {where}: it {sure}; {none}."
+
+
+def limits(result: Answer) -> list[str]:
+    """What is not shown, and where the run itself would answer otherwise."""
+    found, training = [], result.training
+    if training.crf:
+        found.append("The run chooses its tags with a CRF over these; here they are without it.")
+    if training.features:
+        found.append(f"The run also reads {listed(list(training.features))} of each row, which a text does not have.")
+    if 0 < training.max_tokens < len(result.tokens):
+        found.append(f"The run cut its texts to {training.max_tokens} tokens; here all {len(result.tokens)} are read.")
+    if len(result.words) > DRAWN:
+        found.append(f"Drawn are the first {DRAWN} of {len(result.words):,} words.")
+    if result.left_out:
+        found.append(f"{result.left_out:,} tokens beyond the checkpoint's limit were not read.")
+    return found

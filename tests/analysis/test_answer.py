@@ -1,0 +1,191 @@
+"""Answer: labels, tags and spans are transformers', and a run of ours answers here as it does where it was trained."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from bertexplorer.analysis import answer, task_head
+from bertexplorer.analysis.answer import Facts, Options
+from bertexplorer.analysis.task_head import Training
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.text import Span, Text
+from bertexplorer.training.answers import spans as training_spans
+from bertexplorer.training.learners import classification, question_answering, tagging
+from bertexplorer.training.tasks import classification as classification_task
+from bertexplorer.training.tasks import question_answering as question_task
+from bertexplorer.training.tasks import tagging as tagging_task
+from tests.analysis.conftest import LOGITS
+from tests.analysis.tuned import ASKED, FILM, Tuned, of_problem, tuned
+from tests.tolerance import of_encoder
+
+FAMILIES = ("bert", "roberta", "modernbert")
+
+
+def close(one: Tuned) -> float:
+    return of_encoder(one.ours.config, LOGITS)
+
+
+def logits_of(one: Tuned) -> torch.Tensor:
+    with torch.no_grad():
+        return one.logits(torch.tensor([one.encoding.ids]))[0].double()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_labels_are_a_softmax_of_transformers_logits(family: str, tiny: Callable[[str], Path]) -> None:
+    one = tuned(tiny, "label", family)
+    result, shares = answer.run(one.ours, FILM), logits_of(one).softmax(-1)
+    assert [x.value for x in result.labels] == pytest.approx(sorted(shares.tolist(), reverse=True), rel=close(one))
+    assert result.labels[0].name == one.theirs.config.id2label[int(shares.argmax())] == result.chosen[0]
+    assert [x.logit for x in result.labels] == pytest.approx(
+        [float(logits_of(one)[x.index]) for x in result.labels], abs=close(one)
+    )
+
+
+def test_the_problem_type_says_what_the_logits_mean(tiny: Callable[[str], Path]) -> None:
+    one = tuned(tiny, "label")
+    logits = logits_of(one)
+    several = answer.run(of_problem(one.ours, "multi_label_classification"), FILM)
+    assert {x.index: x.value for x in several.labels} == pytest.approx(
+        dict(enumerate(logits.sigmoid().tolist())), rel=close(one)
+    )
+    assert set(several.chosen) == {x.name for x in several.labels if logits[x.index] > 0}
+    score = answer.run(of_problem(one.ours, "regression"), FILM)
+    assert (score.kind, score.labels[0].value) == ("score", pytest.approx(float(logits.max()), abs=close(one)))
+    single = replace(one.ours, hf_config={}, config=replace(one.ours.config, num_labels=1))
+    assert task_head.kind_of(single) == "score" and task_head.kind_of(one.ours) == "label"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_tags_are_read_at_the_first_token_of_each_word(family: str, tiny: Callable[[str], Path]) -> None:
+    one = replace(tuned(tiny, "tag", family))
+    text = "unbelievable films, she said."
+    result = answer.run(one.ours, text, options=Options(top=2))
+    encoding = one.ours.tokenizer.encode(text)
+    assert [word.word for word in result.words] == ["unbelievable", "films", ",", "she", "said", "."]
+    with torch.no_grad():
+        shares = one.theirs(input_ids=torch.tensor([encoding.ids])).logits[0].softmax(-1)
+    for word in result.words:
+        row = shares[word.positions[0]]
+        assert [x.value for x in word.labels] == pytest.approx(row.topk(2).values.tolist(), rel=close(one))
+    assert [p for word in result.words for p in word.positions] == list(range(1, len(encoding) - 1))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_best_span_is_the_best_of_all(family: str, tiny: Callable[[str], Path]) -> None:
+    one = tuned(tiny, "span", family)
+    result, logits = answer.run(one.ours, ASKED, options=Options(top=4, longest=3)), logits_of(one)
+    inside = [i for i, span in enumerate(one.encoding.spans) if span and span.side == 1]
+    start, end = logits.T
+    sums = {(i, j): float(start[i] + end[j]) for i in inside for j in inside if i <= j < i + 3}
+    best = sorted(sums, key=lambda pair: -sums[pair])[:4]
+    assert [(x.first, x.last) for x in result.spans] == best
+    first, last = start.softmax(0), end.softmax(0)
+    assert [x.probability for x in result.spans] == pytest.approx(
+        [float(first[i] * last[j]) for i, j in best], rel=2 * close(one)
+    )
+    assert result.nothing and result.nothing.probability == pytest.approx(float(first[0] * last[0]), rel=2 * close(one))
+    a, b = one.encoding.spans[best[0][0]], one.encoding.spans[best[0][1]]
+    assert a and b and result.spans[0].text == ASKED.second[a.start : b.end]
+    assert result.silent == (float(start[0] + end[0]) > sums[best[0]])
+
+
+def test_spans_equal_those_of_training() -> None:
+    draw = np.random.default_rng(0)
+    for _ in range(20):
+        start, end = draw.normal(size=(2, 12))
+        inside = np.arange(12) >= draw.integers(1, 9)
+        found = task_head.best_spans(start, end, inside, 4, 5)
+        given = [torch.from_numpy(x)[None] for x in (start, end, inside)]
+        wanted = training_spans.best(*given, 4, 5)
+        kept = [(int(i), int(j)) for s, i, j in zip(*(x[0] for x in wanted), strict=True) if s > float("-inf")]
+        assert found == kept
+
+
+def test_a_run_answers_as_where_it_was_trained(tiny: Callable[[str], Path]) -> None:
+    """The probabilities of the playground, without a CRF and in one window."""
+    label, tag, span = (tuned(tiny, what) for what in ("label", "tag", "span"))
+    (said,) = classification.Classifier(label.ours, classification_task.Options()).predict([{"text": FILM.first}])
+    found = answer.run(label.ours, FILM)
+    assert [(x.name, x.value) for x in found.labels] == [
+        (x["label"], pytest.approx(x["probability"], rel=close(label))) for x in said["labels"]
+    ]
+    (said,) = tagging.Tagger(tag.ours, tagging_task.Options(head="softmax"), False).predict([{"text": FILM.first}])
+    words = answer.run(tag.ours, FILM).words
+    assert [(w.word, w.labels[0].name) for w in words] == [(x["text"], x["tag"]) for x in said["words"]]
+    assert [w.labels[0].value for w in words] == pytest.approx(
+        [x["probability"] for x in said["words"]], rel=close(tag)
+    )
+    reader = question_answering.Reader(span.ours, question_task.Options(), True)
+    (said,) = reader.predict([{"question": ASKED.first, "context": ASKED.second}])
+    asked = answer.run(span.ours, ASKED)
+    assert [x.text for x in asked.spans] == [x["text"] for x in said["answers"]][:10]
+    assert asked.chosen == (said["said"] or "no answer",)
+
+
+def test_what_the_run_wrote_beside_its_weights_counts(tiny: Callable[[str], Path], tmp_path: Path) -> None:
+    about = {
+        "options": {"threshold": 99.0, "head": "crf"},
+        "silent": True,
+        "max_tokens": 5,
+        "features": [{"name": "age"}],
+    }
+    (tmp_path / "task.json").write_text(json.dumps({"task": "x", "described": about}))
+    one = replace(tuned(tiny, "span").ours, folder=tmp_path)
+    result = answer.run(one, ASKED)
+    assert result.training == Training("x", True, 99.0, True, ("age",), 5) and not result.silent
+    (tmp_path / "task.json").write_text(json.dumps({"task": "x", "described": about | {"options": {"threshold": -99}}}))
+    assert answer.run(one, ASKED).silent and answer.run(one, ASKED).chosen == ("no answer",)
+    never = about | {"options": {"threshold": -99}, "silent": False}
+    (tmp_path / "task.json").write_text(json.dumps({"task": "x", "described": never}))
+    assert not answer.run(one, ASKED).silent
+    (tmp_path / "task.json").write_text("{")
+    with pytest.raises(ExplorerError, match=r"task\.json of span cannot be read"):
+        answer.run(one, ASKED)
+
+
+def test_rows_name_each_number_once(tiny: Callable[[str], Path]) -> None:
+    for what, text in (("label", FILM), ("tag", FILM), ("span", ASKED)):
+        rows = answer.rows(answer.run(tuned(tiny, what).ours, text))
+        assert len({tuple(row) for row in rows}) == 1
+        keys = [tuple(row[key] for key in answer.KEYS) for row in rows if row["kind"] != "span"]
+        assert len(keys) == len(set(keys)) and any(row["chosen"] for row in rows)
+        assert all(isinstance(row[answer.MEASURE], float) for row in rows)
+
+
+def test_hidden_words_and_odd_texts(tiny: Callable[[str], Path]) -> None:
+    one = tuned(tiny, "tag").ours
+    hidden = answer.run(one, Text(FILM.first, hidden=(Span(0, 4, 8),)))
+    assert [word.word for word in hidden.words[:3]] == ["the", "[MASK]", "is"]
+    assert [w.word for w in answer.run(one, "日本 [MASK] cat").words] == ["日", "本", "[MASK]", "cat"]
+    for text in ("[MASK]", "\ud800 a", "é", "a " * 200):
+        for what in ("label", "tag"):
+            assert answer.rows(answer.run(tuned(tiny, what).ours, text))
+    assert answer.run(one, "a " * 200).left_out == 138
+
+
+def test_what_is_missing_is_said(mini: Checkpoint, tiny: Callable[[str], Path]) -> None:
+    with pytest.raises(
+        ExplorerError, match=r"mini has no fine-tuned head \(its heads: fill-mask, next-sentence\).*Train"
+    ):
+        answer.run(mini, "A cat.")
+    with pytest.raises(ExplorerError, match="no passage.*second sentence") as caught:
+        answer.run(tuned(tiny, "span").ours, "where is the cat ?")
+    assert caught.value.missing == "pair"
+
+
+def test_facts(tiny: Callable[[str], Path]) -> None:
+    label, tag, span = (tuned(tiny, what) for what in ("label", "tag", "span"))
+    one = Facts(label.ours, FILM, answer.run(label.ours, FILM))
+    assert one.p(one.answer()) == max(one.p(name) for name in label.ours.labels) and one.labels() == 3
+    two = Facts(tag.ours, FILM, answer.run(tag.ours, FILM))
+    assert two.tag("film") in tag.ours.labels and two.p_tag("film") > 0.25 and 0 <= two.tagged() <= 12
+    three = Facts(span.ours, ASKED, replace(answer.run(span.ours, ASKED), silent=False))
+    assert three.answer() in ASKED.second and three.p_span() >= three.p_span(2) and 0 < three.p_no_answer() < 1
+    with pytest.raises(ExplorerError, match="no label 'great'"):
+        one.p("great")

@@ -1,0 +1,177 @@
+"""What a fine-tuned head decides is explained: the numbers are transformers', integrated gradients are captum's."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from captum.attr import LayerIntegratedGradients
+from torch import Tensor
+
+from bertexplorer.analysis import referee, saliency, targets
+from bertexplorer.analysis.decision import GIVES, decide
+from bertexplorer.analysis.saliency import Options
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Span, Text
+from tests.analysis.conftest import LOGITS
+from tests.analysis.tuned import ASKED, FILM, Tuned, of_problem, tuned
+from tests.tolerance import assert_within, of_encoder, of_gradient
+
+STEPS = 12
+CASES = [("label", "label"), ("tag", "tag"), ("span", "span start"), ("span", "span end")]
+
+
+def number(one: Tuned, what: str, position: int, index: int) -> Callable[[Tensor], Tensor]:
+    """The explained number of transformers for each row of ids."""
+
+    def read(ids: Tensor) -> Tensor:
+        logits = one.logits(ids)
+        if what == "label":
+            return logits.log_softmax(-1)[:, index]
+        if what == "tag":
+            return logits[:, position].log_softmax(-1)[:, index]
+        return logits[:, :, int(what == "span end")].log_softmax(1)[:, index]
+
+    return read
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
+@pytest.mark.parametrize(("head", "what"), CASES)
+def test_the_number_and_its_integrated_gradients_are_captums(
+    head: str, what: str, family: str, tiny: Callable[[str], Path]
+) -> None:
+    one = tuned(tiny, head, family)
+    found = saliency.run(one.ours, one.text, options=Options(target=what, steps=STEPS, merge=False))  # type: ignore[arg-type]
+    decision = decide(one.ours, one.text, what)  # type: ignore[arg-type]
+    read = number(one, what, decision.position, decision.index)
+    ids = torch.tensor([one.encoding.ids])
+    value = float(read(ids).detach())
+    assert (found.target, found.answer, found.position) == (what, decision.answer, decision.position)
+    assert found.value == pytest.approx(value, abs=of_encoder(one.ours.config, LOGITS))
+    assert found.probability == pytest.approx(np.exp(value), rel=of_encoder(one.ours.config, LOGITS))
+    start = ids.clone()
+    odd = one.ours.tokenizer.special_ids
+    start[0, [i for i, token in enumerate(one.encoding.ids) if token not in odd]] = one.encoding.mask_id
+    method = LayerIntegratedGradients(read, one.theirs.get_input_embeddings())
+    wanted = method.attribute(ids, baselines=start, n_steps=STEPS, method="gausslegendre")
+    scores = wanted[0].sum(-1).detach().double().numpy()
+    assert_within(found.attributions[0].scores, scores, of_gradient(one.ours.config, LOGITS))
+    assert np.abs(scores).max() > 1e-2
+
+
+@pytest.mark.parametrize(("head", "what"), CASES)
+def test_occlusion_by_hand(head: str, what: str, tiny: Callable[[str], Path]) -> None:
+    one = tuned(tiny, head)
+    found = saliency.run(one.ours, one.text, options=Options(target=what, method="occlusion", merge=False))  # type: ignore[arg-type]
+    decision = decide(one.ours, one.text, what)  # type: ignore[arg-type]
+    read = number(one, what, decision.position, decision.index)
+    texts = torch.tensor([one.encoding.ids]).repeat(len(one.encoding) + 1, 1)
+    texts[range(1, len(texts)), range(len(texts) - 1)] = one.encoding.mask_id
+    with torch.no_grad():
+        whole, *lost = read(texts).double().tolist()
+    assert_within(found.attributions[0].scores, whole - np.array(lost), of_gradient(one.ours.config, LOGITS))
+
+
+def test_several_labels_are_explained_one_by_one_and_a_score_as_it_is(tiny: Callable[[str], Path]) -> None:
+    one = tuned(tiny, "label")
+    logits = one.logits(torch.tensor([one.encoding.ids])).detach()[0]
+    several = of_problem(one.ours, "multi_label_classification")
+    found = saliency.run(several, FILM, options=Options(word="So-So", method="gradient x input"))
+    assert (found.target, found.answer) == ("label", "so-so")
+    assert found.value == pytest.approx(float(logits[1].sigmoid().log()), abs=of_encoder(one.ours.config, LOGITS))
+    score = of_problem(one.ours, "regression")
+    found = saliency.run(score, FILM, options=Options(word="good"))
+    assert found.target == "score" and np.isnan(found.probability)
+    assert found.value == pytest.approx(float(logits[2]), abs=of_encoder(one.ours.config, LOGITS))
+    with pytest.raises(ExplorerError, match="follows the probability.*Saliency"):
+        referee.run(score, FILM)
+
+
+def test_the_automatic_choice(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
+    """A mask if there is one and a head for it, else the fine-tuned head, else the next sentence."""
+    heads = {head: tuned(tiny, head).ours for head in ("label", "tag", "span")}
+    pair, masked = Text("a cat .", "a dog ."), Text("a [MASK] .", "a dog .")
+    assert [targets.offered(one, pair, "answer") for one in heads.values()] == ["label", "tag", "span start"]
+    assert targets.offered(heads["label"], masked, "answer") == "label"  # it has no head for the mask
+    assert [targets.offered(mini, text, "answer") for text in (masked, pair, "a cat")] == [
+        "mask",
+        "next sentence",
+        "mask",
+    ]
+    assert targets.offered(mini, masked, "next sentence") == "next sentence"
+    both = load(tiny("bert"), precision="fp32", device="cpu")
+    both.heads["sequence_classifier"] = heads["label"].heads["sequence_classifier"]
+    assert [targets.offered(both, text, "answer") for text in (masked, pair)] == ["mask", "label"]
+
+
+def test_the_old_names_and_the_automatic_choice_agree(mini: Checkpoint) -> None:
+    for text, name in (
+        (Text("Paris is the [MASK] of France."), "mask"),
+        (Text("A cat.", "It slept."), "next sentence"),
+    ):
+        one, other = (
+            saliency.run(mini, text, options=Options(method="attention", target=t))  # type: ignore[arg-type]
+            for t in ("answer", name)
+        )
+        assert saliency.rows(one) == saliency.rows(other) and one.target == name
+
+
+def test_which_word_and_which_answer(tiny: Callable[[str], Path]) -> None:
+    tagger, reader = tuned(tiny, "tag"), tuned(tiny, "span")
+    words = FILM.first.split()
+    named = decide(tagger.ours, FILM, "tag", "b-loc", "London")
+    assert named.answer == "london: B-LOC" and named.encoding.tokens[named.position] == "london"
+    picked = decide(tagger.ours, Text(FILM.first, picked=(Span(0, 4, 8),)), "tag")
+    assert picked.word == "film" == words[1]
+    first = decide(tagger.ours, FILM, "tag")
+    best = tagger.logits(torch.tensor([tagger.encoding.ids]))[0].argmax(-1).tolist()
+    assert first.position == next(
+        i for i in range(1, len(best) - 1) if best[i] != 0 and first.encoding.words[i] is not None
+    )
+    for what in ("span start", "span end"):
+        span = decide(reader.ours, ASKED, what, "mat")  # type: ignore[arg-type]
+        assert span.encoding.tokens[span.index] == "mat" and span.answer == f"{what[5:]}s at mat"
+    assert decide(reader.ours, ASKED, "span start").position <= decide(reader.ours, ASKED, "span end").position
+
+
+@pytest.mark.parametrize(
+    ("head", "what", "answer", "word", "said"),
+    [
+        ("label", "tag", "", "", "A tag was asked for, but the head of label gives a label. Choose label"),
+        ("tag", "span start", "", "", "gives a tag"),
+        ("span", "label", "", "", "gives a span start and span end"),
+        ("label", "label", "great", "", "no label 'great'; there are bad, so-so, good"),
+        ("tag", "tag", "B-ORG", "", "no tag 'B-ORG'; there are O, B-PER"),
+        ("tag", "tag", "", "paris", "no word 'paris'; there are the, film"),
+        ("span", "span end", "where", "", "no word of the passage 'where'"),
+    ],
+)
+def test_what_is_not_there_is_named(
+    head: str, what: str, answer: str, word: str, said: str, tiny: Callable[[str], Path]
+) -> None:
+    one = tuned(tiny, head)
+    with pytest.raises(ExplorerError, match=said):
+        decide(one.ours, one.text, what, answer, word)  # type: ignore[arg-type]
+
+
+def test_a_question_needs_its_passage_and_a_decision_its_head(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match="no passage") as caught:
+        saliency.run(tuned(tiny, "span").ours, "where is the cat ?")
+    assert caught.value.missing == "pair"
+    with pytest.raises(ExplorerError, match="mini has no fine-tuned head.*Train"):
+        saliency.run(mini, "A cat.", options=Options(target="label"))
+    assert {what for every in GIVES.values() for what in every} == {"label", "tag", "span start", "span end", "score"}
+
+
+def test_the_referee_judges_a_label(tiny: Callable[[str], Path]) -> None:
+    one = tuned(tiny, "label")
+    result = referee.run(one.ours, FILM, options=referee.Options(orders=3, points=4))
+    label = decide(one.ours, FILM, "label")
+    with torch.no_grad():
+        wanted = float(one.logits(torch.tensor([one.encoding.ids])).softmax(-1)[0, label.index])
+    assert (result.target, result.answer) == ("label", label.answer)
+    for trial in result.trials:
+        assert trial.deletion[0] == pytest.approx(wanted, rel=of_encoder(one.ours.config, LOGITS))

@@ -1,0 +1,156 @@
+"""Layers and Switchboard of what a fine-tuned head decides: transformers' numbers, layer by layer and head by head."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from bertexplorer.analysis import answer, layers, switchboard
+from bertexplorer.analysis.decision import decide
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Text
+from tests.analysis.conftest import LOGITS
+from tests.analysis.tuned import FILM, Tuned, of_problem, tuned
+from tests.tolerance import of_encoder
+
+CASES = [("label", "label"), ("tag", "tag"), ("span", "span start"), ("span", "span end")]
+SIZE = 8  # numbers of a head
+
+
+def pick(one: Tuned, what: str, position: int, logits: Tensor) -> Tensor:
+    """Natural-log probabilities, n x classes, from transformers' logits."""
+    logits = logits.double()
+    if what == "label":
+        return logits.log_softmax(-1)
+    if what == "tag":
+        return logits[:, position].log_softmax(-1)
+    return logits[:, :, int(what == "span end")].log_softmax(1)
+
+
+def lens(one: Tuned) -> Tensor:
+    """The logits of the head of the class itself for every hidden state."""
+    segments = torch.tensor([one.encoding.segments])
+    with torch.no_grad():
+        ids = torch.tensor([one.encoding.ids])
+        states = one.theirs(input_ids=ids, token_type_ids=segments, output_hidden_states=True).hidden_states
+        if one.what == "label":
+            return torch.cat(
+                [one.theirs.classifier((state[:, 0] @ pooler(one)[0].T + pooler(one)[1]).tanh()) for state in states]
+            )
+        head = one.theirs.classifier if one.what == "tag" else one.theirs.qa_outputs
+        return torch.cat([head(state) for state in states])
+
+
+def pooler(one: Tuned) -> tuple[Tensor, Tensor]:
+    return one.theirs.bert.pooler.dense.weight, one.theirs.bert.pooler.dense.bias
+
+
+@pytest.mark.parametrize(("head", "what"), CASES)
+def test_every_layer_is_read_by_the_head(head: str, what: str, tiny: Callable[[str], Path]) -> None:
+    one = tuned(tiny, head)
+    result = layers.run(one.ours, one.text, options=layers.Options(target=what, top=10))  # type: ignore[arg-type]
+    decision = decide(one.ours, one.text, what)  # type: ignore[arg-type]
+    wanted, close = pick(one, what, decision.position, lens(one)), of_encoder(one.ours.config, LOGITS)
+    assert len(result.layers) == len(wanted) == 4 and (result.target, result.word) == (what, decision.word)
+    for found, row in zip(result.layers, wanted, strict=True):
+        assert [c.probability for c in found.candidates] == pytest.approx(
+            row.exp().topk(min(10, len(row))).values.tolist(), rel=close
+        )
+        assert all(float(row[c.id].exp()) == pytest.approx(c.probability, rel=close) for c in found.candidates)
+        assert found.entropy == pytest.approx(float(-(row.exp() * row).sum()) / math.log(2), abs=close)
+        far = float((wanted[-1].exp() * (wanted[-1] - row)).sum()) / math.log(2)
+        assert found.divergence == pytest.approx(far, abs=close)
+    if head != "span":
+        assert result.layers[-1].candidates[0].token == decision.names[decision.index]
+    firsts = wanted.argmax(-1).tolist()
+    assert result.settled == max((i for i, first in enumerate(firsts) if first != firsts[-1]), default=-1) + 1
+
+
+def test_labels_are_followed_by_name_and_words_by_mask_stay(tiny: Callable[[str], Path]) -> None:
+    one = tuned(tiny, "label")
+    result = layers.run(one.ours, FILM, options=layers.Options(words="good, bad"))
+    assert {word.token for word in result.followed} == {"good", "bad"}
+    rows = layers.rows(result)
+    assert len({tuple(row) for row in rows}) == 1 and rows[0]["layer"] == 0
+    with pytest.raises(ExplorerError, match="no label 'great'; there are bad, so-so, good"):
+        layers.run(one.ours, FILM, options=layers.Options(words="great"))
+
+
+def test_several_labels_have_a_yes_and_a_no_each(tiny: Callable[[str], Path]) -> None:
+    one = tuned(tiny, "label")
+    several = of_problem(one.ours, "multi_label_classification")
+    result, close = layers.run(several, FILM), of_encoder(one.ours.config, LOGITS)
+    shares = lens(one).double().sigmoid()
+    chance = torch.distributions.Bernoulli(probs=shares)
+    final = torch.distributions.Bernoulli(probs=shares[-1])
+    for i, found in enumerate(result.layers):
+        assert {c.id: c.probability for c in found.candidates} == pytest.approx(
+            dict(enumerate(shares[i].tolist())), rel=close
+        )
+        assert found.entropy == pytest.approx(float(chance.entropy()[i].sum()) / math.log(2), abs=close)
+        far = torch.distributions.kl_divergence(final, torch.distributions.Bernoulli(probs=shares[i])).sum()
+        assert found.divergence == pytest.approx(float(far) / math.log(2), abs=close)
+    with pytest.raises(ExplorerError, match="gives a score"):
+        layers.run(of_problem(one.ours, "regression"), FILM)
+
+
+@pytest.mark.parametrize(("head", "what"), CASES)
+def test_each_head_off_is_a_hook_in_transformers(head: str, what: str, tiny: Callable[[str], Path]) -> None:
+    one = tuned(tiny, head)
+    options = switchboard.Options(target=what, off="2·3, 1·1", controls=3)  # type: ignore[arg-type]
+    result = switchboard.run(one.ours, one.text, options=options)
+    decision, close = decide(one.ours, one.text, what), of_encoder(one.ours.config, LOGITS)  # type: ignore[arg-type]
+    mixing = [m for name, m in one.theirs.named_modules() if name.endswith("attention.output.dense")]
+    ids = torch.tensor([one.encoding.ids])
+
+    def log_probs(*off: tuple[int, int]) -> Tensor:
+        def change(args: tuple[Tensor, ...], layer: int) -> tuple[Tensor, ...]:
+            x = args[0].clone()
+            for _, at in (place for place in off if place[0] == layer):
+                x[..., at * SIZE : (at + 1) * SIZE] = 0
+            return (x, *args[1:])
+
+        hooks = [m.register_forward_pre_hook(lambda _, a, i=i: change(a, i)) for i, m in enumerate(mixing)]
+        with torch.no_grad():
+            found = pick(one, what, decision.position, one.logits(ids))[0]
+        for hook in hooks:
+            hook.remove()
+        return found
+
+    before = log_probs()
+    assert result.target == decision.answer
+    assert result.before.probability == pytest.approx(float(before[decision.index].exp()), rel=close)
+    after = log_probs((1, 2), (0, 0))
+    assert result.after.probability == pytest.approx(float(after[decision.index].exp()), rel=close)
+    assert [c.probability for c in result.after.candidates] == pytest.approx(
+        after.exp().topk(len(result.after.candidates)).values.tolist(), rel=close
+    )
+    for place in np.ndindex(result.change.shape):
+        bits = float(log_probs(place)[decision.index] - before[decision.index]) / math.log(2)
+        assert result.change[place] == pytest.approx(bits, abs=2 * close)
+
+
+def test_a_named_tag_is_measured_and_a_score_is_not(tiny: Callable[[str], Path]) -> None:
+    one = tuned(tiny, "tag")
+    result = switchboard.run(one.ours, FILM, options=switchboard.Options(word="I-PER", tagged_word="film", controls=0))
+    assert result.target == "film: I-PER"
+    word = answer.run(one.ours, FILM).words[1]
+    assert result.before.probability == pytest.approx(next(x.value for x in word.labels if x.name == "I-PER"))
+    with pytest.raises(ExplorerError, match="gives a score"):
+        switchboard.run(of_problem(tuned(tiny, "label").ours, "regression"), FILM)
+
+
+def test_the_next_sentence_can_be_measured_beside_a_mask(tiny: Callable[[str], Path]) -> None:
+    from bertexplorer.model.load import load
+
+    ours = load(tiny("bert"), precision="fp32", device="cpu")
+    masked = Text("She works as a [MASK].", "he is a doctor")
+    options = switchboard.Options(target="next sentence", controls=0, off="2·3")
+    found = switchboard.run(ours, masked, options=options)
+    assert found.after.probability == pytest.approx(found.before.probability * 2 ** found.change[1, 2])
+    usual = switchboard.run(ours, masked, options=switchboard.Options(controls=0))
+    assert found.target == "is next" and found.before.probability == pytest.approx(usual.before.is_next)

@@ -1,0 +1,124 @@
+"""Answer drawn and said: labels, tags and spans with their own numbers; texts are shown as typed."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bertexplorer.analysis.answer import Answer, Extract, Label, Tagged
+from bertexplorer.analysis.task_head import Training
+from bertexplorer.figures import answer as figure
+from tests.figures.conftest import EVIL
+from tests.figures.test_draw import check
+
+
+def labels(kind: str = "label", count: int = 3) -> Answer:
+    shares = [0.7, *[0.3 / (count - 1)] * (count - 1)]
+    named = tuple(Label(EVIL if i == 0 else f"l{i}", i, 2.0 - i, p) for i, p in enumerate(shares))
+    return Answer(kind, ("[CLS]", EVIL, "[SEP]"), labels=named)  # type: ignore[arg-type]
+
+
+def tags(count: int = 5) -> Answer:
+    names = ("B-PER", "I-PER", "O", "B-LOC", "O")
+    words = tuple(
+        Tagged(
+            EVIL if i == 0 else f"w{i}",
+            (i + 1,),
+            (Label(names[i % 5], i % 5, 1.0, 0.9 - i % 5 / 10), Label("X", 9, 0.0, 0.05)),
+        )
+        for i in range(count)
+    )
+    return Answer("tag", ("[CLS]", *(word.word for word in words), "[SEP]"), words=words)
+
+
+def spans(tokens: int = 8, silent: bool = False) -> Answer:
+    starts, ends = np.full(tokens, 0.3 / (tokens - 1)), np.full(tokens, 0.2 / (tokens - 1))
+    starts[4], ends[5] = 0.7, 0.8
+    best = (Extract(EVIL, 4, 5, 3.5, 0.56), Extract("b", 4, 4, 1.0, 0.02))
+    return Answer(
+        "span",
+        tuple(f"t{i}" for i in range(tokens)),
+        spans=best,
+        nothing=Extract("no answer", 0, 0, -1.0, 0.01),
+        starts=starts,
+        ends=ends,
+        inside=tuple(range(3, tokens - 1)),
+        silent=silent,
+    )
+
+
+ALL = [labels(), labels("labels", 40), labels("score", 2), tags(), tags(100), spans(), spans(400), spans(silent=True)]
+
+
+@pytest.mark.parametrize("result", ALL, ids=lambda result: f"{result.kind}-{len(result.tokens)}")
+def test_whole_and_escaped(result: Answer) -> None:
+    fig = figure.draw(result)
+    check(fig)
+    assert fig.layout.height >= 300 and "&lt;img" in json.dumps(fig.to_plotly_json(), default=str)
+
+
+def test_bars_are_the_numbers() -> None:
+    (bars,) = figure.draw(labels()).data
+    assert list(bars.x) == [0.7, pytest.approx(0.15), pytest.approx(0.15)] and list(bars.text) == [
+        "70 %",
+        "15 %",
+        "15 %",
+    ]
+    assert bars.marker.color == (figure.ACCENT, figure.PALE, figure.PALE)
+    assert len(figure.draw(labels("labels", 40)).data[0].x) == 10
+    (bars,) = figure.draw(tags()).data
+    assert list(bars.x) == [0.9, 0.8, pytest.approx(0.7), pytest.approx(0.6), 0.5] and bars.text[1] == "I-PER 80 %"
+    assert bars.marker.color == (figure.ACCENT, figure.ACCENT, figure.PALE, figure.ORANGE, figure.PALE)
+    first, _, up, down = figure.draw(spans()).data
+    assert list(first.x) == [0.56, 0.02, 0.01] and first.marker.color == (figure.ACCENT, figure.PALE, figure.GREY)
+    assert (up.y[1], down.y[2]) == (0.7, -0.8) and up.customdata[1] == "starts at t4: 70 %"
+    assert figure.draw(spans(silent=True)).data[0].marker.color[2] == figure.ACCENT
+
+
+def test_the_strip_shows_entities_and_covered_tokens() -> None:
+    assert figure.colours(labels()) == {}
+    assert figure.colours(tags()) == {1: 0.9, 2: 0.8, 4: pytest.approx(0.6)}
+    shades = figure.colours(spans())
+    assert (
+        list(shades) == [3, 4, 5, 6] and max(shades, key=lambda i: shades[i]) in (4, 5) and shades[6] < 0.1 < shades[3]
+    )
+
+
+def test_names_below_the_tokens_do_not_touch() -> None:
+    weights = np.random.default_rng(0).random(400)
+    found = figure.named(weights)
+    assert len(found) == figure.TICKS and int(weights.argmax()) in found and min(np.diff(found)) >= 22
+    assert figure.named(np.array([0.5, 0.2])) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (labels(), f"The label is “{EVIL}” with 70 %, then “l1” with 15 %."),
+        (labels("labels"), f"Above 50 %: “{EVIL}” (70 %)."),
+        (
+            replace(labels("labels"), labels=labels().labels[1:]),
+            "No label is above 50 %; the likeliest is “l1” with 15 %.",
+        ),
+        (replace(labels("score"), labels=labels().labels[:1]), "The score is 0.70."),
+        (labels("score"), f"“{EVIL}” has the score 0.70."),
+        (tags(), f"3 of 5 words are tagged: “{EVIL} w1” (PER) and “w3” (LOC). Least certain is “w4” with O (50 %)."),
+        (replace(tags(), words=tags().words[2:3]), "None of the 1 words is tagged: all have O."),
+        (
+            spans(),
+            f"The answer is “{EVIL}” (tokens 4 to 5): it starts there with 70 % and ends there with 80 %; no answer",
+        ),
+        (spans(silent=True), f"The passage has no answer (no answer has 1.0 %); the best span is “{EVIL}”"),
+    ],
+)
+def test_the_sentence(result: Answer, said: str) -> None:
+    assert said in figure.say(result)
+
+
+def test_where_the_run_would_answer_otherwise() -> None:
+    told = figure.say(replace(labels(), training=Training("x", crf=True, features=("age",), max_tokens=2), left_out=7))
+    assert "chooses its tags with a CRF" in told and "also reads age" in told
+    assert "cut its texts to 2 tokens; here all 3 are read" in told and "7 tokens beyond" in told
+    ranked = replace(labels("score"), labels=(Label("relevance", 0, 0.0, 0.0),), training=Training("reranking"))
+    assert figure.say(ranked) == "The score is 0.00, a relevance of 50 %."

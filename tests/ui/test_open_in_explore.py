@@ -1,0 +1,46 @@
+"""A finished run opens in Explore on the view that has something to show, with a row of its own data."""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+
+from bertexplorer.store.runs import Run
+from bertexplorer.training.tasks import BY_NAME
+from bertexplorer.ui.training import html
+from bertexplorer.ui.training.run_service import RunDetail, example_of
+
+ID = "0" * 32
+
+
+def query(task: str, **row: Any) -> dict[str, str]:
+    detail = RunDetail(Run(ID, folder=Path(), spec={"task": task}), [], {}, Path(), row)
+    found = dict(parse_qsl(html.opened(detail)))
+    assert found.pop("checkpoint") == f"run:{ID}"
+    assert html.opened(detail).replace("&", "&amp;") in html.headline(detail)
+    return found
+
+
+def test_a_row_of_the_data_is_the_text() -> None:
+    assert query("classification", text="so & so [SEP]") == {"view": "answer", "text": "so & so [SEP]"}
+    assert query("pair-classification", text="a [SEP] b") == {"view": "answer", "text": "a", "pair": "b"}
+    assert query("tagging", text="Ada met him.") == {"view": "answer", "text": "Ada met him."}
+    found = query("question-answering", question="who?", context="<it>")
+    assert found == {"view": "answer", "text": "who?", "pair": "<it>"}
+
+
+@pytest.mark.parametrize("task", BY_NAME)
+def test_without_a_row_there_is_a_sentence(task: str) -> None:
+    assert query(task) == {"view": "answer" if task in html.ANSWERED else "attention", "text": "The film was a joy."}
+    assert set(html.ANSWERED) <= set(BY_NAME)
+
+
+def test_the_example_is_the_first_short_prediction(tmp_path: Path) -> None:
+    assert example_of(None) == example_of(tmp_path) == {}
+    rows = [{"text": "x" * 3000}, {"text": "short"}, {"text": "also short"}]
+    (tmp_path / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert example_of(tmp_path) == rows[1]
+    (tmp_path / "predictions.jsonl").write_text(json.dumps(rows[0]) + "\n")
+    assert example_of(tmp_path) == {}
