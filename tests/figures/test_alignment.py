@@ -13,7 +13,7 @@ from bertexplorer.figures import tokenization as figure
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
 
-TEXT = Text("The unbelievable <b>story</b> of Zoë was told, it is said, yesterday.", "A pair.")
+TEXT = Text("The <b>unbelievable</b> story of Zoë was read yesterday.", "A pair.")
 
 
 @pytest.fixture(scope="module")
