@@ -38,6 +38,7 @@ decision.py           one decision of a fine-tuned head: a label, a tag, the sta
 answer.py             what the fine-tuned head answers: labels, tags, spans
 suite.py              many sentences: the share that is right, by category, with its uncertainty
 suite_cases.py        rows of a file as cases, recognised by their columns
+suite_readers.py      where an answer is read: at a mask, or at the labels of a fine-tuned head
 suite_scores.py       the passes that each kind of case takes, and what counts as right
 bootstrap.py          intervals of means, and a test of two checkpoints on the same cases
 words.py              words that a person names, scored in a blank

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
@@ -12,17 +13,17 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis.pseudo_likelihood import hide
-from bertexplorer.analysis.suite_cases import Case, Kind, Unfit, Unusable
+from bertexplorer.analysis.suite_cases import MASK, Case, Kind, Unfit, Unusable
+from bertexplorer.analysis.suite_readers import LabelReader, MaskReader, Reader
 from bertexplorer.analysis.words import MAX_PIECES, pieces_at, pieces_log_probs
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from bertexplorer.model.checkpoint import Checkpoint
 
 T = TypeVar("T")
+Row = Float[np.ndarray, " a"]  # log-probabilities of the answers, in nats
 Scoring = Literal["the whole sentence", "the differing piece"]
 CHUNK = 128  # cases whose passes share batches
 Spot = tuple[int, tuple[int, ...]]  # a position to score, and the positions that are hidden for it
@@ -48,11 +49,21 @@ class Scorer:
 
     def __init__(self, checkpoint: Checkpoint, kind: Kind, scoring: Scoring) -> None:
         self.checkpoint, self.kind, self.scoring = checkpoint, kind, scoring
-        self.tokenizer, self.size = checkpoint.tokenizer, checkpoint.tokenizer.vocab_size
+        self.tokenizer = checkpoint.tokenizer
         if kind == "next sentence":
             _ = checkpoint.next_sentence
-        else:
-            self.prior = prior(checkpoint)
+        elif kind == "labels":
+            LabelReader(checkpoint)
+
+    @cached_property
+    def mask(self) -> MaskReader:
+        return MaskReader(self.checkpoint)
+
+    @cached_property
+    def prior(self) -> Float[np.ndarray, " v"]:
+        """log p of each piece, in nats, at a mask with no words around it: how frequent the checkpoint takes it to
+        be."""
+        return self.mask.rows([self.tokenizer.encode(Text(self.tokenizer.mask_token))])[0]
 
     def outcomes(self, cases: Sequence[Case]) -> Iterator[Outcome | Unusable]:
         """One for each of *cases*, in their order; Unusable where the checkpoint cannot score it."""
@@ -71,7 +82,9 @@ class Scorer:
     def guess(self, cases: Sequence[Case]) -> float | None:
         """The share of *cases* that guessing gets right; None where there is nothing to guess."""
         if self.kind == "cloze":
-            return sum(len(case.answers) for case in cases) / max(1, len(cases)) / self.size
+            return sum(len(case.answers) for case in cases) / max(1, len(cases)) / self.tokenizer.vocab_size
+        if self.kind == "labels":
+            return 1 / len(self.checkpoint.labels)
         return None if self.kind == "invariance" else 0.5
 
     def encode(self, *texts: str) -> Encoding:
@@ -122,70 +135,90 @@ class Scorer:
         first, second = (sorted(self.prior[[one.ids[i] for i in scored(one)]]) for one, _ in plan)
         return 0.5 if first == second else float(sum(first) > sum(second))
 
-    # A mask.
+    # One answer for a text.
 
     def cloze(self, cases: Sequence[Case]) -> dict[int, Outcome | Unusable]:
-        read, unusable = self.masked(cases, lambda case: [case.texts[0]])
+        read, unusable = self.read(self.mask, cases, lambda case: case.texts)
         found, beyond = usable(cases, lambda case: self.answered(case, *read[case][0]), where=read)
         return {**unusable, **beyond, **found}
 
-    def answered(self, case: Case, encoding: Encoding, row: Float[Tensor, " v"]) -> Outcome:
+    def answered(self, case: Case, encoding: Encoding, row: Row) -> Outcome:
         """The best accepted word. One of several pieces is scored jointly, from left to right, and is right if each
         piece in turn is the most probable; it has no rank, as words of several pieces are not among the answers."""
         tried: list[tuple[bool, float, int | None]] = []
+        spot, size = encoding.masked[0], self.tokenizer.vocab_size
         for word in case.answers:
-            ids = pieces_at(self.checkpoint, encoding, encoding.masked[0], word)
+            ids = pieces_at(self.checkpoint, encoding, spot, word)
             if len(ids) > MAX_PIECES:
-                raise Unfit(
-                    f"has the answer {word!r:.40}, which is cut into {len(ids)} pieces; the limit is {MAX_PIECES}"
-                )
-            steps = [row] if len(ids) == 1 else pieces_log_probs(self.checkpoint, encoding, encoding.masked[0], ids)
-            ranks = [1 + int((step[: self.size] > step[i]).sum()) for step, i in zip(steps, ids, strict=True)]
-            joint = sum(float(step[i]) for step, i in zip(steps, ids, strict=True))
-            tried.append((max(ranks) == 1, joint, ranks[0] if len(ids) == 1 else None))
+                raise Unfit(f"has the answer {word!r:.40} of {len(ids)} pieces; the limit is {MAX_PIECES}")
+            joint = [] if len(ids) == 1 else pieces_log_probs(self.checkpoint, encoding, spot, ids)
+            steps = [row] if len(ids) == 1 else [np.asarray(step[:size].numpy(), dtype=np.float64) for step in joint]
+            ranks = [rank_of(step, token) for step, token in zip(steps, ids, strict=True)]
+            score = sum(float(step[token]) for step, token in zip(steps, ids, strict=True))
+            tried.append((max(ranks) == 1, score, ranks[0] if len(ids) == 1 else None))
         right, score, rank = max(tried, key=lambda one: one[:2])
-        frequent = float(self.tokenizer.show(int(self.prior[: self.size].argmax())) in case.answers)
-        return Outcome(case, right, score, self.top(row), rank, frequent)
+        frequent = float(self.tokenizer.show(int(self.prior.argmax())) in case.answers)
+        return Outcome(case, right, score, self.mask.name(int(row.argmax())), rank, frequent)
+
+    def labels(self, cases: Sequence[Case]) -> dict[int, Outcome | Unusable]:
+        """The label of a fine-tuned head."""
+        reader = LabelReader(self.checkpoint)
+        pairs, unusable = usable(cases, lambda case: self.encode(*case.texts))
+        rows = dict(zip(pairs, reader.rows(list(pairs.values())), strict=True))
+        indices, unknown = usable(cases, lambda case: reader.index(case.answers[0], pairs[cases.index(case)]))
+        found: dict[int, Outcome | Unusable] = {**unknown, **unusable}
+        for i, row in rows.items():
+            if i in indices:
+                rank = rank_of(row, indices[i])
+                said = reader.name(int(row.argmax()))
+                found[i] = Outcome(cases[i], rank == 1, float(row[indices[i]]), said, rank)
+        return found
 
     def invariance(self, cases: Sequence[Case]) -> dict[int, Outcome | Unusable]:
-        read, unusable = self.masked(cases, lambda case: case.texts)
-        found, beyond = usable(cases, lambda case: self.changed(case, read[case]), where=read)
-        return {**unusable, **beyond, **found}
+        """Templates with a mask are read there, those without at the labels of a fine-tuned head."""
+        found: dict[Case, Outcome | Unusable] = {}
+        for masked in (True, False):
+            some = [case for case in cases if (MASK in case.texts[0]) == masked]
+            if not some:
+                continue
+            try:
+                reader: Reader = self.mask if masked else LabelReader(self.checkpoint)
+            except ExplorerError as error:
+                found |= {case: Unusable(case.line, f"cannot be answered: {error}") for case in some}
+                continue
+            read, unusable = self.read(reader, some, lambda case: case.texts)
+            changed, beyond = usable(some, partial(self.changed, reader, read), where=read)
+            for given in (unusable, beyond, changed):
+                found |= {some[i]: one for i, one in given.items()}
+        return {i: found[case] for i, case in enumerate(cases)}
 
-    def changed(self, case: Case, read: Sequence[tuple[Encoding, Float[Tensor, " v"]]]) -> Outcome:
+    def changed(self, reader: Reader, read: Mapping[Case, list[tuple[Encoding, Row]]], case: Case) -> Outcome:
         """How the answer to the first filling of a template fares in the others (Ribeiro et al., 2020)."""
-        encoding, row = read[0]
-        tops = [self.top(other) for _, other in read]
-        word = case.answers[0] if case.answers else tops[0].removeprefix("##")
-        ids = pieces_at(self.checkpoint, encoding, encoding.masked[0], word)
-        if len(ids) > 1:
-            raise Unfit(f"has the answer {word!r:.40}, which is cut into {len(ids)} pieces; wanted one piece")
-        rises = [float(other[ids[0]] - row[ids[0]]) for _, other in read[1:]]
-        said = " / ".join(dict.fromkeys(tops))
+        (encoding, row), *others = read[case]
+        tops = [int(one.argmax()) for _, one in read[case]]
+        watched = reader.index(case.answers[0], encoding) if case.answers else tops[0]
+        rises = [float(other[watched] - row[watched]) for _, other in others]
+        said = " / ".join(dict.fromkeys(map(reader.name, tops)))
         if case.expected == "same":
             return Outcome(case, len(set(tops)) == 1, -max(map(abs, rises)), said)
         least = min(rises) if case.expected == "higher" else -max(rises)
         return Outcome(case, least > 0, least, said)
 
-    def masked(
-        self, cases: Sequence[Case], texts: Callable[[Case], Sequence[str]]
-    ) -> tuple[dict[Case, list[tuple[Encoding, Float[Tensor, " v"]]]], dict[int, Outcome | Unusable]]:
-        """({case: the encoding and the log-probabilities at the mask of each of its texts}, those without)."""
+    def read(
+        self, reader: Reader, cases: Sequence[Case], texts: Callable[[Case], Sequence[str]]
+    ) -> tuple[dict[Case, list[tuple[Encoding, Row]]], dict[int, Unusable]]:
+        """({case: the encoding and the answers of each of its texts}, those that cannot be read)."""
 
-        def read(case: Case) -> list[Encoding]:
+        def encode(case: Case) -> list[Encoding]:
             found = [self.encode(text) for text in texts(case)]
-            if any(len(one.masked) != 1 for one in found):
-                raise Unfit("has no single mask that this checkpoint reads")
+            for one in found:
+                reader.check(one)
             return found
 
-        held, unusable = usable(cases, read)
-        every = sorted((one for found in held.values() for one in found), key=len)
-        rows = engine.masked_log_probs(self.checkpoint, every)
-        of = {id(one): row[0] for one, row in zip(every, rows, strict=True)}
-        return {cases[i]: [(one, of[id(one)]) for one in found] for i, found in held.items()}, dict(unusable)
-
-    def top(self, row: Float[Tensor, " v"]) -> str:
-        return self.tokenizer.show(int(row[: self.size].argmax()))
+        held, unusable = usable(cases, encode)
+        every = [one for found in held.values() for one in found]
+        rows = iter(reader.rows(every))
+        return {cases[i]: [(one, next(rows)) for one in found] for i, found in held.items()}, unusable
 
     # A pair read together.
 
@@ -205,6 +238,7 @@ READERS: dict[Kind, Callable[[Scorer, Sequence[Case]], dict[int, Outcome | Unusa
     "cloze": Scorer.cloze,
     "invariance": Scorer.invariance,
     "next sentence": Scorer.next_sentence,
+    "labels": Scorer.labels,
 }
 
 
@@ -224,11 +258,9 @@ def usable(
     return found, unusable
 
 
-def prior(checkpoint: Checkpoint) -> Float[np.ndarray, " v"]:
-    """log p of each piece, in nats, at a mask with no words around it: how frequent the checkpoint takes it to be."""
-    bare = checkpoint.tokenizer.encode(Text(checkpoint.tokenizer.mask_token))
-    row = next(engine.masked_log_probs(checkpoint, [bare], positions=[bare.masked[:1]]))[0]
-    return np.asarray(row.numpy(), dtype=np.float64)
+def rank_of(row: Row, index: int) -> int:
+    """The rank of an answer; 1 is the most probable."""
+    return 1 + int((row > row[index]).sum())
 
 
 def scored(encoding: Encoding) -> list[int]:

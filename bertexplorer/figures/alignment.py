@@ -25,7 +25,7 @@ def draw(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> g
     fig = go.Figure()
     for row, found in enumerate(both):
         for number, (side, start, end) in enumerate(lines):
-            here = [piece for piece in found if piece[0] == side and piece[1] < end and piece[2] > start]
+            here = [piece for piece in joined(found) if piece[0] == side and piece[1] < end and piece[2] > start]
             if not here:
                 continue
             colours = [SAME if piece[:3] in places[1 - row] else OTHER for piece in here]
@@ -61,6 +61,15 @@ def pieces(result: Tokenization) -> list[Piece]:
         for span, token, id in zip(result.spans, result.tokens, result.ids, strict=True)
         if span is not None and span.end > span.start
     ]
+
+
+def joined(found: Sequence[Piece]) -> list[Piece]:
+    """*found* with the pieces of one character, such as the bytes of “ë”, as one."""
+    made: dict[tuple[int, int, int], Piece] = {}
+    for side, start, end, token, id in found:
+        held = made.get((side, start, end))
+        made[side, start, end] = (side, start, end, f"{held[3]} + {token}" if held else token, held[4] if held else id)
+    return list(made.values())
 
 
 def wrapped(texts: Sequence[str]) -> list[tuple[int, int, int]]:

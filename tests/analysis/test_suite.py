@@ -1,10 +1,13 @@
 """Suites against loops written by hand over transformers: pairs, gaps, templates, next sentences, and their shares."""
 
+from collections.abc import Callable
 from difflib import SequenceMatcher
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.stats
+import torch
 
 from bertexplorer.analysis import suite
 from bertexplorer.analysis.bootstrap import interval, paired
@@ -14,6 +17,7 @@ from bertexplorer.analysis.suite_scores import Outcome, Scorer
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from tests.analysis.conftest import CLOSE, Reference
+from tests.analysis.tuned import tuned
 
 PAIRS = [
     {
@@ -197,7 +201,7 @@ BAD = [
     ({"template": "A {b|c} [MASK].", "expect": "more"}, "wanted same, higher, lower"),
     ({"template": "A {b|c} [MASK].", "expect": "lower"}, "names no answer"),
     ({"template": "A b [MASK].", "expect": "same"}, "no slot with two words"),
-    ({"template": "A {b|c}.", "expect": "same"}, "no single mask"),
+    ({"template": "A {b|c}.", "expect": "same"}, "has no fine-tuned head"),
     ({"template": "{a|b|c|d|e} {a|b|c|d|e} [MASK].", "expect": "same"}, "the limit is 16"),
     ({"first": "A.", "second": "B.", "next": "maybe"}, "wanted yes or no"),
 ]
@@ -258,3 +262,38 @@ def test_published_formats_are_read_as_they_are(cells: dict, kind: str, category
 def test_winobias_gets_the_pronoun_of_the_other_gender(text: str, other: str) -> None:
     _, (case,), _ = cases(rows([{"text": text}]))
     assert case.texts[1] == other
+
+
+def test_labelled_rows_are_those_of_a_fine_tuned_transformers(tiny: Callable[[str], Path]) -> None:
+    one = tuned(tiny, "label")
+    names = one.ours.labels
+    given = [{"text": f"film {n} was good", "label": names[n % len(names)]} for n in range(7)]
+    result = run(one.ours, [*given, {"text": "a film", "label": "nobody's"}])
+    for row, outcome in zip(given, result.outcomes, strict=True):
+        with torch.no_grad():
+            ids = one.ours.tokenizer.encode(row["text"]).ids
+            logs = one.theirs(torch.tensor([ids])).logits[0].double().log_softmax(-1)
+        gold = names.index(row["label"])
+        assert outcome.score == pytest.approx(float(logs[gold]), abs=CLOSE)
+        assert outcome.right == (int(logs.argmax()) == gold) and outcome.said == names[int(logs.argmax())]
+    assert result.kind == "labels" and result.chance == pytest.approx(1 / len(names))
+    most = max(sum(row["label"] == name for row in given) for name in names)
+    assert result.total.baseline == pytest.approx(most / 7)
+    assert [(one.line, "it gives" in one.what) for one in result.unusable] == [(9, True)]
+
+
+def test_a_template_without_a_mask_asks_the_fine_tuned_head(tiny: Callable[[str], Path]) -> None:
+    one = tuned(tiny, "label")
+    given = {"template": "a {good|bad} film", "expect": "lower", "answer": one.ours.labels[0]}
+    (found,) = run(one.ours, [given]).outcomes
+    with torch.no_grad():
+        logs = [
+            one.theirs(torch.tensor([one.ours.tokenizer.encode(text).ids])).logits[0].double().log_softmax(-1)
+            for text in found.case.texts
+        ]
+    assert found.score == pytest.approx(float(logs[0][0] - logs[1][0]), abs=2 * CLOSE)
+
+
+def test_labels_need_a_fine_tuned_head(mini: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match="no fine-tuned head"):
+        run(mini, [{"text": "a film", "label": "good"}])
