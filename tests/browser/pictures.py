@@ -18,6 +18,7 @@ from tests.browser.steps import choose_view
 
 ASSETS = Path(__file__).parents[2] / "assets"
 WIDTH, COLOURS = 1280, 128
+TALLEST = 1200  # pixels of a view; what follows is a long table
 LESSON = 1540  # pixels of a lesson, to the end of its first question
 SHOWN = ("#exports", "#workbench", "#forms")  # what must be in the picture
 
@@ -26,7 +27,7 @@ def take(page: Page, file: Path) -> None:
     """The page from its top to the end of the view, in few colours."""
     boxes = [box for one in SHOWN if (box := page.locator(one).bounding_box())]
     height = max(box["y"] + box["height"] for box in boxes) + page.evaluate("window.scrollY") + 12
-    shot = page.screenshot(full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
+    shot = page.screenshot(full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": min(height, TALLEST)})
     Image.open(io.BytesIO(shot)).convert("RGB").quantize(COLOURS, kmeans=2).save(file, optimize=True)
 
 
@@ -58,7 +59,8 @@ def main(address: str, run: str = "") -> None:
             choose_view(page, view.title)
             expect(page.locator("#question h2")).to_have_text(view.question)
             page.locator("button.example").first.click()
-            expect(page.locator("#text textarea")).to_have_value(view.examples[0].text)
+            if view.text:
+                expect(page.locator("#text textarea")).to_have_value(view.examples[0].text)
             expect(page.locator("bx-explore[aria-busy=true]")).to_have_count(0)
             page.wait_for_timeout(2500)
             page.evaluate("document.activeElement.blur()")

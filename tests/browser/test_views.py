@@ -33,7 +33,8 @@ def test_a_view_answers_its_examples(phone: Page, view) -> None:
         with phone.expect_response("**/api/v1/view"):
             phone.locator("button.example").nth(number).click()
         wait_until_idle(phone)
-        expect(phone.locator("#text textarea")).to_have_value(view.examples[number].text)
+        if view.text:
+            expect(phone.locator("#text textarea")).to_have_value(view.examples[number].text)
         expect(phone.locator("#message")).to_be_empty()
     wait_until_idle(phone)
     drawn = phone.locator("#figure :is(iframe, .plot .main-svg, .bars)").first
