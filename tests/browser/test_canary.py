@@ -92,7 +92,7 @@ def test_in_every_view(browser: Browser, nest: str, tmp_path: Path) -> None:
         assert page.locator(TEXT).input_value() == TYPED
         choose_view(page, "Suite")
         rows = tmp_path / f"{IMAGE}.csv"
-        rows.write_text(f'good,bad,category\nthe cat sat,the cat sits,{IMAGE}\nA a.,A b.,other\n', "utf-8")
+        rows.write_text(f"good,bad,category\nthe cat sat,the cat sits,{IMAGE}\nA a.,A b.,other\n", "utf-8")
         page.locator("#lines").set_input_files(rows)
         expect(page.locator("#figure")).to_contain_text("<img", timeout=SOON)
         expect(page.locator("bx-cases option", has_text="<img")).to_have_count(1)

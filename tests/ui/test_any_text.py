@@ -97,7 +97,7 @@ def test_an_answer_or_a_sentence(explore: Explore, view: str) -> None:
             assert "went wrong" not in answer.error
             answer.error.encode()
             return
-        assert answer.said.strip() and answer.strip and not answer.error
+        assert answer.said.strip() and not answer.error and bool(answer.strip) == VIEWS[state.view].text
         json.dumps([answer.said, answer.strip], ensure_ascii=False, allow_nan=False).encode()
         for figure in (answer.figure, *((answer.beside.figure, answer.beside.difference) if answer.beside else ())):
             if isinstance(figure, Figure):

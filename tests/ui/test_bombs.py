@@ -30,7 +30,7 @@ def explore(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactor
     return made
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", [name for name, view in VIEWS.items() if view.text])
 def test_a_view_answers_soon(explore: Explore, view: str) -> None:
     plain = State("[MASK] {cat|dog} sat. It is.", checkpoint="bert", precision="fp32", view=view)
     words = [one.name for one in option_specs(VIEWS[view].analysis.Options) if one.kind is str and not one.choices]
