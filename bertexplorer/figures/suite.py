@@ -58,7 +58,7 @@ def draw(result: Suite) -> go.Figure:
     fig.update_xaxes(range=[0, 1.02], fixedrange=True, **ticks)
     fig.update_yaxes(range=[len(shares) - 0.6, -0.75], **kit.HIDDEN)
     fig.update_layout(barmode="overlay")
-    return finish(fig, 110 + ROW * len(shares), margin={"l": 8, "r": 20, "t": 64, "b": 36})
+    return finish(fig, max(300, 110 + ROW * len(shares)), margin={"l": 8, "r": 20, "t": 64, "b": 36})
 
 
 def counted(share: float) -> str:
