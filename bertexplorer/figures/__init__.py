@@ -35,6 +35,7 @@ learning.py           how a run learns, by epoch, from before the first step
 confusion.py          which labels were mistaken for which
 layers.py             a row for each layer, and the rank of words through them
 suite.py              a bar with its interval for all cases and each category, and the table of cases
+probe.py              accuracy layer by layer beside the control task, and the table of held-out rows
 notebook.py           a figure in a notebook, with the sentence above it
 """
 

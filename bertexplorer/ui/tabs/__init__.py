@@ -7,7 +7,7 @@ attention.py      views of the attention heads
 embeddings.py     views of vectors: of words in context and of sentences
 layers.py         the view of the answer after each layer
 saliency.py       views of how much each token matters for an answer
-behaviour.py      the view of many sentences at once
+behaviour.py      views of many sentences at once
 pretraining.py    views of what pretraining does with a text
 """
 
