@@ -55,6 +55,7 @@ class Probe:
     majorities: Float[np.ndarray, " seeds"]  # share of held-out rows that have their most frequent label
     predicted: Int[np.ndarray, "layers seeds n"]  # index of the answer in labels; -1 where the row was in training
     margins: Float[np.ndarray, "layers seeds n"]  # probability of the label minus the best other one; NaN in training
+    types: int  # different words or sentences, each with its own control label
     known: float  # share of held-out rows whose type, the word or the sentence, occurs in training, 0 to 1
     recurring: float  # the same for the rows that the control task holds out
     unconverged: int  # fits that ended before they converged
@@ -92,7 +93,8 @@ class Probe:
 
 
 def deviation(values: Float[np.ndarray, "layers seeds"]) -> Float[np.ndarray, " layers"]:
-    return values.std(axis=1, ddof=1) if values.shape[1] > 1 else np.zeros(len(values))
+    found = values.std(axis=1, ddof=1) if values.shape[1] > 1 else np.zeros(len(values))
+    return np.round(found, 12)  # of equal values exactly 0
 
 
 def run(
@@ -151,6 +153,7 @@ def probed(name: str, found: Read, vectors: Float[np.ndarray, "layers n d"], see
         majorities=majorities,
         predicted=predicted,
         margins=margins,
+        types=len(set(found.types)),
         known=float(known.mean()),
         recurring=float(recurring.mean()),
         unconverged=unconverged,

@@ -20,6 +20,7 @@ SCORE = (
 )
 BANDS = {ACCENT: "rgba(43,108,176,0.18)", ORANGE: "rgba(213,94,0,0.15)"}
 NAMED = 4  # labels in the sentence
+VARIED = 10  # different words below which any probe can learn them by heart
 
 
 def draw(result: Probe) -> go.Figure:
@@ -31,7 +32,8 @@ def draw(result: Probe) -> go.Figure:
         edge = [*np.minimum(mean + deviation, 1), *np.maximum(mean - deviation, 0)[::-1]]
         band = {"fill": "toself", "fillcolor": BANDS[colour], "mode": "lines", "line": {"width": 0}}
         fig.add_scatter(x=[*layers, *layers[::-1]], y=edge, hoverinfo="skip", cliponaxis=False, **band)
-    fig.add_hline(result.majority, line={"color": GREY, "width": 2, "dash": "dot"})
+    level = {"mode": "lines", "line": {"color": GREY, "width": 2, "dash": "dot"}, "hoverinfo": "skip"}
+    fig.add_scatter(x=[0, count - 1], y=[result.majority] * 2, **level)
     for colour, symbol, mean, deviation, name in curves:
         told = [hover(result, layer, name, mean, deviation) for layer in layers]
         style: kit.Part = {"customdata": told, "hovertemplate": kit.TOLD, "size": 8 if count <= 13 else 5}
@@ -41,7 +43,7 @@ def draw(result: Probe) -> go.Figure:
     names = [f"control {share(last[0])}", f"probe {share(last[1])}", f"majority {share(result.majority)}"]
     height, low = HEIGHT - TOP - BOTTOM, -0.02
     ends, colours = [*last, result.majority], (ORANGE, ACCENT, TEXT)
-    at = count - 1 + 1.5 * kit.room(count)
+    at = count - 1 + kit.room(count)
     fig.add_trace(kit.line_names(at, ends, names, colours, (low, 1.02), height))
     fig.update_xaxes(kit.layer_axis(count, PLOT), title=kit.title("after layer"))
     fig.update_yaxes(range=[low, 1.02], tickformat=".0%", tickvals=[0, 0.25, 0.5, 0.75, 1], fixedrange=True)
@@ -68,19 +70,20 @@ def points(result: Probe, layer: int) -> str:
 
 def say(result: Probe) -> str:
     """The best layer with its accuracy, beside the input, the majority and the control task there."""
-    best, unit = result.best, f"{result.unit}s"
+    best, seeds = result.best, result.accuracies.shape[1]
     names = [quote(clip(label, 30)) for label in result.labels[:NAMED]]
-    more = [f"{len(result.labels) - NAMED} more labels"] if len(result.labels) > NAMED else []
+    if len(result.labels) > NAMED:
+        names.append(f"{len(result.labels) - NAMED} more labels")
     where = f"layer {best} of {len(result.accuracy) - 1}" if best else "the input of the first layer"
-    seeds = result.accuracies.shape[1]
-    spread = f" (± {decimal(100 * float(result.deviation[best]), 1)} over {seeds} splits)" if seeds > 1 else ""
-    told = f"Between {listed([*names, *more])}, a linear probe is right most often at {where}: "
-    told += f"{share(float(result.accuracy[best]))} of held-out {unit}{spread}"
-    beside = [f"always the most frequent label {share(result.majority)}"]
-    if best:
-        beside.insert(0, f"the input gives {share(float(result.accuracy[0]))}")
-    beside.append(f"a control task with random labels {share(float(result.control[best]))} at the same layer")
-    sentences = [f"{told}; {listed(beside)}: selectivity {points(result, best)} points"]
+    spread = f" (± {decimal(100 * float(result.deviation[best]), 1)} points over {seeds} splits)" if seeds > 1 else ""
+    against = f"{share(float(result.accuracy[0]))} from the input and " if best else ""
+    sentences = [
+        f"A linear probe tells {listed(names)} apart best at {where}: it is right for "
+        f"{share(float(result.accuracy[best]))} of the held-out {result.unit}s{spread}, against {against}"
+        f"{share(result.majority)} for the most frequent label",
+        f"On a control task with random labels it gets {share(float(result.control[best]))} there: selectivity "
+        f"{points(result, best)} points",
+    ]
     return ". ".join([*sentences, *remarks(result)]) + "."
 
 
@@ -91,7 +94,9 @@ def remarks(result: Probe) -> list[str]:
         found.append(f"Only {len(result.examples)} rows: differences between layers may be chance")
     if result.unit == "word" and not result.known:
         found.append("No held-out word occurs in training, so words learned by heart do not explain the accuracy")
-    if result.recurring < 0.5:
+    if result.types < VARIED:
+        found.append(f"With {result.types} different {result.unit}{'s' * (result.types > 1)} the control says little")
+    elif result.recurring < 0.5:
         few = f"Only {percent(result.recurring)} of the control’s {result.unit}s recur" if result.recurring else ""
         found.append(f"{few or f'No {result.unit} of the control recurs'} in training, so its labels must be guessed")
     if result.unusable:
@@ -153,5 +158,5 @@ def answers(result: Probe) -> dict[Example, dict[str, Any]]:
 def opens(one: Example) -> dict[str, Any]:
     """The state of the page that shows a row: the path of a word, or the sentence on the map."""
     if one.word:
-        return {"view": "word-path", "text": one.text, "picked": f"0:{one.start}-{one.end}"}
+        return {"view": "word-path", "text": one.text, "options": {"word": one.word}}
     return {"view": "embedding-map", "text": one.text, "options": {"unit": "sentences"}}

@@ -94,7 +94,9 @@ def test_an_accuracy_is_that_of_transformers_and_sklearn_by_hand(
 def test_a_word_that_is_there_is_known_at_layer_0_and_shuffled_labels_nowhere(mini: Checkpoint) -> None:
     rows = planted()
     result = run(mini, rows)
-    assert result.accuracy[0] == 1 and result.best == 0 and probe.rows(result)[0]["accuracy"] == 1
+    assert (
+        result.types == 80 and result.accuracy[0] == 1 and result.best == 0 and probe.rows(result)[0]["accuracy"] == 1
+    )
     shuffled = np.random.default_rng(1).permutation([row["label"] for row in rows])
     chance = run(mini, [{**row, "label": str(label)} for row, label in zip(rows, shuffled, strict=True)], seeds=5)
     assert chance.accuracy == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(20)), "20 rows are held out, some of them twice"
