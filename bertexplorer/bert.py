@@ -67,8 +67,8 @@ class Bert(Methods):
 
         *mask*: words to hide; *pick*: words that the analysis is about. Both take a word (every occurrence), several,
         or spans (side, start, end): side 0 is the text, 1 the pair, and end is not included. *lines*: for search and
-        embedding_map, texts or a CSV, TSV or TXT file. *rows*: for suite, dicts or a CSV, TSV or JSONL file. Raises
-        ExplorerError for an unknown analysis, option or value, and if the checkpoint lacks the head that is needed."""
+        embedding_map, texts or a CSV, TSV or TXT file. *rows*: for suite and probe, dicts or a CSV, TSV or JSONL file.
+        Raises ExplorerError for an unknown analysis, option or value, and if the checkpoint lacks a head."""
         if analysis not in NAMES:
             raise ExplorerError(f"There is no analysis {analysis!r:.60}; wanted one of {', '.join(NAMES)}.")
         module, view = import_module(f"bertexplorer.analysis.{analysis}"), VIEWS[analysis.replace("_", "-")]

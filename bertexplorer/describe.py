@@ -14,7 +14,7 @@ GIVEN = {  # settings that take content, and on the page the key of an upload
     "lines": "Sequence[str] | str | Path | None",
     "rows": "Sequence[Mapping[str, Any]] | str | Path | None",
 }
-FIRST = {"suite": "suite"}  # analysis that is about no text -> the option that comes first
+FIRST = {"suite": "suite", "probe": "task"}  # analysis that is about no text -> the option that comes first
 LISTS = {"words": ", ", "sentences": " | ", "candidates": " | ", "heads": ", ", "off": ", "}  # settings given as lists
 
 

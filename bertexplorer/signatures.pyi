@@ -273,6 +273,17 @@ def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', '
         scoring: Score pairs by (the second needs pairs that differ in one piece)
         most: Cases at most, 1 to 1000 (equally many of each category)
     """
+def probe(task: Literal['part of speech', 'number', 'tense', 'length', 'word order'] = 'part of speech', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', seeds: int = 3, most: int = 300, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
+    """From which layer a linear classifier reads a property of words or sentences, beside a control task.
+    Probe every layer for the labels of *rows*, or of the built-in task. *text* is not read.
+    The vector of a word is the mean over its pieces, that of a sentence the mean over all its tokens. Raises
+    ExplorerError for rows that cannot be probed: other columns, fewer than 20 or more than 10,000 rows, one label
+    only, a label that occurs once or in one document.
+    Options:
+        task: Task (those that come with the app; or upload rows of your own)
+        seeds: Seeds, 1 to 10 (random splits, each with its own control labels)
+        most: Rows at most, 20 to 1000 (equally many of each label)
+    """
 
 class Methods:
     def fill_mask(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, words: str | Sequence[str] = '') -> Result: ...
@@ -302,3 +313,4 @@ class Methods:
     def masking(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result: ...
     def sentence_pairs(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), not_next: float = 0.5, same_document: float = 0.0, roll: int = 1) -> Result: ...
     def suite(self, suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
+    def probe(self, task: Literal['part of speech', 'number', 'tense', 'length', 'word order'] = 'part of speech', *, seeds: int = 3, most: int = 300, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...

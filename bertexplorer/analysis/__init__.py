@@ -40,6 +40,9 @@ suite.py              many sentences: the share that is right, by category, with
 suite_cases.py        rows of a file as cases, recognised by their columns
 suite_readers.py      where an answer is read: at a mask, or at the labels of a fine-tuned head
 suite_scores.py       the passes that each kind of case takes, and what counts as right
+probe.py              which layer a linear probe reads a property from, beside a control task
+probe_rows.py         words or sentences with labels, found in their texts
+probe_fit.py          splits by document, labels of the control task, and one linear probe
 bootstrap.py          intervals of means, and a test of two checkpoints on the same cases
 words.py              words that a person names, scored in a blank
 facts.py              what a lesson can ask about a result, by name
@@ -84,6 +87,7 @@ NAMES = (
     "masking",
     "sentence_pairs",
     "suite",
+    "probe",
 )
 
 

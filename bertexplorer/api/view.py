@@ -109,7 +109,7 @@ def uploads(router: APIRouter, explore: Explore, admission: Admission) -> None:
 
     @router.post("/rows", operation_id="keep-rows", summary="Keep rows")
     def rows(request: Request, file: UploadFile) -> Response:
-        """Store the rows of a table for a suite; their key is a setting of that view."""
+        """Store the rows of a table for a suite or a probe; their key is a setting of these views."""
         return stored(request, file, "rows", explore.rows)
 
     def stored(request: Request, file: UploadFile, what: str, kept: Uploads[Any]) -> Response:

@@ -37,6 +37,7 @@ confusion.py          which labels were mistaken for which
 layers.py             a row for each layer, and the rank of words through them
 answer.py             a bar for each label, each tagged word, or each span of the passage
 suite.py              a bar with its interval for all cases and each category, and the table of cases
+probe.py              accuracy layer by layer beside the control task, and the table of held-out rows
 notebook.py           a figure in a notebook, with the sentence above it
 """
 

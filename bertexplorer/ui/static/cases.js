@@ -1,4 +1,4 @@
-// <bx-cases>: the table of a suite's cases, filtered and sorted; fires "open" with the state of the page that shows one.
+// <bx-cases>: the table of a view's cases, filtered and sorted; fires "open" with the state of the page that shows one.
 import { h } from "./kit.js";
 
 const WHICH = { all: () => true, wrong: (one) => !one.right, right: (one) => one.right, "one of the two is right": (one) => one.other && one.right !== one.other.right };

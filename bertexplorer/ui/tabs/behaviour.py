@@ -1,4 +1,4 @@
-"""The view of many sentences at once."""
+"""Views of many sentences at once."""
 
 from bertexplorer.ui.view import Example, View
 
@@ -26,4 +26,26 @@ SUITE = View(
     needs=("rows",),
     text=False,
 )
-VIEWS = (SUITE,)
+PROBE = View(
+    "probe",
+    TOPIC,
+    title="Probe",
+    question="Which layer knows it?",
+    note=(
+        "A probe shows that a property can be read from the vectors, not that the checkpoint uses it (Belinkov, 2022). "
+        "The control task has random labels, one for each word or sentence: what a probe gets right there, it has "
+        "learned by heart. The best layer was chosen on the held-out rows, which flatters it a little."
+    ),
+    examples=(
+        Example("Noun or verb", "", options={"task": "part of speech"}),
+        Example("One or many", "", options={"task": "number"}),
+        Example("Present or past", "", options={"task": "tense"}),
+        Example("Short or long", "", options={"task": "length"}),
+        Example("Words swapped", "", options={"task": "word order"}),
+    ),
+    chips="",
+    slow=True,
+    needs=("rows",),
+    text=False,
+)
+VIEWS = (SUITE, PROBE)

@@ -1,0 +1,222 @@
+"""Probe: from which layer a linear classifier reads a property of words or sentences, beside a control task.
+
+The checkpoint stays frozen. At each layer a logistic regression learns the labels of some rows from their vectors and
+is tested on rows of other documents, over several random splits. Its accuracy alone does not say what the checkpoint
+knows, as a probe may learn the words by heart; selectivity, the accuracy minus that on a control task with random
+labels, says how much of it is not memory (Hewitt and Liang, 2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bertexplorer import engine
+from bertexplorer.analysis import facts
+from bertexplorer.analysis.probe_fit import control_held_out, control_labels, fit, fitting, held_out
+from bertexplorer.analysis.probe_rows import Example, Read, Task, Unit, built_in, read
+from bertexplorer.analysis.suite_cases import Row, Unusable
+from bertexplorer.engine import progress
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Text
+from bertexplorer.options import Option
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+FEW = 100  # rows below which an accuracy says little
+KEYS, MEASURE = ("layer",), "accuracy"
+
+
+@dataclass(frozen=True)
+class Options:
+    task: Annotated[Task, Option("Task", info="those that come with the app; or upload rows of your own")] = (
+        "part of speech"
+    )
+    seeds: Annotated[int, Option("Seeds", 1, 10, info="random splits, each with its own control labels")] = 3
+    most: Annotated[int, Option("Rows at most", 20, 1000, info="equally many of each label")] = 300
+    rows: Annotated[str, Option("Uploaded rows", info="empty: the built-in task", by_page=True)] = ""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """n rows, probed at each of 1 + l layers. Layer 0 is what enters the first layer."""
+
+    name: str
+    unit: Unit
+    labels: tuple[str, ...]  # sorted
+    examples: tuple[Example, ...]
+    accuracies: Float[np.ndarray, "layers seeds"]  # share of held-out rows that the probe gets right, 0 to 1
+    controls: Float[np.ndarray, "layers seeds"]  # the same for the control task
+    majorities: Float[np.ndarray, " seeds"]  # share of held-out rows that have their most frequent label
+    predicted: Int[np.ndarray, "layers seeds n"]  # index of the answer in labels; -1 where the row was in training
+    margins: Float[np.ndarray, "layers seeds n"]  # probability of the label minus the best other one; NaN in training
+    types: int  # different words or sentences, each with its own control label
+    known: float  # share of held-out rows whose type, the word or the sentence, occurs in training, 0 to 1
+    recurring: float  # the same for the rows that the control task holds out
+    unconverged: int  # fits that ended before they converged
+    unusable: tuple[Unusable, ...]  # rows that were not used, with the reason
+    left_out: int  # rows beyond Options.most
+
+    @property
+    def accuracy(self) -> Float[np.ndarray, " layers"]:
+        """Mean over the seeds."""
+        return self.accuracies.mean(axis=1)
+
+    @property
+    def control(self) -> Float[np.ndarray, " layers"]:
+        """Mean over the seeds."""
+        return self.controls.mean(axis=1)
+
+    @property
+    def deviation(self) -> Float[np.ndarray, " layers"]:
+        """Standard deviation of the accuracy over the seeds; 0 for a single one."""
+        return deviation(self.accuracies)
+
+    @property
+    def control_deviation(self) -> Float[np.ndarray, " layers"]:
+        """The same for the control task."""
+        return deviation(self.controls)
+
+    @property
+    def majority(self) -> float:
+        return float(self.majorities.mean())
+
+    @property
+    def best(self) -> int:
+        """The layer with the highest accuracy, the first of equal ones."""
+        return int(np.argmax(np.round(self.accuracy, 9)))
+
+
+def deviation(values: Float[np.ndarray, "layers seeds"]) -> Float[np.ndarray, " layers"]:
+    found = values.std(axis=1, ddof=1) if values.shape[1] > 1 else np.zeros(len(values))
+    return np.round(found, 12)  # of equal values exactly 0
+
+
+def run(
+    checkpoint: Checkpoint, text: Text | str = "", *, options: Options = Options(), rows: Sequence[Row] = ()
+) -> Probe:
+    """Probe every layer for the labels of *rows*, or of the built-in task. *text* is not read.
+
+    The vector of a word is the mean over its pieces, that of a sentence the mean over all its tokens. Raises
+    ExplorerError for rows that cannot be probed: other columns, fewer than 20 or more than 10,000 rows, one label
+    only, a label that occurs once or in one document."""
+    if options.rows and not rows:
+        raise ExplorerError(f"The rows {options.rows!r:.60} are not here any more. Upload the file again.")
+    found = read(checkpoint, rows or built_in(options.task), options.most)
+    fits = 2 * options.seeds * (checkpoint.config.num_layers + 1) * len(found.examples)  # a fit: a token for each row
+    progress.expect(sum(map(len, found.encodings)) + fits)
+    vectors = engine.word_vectors(checkpoint, found.encodings, [[spots] for spots in found.positions]).numpy()
+    with fitting():
+        return probed("uploaded rows" if rows else options.task, found, vectors, options.seeds)
+
+
+def probed(name: str, found: Read, vectors: Float[np.ndarray, "layers n d"], seeds: int) -> Probe:
+    """The probes of all layers and seeds. Between two fits the work can be stopped."""
+    labels = tuple(sorted({one.label for one in found.examples}))
+    wanted = np.array([labels.index(one.label) for one in found.examples])
+    documents = [one.document for one in found.examples]
+    size, count, unconverged, done = len(vectors), len(wanted), 0, 0
+    accuracies, controls = np.zeros((2, size, seeds))
+    predicted = np.full((size, seeds, count), -1)
+    margins = np.full((size, seeds, count), np.nan)
+    majorities, known, recurring = np.zeros((3, seeds))
+    types = np.array(found.types)
+    progress.report(0, total := 2 * seeds * size * count)
+    for seed in range(seeds):
+        held = held_out(wanted, documents, seed)
+        majorities[seed] = np.bincount(wanted[held]).max() / held.sum()
+        random, apart = control_labels(wanted, found.types, seed), control_held_out(found.types, held.sum(), seed)
+        known[seed], recurring[seed] = (np.isin(types[out], types[~out]).mean() for out in (held, apart))
+        for layer in range(size):
+            at = vectors[layer].astype(np.float64)
+            task = fit(at, wanted, held, len(labels))
+            progress.check()
+            control = fit(at, random, apart, len(labels))
+            predicted[layer, seed, held] = answers = task.probabilities.argmax(axis=1)
+            margins[layer, seed, held] = margin(task.probabilities, wanted[held])
+            accuracies[layer, seed] = (answers == wanted[held]).mean()
+            controls[layer, seed] = (control.probabilities.argmax(axis=1) == random[apart]).mean()
+            unconverged += (not task.converged) + (not control.converged)
+            progress.report(done := done + 2 * count, total)
+    return Probe(
+        name=name,
+        unit=found.unit,
+        labels=labels,
+        examples=found.examples,
+        accuracies=accuracies,
+        controls=controls,
+        majorities=majorities,
+        predicted=predicted,
+        margins=margins,
+        types=len(set(found.types)),
+        known=float(known.mean()),
+        recurring=float(recurring.mean()),
+        unconverged=unconverged,
+        unusable=found.unusable,
+        left_out=found.left_out,
+    )
+
+
+def margin(
+    probabilities: Float[np.ndarray, "held labels"], wanted: Int[np.ndarray, " held"]
+) -> Float[np.ndarray, " held"]:
+    """Probability of the wanted label minus that of the most probable other one, -1 to 1."""
+    every = np.arange(len(wanted))
+    others = probabilities.copy()
+    others[every, wanted] = -1
+    return probabilities[every, wanted] - others.max(axis=1)
+
+
+def rows(result: Probe) -> list[dict[str, object]]:
+    """A row for each layer, then one for each row of the file that was not used. Layer 0 is what enters the first."""
+    layers: list[dict[str, object]] = [
+        {
+            "layer": layer,
+            "accuracy": float(result.accuracy[layer]),
+            "deviation": float(result.deviation[layer]),
+            "control": float(result.control[layer]),
+            "control_deviation": float(result.control_deviation[layer]),
+            "selectivity": float(result.accuracy[layer] - result.control[layer]),
+            "majority": result.majority,
+            "line": "",
+            "problem": "",
+        }
+        for layer in range(len(result.accuracy))
+    ]
+    empty = dict.fromkeys(layers[0], "")
+    return [*layers, *({**empty, "line": one.line, "problem": one.what} for one in result.unusable)]
+
+
+class Facts(facts.Facts[Probe]):
+    """*layer*: from 1; 0 is what enters the first layer."""
+
+    def accuracy(self, layer: int) -> float:
+        """Share of held-out rows that the probe gets right at this layer, 0 to 1."""
+        return float(self._result.accuracy[self._layer(layer)])
+
+    def control(self, layer: int) -> float:
+        """The same for the control task with random labels."""
+        return float(self._result.control[self._layer(layer)])
+
+    def selectivity(self, layer: int) -> float:
+        """Accuracy minus that of the control task, -1 to 1."""
+        return self.accuracy(layer) - self.control(layer)
+
+    def best(self) -> float:
+        """The layer with the highest accuracy."""
+        return self._result.best
+
+    def majority(self) -> float:
+        """Share of held-out rows that have their most frequent label."""
+        return self._result.majority
+
+    def _layer(self, layer: int) -> int:
+        last = len(self._result.accuracy) - 1
+        if not (isinstance(layer, int) and 0 <= layer <= last):
+            raise ExplorerError(f"There is no layer {layer}; there are 0 to {last}.")
+        return layer

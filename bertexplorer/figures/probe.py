@@ -1,0 +1,162 @@
+"""Probe drawn: accuracy layer by layer with its deviation over the seeds, the control task, and the majority label."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertexplorer.analysis.probe import FEW, Probe
+from bertexplorer.analysis.probe_rows import Example
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, GREY, ORANGE, TEXT, clip, decimal, finish, listed, percent, quote
+
+HEIGHT, TOP, BOTTOM = 380, 16, 56  # pixels: of the figure, and around the axes
+PLOT = 0.66  # share of the width that the lines take; their names are to the right
+SCORE = (
+    "the probability of the right label minus that of the best other one, mean over the splits that held the row out"
+)
+BANDS = {ACCENT: "rgba(43,108,176,0.18)", ORANGE: "rgba(213,94,0,0.15)"}
+NAMED = 4  # labels in the sentence
+VARIED = 10  # different words below which any probe can learn them by heart
+
+
+def draw(result: Probe) -> go.Figure:
+    count = len(result.accuracy)
+    fig, layers = go.Figure(), list(range(count))
+    curves = ((ORANGE, "diamond", result.control, result.control_deviation, "control task"),
+              (ACCENT, "circle", result.accuracy, result.deviation, "probe"))  # fmt: skip
+    for colour, _, mean, deviation, _ in curves:
+        edge = [*np.minimum(mean + deviation, 1), *np.maximum(mean - deviation, 0)[::-1]]
+        band = {"fill": "toself", "fillcolor": BANDS[colour], "mode": "lines", "line": {"width": 0}}
+        fig.add_scatter(x=[*layers, *layers[::-1]], y=edge, hoverinfo="skip", cliponaxis=False, **band)
+    level = {"mode": "lines", "line": {"color": GREY, "width": 2, "dash": "dot"}, "hoverinfo": "skip"}
+    fig.add_scatter(x=[0, count - 1], y=[result.majority] * 2, **level)
+    for colour, symbol, mean, deviation, name in curves:
+        told = [hover(result, layer, name, mean, deviation) for layer in layers]
+        style: kit.Part = {"customdata": told, "hovertemplate": kit.TOLD, "size": 8 if count <= 13 else 5}
+        fig.add_trace(kit.line(layers, mean.tolist(), colour, **style))
+        fig.data[-1].marker.symbol = symbol
+    last = [float(mean[-1]) for _, _, mean, _, _ in curves]
+    names = [f"control {share(last[0])}", f"probe {share(last[1])}", f"majority {share(result.majority)}"]
+    height, low = HEIGHT - TOP - BOTTOM, -0.02
+    ends, colours = [*last, result.majority], (ORANGE, ACCENT, TEXT)
+    at = count - 1 + kit.room(count)
+    fig.add_trace(kit.line_names(at, ends, names, colours, (low, 1.02), height))
+    fig.update_xaxes(kit.layer_axis(count, PLOT), title=kit.title("after layer"))
+    fig.update_yaxes(range=[low, 1.02], tickformat=".0%", tickvals=[0, 0.25, 0.5, 0.75, 1], fixedrange=True)
+    return finish(fig, HEIGHT, margin={"l": 8, "r": 12, "t": TOP, "b": BOTTOM})
+
+
+def share(value: float) -> str:
+    """A share of rows in per cent. None is 0, unlike a small probability."""
+    return percent(value) if value else "0 %"
+
+
+def hover(result: Probe, layer: int, name: str, mean: Any, deviation: Any) -> str:
+    each = result.accuracies if name == "probe" else result.controls
+    lines = [f"{kit.layer_name(layer)}, {name}: {share(float(mean[layer]))}"]
+    if each.shape[1] > 1:
+        lines.append(f"± {100 * deviation[layer]:.1f} points; seeds: {', '.join(share(float(v)) for v in each[layer])}")
+    lines.append(f"selectivity {points(result, layer)} points")
+    return "<br>".join(lines)
+
+
+def points(result: Probe, layer: int) -> str:
+    return decimal(100 * float(result.accuracy[layer] - result.control[layer]), 0)
+
+
+def say(result: Probe) -> str:
+    """The best layer with its accuracy, beside the input, the majority and the control task there."""
+    best, seeds = result.best, result.accuracies.shape[1]
+    names = [quote(clip(label, 30)) for label in result.labels[:NAMED]]
+    if len(result.labels) > NAMED:
+        names.append(f"{len(result.labels) - NAMED} more labels")
+    where = f"layer {best} of {len(result.accuracy) - 1}" if best else "the input of the first layer"
+    spread = f" (± {decimal(100 * float(result.deviation[best]), 1)} points over {seeds} splits)" if seeds > 1 else ""
+    against = f"{share(float(result.accuracy[0]))} from the input and " if best else ""
+    sentences = [
+        f"A linear probe tells {listed(names)} apart best at {where}: it is right for "
+        f"{share(float(result.accuracy[best]))} of the held-out {result.unit}s{spread}, against {against}"
+        f"{share(result.majority)} for the most frequent label",
+        f"On a control task with random labels it gets {share(float(result.control[best]))} there: selectivity "
+        f"{points(result, best)} points",
+    ]
+    return ". ".join([*sentences, *remarks(result)]) + "."
+
+
+def remarks(result: Probe) -> list[str]:
+    """What a reader must know of the rows and the fits."""
+    found = []
+    if len(result.examples) < FEW:
+        found.append(f"Only {len(result.examples)} rows: differences between layers may be chance")
+    if result.unit == "word" and not result.known:
+        found.append("No held-out word occurs in training, so words learned by heart do not explain the accuracy")
+    if result.types < VARIED:
+        found.append(f"With {result.types} different {result.unit}{'s' * (result.types > 1)} the control says little")
+    elif result.recurring < 0.5:
+        few = f"Only {percent(result.recurring)} of the control’s {result.unit}s recur" if result.recurring else ""
+        found.append(f"{few or f'No {result.unit} of the control recurs'} in training, so its labels must be guessed")
+    if result.unusable:
+        lines = listed([f"line {one.line} {one.what}" for one in result.unusable[:2]])
+        found.append(f"{len(result.unusable):,} row{'s' * (len(result.unusable) > 1)} could not be used: {lines}")
+    if result.left_out:
+        found.append(f"{result.left_out:,} rows beyond the limit were left out")
+    if result.unconverged:
+        found.append(f"{result.unconverged} of {2 * result.accuracies.size} fits did not converge")
+    return found
+
+
+def compare(first: Probe, second: Probe) -> str:
+    """How the accuracies of two checkpoints differ on the same splits, each at its best layer. "" for other rows."""
+    if first.examples != second.examples or first.accuracies.shape[1] != second.accuracies.shape[1]:
+        return ""
+    apart = 100 * (second.accuracies[second.best] - first.accuracies[first.best])
+    spread = f" (± {decimal(float(apart.std(ddof=1)), 1)} over the same splits)" if len(apart) > 1 else ""
+    change = f"{float(apart.mean()):+.1f}".replace("-", "−")
+    return f"From the best layer of the first to that of the second, the accuracy changes by {change} points{spread}."
+
+
+def cases(result: Probe, other: Probe | None = None) -> dict[str, Any]:
+    """The table of held-out rows: what the best layer answers, and that of the *other* result."""
+    theirs = answers(other) if other else {}
+    rows = [
+        {
+            "line": one.line,
+            "category": one.label,
+            "texts": (f"{one.word}: {one.text}" if one.word else one.text,),
+            "wanted": one.label,
+            **answer,
+            "rank": None,
+            "other": theirs.get(one),
+            "state": opens(one),
+        }
+        for one, answer in answers(result).items()
+    ]
+    return {"rows": rows, "score": SCORE}
+
+
+def answers(result: Probe) -> dict[Example, dict[str, Any]]:
+    """Of each row that was held out: the answer at the best layer, whether it is right in every split, and the score.
+    If a split is wrong, the answer is the most frequent wrong one."""
+    predicted, margins, found = result.predicted[result.best], result.margins[result.best], {}
+    for i, one in enumerate(result.examples):
+        said = [result.labels[k] for k in predicted[:, i] if k >= 0]
+        if not said:
+            continue
+        wrong = Counter(label for label in said if label != one.label).most_common(1)
+        answer = wrong[0][0] if wrong else one.label
+        if wrong and wrong[0][1] < len(said):
+            answer = f"{answer} ({wrong[0][1]} of {len(said)} splits)"
+        score = round(float(np.nanmean(margins[:, i])), 3)
+        found[one] = {"answer": answer, "right": not wrong, "score": score}
+    return found
+
+
+def opens(one: Example) -> dict[str, Any]:
+    """The state of the page that shows a row: the path of a word, or the sentence on the map."""
+    if one.word:
+        return {"view": "word-path", "text": one.text, "options": {"word": one.word}}
+    return {"view": "embedding-map", "text": one.text, "options": {"unit": "sentences"}}
