@@ -74,7 +74,10 @@ class Scorer:
 
     def cost(self, case: Case) -> int:
         """About how many tokens *case* sends through the encoder."""
-        sizes = [len(self.tokenizer.encode(Text(text))) for text in case.texts]
+        try:
+            sizes = [len(self.tokenizer.encode(Text(text))) for text in case.texts]
+        except ExplorerError:  # its row will be named
+            return 0
         if "pairs" not in self.kind or self.scoring == "the differing piece":
             return sum(sizes)
         return sum(size * (size - 2) for size in sizes)

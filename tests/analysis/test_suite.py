@@ -195,6 +195,7 @@ BAD = [
     ({"good": "The cat sat.", "bad": ""}, "has no bad"),
     ({"good": "The cat sat.", "bad": "word " * 600}, "the checkpoint reads 512"),
     ({"good": "The cat sat.", "bad": "The \U0001f9a0 sat."}, "outside the vocabulary"),
+    ({"good": "The cat sat.", "bad": "x" * 30_000}, "30,000 characters"),
     ({"text": "No gap.", "answer": "x"}, "has no [MASK]; wanted one"),
     ({"text": "[MASK] and [MASK].", "answer": "x"}, "has 2 [MASK]s; wanted one"),
     ({"text": "A [MASK].", "answer": " "}, "has no answer"),
