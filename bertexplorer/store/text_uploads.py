@@ -42,10 +42,12 @@ class Lines:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a table, each with its line in the file, and a sentence on how it was read."""
+    """The rows of a table, each with its line in the file, and a sentence on how it was read. *dropped*: rows of the
+    file that are not among them, which the sentence names."""
 
     rows: SuiteRows
     told: str
+    dropped: int = 0
 
 
 class Uploads(Generic[T]):
@@ -130,7 +132,7 @@ class RowUploads(Uploads[Rows]):
         return parse_rows(content, filename)
 
     def held(self, stored: dict[str, Any]) -> Rows:
-        return Rows(tuple((line, cells) for line, cells in stored["rows"]), stored["told"])
+        return Rows(tuple((line, cells) for line, cells in stored["rows"]), stored["told"], stored["dropped"])
 
 
 def suite_rows(content: bytes, filename: str, header: bool, most: int) -> tuple[Table, SuiteRows]:
@@ -153,7 +155,7 @@ def parse_rows(content: bytes, filename: str, most: int = MAX_ROWS) -> Rows:
             raise error from None
     problems = [f"{table.unit} {one.line} {one.what}" for one in table.problems[:2]]
     more = f" {len(table.problems):,} cannot be used: {'; '.join(problems)}." if problems else ""
-    return Rows(rows, table.told + more)
+    return Rows(rows, table.told + more, len(table.problems) + table.left_out)
 
 
 def parse(content: bytes, filename: str) -> Lines:
