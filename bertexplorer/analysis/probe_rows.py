@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from bertexplorer.analysis.occurrences import pattern, uncased
-from bertexplorer.analysis.suite_cases import Cells, Row, Unfit, Unusable, first, words
+from bertexplorer.analysis.suite_cases import Cells, Row, Unfit, Unusable, first, table, words
 from bertexplorer.analysis.vectors import positions
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
@@ -57,8 +56,7 @@ class Read:
 
 def built_in(task: Task) -> list[Row]:
     """The rows of a task that comes with the app, each with its line."""
-    with (FOLDER / f"{task.replace(' ', '-')}.csv").open(encoding="utf-8", newline="") as file:
-        return list(enumerate(csv.DictReader(file), 2))
+    return table(FOLDER / f"{task.replace(' ', '-')}.csv")
 
 
 def read(checkpoint: Checkpoint, rows: Sequence[Row], most: int) -> Read:

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from bertexplorer.errors import ExplorerError
@@ -59,7 +60,12 @@ class Unfit(Exception):
 
 def built_in(name: BuiltIn) -> list[Row]:
     """The rows of a suite that comes with the app."""
-    with (FOLDER / f"{name.replace(' ', '-')}.csv").open(encoding="utf-8", newline="") as file:
+    return table(FOLDER / f"{name.replace(' ', '-')}.csv")
+
+
+def table(path: Path) -> list[Row]:
+    """The rows of a CSV that comes with the app, each with its line."""
+    with path.open(encoding="utf-8", newline="") as file:
         return list(enumerate(csv.DictReader(file), 2))
 
 

@@ -12,6 +12,7 @@ from bertexplorer.analysis.probe import FEW, Probe
 from bertexplorer.analysis.probe_rows import Example
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREY, ORANGE, TEXT, clip, decimal, finish, listed, percent, quote
+from bertexplorer.figures.suite import left_aside
 
 HEIGHT, TOP, BOTTOM = 380, 16, 56  # pixels: of the figure, and around the axes
 PLOT = 0.66  # share of the width that the lines take; their names are to the right
@@ -100,8 +101,7 @@ def remarks(result: Probe) -> list[str]:
         few = f"Only {percent(result.recurring)} of the control’s {result.unit}s recur" if result.recurring else ""
         found.append(f"{few or f'No {result.unit} of the control recurs'} in training, so its labels must be guessed")
     if result.unusable:
-        lines = listed([f"line {one.line} {one.what}" for one in result.unusable[:2]])
-        found.append(f"{len(result.unusable):,} row{'s' * (len(result.unusable) > 1)} could not be used: {lines}")
+        found.append(left_aside(result.unusable, "used"))
     if result.left_out:
         found.append(f"{result.left_out:,} rows beyond the limit were left out")
     if result.unconverged:

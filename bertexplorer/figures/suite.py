@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.bootstrap import paired
 from bertexplorer.analysis.suite import FEW, Share, Suite
+from bertexplorer.analysis.suite_cases import Unusable
 from bertexplorer.analysis.suite_scores import Outcome
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREY, ORANGE, PALE, clip, coloured, finish, listed, percent, quote, safe
@@ -130,11 +132,16 @@ def remarks(result: Suite) -> list[str]:
     if result.total.count < FEW:
         found.append(f"Fewer than {FEW} cases say little")
     if result.unusable:
-        lines = listed([f"line {one.line} {one.what}" for one in result.unusable[:2]])
-        found.append(f"{len(result.unusable):,} row{'s' * (len(result.unusable) > 1)} could not be scored: {lines}")
+        found.append(left_aside(result.unusable, "scored"))
     if result.left_out:
         found.append(f"{result.left_out:,} cases beyond the limit were left out")
     return found
+
+
+def left_aside(rows: Sequence[Unusable], done: str) -> str:
+    """How many rows could not be *done*, and why the first of them could not."""
+    lines = listed([f"line {one.line} {one.what}" for one in rows[:2]])
+    return f"{len(rows):,} row{'s' * (len(rows) > 1)} could not be {done}: {lines}"
 
 
 def compare(first: Suite, second: Suite) -> str:
