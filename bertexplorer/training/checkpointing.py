@@ -41,7 +41,7 @@ def commit(folder: Path, name: str, write: Callable[[Path], None], *, keep: int 
             f"The checkpoint {name} could not be written to {folder} ({why}). Make room and resume; the earlier "
             "checkpoints are whole."
         ) from error
-    for old in committed(folder)[:-keep]:
+    for old in set(folder.iterdir()) - set(committed(folder)[-keep:]):  # what a crash left half written or deleted, too
         shutil.rmtree(old, ignore_errors=True)
     return target
 

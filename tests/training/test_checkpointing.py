@@ -26,6 +26,14 @@ def test_a_commit_is_read_back_and_older_ones_go(tmp_path: Path) -> None:
     assert (tmp_path / "step-3" / "model" / "weights").read_text() == "3" * 1000
 
 
+def test_the_next_commit_clears_what_a_crash_left(tmp_path: Path) -> None:
+    commit(tmp_path, "step-1", write("1"))
+    (tmp_path / "step-1" / MANIFEST).unlink()  # killed while it was deleted
+    (tmp_path / ".step-2.partial").mkdir()  # killed while it was written
+    commit(tmp_path, "step-3", write("3"))
+    assert [p.name for p in tmp_path.iterdir()] == ["step-3"]
+
+
 def test_the_same_name_again_replaces(tmp_path: Path) -> None:
     commit(tmp_path, "a", write("old"))
     commit(tmp_path, "a", write("new"))
