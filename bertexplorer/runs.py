@@ -16,6 +16,7 @@ from bertexplorer.store import runs
 if TYPE_CHECKING:
     from bertexplorer.training.data.rows import Table
     from bertexplorer.training.events import Event
+    from bertexplorer.training.finetuning.influence import Influences
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,26 @@ class TrainingRun:
 
         given = [rows] if isinstance(rows, Mapping) else rows
         return list(opened(self.best).predict([dict(row) for row in given]))
+
+    def influence(self, row: Mapping[str, str], label: str = "") -> Influences:
+        """The training rows that made *label* (left out: the likeliest) the answer to a new *row*, and those that spoke
+        against it, by gradients at the kept checkpoints (Pruthi et al., 2020, TracIn). For runs with labels of whole
+        texts or of pairs; raises ExplorerError for others.
+
+        Example:
+            >>> found = run.influence({"text": "A great film."})  # doctest: +SKIP
+            >>> found.rows[0].texts, found.rows[0].score  # doctest: +SKIP
+        """
+        from bertexplorer.training.finetuning import influence
+
+        return influence.finish(influence.influence(self.folder, row, label))
+
+    def suspects(self) -> Influences:
+        """The training rows, the most suspicious first: a wrong label has much influence on its own row's loss, as
+        only learning it by heart lowers it. Raises ExplorerError as `influence` does."""
+        from bertexplorer.training.finetuning import influence
+
+        return influence.finish(influence.suspects(self.folder))
 
     def resume(self, on_event: Callable[[Event], object] | None = None) -> TrainingRun:
         """Go on until the run is finished, after it was stopped or interrupted. *on_event* gets each event as it

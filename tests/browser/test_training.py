@@ -98,11 +98,21 @@ def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[
             page.locator("#playground textarea").first.fill("a great film")
             page.locator("#ask").click()
             expect(page.locator(".shares li").first).to_contain_text("yes", timeout=SOON)
+            look_back_at_the_rows(page)
             rename_delete_and_bring_back(page)
             take_along(page)
             open_in_explore(page)
     finally:
         app.close()
+
+
+def look_back_at_the_rows(page: Page) -> None:
+    page.locator("#why").click()
+    expect(page.locator("#taught h3")).to_have_text("Which rows taught it “yes”?", timeout=SOON)
+    expect(page.locator("#taught table").first.locator("tbody tr").first).to_contain_text("yes")
+    page.locator("#suspects").click()
+    expect(page.locator("#taught h3")).to_have_text("Training rows whose labels look wrong", timeout=SOON)
+    expect(page.locator("#taught tbody tr")).to_have_count(20)
 
 
 def rename_delete_and_bring_back(page: Page) -> None:

@@ -10,6 +10,7 @@ batch_sampler.py  the rows of each batch, reproducible from seed and epoch
 diagnostics.py    warnings during training; memory
 dry_run.py        a few timed steps before a run starts
 compare.py        compare runs: several seeds, two runs row by row
+influence.py      which training rows taught it an answer, and whose labels look wrong (TracIn)
 artifacts.py      the best checkpoint with its task and card; snapshots along the way
 card.py           the model card, with rows as examples only on request
 """

@@ -24,10 +24,7 @@ def keep(learner: Learner, folder: Path, spec: Spec, step: int, found: Evaluatio
     """Commit the learner to *folder*/step-N, in fp32 and with LoRA merged, replacing the previous one."""
 
     def write(into: Path) -> None:
-        save(exported(learner.checkpoint, torch.float32), into)
-        extra = {name: tensor.detach().cpu().contiguous() for name, tensor in learner.extra.state_dict().items()}
-        if extra:
-            save_file(extra, into / "task.safetensors")
+        write_weights(learner, torch.float32, into)
         about = {"task": spec.task, "described": learner.state(), "metrics": found.metrics, "step": step}
         about |= {"tables": found.tables, "confusion": asdict(found.confusion) if found.confusion else None}
         (into / "task.json").write_text(json.dumps(about, indent=1), "utf-8")
@@ -38,20 +35,29 @@ def keep(learner: Learner, folder: Path, spec: Spec, step: int, found: Evaluatio
     commit(folder, f"step-{step:09d}", write, keep=1)
 
 
+def write_weights(learner: Learner, dtype: torch.dtype, into: Path) -> None:
+    """The checkpoint in transformers format, and the trained parts that transformers does not know."""
+    save(exported(learner.checkpoint, dtype), into)
+    extra = {name: tensor.detach().cpu().contiguous() for name, tensor in learner.extra.state_dict().items()}
+    if extra:
+        save_file(extra, into / "task.safetensors")
+
+
 def exported(checkpoint: Checkpoint, dtype: torch.dtype) -> Checkpoint:
     """The checkpoint to save: LoRA merged, and the dtype in its config."""
     described = {**checkpoint.hf_config, "dtype": str(dtype).removeprefix("torch.")}
     return replace(lora.merged(checkpoint), stored_dtype=dtype, hf_config=described)
 
 
-def opened(folder: Path) -> Learner:
-    """The learner saved in *folder*. Raises ExplorerError if there is none."""
+def opened(folder: Path, *, about: Path | None = None) -> Learner:
+    """The learner saved in *folder*; its settings may lie in another folder *about*, as for a snapshot. Raises
+    ExplorerError if there is none."""
     try:
-        about = json.loads((folder / "task.json").read_text("utf-8"))
+        held = json.loads(((about or folder) / "task.json").read_text("utf-8"))
         path = folder / "task.safetensors"
         tensors = load_file(path) if path.is_file() else {}
         checkpoint = load(folder, precision="fp32")
-        learner = learners.restore(task_of(about["task"]), checkpoint, about["described"], tensors)
+        learner = learners.restore(task_of(held["task"]), checkpoint, held["described"], tensors)
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, ExplorerError):
             raise

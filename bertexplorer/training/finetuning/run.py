@@ -18,14 +18,13 @@ import torch
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
-from bertexplorer.model.save import save
 from bertexplorer.training import learners, weights
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.distributed import Distributed, follows
 from bertexplorer.training.events import Event
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.artifacts import exported, keep
+from bertexplorer.training.finetuning.artifacts import keep, write_weights
 from bertexplorer.training.finetuning.batch_sampler import Order, epoch_of, steps_of
 from bertexplorer.training.finetuning.diagnostics import alarms, memory_mb
 from bertexplorer.training.finetuning.spec import Spec
@@ -35,6 +34,7 @@ from bertexplorer.training.loop import Budget, Window, train
 from bertexplorer.training.optimiser import adamw
 from bertexplorer.training.run_driver import RunDriver
 from bertexplorer.training.run_process import work
+from bertexplorer.training.tasks.classification import planted
 from bertexplorer.training.texts import Item, TextBatch
 
 TELL = 2.0  # seconds between two events about steps
@@ -131,6 +131,7 @@ class Run(RunDriver):
         options, tuning = self.spec.task_options, self.tuning
         checkpoint = load(self.spec.folder, name=self.spec.checkpoint, precision="fp32", device=self.device)
         train_examples, _ = self.task.examples(self.rows[0], options)
+        train_examples = planted(train_examples, options)[0]
         dev, _ = self.task.examples(self.rows[1], options)
         if not train_examples or not dev:
             empty = "for training" if not train_examples else "for validation"
@@ -192,7 +193,7 @@ class Run(RunDriver):
                 yield {"event": "steps"} | self.so_far() | window.tell() | {"memory_mb": memory_mb()}
                 window = Window()
             if state.step in looks and self.placement.main:
-                yield self.snapshot(lambda into: save(exported(learner.checkpoint, torch.bfloat16), into))
+                yield self.snapshot(lambda into: write_weights(learner, torch.bfloat16, into))
             if state.step % every == 0 or last:
                 yield from self.evaluated(learner, dev)
                 ended = bool(tuning.patience) and self.best.waited >= tuning.patience

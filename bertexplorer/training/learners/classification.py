@@ -16,7 +16,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import Problem, with_heads
 from bertexplorer.training.features import PREFIX, Feature, beside, encoded, learnt
 from bertexplorer.training.learner import Learner
-from bertexplorer.training.objective import Loss, cross_entropy
+from bertexplorer.training.objective import Loss, correct
 from bertexplorer.training.task import Confusion, Evaluation
 from bertexplorer.training.tasks.classification import Example, Options, names
 from bertexplorer.training.texts import Item, TextBatch, encode
@@ -106,15 +106,20 @@ class Classifier(Learner):
 
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
         logits = self.logits(batch)
+        found = logits.detach()
+        right = (found > 0) == (batch.targets > 0) if self.several else correct(found, batch.targets)
+        return {"label": Loss(self.terms(logits, batch).sum(), batch.targets.numel(), right.sum())}
+
+    def row_losses(self, batch: TextBatch) -> Float[Tensor, " b"]:
+        """The loss of each text in nats; of several labels their sum."""
+        return self.terms(self.logits(batch), batch).reshape(len(batch.targets), -1).sum(1)
+
+    def terms(self, logits: Float[Tensor, "b l"], batch: TextBatch) -> Tensor:
+        """The terms of the loss: b, or b x l if a text has several labels."""
         scale = logits.new_tensor(self.balance) if self.balance else None
         if self.several:
-            total = F.binary_cross_entropy_with_logits(logits, batch.targets, pos_weight=scale, reduction="sum")
-            return {"label": Loss(total, batch.targets.numel(), ((logits.detach() > 0) == (batch.targets > 0)).sum())}
-        plain = cross_entropy(logits, batch.targets)
-        if scale is None:
-            return {"label": plain}
-        total = F.cross_entropy(logits, batch.targets, weight=scale, reduction="sum")
-        return {"label": Loss(total, plain.count, plain.right)}
+            return F.binary_cross_entropy_with_logits(logits, batch.targets, pos_weight=scale, reduction="none")
+        return F.cross_entropy(logits, batch.targets, weight=scale, reduction="none")
 
     def probabilities(self, items: Sequence[Item]) -> Float[np.ndarray, "n l"]:
         """The probability of each label (softmax, or sigmoid for several labels), in the order of *items*."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from bertexplorer.errors import ExplorerError
@@ -39,6 +40,9 @@ class Options:
         Literal["one", "several"], Option("Labels of a text", info="several: each is predicted on its own")
     ] = "one"
     balance: Annotated[bool, Option("Balance", info="rare classes weigh as much as frequent ones")] = False
+    planted: Annotated[
+        float, Option("Wrong labels", 0.0, 0.5, "share of training rows given one, to see whether they are found again")
+    ] = 0.0
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,18 @@ def examples(rows: Sequence[Row], options: Options, columns: Sequence[str] = ("t
         return Example(row.line, texts, labels, beside(row.cells))
 
     return converted(rows, convert)
+
+
+def planted(train: Sequence[Any], options: Any) -> tuple[list[Any], dict[int, tuple[str, ...]]]:
+    """(the rows with a wrong label planted in as many as *options* ask for, index of each such row -> its own labels).
+    The same rows get the same wrong labels in every call."""
+    share = getattr(options, "planted", 0.0)
+    if not share:
+        return list(train), {}
+    draw, every = random.Random(0), names(train)
+    found = {index: train[index].labels for index in sorted(draw.sample(range(len(train)), round(share * len(train))))}
+    wrong = {i: draw.choice([label for label in every if label not in own] or every) for i, own in found.items()}
+    return [replace(row, labels=(wrong[i],)) if i in wrong else row for i, row in enumerate(train)], found
 
 
 def names(train: Sequence[Example]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ wiring.py          its events and their handlers
 setup_handlers.py  handlers before a run: preview, Start
 run_handlers.py    handlers of runs: watch, try, compare and export
 comparison.py      the seeds of a run; two runs compared
+taught.py          the training rows behind an answer
 export.py          export of a run as ZIP, as ONNX, to the hub
 run_service.py     preview, start and read runs; independent of gradio
 html.py            its HTML

@@ -65,7 +65,10 @@ class PageComponents:
     rows: gr.HTML
     play: list[gr.Textbox]
     ask: gr.Button
+    why: gr.Button
+    suspects: gr.Button
     answer: gr.HTML
+    taught: gr.HTML
     buttons: dict[str, gr.Button]
     along: gr.Accordion
     kinds: dict[str, gr.Button]  # ZIP, ONNX
@@ -92,8 +95,8 @@ class PageComponents:
     def watched(self) -> list[Any]:
         """The components that an update of the runs may change."""
         return [self.runs, self.detail, self.headline, self.chart, self.said, self.compared, self.results,
-                self.confusion, self.rows, *self.play, self.ask, self.along, *self.buttons.values(),
-                self.timer]  # fmt: skip
+                self.confusion, self.rows, *self.play, self.ask, self.why, self.suspects, self.along,
+                *self.buttons.values(), self.timer]  # fmt: skip
 
 
 def build(library: CheckpointRegistry) -> PageComponents:
@@ -166,12 +169,23 @@ def watching() -> dict[str, Any]:
         play = [gr.Textbox("", label="", visible=False, lines=1, max_lines=8) for _ in range(PLAY)]
         ask = gr.Button("Try it", size="sm", visible=False, elem_id="ask")
     answer = gr.HTML("", elem_id="answer", apply_default_css=False)
+    with gr.Row(elem_id="tracing"):
+        why = gr.Button("Which rows taught it this?", size="sm", visible=False, elem_id="why")
+        suspects = gr.Button("Find wrong labels", size="sm", visible=False, elem_id="suspects")
+    taught = gr.HTML("", elem_id="taught", apply_default_css=False)
     results = gr.HTML("", elem_id="results", apply_default_css=False)
     confusion = gr.Plot(show_label=False, container=False, elem_id="difference", visible=False)
     points = gr.HTML("", js_on_load=script("figure.js"), apply_default_css=False)
     rows = gr.HTML("", elem_id="rows", apply_default_css=False)
     found = taking()
-    found |= {"name_now": name_now, "over": over, "compared": compared}
+    found |= {
+        "why": why,
+        "suspects": suspects,
+        "taught": taught,
+        "name_now": name_now,
+        "over": over,
+        "compared": compared,
+    }
     found |= {"headline": headline, "buttons": buttons, "chart": chart, "said": said, "play": play, "ask": ask}
     return {**found, "answer": answer, "results": results, "confusion": confusion, "points": points, "rows": rows}
 

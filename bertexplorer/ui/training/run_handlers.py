@@ -1,7 +1,7 @@
 """Handlers of the runs on the training page: watch, try, compare and export one of them."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from bertexplorer.figures import confusion, learning
 from bertexplorer.store.runs import ACTIVE, Run
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.html import caption, message
-from bertexplorer.ui.training import comparison, export, html
+from bertexplorer.ui.training import comparison, export, html, taught
 from bertexplorer.ui.training.page import PageComponents
 from bertexplorer.ui.training.run_service import RunDetail, RunService
 
@@ -48,6 +48,7 @@ class RunHandlers:
             components.checkpoint: gr.update(choices=html.starts(self.service.library.of(self.owner))),
             components.chosen: id,
             components.answer: "",
+            components.taught: "",
             components.taken: gr.update(visible=False, value=None),
         }
         if run:
@@ -146,9 +147,17 @@ class RunHandlers:
         ended = run.state in ("stopped", "failed", "interrupted")
         shown = {"Stop": live, "Resume": ended, "Again": not live, "Delete": not live}
         out = {self.components.buttons[word]: gr.update(visible=there) for word, there in shown.items()}
-        return out | {
-            part: gr.update(visible=detail.best is not None) for part in (self.components.ask, self.components.along)
-        }
+        return (
+            out
+            | {
+                part: gr.update(visible=detail.best is not None)
+                for part in (self.components.ask, self.components.along)
+            }
+            | {
+                part: gr.update(visible=detail.best is not None and not live and run.task in taught.TASKS)
+                for part in (self.components.why, self.components.suspects)
+            }
+        )
 
     def cell(self, event: gr.EventData, chosen: str) -> Updates:
         """A cell of the confusion matrix was clicked: show its rows."""
@@ -166,13 +175,39 @@ class RunHandlers:
         """The playground."""
         try:
             detail = self.service.detail(chosen, self.owner)
-            given = {c.name: str(t or "") for c, t in zip(html.inputs(detail), texts, strict=False)}
             return {
-                self.components.answer: html.answered(self.service.answer(detail, given)),
+                self.components.answer: html.answered(self.service.answer(detail, given(detail, texts))),
                 self.components.message: "",
             }
         except (ExplorerError, KeyError) as error:
             return {self.components.message: message(str(error))}
+
+    def explain(self, chosen: str, *texts: str) -> Iterator[Updates]:
+        """The training rows behind the answer of the playground."""
+        yield from self.traced(chosen, lambda detail: taught.explained(detail, given(detail, texts)))
+
+    def suspect(self, chosen: str) -> Iterator[Updates]:
+        """The training rows whose labels look wrong."""
+        yield from self.traced(chosen, taught.suspected)
+
+    def traced(self, chosen: str, work: Callable[[RunDetail], Generator[float, None, str]]) -> Iterator[Updates]:
+        """*work*, with the share that is done. All of it is said below the button, which is far down the page."""
+        steps, last = None, -1
+        yield {self.components.taught: message("Reading the training rows…", error=False)}
+        try:
+            steps = work(self.service.detail(chosen, self.owner))
+            while True:
+                share = int(100 * next(steps))
+                if share > last:
+                    yield {self.components.taught: message(f"Reading the training rows: {share} %…", error=False)}
+                last = share
+        except StopIteration as done:
+            yield {self.components.taught: done.value}
+        except (ExplorerError, KeyError) as error:
+            yield {self.components.taught: message(str(error))}
+        finally:
+            if steps is not None:
+                steps.close()
 
     def take(self, kind: str, chosen: str, rows: bool) -> Iterator[Updates]:
         """The best checkpoint as a file; the previous file is removed first."""
@@ -197,6 +232,11 @@ class RunHandlers:
             self.components.message: message(f"It is at {address}, private.", error=False),
             self.components.token: "",
         }
+
+
+def given(detail: RunDetail, texts: Sequence[str]) -> dict[str, str]:
+    """The row in the boxes of the playground."""
+    return {column.name: str(text or "") for column, text in zip(html.inputs(detail), texts, strict=False)}
 
 
 def drawable(curves: Sequence[learning.Curve]) -> bool:

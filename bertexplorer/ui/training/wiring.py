@@ -25,6 +25,7 @@ def wire(service: RunService, components: PageComponents, blocks: gr.Blocks) -> 
         components.message,
         components.chosen,
         components.answer,
+        components.taught,
         components.over,
         components.name_now,
         components.taken,
@@ -71,6 +72,11 @@ def wire(service: RunService, components: PageComponents, blocks: gr.Blocks) -> 
         [components.answer, components.message],
         **common,
     )
+    traced: dict[str, Any] = {**common, "concurrency_limit": 1, "concurrency_id": "traced"}
+    components.why.click(
+        bind_owner(watching.explain), [components.chosen, *components.play], components.taught, **traced
+    )
+    components.suspects.click(bind_owner(watching.suspect), components.chosen, components.taught, **traced)
     for word, button in components.buttons.items():
         button.click(bind_owner(watching.act, word), components.chosen, seen, **common)
     for kind, button in components.kinds.items():

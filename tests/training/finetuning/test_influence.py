@@ -1,0 +1,149 @@
+"""Which rows taught a run: scores are sums of products of gradients; planted wrong labels are found again."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from bertexplorer import TrainingRun
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.checkpointing import committed
+from bertexplorer.training.finetuning import influence, spec
+from bertexplorer.training.finetuning.artifacts import opened
+from bertexplorer.training.finetuning.run import finetune
+from bertexplorer.training.finetuning.trainable import learning_of
+from bertexplorer.training.optimiser import rate
+from bertexplorer.training.tasks import classification
+
+ASKED = {"text": "the great film was in paris"}
+
+
+@pytest.fixture
+def trained(begin: Callable[..., Path]) -> Callable[..., TrainingRun]:
+    """A finished run: trained(planted=0.1, …)."""
+
+    def make(**values: object) -> TrainingRun:
+        folder = begin("traced", **values)
+        assert list(finetune(folder))[-1]["event"] == "finished"
+        return TrainingRun(folder)
+
+    return make
+
+
+def by_hand(run: TrainingRun, label: str) -> dict[int, float]:
+    """Line -> TracIn, a gradient of all parameters for each row."""
+    given, rows, _ = spec.read(run.folder)
+    examples, _ = classification.examples(rows, given.task_options)
+    (asked,), _ = classification.examples([rows[0].__class__(0, {**ASKED, "label": label})], given.task_options)
+    folders = sorted(
+        {p.name: p for p in [*(run.folder / "snapshots").glob("step-*"), run.best]}.values(), key=lambda p: p.name
+    )
+    steps = [int(p.name[5:]) for p in folders]
+    total = next(event["steps"] for event in run.events if event["event"] == "ready")
+    found = dict.fromkeys((one.line for one in examples), 0.0)
+    for folder, (last, step) in zip(folders, pairwise([0, *steps]), strict=True):
+        learner = opened(folder, about=run.best)
+        learner.modules.eval().requires_grad_(True)
+        learned = learning_of(given.tuning, learner.checkpoint.config)
+        weight = sum(rate(s / total, learned) for s in range(last, step))
+
+        def slope(example: object, learner=learner) -> torch.Tensor:
+            learner.modules.zero_grad()
+            learner.losses(learner.collate(learner.read([example])))["label"].total.backward()
+            return torch.cat(
+                [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in learner.modules.parameters()]
+            )
+
+        own = slope(asked)
+        for one in examples:
+            found[one.line] += weight * float(own @ slope(one))
+    return found
+
+
+@pytest.mark.parametrize("balance", [False, True])
+def test_the_scores_are_products_of_gradients(trained: Callable[..., TrainingRun], balance: bool) -> None:
+    run = trained(snapshots=2, dropout=0.0, balance=balance)
+    found = run.influence(ASKED)
+    assert found.label == run.predict(ASKED)[0]["labels"][0]["label"] and len(found.steps) in (2, 3)
+    wanted = by_hand(run, found.label)
+    assert len(found.rows) == len(wanted) == 120
+    scores = np.array([row.score for row in found.rows])
+    assert (np.diff(scores) <= 0).all()
+    np.testing.assert_allclose(
+        scores, [wanted[row.line] for row in found.rows], rtol=1e-3, atol=1e-5 * np.abs(scores).max()
+    )
+    assert found.nearest[0].cosine == max(row.cosine for row in found.rows) <= 1 + 1e-6
+
+
+def test_another_label_turns_the_scores_round(trained: Callable[..., TrainingRun]) -> None:
+    run = trained()
+    for_it, against = run.influence(ASKED, "pos"), run.influence(ASKED, "neg")
+    assert for_it.rows[0].label == "pos" and against.rows[0].label == "neg"
+
+
+def test_planted_labels_are_found(trained: Callable[..., TrainingRun]) -> None:
+    """12 of 120: in random order 1.2 of them would be among the first 12."""
+    found = trained(planted=0.1, snapshots=3, epochs=10).suspects()
+    assert found.planted == 12 and found.found() >= 9
+    assert all(row.truth not in ("", row.label) for row in found.rows[:3])
+
+
+def test_planting_is_repeatable_and_changes_no_other_row(begin: Callable[..., Path]) -> None:
+    given, rows, _ = spec.read(begin(planted=0.25))
+    examples, _ = classification.examples(rows, given.task_options)
+    changed, own = classification.planted(examples, given.task_options)
+    assert classification.planted(examples, given.task_options) == (changed, own) and len(own) == 30
+    for i, (before, after) in enumerate(zip(examples, changed, strict=True)):
+        assert (before == after) is (i not in own) and own.get(i, before.labels) == before.labels
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"method": "frozen"},
+        {"method": "lora"},
+        {"frozen_layers": 1},
+        {"layer_decay": 0.5},
+        {"labels": "several"},
+        {"snapshots": 0},
+    ],
+)
+def test_however_it_learned_it_is_traced(trained: Callable[..., TrainingRun], values: dict[str, object]) -> None:
+    run = trained(**values)
+    assert run.influence(ASKED).rows[0].score > 0 and run.suspects().rows[-1].score >= 0
+
+
+def test_of_many_rows_some_are_drawn(trained: Callable[..., TrainingRun], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(influence, "MOST_ROWS", 50)
+    found = trained().influence(ASKED)
+    assert (len(found.rows), found.left_out) == (50, 70)
+
+
+def test_what_cannot_be_traced_is_refused(
+    trained: Callable[..., TrainingRun], begin: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = trained()
+    with pytest.raises(ExplorerError, match="knows no label 'blue'; it knows neg, pos"):
+        run.influence(ASKED, "blue")
+    with pytest.raises(ExplorerError, match="text is empty"):
+        run.influence({"text": " "})
+    with pytest.raises(ExplorerError, match="kept no checkpoint"):
+        TrainingRun(begin("new")).influence(ASKED)
+    monkeypatch.setattr(influence, "opened", lambda *_, **__: "a tagger")
+    with pytest.raises(ExplorerError, match="labels of whole texts and of pairs; this run is of the task"):
+        run.suspects()
+
+
+def test_snapshots_keep_every_trained_part(trained: Callable[..., TrainingRun]) -> None:
+    """Those of version 0.1 lack what stands in task.safetensors: they are left out."""
+    run = trained(snapshots=2)
+    assert [one.folder for one in influence.kept(run.folder, run.best, [1.0] * 99, whole=False)] == [run.best]
+    for snapshot in committed(run.folder / "snapshots"):
+        (snapshot / "task.safetensors").touch()
+    found = influence.kept(run.folder, run.best, [1.0] * 99, whole=False)
+    assert len(found) >= 2 and [sum(one.weight for one in found[: i + 1]) for i in range(len(found))] == [
+        one.step for one in found
+    ]
