@@ -3,25 +3,34 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from bertexplorer.analysis import suite
-from bertexplorer.analysis.suite_scores import CHUNK
+from bertexplorer.analysis import suite, suite_scores
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
+from bertexplorer.store import suite_folder
 from bertexplorer.store.suite_folder import MOST, SuiteFolder
 from tests.conftest import ROOT
 
-COUNT = 3 * CHUNK + 40
+CHUNK = 12
+COUNT = 3 * CHUNK + 5
 ROWS = [
     (n, {"good": f"the cat sat on mat {n} .", "bad": f"the cat sit on mat {n} .", "category": str(n % 3)})
     for n in range(COUNT)
 ]
 ROWS[5] = (5, {"good": "the same", "bad": "the same"})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_batches() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(suite_folder, "CHUNK", CHUNK)
+        patch.setattr(suite_scores, "CHUNK", CHUNK)
+        yield
 
 
 @pytest.fixture(scope="module")
