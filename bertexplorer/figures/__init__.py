@@ -41,12 +41,12 @@ probe.py              accuracy layer by layer beside the control task, and the t
 notebook.py           a figure in a notebook, with the sentence above it
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from plotly.graph_objects import Figure
 
-__all__ = ["Aligning", "Colouring", "Comparing", "Figure", "FigureModule", "Page", "Tabular"]
+__all__ = ["Aligning", "Colouring", "Comparing", "Figure", "FigureModule", "Page", "Several", "Tabular"]
 
 
 @runtime_checkable
@@ -82,6 +82,17 @@ class Aligning(Comparing, Protocol):
 
     def align(self, first: Any, second: Any, names: tuple[str, str], /) -> Figure | None:
         """Both results; None where they do not fit together."""
+
+
+@runtime_checkable
+class Several(Comparing, Protocol):
+    """A module that draws any number of results as one figure. *own*: index of the checkpoint in use."""
+
+    def several(self, names: Sequence[str], results: Sequence[Any], own: int, /, *, ordered: bool) -> Figure:
+        """*ordered*: they are one training in its order."""
+
+    def say_several(self, names: Sequence[str], results: Sequence[Any], own: int, /) -> str:
+        """What they have in common, or where they differ."""
 
 
 @runtime_checkable

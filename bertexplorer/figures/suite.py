@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from bertexplorer.analysis.bootstrap import paired
+from bertexplorer.analysis.bootstrap import Paired, paired
 from bertexplorer.analysis.suite import FEW, Share, Suite
 from bertexplorer.analysis.suite_cases import Unusable
 from bertexplorer.analysis.suite_scores import Outcome
@@ -146,18 +146,78 @@ def left_aside(rows: Sequence[Unusable], done: str) -> str:
 
 def compare(first: Suite, second: Suite) -> str:
     """How two checkpoints differ on the cases that both could score. "" if they share none."""
+    found, count = tested(first, second)
+    if found is None:
+        return ""
+    low, high = (points(end) for end in found.interval)
+    return (
+        f"On the same {count:,} {UNIT[first.kind]} the difference is {points(found.difference)} points (95 % interval "
+        f"{low} to {high}; McNemar’s test: {chance(found)}): {found.only_first:,} only the first gets right, "
+        f"{found.only_second:,} only the second."
+    )
+
+
+def tested(first: Suite, second: Suite) -> tuple[Paired | None, int]:
+    """(the paired test on the cases that both could score, their number); None if there are none."""
     ours = {one.case: one.right for one in first.outcomes}
     both = [(ours[one.case], one.right) for one in second.outcomes if one.case in ours]
     if not both:
-        return ""
-    found = paired(*(np.array([pair[side] for pair in both], dtype=float) for side in (0, 1)))
-    low, high = (f"{100 * end:+.1f}".replace("-", "−") for end in found.interval)
-    p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
-    return (
-        f"On the same {len(both):,} {UNIT[first.kind]} the difference is "
-        f"{100 * found.difference:+.1f} points (95 % interval {low} to {high}; McNemar’s test: {p}): ".replace("-", "−")
-        + f"{found.only_first:,} only the first gets right, {found.only_second:,} only the second."
-    )
+        return None, 0
+    return paired(*(np.array([pair[side] for pair in both], dtype=float) for side in (0, 1))), len(both)
+
+
+def points(share: float) -> str:
+    return f"{100 * share:+.1f}".replace("-", "−")
+
+
+def chance(found: Paired) -> str:
+    return "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
+
+
+def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered: bool) -> go.Figure:
+    """A line over a training with one for each category; else a bar for each checkpoint."""
+    totals = [one.total for one in results]
+    spread = {"array": [one.interval.high - one.right for one in totals], "symmetric": False, "color": GREY,
+              "arrayminus": [one.right - one.interval.low for one in totals], "thickness": 2, "width": 5}  # fmt: skip
+    told = [f"{safe(name)}<br>{hover(one, one.total)}" for name, one in zip(names, results, strict=True)]
+    values, fig = [one.right for one in totals], go.Figure()
+    shares = {"range": [0, 1.02], "fixedrange": True, "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
+    if not ordered:
+        colours = [ACCENT if place == own else PALE for place in range(len(names))]
+        fig.add_trace(kit.bars(values, colours, told=told, width=0.3, error_x=spread))
+        lines = [f"{safe(clip(name, 40))}: {counted(value)}" for name, value in zip(names, values, strict=True)]
+        fig.add_trace(kit.texts(0, [place - 0.38 for place in range(len(names))], lines))
+        fig.add_annotation(kit.above(f"{coloured('━', GREY)} 95 % interval", 10, size=13))
+        fig.update_xaxes(**shares)
+        fig.update_yaxes(range=[len(names) - 0.6, -0.75], **kit.HIDDEN)
+        return finish(fig, max(300, 110 + ROW * len(names)), margin={"l": 8, "r": 20, "t": 44, "b": 36})
+    steps = [name.rsplit(", ", 1)[-1].removeprefix("step ") for name in names]
+    for each in results[own].shares[:DRAWN]:
+        line = [next((share.right for share in one.shares if share.name == each.name), None) for one in results]
+        hints = [f"{safe(each.name)}<br>{counted(value or 0.0)}" for value in line]
+        fig.add_trace(kit.line(list(range(len(names))), line, PALE, customdata=hints, hovertemplate=kit.TOLD))
+    style: dict[str, Any] = {"error_y": spread, "customdata": told, "hovertemplate": kit.TOLD, "size": 9}
+    fig.add_trace(kit.line(list(range(len(names))), values, ACCENT, **style))
+    marks = f"{coloured('●', ACCENT)} all, with its 95 % interval"
+    marks += f" · {coloured('●', PALE)} each category" if results[0].shares else ""
+    fig.add_annotation(kit.above(marks, 10, size=13))
+    fig.update_yaxes(**shares)
+    fig.update_xaxes(tickvals=list(range(len(names))), ticktext=steps, fixedrange=True, title="training step")
+    return finish(fig, 380, margin={"l": 8, "r": 20, "t": 44, "b": 8})
+
+
+def say_several(names: Sequence[str], results: Sequence[Suite], own: int) -> str:
+    """The lowest and the highest share, and which checkpoints differ from that in use by more than chance."""
+    shares = [one.total.right for one in results]
+    low, high = (f"{names[at]} ({counted(shares[at])})" for at in (int(np.argmin(shares)), int(np.argmax(shares))))
+    differ = [
+        f"{name} ({points(found.difference)} points, {chance(found)})"
+        for name, one in zip(names, results, strict=True)
+        if (found := tested(results[own], one)[0]) and found.p < 0.05
+    ]
+    ends = f"The lowest share has {low}, the highest {high}. " if max(shares) > min(shares) else ""
+    sure = f"{listed(differ)} differ{'s' * (len(differ) == 1)}" if differ else "no other differs"
+    return f"{ends}By more than chance (McNemar’s test on the same cases, p < 0.05), {sure} from {names[own]}."
 
 
 def cases(result: Suite, other: Suite | None = None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from bertexplorer.learn.lesson import RANGE, Block, Item
 from bertexplorer.learn.prose import plain
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.learn.recording import facts as recording_facts
+from bertexplorer.ui import comparing
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.link import followed
 from bertexplorer.ui.state import State
@@ -82,7 +83,11 @@ def facts_of(explore: Explore, state: State) -> dict[str, Callable[..., Value]]:
     ours = kind(checkpoint, state.as_text, explore.analyse(checkpoint, state))
     found: dict[str, Callable[..., Value]] = {name: getattr(ours, name) for name in names}
     if state.compared:
-        theirs, other, _ = explore.opposite(state)
+        others = [side for side in comparing.sides(explore.library, state) if side.checkpoint]
+        if len(others) != 1:
+            raise ExplorerError(f"A lesson compares two; {len(others) + 1} checkpoints were named.")
+        theirs, other = others[0].checkpoint, others[0].state
+        assert theirs is not None
         beside = kind(theirs, other.as_text, explore.analyse(theirs, other))
 
         def versus(name: str, *given: Any) -> Any:

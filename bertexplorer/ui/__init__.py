@@ -3,6 +3,7 @@
 gradio_patches.py  all patches of gradio, and what each patch relies on
 page.py            Explore, which is drawn by the scripts in static/, and the pages on which checkpoints learn
 explore.py         what happens when a person types, presses or picks: look up, analyse, draw
+comparing.py       the same view of other checkpoints, or of another text
 schema.py          the views as JSON, from which the browser draws navigation, forms and examples
 facts.py           what is known about a checkpoint, and what produced an answer
 owner_binding.py   whose event it is, and what that person may see

@@ -15,7 +15,7 @@ from bertexplorer.analysis import Alternatives, export
 from bertexplorer.engine.progress import Stopped
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, unforeseen
-from bertexplorer.figures import Colouring, Comparing, Figure, Page, Tabular, difference
+from bertexplorer.figures import Colouring, Figure, Page, Tabular, difference
 from bertexplorer.model.text import TOKENS, Encoding, Span
 from bertexplorer.options import build, option_specs
 from bertexplorer.settings import Settings
@@ -24,10 +24,10 @@ from bertexplorer.store.quota import Quota
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Saved
 from bertexplorer.store.text_uploads import RowUploads, TextUploads, Uploads
-from bertexplorer.ui import strip
+from bertexplorer.ui import comparing, strip
 from bertexplorer.ui.state import State, follow, scrub, spans_of
 from bertexplorer.ui.tabs import VIEWS
-from bertexplorer.ui.view import Example, View
+from bertexplorer.ui.view import Example
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -55,18 +55,6 @@ def shown_in(example: Example, state: State) -> State:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """The same view of another checkpoint, or of another text."""
-
-    name: str
-    figure: Figure | None  # None: there is nothing to show next to the other figure
-    said: str
-    difference: Figure | None
-    ours: str  # what people call the checkpoint in use
-    result: Any = None
-
-
-@dataclass(frozen=True)
 class Answer:
     """What the page shows for a state. None leaves that part of the page as it is."""
 
@@ -79,7 +67,7 @@ class Answer:
     missing: str = ""  # what the text lacks, see ExplorerError
     failed: bool = False  # whether the error is a fault of this program
     checkpoint: Checkpoint | None = None
-    beside: Beside | None = None
+    beside: comparing.Beside | None = None
     height: int = 0  # pixels of a figure that is a page of its own
     cases: Mapping[str, Any] | None = None  # the table below the figure
     series: tuple[Saved, ...] = ()  # the checkpoints of one training, if the one in use belongs to it
@@ -126,8 +114,8 @@ class Explore:
             if isinstance(module, Colouring):
                 drawn = self.strip(checkpoint, encoding, state, module.colours(result))
             figure = module.draw(result)
-            beside = self.beside(state, result) if state.compared else None
-            if beside and beside.figure and isinstance(figure, Figure):
+            beside = comparing.beside(self.library, state, result, self.analyse) if state.compared else None
+            if beside and beside.result is not None and isinstance(figure, Figure):
                 difference.one_scale(figure, beside.figure)
             height = module.height(result) if isinstance(module, Page) else 0
             cases = module.cases(result, beside and beside.result) if isinstance(module, Tabular) else None
@@ -175,51 +163,6 @@ class Explore:
         self.quota.room(self.owner, len(content))
         key = uploads.save(content, name, self.owner)
         return key, uploads.load(key).told
-
-    def beside(self, state: State, result: Any) -> Beside:
-        """The answer that *state* is compared with, or the reason why there is none."""
-        try:
-            return self.compared(state, VIEWS[state.view], result)
-        except Busy:
-            raise
-        except ExplorerError as error:
-            name = state.other if state.other and state.against.startswith("another") else state.against
-            return Beside(name, None, str(error), None, self.library.called(state.checkpoint))
-
-    def opposite(self, state: State) -> tuple[Checkpoint, State, tuple[str, str]]:
-        """(checkpoint, state, names of both sides) for the other side of a comparison with *state*."""
-        other, own = self.counterpart(state), self.library.called(state.checkpoint)
-        if state.against == "random weights":
-            return self.library.control(state.checkpoint, state.precision), other, (own, f"{own}, random weights")
-        checkpoint = self.library.get(other.checkpoint, state.precision)
-        names = (own, self.library.called(other.checkpoint))
-        return checkpoint, other, (scrub(state.text), scrub(other.text)) if state.against == "another text" else names
-
-    def compared(self, state: State, view: View, result: Any) -> Beside:
-        checkpoint, other, names = self.opposite(state)
-        own = self.library.called(state.checkpoint)
-        found = self.analyse(checkpoint, other)
-        here = self.library.get(state.checkpoint, state.precision)
-        drawn = difference.between(view.figure, view.analysis, result, found, names, (here, checkpoint))
-        figure = view.figure.draw(found)
-        said = view.figure.say(found)
-        if isinstance(view.figure, Comparing):
-            said = f"{said} {view.figure.compare(result, found)}".strip()
-        if isinstance(figure, str):
-            return Beside(
-                names[1], None, f"{said} {view.title} draws one at a time; below, the numbers side by side.", drawn, own
-            )
-        return Beside(names[1], figure, said, drawn, own, found)
-
-    def counterpart(self, state: State) -> State:
-        """*state* with the other checkpoint or text in its place."""
-        if state.against == "another checkpoint":
-            return replace(state, checkpoint=state.other.strip())
-        if state.against == "another text" and not VIEWS[state.view].text:
-            raise ExplorerError("This view is not about the text. Compare with another checkpoint or random weights.")
-        if state.against == "another text":
-            return replace(state, text=state.other, hidden=(), picked=())
-        return state
 
     def options(self, state: State) -> Any:
         return build(VIEWS[state.view].analysis.Options, dict(state.options))
@@ -290,10 +233,20 @@ class Explore:
         )
         rows = [{**row, **made} for row in rows] if kind == "csv" else rows
         if state.compared:
-            theirs, other, names = self.opposite(state)
-            made = {"made_with": export.provenance_line(theirs, names[1] if theirs is not checkpoint else title)}
-            more = [{**row, **(made if kind == "csv" else {})} for row in analysis.rows(self.analyse(theirs, other))]
-            rows = [{"side": side, **row} for side, found in zip(names, (rows, more), strict=True) for row in found]
+            rows = [
+                {"side": side.name, **row}
+                for side in comparing.sides(self.library, state)
+                for row in (rows if side.checkpoint is None else self.rows_of(side, kind))
+            ]
         if kind == "csv":
             return f"{name}.csv", export.as_csv(rows)
         return f"{name}.json", export.as_json(analysis, checkpoint, text, options, rows, title)
+
+    def rows_of(self, side: comparing.Side, kind: str) -> list[dict[str, Any]]:
+        """The rows of another side of a comparison."""
+        assert side.checkpoint is not None
+        found = VIEWS[side.state.view].analysis.rows(self.analyse(side.checkpoint, side.state))
+        called = self.library.called(side.state.checkpoint)
+        title = called if side.state.against == "another text" else side.name
+        made = {"made_with": export.provenance_line(side.checkpoint, title)} if kind == "csv" else {}
+        return [{**row, **made} for row in found]

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Span, Text
 
-COMPARED = ("", "random weights", "another checkpoint", "another text")
+COMPARED = ("", "random weights", "another checkpoint", "another text", "its training")
 SPAN = re.compile(r"([012]):(\d{1,6})-(\d{1,6})")
 SPANS = re.compile(rf"({SPAN.pattern}(,{SPAN.pattern}){{0,599}})?")
 

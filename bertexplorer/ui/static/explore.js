@@ -13,7 +13,7 @@ import { picture } from "./picture.js";
 import { State } from "./state.js";
 
 const OTHER = {
-  "another checkpoint": "Type the name of the other checkpoint, and press Enter.",
+  "another checkpoint": "Type the name of the other checkpoint, and press Enter. Suite takes several, separated by commas.",
   "another text": "Type the other text, and press Enter.",
 };
 const ACCEPTS = { lines: ".txt,.csv,.tsv", rows: ".csv,.tsv,.jsonl,.json,.txt" };
@@ -247,13 +247,13 @@ class Explore extends HTMLElement {
     this.pair.hidden = !now.pair && document.activeElement !== this.pair.querySelector("textarea");
     this.comparing.hidden = !now.against && !this.comparing.contains(document.activeElement);
     this.other.hidden = !now.against.startsWith("another");
+    const { layers, heads, series = [] } = this.#answer.checkpoint ?? {};
     for (const one of this.against) {
       one.checked = one.value === now.against;
-      one.parentElement.hidden = !view.text && one.value === "another text";
+      one.parentElement.hidden = (one.value === "another text" && !view.text) || (one.value === "its training" && !(view.several && series.length > 1));
     }
     this.stage.classList.toggle("other", this.stage.drawn !== "" && this.stage.drawn !== now.view);
     this.form.draw(now.view, view.settings);
-    const { layers, heads, series = [] } = this.#answer.checkpoint ?? {};
     this.form.fill(now.options, layers ? { layers, heads } : {});
     this.moment.show(series, now.checkpoint);
     if (this.dataset.view === now.view) return;
