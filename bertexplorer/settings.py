@@ -61,6 +61,7 @@ class Settings:
     sessions: int = 600  # open pages that are remembered; beyond this the oldest are forgotten
     metrics: str = "local"  # who may see /metrics, /healthz and /readyz: local, public
     log: str = "warning"  # and what is graver, as lines of JSON on stderr; info: requests too
+    pickle: str = "auto"  # what to do with pytorch_model.bin: convert, refuse; auto: convert if this page is local
     lessons_dir: Path | None = None  # lessons of your own, besides the bundled ones
 
     @classmethod
@@ -106,6 +107,7 @@ class Settings:
             tokens=number("BERTEXPLORER_TOKENS", default.tokens, 1_000_000_000),
             sessions=number("BERTEXPLORER_SESSIONS", default.sessions, 1_000_000),
             metrics=word("BERTEXPLORER_METRICS", ("local", "public")),
+            pickle=word("BERTEXPLORER_PICKLE", ("auto", "convert", "refuse")),
             log=word("BERTEXPLORER_LOG", ("warning", "info", "debug", "error")),
         )
 
@@ -118,6 +120,11 @@ class Settings:
             return ipaddress.ip_address(self.host.strip("[]")).is_loopback
         except ValueError:
             return False
+
+    @property
+    def converts(self) -> bool:
+        """Whether weights that lie as pickles alone are converted."""
+        return self.local if self.pickle == "auto" else self.pickle == "convert"
 
     @property
     def quota(self) -> int:

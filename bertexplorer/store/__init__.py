@@ -5,6 +5,8 @@ hub.py                 downloads a checkpoint by name, or explains quickly why i
 registry.py            finds checkpoints by name, loads each once, shares it, drops it when memory is short
 memory.py              whether a checkpoint fits into memory, checked before it is read
 apart.py               calls a function in a separate process with limits on time and memory
+pickled_weights.py     reads pytorch_model.bin without running what it says
+convert.py             converts such a file to safetensors in a separate process, once
 examine.py             opens a checkpoint from outside in a separate process first
 training_snapshots.py  the snapshots of the training that ships with the app
 runs.py                runs as their folders show them: state, events as they grow, checkpoints

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.scheduler import ComputeScheduler
 from bertexplorer.settings import Settings
-from bertexplorer.store import hub, memory, runs, training_snapshots
+from bertexplorer.store import convert, hub, memory, runs, training_snapshots
 from bertexplorer.store.catalogue import BUNDLED, CATALOGUE
 from bertexplorer.store.examine import examine
 
@@ -71,6 +71,7 @@ class CheckpointRegistry:
 
         ours = (BUNDLED, (self.settings.data_dir / "runs").resolve())
         if not any(folder.resolve().is_relative_to(one) for one in ours):
+            folder = convert.readable(name, folder, self.settings.data_dir, allowed=self.settings.converts)
             examine(name, folder, self.settings.data_dir)
         with self.lock:
             missing = memory.missing_bytes(name, folder, width, sum(c.num_bytes for c in self.loaded.values()))

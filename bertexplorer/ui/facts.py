@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer.analysis.export import provenance_line, versions
 from bertexplorer.model.config import HEAD_WORDS, PRETRAINING_WORDS
+from bertexplorer.store import convert
 from bertexplorer.store.catalogue import BY_NAME, CATALOGUE
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def of(checkpoint: Checkpoint) -> list[tuple[str, str]]:
         "Versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
         "Longest text": f"{config.max_positions:,} tokens",
     }
+    if origin := convert.origin(checkpoint.folder):
+        items["Weights"] = origin
     if checkpoint.unused:
         items["Left aside"] = f"a fine-tuned head ({', '.join(checkpoint.unused)})"
     return list(items.items())

@@ -107,8 +107,7 @@ class RunService:
         """A preview of the run. Raises ExplorerError if the rows cannot be read or the settings are invalid."""
         need("train", "Fine-tuning")
         library = self.library.of(owner)
-        start = library.find(request.checkpoint)
-        if start is None:
+        if library.find(request.checkpoint) is None:
             raise ExplorerError(f"{request.checkpoint} is not on this disk. Open it on the page “Explore” first.")
         table = self.fetched(request.hub) if request.hub else self.rows(request.task, request.file)
         dev = self.rows(request.task, request.dev) if request.dev else None
@@ -118,7 +117,7 @@ class RunService:
         checkpoint = library.get(request.checkpoint)
         spec, found = plan(
             request.task,
-            (request.checkpoint, start),
+            (request.checkpoint, checkpoint.folder),
             table,
             dev,
             values=request.values,
