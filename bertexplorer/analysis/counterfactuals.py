@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from bertexplorer.analysis import facts, targets
 from bertexplorer.analysis.edit_search import Tried, flips_answer, reduce, search
 from bertexplorer.analysis.edits import Draft, Editor, by_gradient, by_masking
-from bertexplorer.analysis.predictions import predictor
+from bertexplorer.analysis.predictions import Read, predictor
 from bertexplorer.analysis.targets import Explained
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
@@ -18,7 +18,7 @@ from bertexplorer.options import Option
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
-KEYS, MEASURE = ("rank", "changes"), "kept"
+KEYS, MEASURE = ("changes",), "kept"
 Method = Literal["gradient", "fill-mask", "reduction"]
 
 
@@ -54,6 +54,7 @@ class Edit:
     words: tuple[tuple[str, ...], tuple[str, ...]]  # of both texts after the change
     answer: str
     probability: float  # of the answer
+    before: float  # of the answer before any change
     kept: float  # of the answer before
     wanted: float  # of the answer to reach; NaN if none was named
     flipped: bool  # whether it is the answer to reach or, if none was named, another one than before
@@ -68,6 +69,7 @@ class Counterfactuals:
     method: Method
     texts: tuple[str, str]  # as they are read, with the mask's name for hidden words
     words: tuple[tuple[str, ...], tuple[str, ...]]
+    tagged: str  # the word whose tag is asked for; "" for other targets
     answer: str
     probability: float  # of the answer before any change
     wanted: str  # the answer to reach; "": any other
@@ -78,6 +80,7 @@ class Counterfactuals:
     most: int  # words that an edit could change; 0 in a reduction
     untried: int  # words that could be replaced and were left out in a long text
     group: int  # neighbouring words that the reduction of a long text removed together at first
+    other_masks: int  # masks whose answer is not asked for
     left_out: int  # tokens beyond the checkpoint's limit
 
     @property
@@ -100,9 +103,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         _ = checkpoint.masked_lm  # if there is no head, raise before anything is read
     asked = predictor(checkpoint, text, options.target, options.word, options.tagged_word)
     editor = Editor.of(checkpoint, asked, function_words=options.function_words)
-    base = editor.draft({})
-    assert base  # the text itself is read back as it is
-    before = asked.predict([base.read])[0]
+    base = Draft({}, Read(editor.encoding, asked.question.position), editor.words)
+    before = asked.prediction(asked.before)
     if options.method == "reduction":
         outcome = reduce(editor, Tried(base, before))
     else:
@@ -114,6 +116,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         method=options.method,
         texts=base.texts,
         words=sides(editor, base),
+        tagged=word_at(editor, asked.question.position) if asked.target == "tag" else "",
         answer=asked.name(asked.answer),
         probability=before.kept,
         wanted="" if asked.wanted is None else asked.name(asked.wanted),
@@ -124,8 +127,13 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         most=0 if options.method == "reduction" else options.edits,
         untried=outcome.untried,
         group=outcome.group,
+        other_masks=len(asked.question.encoding.masked) - 1 if asked.target == "mask" else 0,
         left_out=asked.question.encoding.left_out,
     )
+
+
+def word_at(editor: Editor, position: int) -> str:
+    return next(word.text for word in editor.words if position in word.positions)
 
 
 def sides(editor: Editor, draft: Draft) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -150,6 +158,7 @@ def edit(editor: Editor, one: Tried, step: Sequence[int]) -> Edit:
         words=sides(editor, one.draft),
         answer=editor.predictor.name(found.index),
         probability=found.probability,
+        before=found.before,
         kept=found.kept,
         wanted=found.wanted,
         flipped=flips_answer(editor, one),
@@ -158,8 +167,8 @@ def edit(editor: Editor, one: Tried, step: Sequence[int]) -> Edit:
 
 def rows(result: Counterfactuals) -> list[dict[str, object]]:
     """A row for the text as it is (rank 0), and one for each edit or step of a reduction, counted from 1."""
-    whole = Edit((), result.texts, result.words, result.answer, result.probability, result.probability,
-                 result.wanted_before, False)  # fmt: skip
+    p = result.probability
+    whole = Edit((), result.texts, result.words, result.answer, p, p, p, result.wanted_before, False)
     return [
         {
             "rank": rank,
@@ -170,20 +179,22 @@ def rows(result: Counterfactuals) -> list[dict[str, object]]:
             "flipped": one.flipped,
             "answer": one.answer,
             "probability": one.probability,
+            "probability_before": one.before,
             "kept": one.kept,
             "wanted": "" if math.isnan(one.wanted) else one.wanted,
             "target": result.target,
             "method": result.method,
             "answer_before": result.answer,
-            "probability_before": result.probability,
+            "kept_before": result.probability,
+            "wanted_before": "" if math.isnan(result.wanted_before) else result.wanted_before,
         }
         for rank, one in enumerate([whole, *result.edits])
     ]
 
 
 def written(one: Edit) -> str:
-    """The changes of an edit in a line: france → england; -of."""
-    return "; ".join(f"{c.old} → {c.new}" if c.new else f"−{c.old}" for c in one.changes)
+    """The changes of an edit in a line: "france → england; on → in", or "−of" if a word is removed."""
+    return "; ".join(f"{c.old} → {c.new}" if c.new else f"−{c.old}" for c in one.changes) or "unchanged"
 
 
 class Facts(facts.Facts[Counterfactuals]):

@@ -42,6 +42,7 @@ class Prediction:
 
     index: int  # of the answer among the classes: pieces, labels or tags, or those of FOLLOWS
     probability: float  # of that answer
+    before: float  # of that answer to the unchanged text
     kept: float  # of the answer to the unchanged text
     wanted: float  # of the wanted answer; NaN if none was named
 
@@ -53,10 +54,15 @@ class Predictor:
     target: Explained
     question: Question  # the number that a change must raise or lower, and the unchanged text
     sign: int  # 1 if the number must fall, -1 if it must rise
-    answer: int  # class of the answer to the unchanged text
+    before: Float[np.ndarray, " c"]  # natural-log probabilities of all classes for the unchanged text
     wanted: int | None  # class to reach; None: any other
     name: Callable[[int], str]  # of a class
     classes: Callable[[Sequence[Read]], Classes]  # natural-log probabilities of all classes
+
+    @property
+    def answer(self) -> int:
+        """Class of the answer to the unchanged text."""
+        return int(self.before.argmax())
 
     def predict(self, texts: Sequence[Read]) -> list[Prediction]:
         """The answers to *texts*, in their order."""
@@ -65,7 +71,7 @@ class Predictor:
     def prediction(self, row: Float[np.ndarray, " c"]) -> Prediction:
         best = int(row.argmax())
         wanted = math.nan if self.wanted is None else math.exp(row[self.wanted])
-        return Prediction(best, math.exp(row[best]), math.exp(row[self.answer]), wanted)
+        return Prediction(best, math.exp(row[best]), math.exp(self.before[best]), math.exp(row[self.answer]), wanted)
 
     def flips(self, found: Prediction) -> bool:
         """Whether the answer is the wanted one or, if none was named, another one than before."""
@@ -102,16 +108,16 @@ def predictor(
     answer = int(row.argmax())
     if not wanted.strip():
         sign = -1 if found == "next sentence" and answer == FOLLOWS.index("is not next") else 1
-        return Predictor(found, question, sign, answer, None, name, classes)
+        return Predictor(found, question, sign, row, None, name, classes)
     goal = wanted_class(checkpoint, question, found, wanted)
     if goal == answer:
         raise ExplorerError(
             f"The answer is {name(answer)!r} already. Name another answer to reach, or none for any other."
         )
     if found == "next sentence":
-        return Predictor(found, question, 1 if answer == 0 else -1, answer, goal, name, classes)
+        return Predictor(found, question, 1 if answer == 0 else -1, row, goal, name, classes)
     _, question = saliency.ask(checkpoint, text, found, wanted, tagged_word)
-    return Predictor(found, question, -1, answer, goal, name, classes)
+    return Predictor(found, question, -1, row, goal, name, classes)
 
 
 def wanted_class(checkpoint: Checkpoint, question: Question, target: Explained, wanted: str) -> int:
