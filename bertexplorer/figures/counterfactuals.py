@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
@@ -26,9 +27,11 @@ from bertexplorer.figures.style import (
     safe,
 )
 
-LINE, GAP = 20, 18  # pixels: of a line of text, and between two edits
+LINE, BAR, GAP = 17, 20, 16  # pixels: a line of text, a line with a bar, and the space between two edits
 LETTERS = 46  # of a line that fit on a phone
-AROUND = 4  # words beside a change that are shown
+WHOLE = 3  # lines of a text that are shown
+AROUND = 4  # words beside a change that are shown of a longer one
+BETWEEN = "|"  # the two texts of a pair
 PLOT = 0.54  # share of the width where the bars begin
 DRAWN, STEPS = 8, 24  # edits and steps in the figure
 PALES = {ACCENT: PALE, ORANGE: "#f3c9a5", GREY: "#ccd2da"}
@@ -46,42 +49,51 @@ class Share(NamedTuple):
 
 
 def draw(result: Counterfactuals) -> go.Figure:
-    fig, top = go.Figure(), 0
-    shown = result.edits[:DRAWN]
+    fig, top = go.Figure(), 0.0
     if result.method == "reduction":
-        shown = result.edits[-STEPS:]
-        whole = shortened([word for side in result.words for word in side])
-        top = block(fig, top, ["the whole text"], whole, [Share(result.answer, 0, result.probability, ACCENT)])
-    for one in shown:
-        head = wrap(written(one).replace("; ", ", "), LETTERS)[:2]
-        if result.method == "reduction":
-            top = block(fig, top, head, shortened([word for side in one.words for word in side]), shares(result, one))
-        else:
-            top = block(fig, top, head, marked(result, one), shares(result, one))
-    height = max(top, 250)
+        top = step(fig, top, "the whole text", joined(result.words), result.answer, result.probability)
+        for one in result.edits[-STEPS:]:
+            top = step(fig, top, removed(one), joined(one.words), result.answer, one.kept)
+    else:
+        fig.add_annotation(kit.above(f"{coloured('▆', PALE)} before · {coloured('▬', ACCENT)} after", 10, size=13))
+        for one in result.edits[:DRAWN]:
+            top = block(fig, top, one, shares(result, one))
+    height = max(top, 260)
     fig.update_xaxes(range=[0, 1], domain=[PLOT, 1], **kit.HIDDEN)
     fig.update_yaxes(range=[height, 0], **kit.HIDDEN)
     fig.update_layout(barmode="overlay")
-    if result.method != "reduction":
-        fig.add_annotation(kit.above(f"{coloured('▆', PALE)} before · {coloured('▬', ACCENT)} after", 6, size=13))
-    return finish(fig, height + 40, margin={"l": 8, "r": 12, "t": 32, "b": 8})
+    return finish(fig, round(height) + 44, margin={"l": 8, "r": 12, "t": 36, "b": 8})
 
 
-def block(fig: go.Figure, top: int, head: Sequence[str], lines: Sequence[str], answers: Sequence[Share]) -> int:
+def block(fig: go.Figure, top: float, one: Edit, answers: Sequence[Share]) -> float:
     """Write an edit *top* pixels below the upper edge: its changes, the changed text and a bar for each answer. Returns
     where the next one begins."""
-    texts = [*(f"<b>{safe(line)}</b>" for line in head), *lines]
+    head = [f"<b>{safe(line)}</b>" for line in wrap(named(one), LETTERS)[:2]]
+    texts = [*head, *marked(one)]
     write(fig, top, "<br>".join(texts))
-    top += LINE * len(texts) + 2
-    for one in answers:
-        numbers = f"{percent(one.before)} → {percent(one.after)}" if one.before else percent(one.after)
-        write(fig, top, f"{label(one.name, 12)} {numbers}")
-        tip = [f"{safe(one.name)}: {numbers}"]
-        bar: dict[str, Any] = {"orientation": "h", "y": [top + LINE / 2], "customdata": tip, "hovertemplate": kit.TOLD}
-        fig.add_bar(x=[one.before], width=13, marker={"color": PALES[one.colour]}, **bar)
-        fig.add_bar(x=[one.after], width=6, marker={"color": one.colour}, **bar)
-        top += LINE
+    top += LINE * len(texts) + 4
+    for share in answers:
+        numbers = f"{percent(share.before)} → {percent(share.after)}"
+        write(fig, top, f"{label(share.name, 12)} {numbers}")
+        told = f"{safe(share.name)}: {numbers}"
+        fig.add_trace(bar(top, share.before, 13, PALES[share.colour], told))
+        fig.add_trace(bar(top, share.after, 6, share.colour, told))
+        top += BAR
     return top + GAP
+
+
+def step(fig: go.Figure, top: float, gone: str, text: str, answer: str, share: float) -> float:
+    """Write a step of a reduction as `block` does an edit: what goes, the probability of the answer, what is left."""
+    lines = wrap(text, LETTERS)
+    lines = [lines[0], clip(" ".join(lines[1:]), LETTERS)] if len(lines) > 2 else lines
+    write(fig, top, "<br>".join([f"<b>{label(gone, 16)}</b> {percent(share)}", *map(safe, lines)]))
+    fig.add_trace(bar(top, share, 9, ACCENT, f"{safe(answer)}: {percent(share)}"))
+    return top + LINE * (1 + len(lines)) + GAP
+
+
+def bar(top: float, share: float, width: int, colour: str, told: str) -> kit.Part:
+    place = {"type": "bar", "orientation": "h", "x": [share], "y": [top + 9], "width": width}
+    return {**place, "marker": {"color": colour, "line": {"width": 0}}, "customdata": [told], "hovertemplate": kit.TOLD}
 
 
 def write(fig: go.Figure, top: float, text: str) -> None:
@@ -91,8 +103,6 @@ def write(fig: go.Figure, top: float, text: str) -> None:
 
 def shares(result: Counterfactuals, one: Edit) -> list[Share]:
     """The answers to draw for an edit: the one before, the wanted one, and the one after."""
-    if result.method == "reduction":
-        return [Share(result.answer, 0, one.kept, ACCENT)]
     found = [Share(result.answer, result.probability, one.kept, ACCENT)]
     if result.wanted:
         found.append(Share(result.wanted, result.wanted_before, one.wanted, ORANGE))
@@ -101,30 +111,44 @@ def shares(result: Counterfactuals, one: Edit) -> list[Share]:
     return found
 
 
-def marked(result: Counterfactuals, one: Edit) -> list[str]:
-    """The changed text around its changes, with the new words marked, on lines that fit on a phone."""
+def named(one: Edit) -> str:
+    """The changes of an edit inside a sentence."""
+    return written(one).replace("; ", " and ")
+
+
+def removed(one: Edit) -> str:
+    """The words that a step removes, of many the first and the last."""
+    words = [change.old for change in one.changes]
+    return f"−{' '.join(words)}" if len(words) < 4 else f"−{words[0]} … {words[-1]}"
+
+
+def joined(words: tuple[Sequence[str], ...]) -> str:
+    """The words of a text or a pair as a person writes them."""
+    return re.sub(r" ([.,;:!?…])", r"\1", f" {BETWEEN} ".join(" ".join(side) for side in words if side))
+
+
+def marked(one: Edit) -> list[str]:
+    """The changed text with the new words marked, on lines that fit on a phone; of a long text what is around them."""
+    sides = one.words
     new = {change.index for change in one.changes}
-    words = [word for side in one.words for word in side]
-    near = {place for i in new for place in range(i - AROUND, i + AROUND + 1) if 0 <= place < len(words)}
-    near |= {i for i, word in enumerate(words) if word == "[MASK]"} if len(words) <= 2 * LETTERS else set()
-    parts: list[str] = []
-    for place, last in zip(sorted(near), [-1, *sorted(near)], strict=False):
-        parts += ["…"] * (place != last + 1) + [f"\x01{words[place]}\x02" if place in new else words[place]]
-    parts += ["…"] * (max(near) < len(words) - 1)
-    return [emphasised(line) for line in wrap(" ".join(parts), LETTERS)[:3]]
+    words = [f"\x01{word}\x02" if i in new else word for i, word in enumerate((*sides[0], *sides[1]))]
+    lines = wrap(joined((words[: len(sides[0])], words[len(sides[0]) :])), LETTERS)
+    if len(lines) > WHOLE:
+        near = sorted({place for i in new for place in range(max(0, i - AROUND), i + AROUND + 1)})
+        parts = [("… " * (place != last + 1)) + words[place] for place, last in pairwise_ends(near, len(words))]
+        lines = wrap(joined((parts,)), LETTERS)[:WHOLE]
+    return [emphasised(line) for line in lines]
+
+
+def pairwise_ends(places: Sequence[int], count: int) -> list[tuple[int, int]]:
+    """Each of *places* below *count* with the one before it, -1 before the first."""
+    inside = [place for place in places if place < count]
+    return list(zip(inside, [-1, *inside], strict=False))
 
 
 def emphasised(line: str) -> str:
     """A line with the words between the marks in bold, escaped."""
     return safe(line).replace("\x01", f'<b><span style="color:{ORANGE}">').replace("\x02", "</span></b>")
-
-
-def shortened(words: Sequence[str]) -> list[str]:
-    """What is left of a text, on two lines at most."""
-    lines = wrap(" ".join(words), LETTERS)
-    if len(lines) > 2:
-        lines = [lines[0], clip(" ".join(lines[1:]), LETTERS)]
-    return [safe(line) for line in lines]
 
 
 def say(result: Counterfactuals) -> str:
@@ -137,14 +161,14 @@ def say(result: Counterfactuals) -> str:
 
 def flipped(result: Counterfactuals, name: str) -> list[str]:
     best, many = result.edits[0], len(result.edits[0].changes)
-    edits = f"edit{'s' * (result.found > 1)} of {counted(many)}"
+    goal = f"to {quote(result.wanted)}" if result.wanted else "away from it"
+    lead = f"lead {goal}, each of" if result.found > 1 else f"leads {goal}, one of"
     sentences = [
-        f"{name} has {percent(result.probability)}. With {written(best)} the answer is {quote(best.answer)}: "
+        f"{name} has {percent(result.probability)}. With {named(best)} the answer is {quote(best.answer)}: "
         f"{percent(best.probability)}, where it had {percent(best.before)}; {quote(result.answer)} has "
         f"{percent(best.kept)} left.",
-        f"Of {result.tried:,} changed texts that were read, {result.found:,} {edits} "
-        f"{'lead' if result.found > 1 else 'leads'} {f'to {quote(result.wanted)}' if result.wanted else 'away from it'}"
-        f"{', and none of fewer' if many > 1 else ''}.",
+        f"{result.found:,} of the {result.tried:,} edits that were read "
+        f"{lead} {counted(many)}{'; fewer were not enough' * (many > 1)}.",
     ]
     return sentences
 
@@ -162,15 +186,15 @@ def unmoved(result: Counterfactuals, name: str) -> list[str]:
         shift = f"gives {quote(result.wanted)} {percent(best.wanted)} instead of {percent(result.wanted_before)}"
     else:
         shift = f"leaves it {percent(best.kept)}"
-    return [*sentences, f"The one that comes closest, {written(best)}, {shift}."]
+    return [*sentences, f"The one that comes closest, {named(best)}, {shift}."]
 
 
 def reduced(result: Counterfactuals, name: str) -> list[str]:
     total = sum(map(len, result.words))
     if not result.edits:
-        return [f"{name} has {percent(result.probability)}. No word can be left out: each removal changes the answer."]
+        return [f"{name} has {percent(result.probability)}. No word can be left out: each removal changes it."]
     last, most = result.edits[-1], max(result.edits, key=lambda one: one.kept)
-    left = clip(" | ".join(" ".join(side) for side in last.words if side), 120)
+    left = clip(joined(last.words), 120)
     sentences = [
         f"{name} stays the answer without {total - sum(map(len, last.words))} of {total} words: {quote(left)} is left, "
         f"with {percent(last.kept)}, where the whole text has {percent(result.probability)}."

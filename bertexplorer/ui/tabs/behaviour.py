@@ -54,10 +54,10 @@ COUNTERFACTUALS = View(
     title="Counterfactuals",
     question="What is the smallest change that changes the answer?",
     note=(
-        "These edits were found, not all that there are: a search tries few of the words that could be put in, and only "
-        "one word for another. What gradients propose may read like nonsense, and what changes the answer need not be "
-        "what it rests on. Nor need the words that a reduction leaves: short texts are unlike any that BERT has read, "
-        "and it is often sure of them (Feng et al., 2018)."
+        "These edits were found; there may be others, as a search tries few of the words that could be put in. What "
+        "gradients propose may read like nonsense, and what changes an answer need not be what it rests on. Nor need "
+        "the words that a reduction leaves: short texts are unlike any that BERT has read, and it is often sure of "
+        "them (Feng et al., 2018)."
     ),
     examples=(
         Example("He or she?", "The doctor told the nurse that [MASK] was tired.", options={"word": "she"}),
