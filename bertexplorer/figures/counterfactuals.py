@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from itertools import groupby
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -124,7 +125,7 @@ def removed(one: Edit) -> str:
 
 def joined(words: tuple[Sequence[str], ...]) -> str:
     """The words of a text or a pair as a person writes them."""
-    return re.sub(r" ([.,;:!?…])", r"\1", f" {BETWEEN} ".join(" ".join(side) for side in words if side))
+    return re.sub(r" ([.,;:!?])", r"\1", f" {BETWEEN} ".join(" ".join(side) for side in words if side))
 
 
 def marked(one: Edit) -> list[str]:
@@ -134,16 +135,10 @@ def marked(one: Edit) -> list[str]:
     words = [f"\x01{word}\x02" if i in new else word for i, word in enumerate((*sides[0], *sides[1]))]
     lines = wrap(joined((words[: len(sides[0])], words[len(sides[0]) :])), LETTERS)
     if len(lines) > WHOLE:
-        near = sorted({place for i in new for place in range(max(0, i - AROUND), i + AROUND + 1)})
-        parts = [("… " * (place != last + 1)) + words[place] for place, last in pairwise_ends(near, len(words))]
-        lines = wrap(joined((parts,)), LETTERS)[:WHOLE]
+        near = {place for i in new for place in range(i - AROUND, i + AROUND + 1) if 0 <= place < len(words)}
+        parts = [words[place] if place in near else "…" for place in range(len(words))]
+        lines = wrap(joined(([part for part, _ in groupby(parts)],)), LETTERS)[:WHOLE]
     return [emphasised(line) for line in lines]
-
-
-def pairwise_ends(places: Sequence[int], count: int) -> list[tuple[int, int]]:
-    """Each of *places* below *count* with the one before it, -1 before the first."""
-    inside = [place for place in places if place < count]
-    return list(zip(inside, [-1, *inside], strict=False))
 
 
 def emphasised(line: str) -> str:

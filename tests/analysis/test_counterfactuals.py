@@ -221,6 +221,6 @@ def test_texts_of_another_length_never_share_a_batch(small: Checkpoint) -> None:
         return asked.classes(texts)
 
     found = replace(asked, classes=watched).predict(reads)
-    assert batches == [[8], [9], [10, 10]] and [one.position for one in reads] == [7, 6, 5, 7]
+    assert batches == [[9], [10], [11, 11]] and [one.position for one in reads] == [8, 7, 6, 8]
     alone = [asked.predict([read])[0].kept for read in reads]
     assert [one.kept for one in found] == pytest.approx(alone, rel=of_encoder(small.config, LOGITS))
