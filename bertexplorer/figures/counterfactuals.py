@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from itertools import groupby
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -137,7 +136,8 @@ def marked(one: Edit) -> list[str]:
     if len(lines) > WHOLE:
         near = {place for i in new for place in range(i - AROUND, i + AROUND + 1) if 0 <= place < len(words)}
         parts = [words[place] if place in near else "…" for place in range(len(words))]
-        lines = wrap(joined(([part for part, _ in groupby(parts)],)), LETTERS)[:WHOLE]
+        shown = [part for part, last in zip(parts, ["", *parts], strict=False) if part != "…" or last != "…"]
+        lines = wrap(joined((shown,)), LETTERS)[:WHOLE]
     return [emphasised(line) for line in lines]
 
 
