@@ -88,8 +88,8 @@ def listed(result: Counterfactuals) -> dict[str, float]:
 def test_the_gradient_finds_what_a_search_over_the_vocabulary_finds(
     small: Checkpoint, small_reference: Reference
 ) -> None:
-    """With all candidates the edits are those of the search. With 10 of the 27 words for each place the strongest edit is
-    still among them; drawn by chance it would be in 2 of the 5 texts."""
+    """With all candidates the edits are those of the search. With 10 of the 27 words for each place the strongest edit
+    is still among them; drawn by chance it would be in 2 of the 5 texts."""
     hits, close = 0, of_encoder(small.config, LOGITS)
     for text in TEXTS:
         answer, every, flips = exhaustive(small_reference, text)

@@ -38,7 +38,7 @@ class Cases extends HTMLElement {
     this.#cases = cases;
     this.scores = score;
     this.heading.textContent = title;
-    this.table.ariaLabel = title;
+    this.table.setAttribute("aria-label", title);
     this.filters.hidden = cases.every((one) => one.right === null);
     if (this.filters.hidden) this.which.selectedIndex = this.order.selectedIndex = 0;
     const compared = cases.some((one) => one.other);
