@@ -78,7 +78,7 @@ class Counterfactuals:
     found: int  # edits that change the answer; more than LISTED are not listed
     tried: int  # changed texts that were read
     most: int  # words that an edit could change; 0 in a reduction
-    untried: int  # words that could be replaced and were left out in a long text
+    untried: int  # words of a long text that were not tried, in a reduction not one by one
     group: int  # neighbouring words that the reduction of a long text removed together at first
     other_masks: int  # masks whose answer is not asked for
     left_out: int  # tokens beyond the checkpoint's limit
@@ -101,7 +101,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     without an MLM head for "fill-mask", and if no word can be replaced or removed."""
     if options.method == "fill-mask":
         _ = checkpoint.masked_lm  # if there is no head, raise before anything is read
-    asked = predictor(checkpoint, text, options.target, options.word, options.tagged_word)
+    wanted = "" if options.method == "reduction" else options.word
+    asked = predictor(checkpoint, text, options.target, wanted, options.tagged_word)
     editor = Editor.of(checkpoint, asked, function_words=options.function_words)
     base = Draft({}, Read(editor.encoding, asked.question.position), editor.words)
     before = asked.prediction(asked.before)

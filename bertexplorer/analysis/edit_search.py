@@ -15,7 +15,7 @@ from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
 
 BEAM = 5  # edits that the next word is added to
-PASS_TOKENS = 65_536  # tokens read for all edits; in a long text fewer words are tried
+PASS_TOKENS = 32_768  # tokens read for all edits; in a long text fewer words are tried
 FEWEST = 4  # words that are tried in any text
 LISTED = 20  # edits in the result
 Propose = Callable[[Editor, Draft, Sequence[int], int], list[Changes]]
@@ -109,13 +109,15 @@ def reduce(editor: Editor, base: Tried) -> Outcome:
     words go together until few are left."""
     if len(editor.words) < 2 or not editor.free:
         raise ExplorerError("The text has no word that could be removed. Type a longer sentence.")
-    at, left, tried, widest = base.draft, list(editor.free), 0, 1
+    at, left, tried, widest, spent = base.draft, list(editor.free), 0, 1, 0
     finest = len(left)
     steps: list[tuple[int, ...]] = []
     kept: list[Tried] = []
     while left:
-        most = max(FEWEST, math.isqrt(4 * PASS_TOKENS // len(at.read.encoding)))
-        size = min(finest, math.ceil(len(left) / most))
+        size, tokens = min(finest, together(len(left), len(at.read.encoding))), len(at.read.encoding)
+        spent += tokens * math.ceil(len(left) / size)
+        if spent > 3 * PASS_TOKENS:
+            return Outcome(kept, steps, tried=tried, untried=len(left), group=widest)
         parts = [tuple(left[i : i + size]) for i in range(0, len(left), size)]
         shorter = [(part, editor.draft({**at.changes, **dict.fromkeys(part, "")})) for part in parts]
         drafts = [(part, made) for part, made in shorter if made]
@@ -134,3 +136,11 @@ def reduce(editor: Editor, base: Tried) -> Outcome:
         steps.append(part)
         kept.append(best)
     return Outcome(kept, steps, tried=tried, group=widest)
+
+
+def together(words: int, tokens: int) -> int:
+    """How many neighbouring words to remove at once from a text of *tokens*, of which *words* may go: one where that
+    takes about PASS_TOKENS in all, n² t / 3, else parts of the text that become finer as it becomes shorter."""
+    if words**2 * tokens <= 3 * PASS_TOKENS:
+        return 1
+    return math.ceil(words / max(FEWEST, math.isqrt(PASS_TOKENS // (2 * tokens))))

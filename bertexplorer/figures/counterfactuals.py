@@ -207,7 +207,8 @@ def remarks(result: Counterfactuals) -> list[str]:
     """What this result leaves out."""
     found = []
     if result.untried:
-        found.append(f"In this long text {result.untried:,} words were not tried.")
+        how = " one by one" if result.method == "reduction" else ""
+        found.append(f"In this long text {result.untried:,} words were not tried{how}.")
     if result.group > 1:
         found.append(f"In this long text up to {result.group} neighbouring words were removed at once.")
     if len(result.edits) > (STEPS if result.method == "reduction" else math.inf):
