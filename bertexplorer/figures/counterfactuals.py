@@ -249,7 +249,7 @@ def row(result: Counterfactuals, rank: int, one: Edit, other: Edit | None) -> di
         "line": rank,
         "category": "",
         "texts": [text for text in one.texts if text],
-        "wanted": written(one),
+        "wanted": removed(one) if result.method == "reduction" else written(one),
         "answer": f"{one.answer} ({percent(one.probability)})",
         "right": None,
         "score": round(one.kept, 3),
