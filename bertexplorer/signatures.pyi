@@ -284,6 +284,24 @@ def probe(task: Literal['part of speech', 'number', 'tense', 'length', 'word ord
         seeds: Seeds, 1 to 10 (random splits, each with its own control labels)
         most: Rows at most, 20 to 1000 (equally many of each label)
     """
+def counterfactuals(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['gradient', 'fill-mask', 'reduction'] = 'gradient', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', edits: int = 2, candidates: int | Sequence[str] = 10, function_words: bool = False, tagged_word: str = '') -> Result:
+    """The fewest words whose replacement changes the answer, or the shortest text that keeps it.
+    Edits that change the answer, each verified by a pass, or the steps of a reduction.
+    "gradient" proposes words by HotFlip's first-order estimate (Ebrahimi et al., 2018), "fill-mask" those that the MLM
+    head finds likely where the word is hidden; a beam search adds a word while no edit changes the answer. "reduction"
+    removes the word that matters least as long as the answer stays (input reduction; Feng et al., 2018). Masks, [CLS]
+    and [SEP] stay, and so does the word whose tag is asked for.
+    Raises ExplorerError as saliency does, for a score or a span, for an answer to reach that is the answer already,
+    without an MLM head for "fill-mask", and if no word can be replaced or removed.
+    Options:
+        method: Method (gradient: HotFlip; fill-mask: likely words; reduction: leave words out)
+        target: Change (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
+        word: Answer to reach (a single piece, a label or a tag; empty: any other)
+        edits: Words that may change, 1 to 3
+        candidates: Candidates for each word, 1 to 100
+        function_words: Function words too (the, of, is, …: English ones)
+        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
+    """
 
 class Methods:
     def fill_mask(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, words: str | Sequence[str] = '') -> Result: ...
@@ -314,3 +332,4 @@ class Methods:
     def sentence_pairs(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), not_next: float = 0.5, same_document: float = 0.0, roll: int = 1) -> Result: ...
     def suite(self, suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
     def probe(self, task: Literal['part of speech', 'number', 'tense', 'length', 'word order'] = 'part of speech', *, seeds: int = 3, most: int = 300, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result: ...
+    def counterfactuals(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['gradient', 'fill-mask', 'reduction'] = 'gradient', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', edits: int = 2, candidates: int | Sequence[str] = 10, function_words: bool = False, tagged_word: str = '') -> Result: ...

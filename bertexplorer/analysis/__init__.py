@@ -43,6 +43,10 @@ suite_scores.py       the passes that each kind of case takes, and what counts a
 probe.py              which layer a linear probe reads a property from, beside a control task
 probe_rows.py         words or sentences with labels, found in their texts
 probe_fit.py          splits by document, labels of the control task, and one linear probe
+counterfactuals.py    the fewest words whose change changes the answer, and the shortest text that keeps it
+edit_search.py        a beam over words that are replaced, and a text shortened as long as its answer stays
+edits.py              words replaced or removed and read back, and words to try in their place
+predictions.py        the answers to changed texts, and how probable the first answer still is
 bootstrap.py          intervals of means, and a test of two checkpoints on the same cases
 words.py              words that a person names, scored in a blank
 facts.py              what a lesson can ask about a result, by name
@@ -88,6 +92,7 @@ NAMES = (
     "sentence_pairs",
     "suite",
     "probe",
+    "counterfactuals",
 )
 
 

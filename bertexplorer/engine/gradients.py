@@ -139,6 +139,21 @@ def path_values(
     return found
 
 
+def replacement_scores(
+    checkpoint: Checkpoint, encoding: Encoding, target: Target, positions: Sequence[int]
+) -> Float[Tensor, "q v"]:
+    """By how much *target* changes, to first order, if each piece of the vocabulary takes the place of the token at
+    each of the q *positions*: (e_new - e_old) · gradient (HotFlip; Ebrahimi et al., 2018). fp32 on the CPU. Raises
+    ExplorerError if a number is not finite."""
+    words = word_vectors(checkpoint, encoding.ids)
+    one = words.new_ones(1)
+    _, slope = path_gradient(checkpoint, encoding, target, words, words, one, one)
+    chosen = list(positions)
+    with torch.no_grad():
+        slope, table = slope[chosen].to(words.device), checkpoint.encoder.embeddings.words.weight.float()
+        return (slope @ table.T - (slope * words[chosen]).sum(dim=-1, keepdim=True)).cpu()
+
+
 def reader(
     checkpoint: Checkpoint, encoding: Encoding, target: Target
 ) -> Callable[[Float[Tensor, "b t e"]], Float[Tensor, " b"]]:

@@ -38,6 +38,7 @@ layers.py             a row for each layer, and the rank of words through them
 answer.py             a bar for each label, each tagged word, or each span of the passage
 suite.py              a bar with its interval for all cases and each category, and the table of cases
 probe.py              accuracy layer by layer beside the control task, and the table of held-out rows
+counterfactuals.py    each edit with its words marked, and the answers' probabilities before and after
 notebook.py           a figure in a notebook, with the sentence above it
 """
 
@@ -101,7 +102,7 @@ class Tabular(Comparing, Protocol):
 
     def cases(self, result: Any, other: Any = None, /) -> dict[str, Any]:
         """A row for each case, with the answer in the *other* result, if there is one, and the state of the page that
-        shows the case."""
+        shows the case. *right* is None where no answer is right or wrong. *title* and *columns*, if given, head it."""
 
 
 @runtime_checkable

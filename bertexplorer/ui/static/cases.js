@@ -8,6 +8,7 @@ const ORDERS = {
   "closest calls first": (a, b) => Math.abs(a.score) - Math.abs(b.score),
   "lowest score first": (a, b) => a.score - b.score,
 };
+const COLUMNS = ["Case", "Wanted", "Answer", "Score"];
 
 class Cases extends HTMLElement {
   #cases = [];
@@ -25,19 +26,25 @@ class Cases extends HTMLElement {
     this.more = h("button", { type: "button", class: "quiet", onclick: () => { this.#shown += SHOWN; this.#draw(); } }, "More cases");
     this.head = h("tr", {});
     this.categories = choice("Category", this.category);
-    this.append(h("h3", {}, "Cases"), h("div", { class: "row" }, choice("Show", this.which), this.categories, choice("Order", this.order)), this.count,
-      h("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Cases" }, h("table", {}, h("thead", {}, this.head), this.rows)), this.more);
+    this.heading = h("h3", {});
+    this.filters = h("div", { class: "row" }, choice("Show", this.which), this.categories, choice("Order", this.order));
+    this.table = h("div", { class: "wide", tabindex: 0, role: "region" }, h("table", {}, h("thead", {}, this.head), this.rows));
+    this.append(this.heading, this.filters, this.count, this.table, this.more);
   }
 
   /** Show the *rows* of a table, with the answers of the checkpoint *name* beside them if it is compared. *score*: what
-   *  the scores are. The filters stay as they are where they still apply. */
-  show({ rows: cases, score } = { rows: [] }, name = "") {
+   *  the scores are. The filters stay as they are where they still apply; rows that are neither right nor wrong have none. */
+  show({ rows: cases, score, title = "Cases", columns = COLUMNS } = { rows: [] }, name = "") {
     this.#cases = cases;
     this.scores = score;
+    this.heading.textContent = title;
+    this.table.setAttribute("aria-label", title);
+    this.filters.hidden = cases.every((one) => one.right === null);
+    if (this.filters.hidden) this.which.selectedIndex = this.order.selectedIndex = 0;
     const compared = cases.some((one) => one.other);
     this.which.lastChild.hidden = !compared;
     if (!compared && this.which.selectedIndex === this.which.length - 1) this.which.selectedIndex = 0;
-    this.head.replaceChildren(...["", "Case", "Wanted", "Answer", "Score", ...(compared ? [`Answer of ${name}`] : [])].map((one) => h("th", { scope: "col" }, one)));
+    this.head.replaceChildren(...["", ...columns, ...(compared ? [`Answer of ${name}`] : [])].map((one) => h("th", { scope: "col" }, one)));
     this.#shown = SHOWN;
     const names = ["all", ...new Set(cases.map((one) => one.category))], kept = this.category.value;
     this.category.replaceChildren(...names.map((one) => h("option", {}, one)));
@@ -50,14 +57,14 @@ class Cases extends HTMLElement {
   #draw() {
     const fits = (one) => WHICH[this.which.value](one) && (this.category.value === "all" || one.category === this.category.value);
     const found = this.#cases.filter(fits).sort(ORDERS[this.order.value]);
-    this.count.textContent = `${found.length} of ${this.#cases.length} cases. A press opens a case in a view. Score: ${this.scores}.`;
+    this.count.textContent = `${found.length} of ${this.#cases.length} ${this.heading.textContent.toLowerCase()}. A press opens one in a view. ${this.head.children[4].textContent}: ${this.scores}.`;
     this.rows.replaceChildren(...found.slice(0, this.#shown).map((one) => this.#row(one)));
     this.more.hidden = found.length <= this.#shown;
   }
 
   #row(one) {
     const open = h("button", { type: "button", class: "case", translate: "no", onclick: () => this.dispatchEvent(new CustomEvent("open", { detail: one.state })) }, one.texts.map((text) => h("span", {}, text)));
-    const mark = (right) => h("span", { class: right ? "right" : "wrong", title: right ? "right" : "wrong", "aria-label": right ? "right" : "wrong", role: "img" }, right ? "✓" : "✗");
+    const mark = (right) => right !== null && h("span", { class: right ? "right" : "wrong", title: right ? "right" : "wrong", "aria-label": right ? "right" : "wrong", role: "img" }, right ? "✓" : "✗");
     const score = `${one.score < 0 ? "−" : ""}${Math.abs(one.score).toFixed(2)}${one.rank ? ` (rank ${one.rank})` : ""}`;
     const other = one.other && h("td", { translate: "no" }, mark(one.other.right), " ", one.texts.includes(one.other.answer) ? ["the first", "the second"][one.texts.indexOf(one.other.answer)] : one.other.answer);
     return h("tr", {}, h("td", {}, mark(one.right)), h("td", {}, open), h("td", { translate: "no" }, one.wanted), h("td", { translate: "no" }, one.answer), h("td", { class: "number" }, score), other);

@@ -8,7 +8,7 @@ embeddings.py     views of vectors: of words in context and of sentences
 layers.py         the view of the answer after each layer
 fine_tuned.py     the view of what a fine-tuned checkpoint answers
 saliency.py       views of how much each token matters for an answer
-behaviour.py      views of many sentences at once
+behaviour.py      views of many sentences at once, and of the sentences around one
 pretraining.py    views of what pretraining does with a text
 """
 

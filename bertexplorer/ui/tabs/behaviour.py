@@ -1,4 +1,4 @@
-"""Views of many sentences at once."""
+"""Views of many sentences at once, and of the sentences around one."""
 
 from bertexplorer.ui.view import Example, View
 
@@ -48,4 +48,37 @@ PROBE = View(
     needs=("rows",),
     text=False,
 )
-VIEWS = (SUITE, PROBE)
+COUNTERFACTUALS = View(
+    "counterfactuals",
+    TOPIC,
+    title="Counterfactuals",
+    question="What is the smallest change that changes the answer?",
+    note=(
+        "These edits were found; there may be others, as a search tries few of the words that could be put in. What "
+        "gradients propose may read like nonsense, and what changes an answer need not be what it rests on. Nor need "
+        "the words that a reduction leaves: short texts are unlike any that BERT has read, and it is often sure of "
+        "them (Feng et al., 2018)."
+    ),
+    examples=(
+        Example("He or she?", "The doctor told the nurse that [MASK] was tired.", options={"word": "she"}),
+        Example("To Italy", "Paris is the capital of [MASK].", options={"word": "italy"}),
+        Example(
+            "The key to the cabinets",
+            "The key to the cabinets [MASK] on the table.",
+            options={"method": "fill-mask", "word": "are"},
+        ),
+        Example(
+            "Penguins at the store",
+            "The man went to the store.",
+            "Penguins are flightless birds.",
+            {"method": "fill-mask"},
+        ),
+        Example(
+            "What is enough?",
+            "The nurse who had worked in the hospital for years said that [MASK] was tired.",
+            options={"method": "reduction"},
+        ),
+    ),
+    slow=True,
+)
+VIEWS = (SUITE, PROBE, COUNTERFACTUALS)

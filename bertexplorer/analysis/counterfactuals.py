@@ -1,0 +1,246 @@
+"""Counterfactuals: the fewest words whose replacement changes the answer, or the shortest text that keeps it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from bertexplorer.analysis import facts, targets
+from bertexplorer.analysis.edit_search import Tried, flips_answer, reduce, search
+from bertexplorer.analysis.edits import Draft, Editor, by_gradient, by_masking
+from bertexplorer.analysis.predictions import Read, predictor
+from bertexplorer.analysis.targets import Explained
+from bertexplorer.model.text import Text
+from bertexplorer.options import Option
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+KEYS, MEASURE = ("changes",), "kept"
+Method = Literal["gradient", "fill-mask", "reduction"]
+
+
+@dataclass(frozen=True)
+class Options:
+    method: Annotated[
+        Method, Option("Method", info="gradient: HotFlip; fill-mask: likely words; reduction: leave words out")
+    ] = "gradient"
+    target: Annotated[Explained, Option("Change", info=targets.INFO)] = "answer"
+    word: Annotated[str, Option("Answer to reach", info="a single piece, a label or a tag; empty: any other")] = ""
+    edits: Annotated[int, Option("Words that may change", 1, 3)] = 2
+    candidates: Annotated[int, Option("Candidates for each word", 1, 100)] = 10
+    function_words: Annotated[bool, Option("Function words too", info="the, of, is, …: English ones")] = False
+    tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One word of the text that is replaced or removed."""
+
+    index: int  # among the words of both texts, 0-based; punctuation marks count
+    side: int  # 0: the first text, 1: the second
+    old: str
+    new: str  # "" if it is removed
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A changed text and the answer to it. All probabilities come from a pass over this text, 0 to 1."""
+
+    changes: tuple[Change, ...]  # by index; in a reduction those of this step alone
+    texts: tuple[str, str]  # after the change
+    words: tuple[tuple[str, ...], tuple[str, ...]]  # of both texts after the change
+    answer: str
+    probability: float  # of the answer
+    before: float  # of the answer before any change
+    kept: float  # of the answer before
+    wanted: float  # of the answer to reach; NaN if none was named
+    flipped: bool  # whether it is the answer to reach or, if none was named, another one than before
+
+
+@dataclass(frozen=True)
+class Counterfactuals:
+    """*edits*: by "gradient" and "fill-mask" those that change the answer, all with as many words, the strongest first;
+    if there are none, those that come closest. By "reduction" its steps in their order, all with the same answer."""
+
+    target: Explained
+    method: Method
+    texts: tuple[str, str]  # as they are read, with the mask's name for hidden words
+    words: tuple[tuple[str, ...], tuple[str, ...]]
+    tagged: str  # the word whose tag is asked for; "" for other targets
+    answer: str
+    probability: float  # of the answer before any change
+    wanted: str  # the answer to reach; "": any other
+    wanted_before: float  # its probability before any change; NaN if none was named
+    edits: tuple[Edit, ...]
+    found: int  # edits that change the answer; more than LISTED are not listed
+    tried: int  # changed texts that were read
+    most: int  # words that an edit could change; 0 in a reduction
+    untried: int  # words of a long text that were not tried, in a reduction not one by one
+    group: int  # neighbouring words that the reduction of a long text removed together at first
+    other_masks: int  # masks whose answer is not asked for
+    left_out: int  # tokens beyond the checkpoint's limit
+
+    @property
+    def flipped(self) -> bool:
+        """Whether an edit changes the answer."""
+        return self.found > 0
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Counterfactuals:
+    """Edits that change the answer, each verified by a pass, or the steps of a reduction.
+
+    "gradient" proposes words by HotFlip's first-order estimate (Ebrahimi et al., 2018), "fill-mask" those that the MLM
+    head finds likely where the word is hidden; a beam search adds a word while no edit changes the answer. "reduction"
+    removes the word that matters least as long as the answer stays (input reduction; Feng et al., 2018). Masks, [CLS]
+    and [SEP] stay, and so does the word whose tag is asked for.
+
+    Raises ExplorerError as saliency does, for a score or a span, for an answer to reach that is the answer already,
+    without an MLM head for "fill-mask", and if no word can be replaced or removed."""
+    if options.method == "fill-mask":
+        _ = checkpoint.masked_lm  # if there is no head, raise before anything is read
+    wanted = "" if options.method == "reduction" else options.word
+    asked = predictor(checkpoint, text, options.target, wanted, options.tagged_word)
+    editor = Editor.of(checkpoint, asked, function_words=options.function_words)
+    base = Draft({}, Read(editor.encoding, asked.question.position), editor.words)
+    before = asked.prediction(asked.before)
+    if options.method == "reduction":
+        outcome = reduce(editor, Tried(base, before))
+    else:
+        propose = by_gradient if options.method == "gradient" else by_masking
+        outcome = search(editor, Tried(base, before), propose, options.edits, options.candidates)
+    removed = [*outcome.steps, *[()] * len(outcome.listed)]
+    return Counterfactuals(
+        target=asked.target,
+        method=options.method,
+        texts=base.texts,
+        words=sides(editor, base),
+        tagged=word_at(editor, asked.question.position) if asked.target == "tag" else "",
+        answer=asked.name(asked.answer),
+        probability=before.kept,
+        wanted="" if asked.wanted is None else asked.name(asked.wanted),
+        wanted_before=before.wanted,
+        edits=tuple(edit(editor, one, step) for one, step in zip(outcome.listed, removed, strict=False)),
+        found=outcome.found,
+        tried=outcome.tried,
+        most=0 if options.method == "reduction" else options.edits,
+        untried=outcome.untried,
+        group=outcome.group,
+        other_masks=len(asked.question.encoding.masked) - 1 if asked.target == "mask" else 0,
+        left_out=asked.question.encoding.left_out,
+    )
+
+
+def word_at(editor: Editor, position: int) -> str:
+    return next(word.text for word in editor.words if position in word.positions)
+
+
+def sides(editor: Editor, draft: Draft) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words of both texts of *draft*."""
+    found: tuple[list[str], list[str]] = ([], [])
+    for i, word in enumerate(editor.words):
+        if new := draft.changes.get(i, word.text):
+            found[editor.places[i][0]].append(new)
+    return tuple(found[0]), tuple(found[1])
+
+
+def edit(editor: Editor, one: Tried, step: Sequence[int]) -> Edit:
+    """The Edit of a text that was read. *step*: the words that a step of a reduction removed."""
+    changes = [
+        Change(i, editor.places[i][0], editor.words[i].text, one.draft.changes[i])
+        for i in sorted(step or one.draft.changes)
+    ]
+    found = one.prediction
+    return Edit(
+        changes=tuple(changes),
+        texts=one.draft.texts,
+        words=sides(editor, one.draft),
+        answer=editor.predictor.name(found.index),
+        probability=found.probability,
+        before=found.before,
+        kept=found.kept,
+        wanted=found.wanted,
+        flipped=flips_answer(editor, one),
+    )
+
+
+def rows(result: Counterfactuals) -> list[dict[str, object]]:
+    """A row for the text as it is (rank 0), and one for each edit or step of a reduction, counted from 1."""
+    p = result.probability
+    whole = Edit((), result.texts, result.words, result.answer, p, p, p, result.wanted_before, False)
+    return [
+        {
+            "rank": rank,
+            "changes": written(one),
+            "words_changed": len(one.changes),
+            "text": one.texts[0],
+            "pair": one.texts[1],
+            "flipped": one.flipped,
+            "answer": one.answer,
+            "probability": one.probability,
+            "probability_before": one.before,
+            "kept": one.kept,
+            "wanted": "" if math.isnan(one.wanted) else one.wanted,
+            "target": result.target,
+            "method": result.method,
+            "answer_before": result.answer,
+            "kept_before": result.probability,
+            "wanted_before": "" if math.isnan(result.wanted_before) else result.wanted_before,
+        }
+        for rank, one in enumerate([whole, *result.edits])
+    ]
+
+
+def written(one: Edit) -> str:
+    """The changes of an edit in a line: "france → england; on → in", or "−of" if a word is removed."""
+    return "; ".join(f"{c.old} → {c.new}" if c.new else f"−{c.old}" for c in one.changes) or "unchanged"
+
+
+class Facts(facts.Facts[Counterfactuals]):
+    """*rank*: of the edit, or the step of a reduction, from 1."""
+
+    def answer(self) -> str:
+        """The answer to the text as it is."""
+        return self._result.answer
+
+    def p(self) -> float:
+        """Probability of that answer, 0 to 1."""
+        return self._result.probability
+
+    def flips(self) -> float:
+        """Edits found that change the answer."""
+        return self._result.found
+
+    def edits(self) -> float:
+        """Edits, or steps of a reduction, that are listed."""
+        return len(self._result.edits)
+
+    def changed(self, rank: int = 1) -> str:
+        """The word that an edit replaces or removes; the first if there are several."""
+        return self._edit(rank).changes[0].old
+
+    def replacement(self, rank: int = 1) -> str:
+        """The word that takes its place; empty if it is removed."""
+        return self._edit(rank).changes[0].new
+
+    def changes(self, rank: int = 1) -> float:
+        """Words that an edit changes."""
+        return len(self._edit(rank).changes)
+
+    def new_answer(self, rank: int = 1) -> str:
+        """The answer after an edit."""
+        return self._edit(rank).answer
+
+    def p_after(self, rank: int = 1) -> float:
+        """Probability, after an edit, of the answer to the text as it is, 0 to 1."""
+        return self._edit(rank).kept
+
+    def words_left(self) -> float:
+        """Words of the shortest text that a reduction comes to, with masks and punctuation marks."""
+        last = self._result.edits[-1] if self._result.edits else self._result
+        return sum(map(len, last.words))
+
+    def _edit(self, rank: int) -> Edit:
+        return facts.item(self._result.edits, rank, "edit")
