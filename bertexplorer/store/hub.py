@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,7 +12,11 @@ from pathlib import Path
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.vocabulary import VOCABULARIES
 
-REPO = re.compile(r"[A-Za-z0-9][\w.\-]{0,95}(/[A-Za-z0-9][\w.\-]{0,95})?")
+PART = r"[A-Za-z0-9][\w.\-]{0,95}"
+REPO = re.compile(rf"{PART}(/{PART})?(@{PART}(/{PART}){{0,3}})?")  # with @, a branch, a tag or a commit
+CONVERTER = "SFconvertbot"  # whose pull requests add safetensors; the hub's own account
+SAFETENSORS = re.compile(r"model-\d+-of-\d+\.safetensors|model\.safetensors\.index\.json")
+PICKLES = re.compile(r"pytorch_model-\d+-of-\d+\.bin|pytorch_model\.bin\.index\.json")
 SMALL_FILES = (
     "config.json",
     "tokenizer.json",
@@ -47,25 +51,42 @@ def check_name(repo: str) -> None:
         )
 
 
+def folder_of(repo: str) -> Path:
+    """The folder of *repo* in the hub's cache, whether it exists or not."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    return Path(HF_HUB_CACHE) / f"models--{repo.partition('@')[0].replace('/', '--')}"
+
+
 def cached(repo: str) -> Path | None:
     """The folder of *repo* on this disk; None if it is not complete. Makes no request.
 
-    A download by commit leaves no ref behind, so the newest snapshot counts."""
-    from huggingface_hub.constants import HF_HUB_CACHE
+    Without a revision, a download leaves no ref behind, so the newest snapshot counts that no other revision names."""
+    root, revision = folder_of(repo), repo.partition("@")[2]
+    named = {ref.relative_to(root / "refs").as_posix(): ref.read_text("utf-8") for ref in refs(root)}
+    if revision:
+        folder = root / "snapshots" / named.get(revision, revision)
+        return folder if whole(folder) else None
+    others = {sha for name, sha in named.items() if name != "main"}
+    snapshots = [folder for folder in (root / "snapshots").glob("*") if folder.name not in others and whole(folder)]
+    return max(snapshots, key=lambda folder: folder.stat().st_mtime, default=None)
 
-    snapshots = (Path(HF_HUB_CACHE) / f"models--{repo.replace('/', '--')}" / "snapshots").glob("*")
-    return max(filter(whole, snapshots), key=lambda folder: folder.stat().st_mtime, default=None)
+
+def refs(root: Path) -> list[Path]:
+    """The files that name revisions."""
+    return sorted(file for file in (root / "refs").glob("**/*") if file.is_file())
 
 
 def whole(folder: Path) -> bool:
     """Whether the config, every shard of the weights and a tokenizer exist, as a download may have been
     interrupted."""
     here = {file.name for file in folder.iterdir() if file.is_file()} if folder.is_dir() else set()
-    weights = ["model.safetensors"]
-    index = folder / "model.safetensors.index.json"
-    if weights[0] not in here and index.name in here:
+    singles = ("model.safetensors", "pytorch_model.bin")
+    held = next((name for one in singles for name in (one, f"{one}.index.json") if name in here), singles[0])
+    weights = [held]
+    if held not in singles:
         try:
-            weights = list(json.loads(index.read_text("utf-8"))["weight_map"].values())
+            weights = list(json.loads((folder / held).read_text("utf-8"))["weight_map"].values())
         except (ValueError, KeyError, TypeError, AttributeError):
             return True  # loading reports what is wrong with it
     return here.issuperset(["config.json", *weights]) and any(here.issuperset(names) for names in TOKENIZERS)
@@ -77,34 +98,50 @@ def cached_names() -> list[str]:
 
     found = sorted(Path(HF_HUB_CACHE).glob("models--*"))
     names = [folder.name.removeprefix("models--").replace("--", "/") for folder in found]
-    return [name for name in names if REPO.fullmatch(name) and cached(name)]
+    for name, root in list(zip(names, found, strict=True)):
+        revisions = (ref.relative_to(root / "refs").as_posix() for ref in refs(root))
+        names += [f"{name}@{revision}" for revision in revisions if revision != "main"]
+    return sorted(name for name in names if REPO.fullmatch(name) and cached(name))
 
 
-def download(repo: str, *, timeout_s: float, offline_names: list[str]) -> Iterator[Progress]:
-    """Fetch *repo* at its newest commit, reporting progress twice a second; afterwards `cached` finds it.
+def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: bool = False) -> Iterator[Progress]:
+    """Fetch *repo* at its newest commit, or NAME@REVISION, reporting progress twice a second; afterwards `cached`
+    finds it. Weights are its safetensors, else those of the hub's own conversion, else, if *pickles* are wanted,
+    pytorch_model.bin.
 
     Raises ExplorerError within *timeout_s* if the hub does not answer, and for an unknown, gated or unsuitable
     repository, a full disk or a broken transfer."""
-    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub import snapshot_download
     from huggingface_hub.constants import HF_HUB_CACHE
-    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
 
     check_name(repo)
     pool = ThreadPoolExecutor(2)
     there = f"Available offline: {', '.join(offline_names)}."
     try:
-        asked = pool.submit(HfApi().model_info, repo, files_metadata=True, timeout=timeout_s)
-        info = asked.result(timeout_s)
-        sizes = {f.rfilename: f.size or 0 for f in info.siblings or []}
-        files = wanted_files(repo, sizes)
+        name, _, revision = repo.partition("@")
+        asked = pool.submit(available, name, revision, timeout_s)
+        commit, sizes = asked.result(2 * timeout_s)
+        files = wanted_files(repo, sizes, pickles=pickles)
         total = sum(sizes[name] for name in files)
         check_disk(repo, total, Path(HF_HUB_CACHE))
-        work = pool.submit(snapshot_download, repo, revision=info.sha, allow_patterns=files)
-        yield from watch(work, Path(HF_HUB_CACHE) / f"models--{repo.replace('/', '--')}", total / 1e6)
+        work = pool.submit(snapshot_download, name, revision=commit, allow_patterns=files)
+        yield from watch(work, folder_of(repo), total / 1e6)
+        if revision and revision != commit:
+            ref = folder_of(repo) / "refs" / revision
+            ref.parent.mkdir(parents=True, exist_ok=True)
+            ref.write_text(commit, "utf-8")
     except GatedRepoError as error:
         raise ExplorerError(
             f"{repo} asks for its licence to be accepted on the hub first. Choose another one."
         ) from error
+    except RevisionNotFoundError as error:
+        raise ExplorerError(f"{name} has no revision {revision!r} on the hub. Check the spelling. {there}") from error
     except RepositoryNotFoundError as error:
         raise ExplorerError(f"The hub has no public checkpoint called {repo}. Check the spelling. {there}") from error
     except HfHubHTTPError as error:
@@ -115,6 +152,37 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str]) -> Iterat
         raise ExplorerError(f"Cannot reach the hub for {repo} ({error.__class__.__name__}). {there}") from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def available(repo: str, revision: str, timeout_s: float) -> tuple[str, dict[str, int]]:
+    """(commit, bytes of each file) of *repo*. If it has no safetensors at its newest commit, those of the pull request
+    in which the hub's own account converted it."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError
+
+    api = HfApi()
+
+    def at(ref: str | None) -> tuple[str, dict[str, int]]:
+        info = api.model_info(repo, revision=ref, files_metadata=True, timeout=timeout_s)
+        return str(info.sha), {f.rfilename: f.size or 0 for f in info.siblings or []}
+
+    commit, sizes = at(revision or None)
+    if revision or weights_in(sizes):
+        return commit, sizes
+    with suppress(HfHubHTTPError, KeyError):  # discussions may be switched off
+        for found in api.get_repo_discussions(repo, author=CONVERTER, discussion_type="pull_request"):
+            if found.author == CONVERTER and found.status in ("open", "merged"):
+                there = at(f"refs/pr/{found.num}")
+                if weights_in(there[1]):
+                    return there
+    return commit, sizes
+
+
+def weights_in(
+    sizes: Mapping[str, int], single: str = "model.safetensors", shard: re.Pattern[str] = SAFETENSORS
+) -> list[str]:
+    """The files of weights, as one file or in shards; [] if there are none of this format."""
+    return [single] if single in sizes else [name for name in sizes if shard.fullmatch(name)]
 
 
 def upload(folder: Path, repo: str, token: str) -> str:
@@ -141,21 +209,20 @@ def upload(folder: Path, repo: str, token: str) -> str:
     return str(address)
 
 
-def wanted_files(repo: str, sizes: dict[str, int]) -> list[str]:
-    """The safetensors weights, as one file or in shards, and the small files next to them. No other weight format
-    counts."""
-    if "model.safetensors" in sizes:
-        weights = ["model.safetensors"]
-    else:
-        weights = [
-            n for n in sizes if re.fullmatch(r"model-\d+-of-\d+\.safetensors|model\.safetensors\.index\.json", n)
-        ]
+def wanted_files(repo: str, sizes: Mapping[str, int], *, pickles: bool = False) -> list[str]:
+    """The safetensors weights, else, if *pickles* are wanted, pytorch_model.bin; as one file or in shards, with the
+    small files next to them."""
+    bins = weights_in(sizes, "pytorch_model.bin", PICKLES)
+    weights = weights_in(sizes) or (bins if pickles else [])
     if not weights:
         held = ", ".join(n for n in sizes if n.endswith((".bin", ".h5", ".msgpack"))) or "no weights"
-        raise ExplorerError(
-            f"{repo} has no model.safetensors (it has {held}). Only safetensors is read; the others may run code. "
-            "Convert it once with transformers' save_pretrained and put the folder into the models folder."
+        advice = (
+            "This page does not convert pytorch_model.bin; whoever runs it can allow that with "
+            "BERTEXPLORER_PICKLE=convert."
+            if bins
+            else "Choose another one."
         )
+        raise ExplorerError(f"{repo} has no model.safetensors (it has {held}). {advice}")
     if "config.json" not in sizes or not any(sizes.keys() >= set(names) for names in TOKENIZERS):
         lacking = "tokenizer" if "config.json" in sizes else "config.json"
         raise ExplorerError(f"{repo} has no {lacking}, so it cannot be used. Choose another one.")

@@ -173,7 +173,12 @@ class CheckpointRegistry:
         """Download *name* from the hub unless it is on this disk, and yield the progress. Raises ExplorerError on
         failure."""
         if self.find(name := name.strip()) is None:
-            yield from hub.download(name, timeout_s=self.settings.hub_timeout_s, offline_names=self.offline())
+            yield from hub.download(
+                name,
+                timeout_s=self.settings.hub_timeout_s,
+                offline_names=self.offline(),
+                pickles=self.settings.converts,
+            )
 
     def offline(self) -> list[str]:
         """The names that load without a network."""

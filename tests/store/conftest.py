@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import huggingface_hub
 import huggingface_hub.constants
@@ -25,6 +25,8 @@ class Hub(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answer)
         self.repos: dict[str, dict[str, bytes]] = {}
+        self.revisions: dict[tuple[str, str], tuple[str, dict[str, bytes]]] = {}  # (repo, branch) -> commit and files
+        self.authors: dict[str, str] = {}  # repo -> author of its pull request 1
         self.gated: set[str] = set()
         self.asked: list[str] = []
         self.pause_s = 0.0  # before each half of a weights file
@@ -58,7 +60,16 @@ class Answer(BaseHTTPRequestHandler):
         if repo is None:
             return self.refuse(401 if api else 404, "RepoNotFound")
         rest = path.removeprefix("api/models/").removeprefix(repo).strip("/")
-        files = self.server.repos[repo]
+        if api and rest == "discussions":
+            return self.send(json.dumps(self.discussions(repo)).encode())
+        revisions = {ref: found for (one, ref), found in self.server.revisions.items() if one == repo}
+        commit, files = SHA, self.server.repos[repo]
+        asked = unquote(rest.partition("revision/")[2])
+        for ref, (sha, there) in revisions.items():
+            if asked in (ref, sha) or f"/{sha}/" in f"{path}/":
+                commit, files = sha, there
+        if asked and commit == SHA and asked not in ("main", SHA):
+            return self.refuse(404, "RevisionNotFound")
         entries = [
             {"type": "file", "path": n, "rfilename": n, "size": len(b), "oid": hashlib.sha1(b).hexdigest()}
             for n, b in files.items()
@@ -67,19 +78,27 @@ class Answer(BaseHTTPRequestHandler):
             return self.send(json.dumps(entries).encode())
         if api:
             gated = "manual" if repo in self.server.gated else False
-            return self.send(json.dumps({"id": repo, "sha": SHA, "siblings": entries, "gated": gated}).encode())
+            return self.send(json.dumps({"id": repo, "sha": commit, "siblings": entries, "gated": gated}).encode())
         if repo in self.server.gated:
             return self.refuse(403, "GatedRepo")
         if self.server.broken:
             return self.refuse(403, "")
         name = rest.rpartition("/")[2]
-        return self.send(files[name]) if name in files else self.refuse(404, "EntryNotFound")
+        return self.send(files[name], commit) if name in files else self.refuse(404, "EntryNotFound")
 
-    def send(self, body: bytes) -> None:
+    def discussions(self, repo: str) -> dict[str, Any]:
+        """The pull request that adds safetensors, if there is one."""
+        author = self.server.authors.get(repo)
+        one = {"num": 1, "title": "Adding safetensors", "status": "open", "isPullRequest": True,
+               "author": {"name": author}, "repo": {"name": repo, "type": "model"},
+               "createdAt": "2023-09-01T00:00:00.000Z"}  # fmt: skip
+        return {"discussions": [one] if author else [], "count": int(bool(author)), "start": 0}
+
+    def send(self, body: bytes, commit: str = SHA) -> None:
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("ETag", f'"{hashlib.sha1(body).hexdigest()}"')
-        self.send_header("X-Repo-Commit", SHA)
+        self.send_header("X-Repo-Commit", commit)
         self.end_headers()
         if self.command == "GET":
             half = len(body) // 2 if len(body) > 20_000 else 0

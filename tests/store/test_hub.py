@@ -1,5 +1,6 @@
 """The hub: fetched once with its progress, then offline; and a plain sentence, soon, when it cannot be."""
 
+import io
 import shutil
 import socket
 import time
@@ -9,8 +10,11 @@ from pathlib import Path
 
 import huggingface_hub.constants
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.load import load
 from bertexplorer.settings import Settings
 from bertexplorer.store import hub as store
 from bertexplorer.store.hub import Progress, wanted_files
@@ -18,6 +22,7 @@ from bertexplorer.store.registry import CheckpointRegistry
 from tests.store.conftest import SHA, Hub
 
 NAME = "someone/tiny-bert"
+OTHER = "fedcba9876543210fedcba9876543210fedcba98"
 
 
 @pytest.fixture
@@ -93,11 +98,60 @@ def test_a_gated_one(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str]
     assert "licence to be accepted" in refused(library)
 
 
-def test_only_a_pickle(hub: Hub, library: CheckpointRegistry) -> None:
+def pickled(hub: Hub, folder: Path) -> None:
+    """NAME with its weights in pytorch_model.bin alone."""
+    hub.put(NAME, folder, without=("model.safetensors",))
+    content = io.BytesIO()
+    torch.save(load_file(folder / "model.safetensors"), content)
+    hub.repos[NAME]["pytorch_model.bin"] = content.getvalue()
+
+
+def test_only_a_pickle_is_converted(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
+    pickled(hub, tiny("bert"))
+    assert list(library.fetch(NAME)) and NAME in library.offline()
+    checkpoint, own = library.get(NAME, "fp32"), load(tiny("bert"), precision="fp32")
+    assert "converted" in str(checkpoint.folder) and list(library.fetch(NAME)) == []
+    for ours, theirs in zip(
+        checkpoint.encoder.embeddings.parameters(), own.encoder.embeddings.parameters(), strict=True
+    ):
+        assert torch.equal(ours, theirs)
+
+
+def test_only_a_pickle_where_none_is_converted(hub: Hub, tmp_path: Path) -> None:
     hub.repos[NAME] = {"config.json": b"{}", "pytorch_model.bin": b"x", "vocab.txt": b"x"}
-    told = refused(library)
-    assert "no model.safetensors (it has pytorch_model.bin)" in told and "may run code" in told
+    told = refused(CheckpointRegistry(Settings(models_dir=tmp_path, host="0.0.0.0")))
+    assert "no model.safetensors (it has pytorch_model.bin)" in told and "BERTEXPLORER_PICKLE=convert" in told
     assert not [path for path in hub.asked if "resolve" in path], "nothing was fetched"
+
+
+@pytest.mark.parametrize("author", ["SFconvertbot", "someone else"])
+def test_the_hubs_own_conversion_comes_first(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], author: str
+) -> None:
+    pickled(hub, tiny("bert"))
+    files = {file.name: file.read_bytes() for file in tiny("bert").iterdir() if file.is_file()}
+    hub.revisions[NAME, "refs/pr/1"] = (OTHER, files)
+    hub.authors[NAME] = author
+    list(library.fetch(NAME))
+    found = library.get(NAME, "fp32")
+    assert (found.revision == OTHER) is (author == "SFconvertbot") is not ("converted" in str(found.folder))
+    assert bool([path for path in hub.asked if path.endswith(".bin")]) is (author != "SFconvertbot")
+
+
+def test_a_revision_by_its_name(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.put(NAME, tiny("bert"))
+    files = {file.name: file.read_bytes() for file in tiny("bert-mlm").iterdir() if file.is_file()}
+    hub.revisions[NAME, "step_20k"] = (OTHER, files)
+    for name in (f"{NAME}@step_20k", NAME):
+        list(library.fetch(name))
+    assert (library.get(NAME).revision, library.get(f"{NAME}@step_20k").revision) == (SHA, OTHER)
+    assert {NAME, f"{NAME}@step_20k"} <= set(library.offline())
+    assert library.get(f"{NAME}@{OTHER}").revision == OTHER
+    assert "has no revision 'step_30k' on the hub" in refused(library, f"{NAME}@step_30k")
+    for name in (f"{NAME}@", f"{NAME}@../x", f"{NAME}@a@b"):
+        assert "is not a checkpoint name" in refused(library, name)
 
 
 @pytest.mark.parametrize(("lost", "said"), [("config.json", "no config.json"), ("tokenizer.json", "no tokenizer")])
