@@ -32,6 +32,7 @@ saliency.py           which tokens a prediction rests on
 referee.py            tests each method's order of tokens against random orders
 masking.py            which tokens of the text pretraining would hide, roll by roll
 sentence_pairs.py     draws true and random next sentences, and shows whether the head can tell them apart
+lens.py               the tuned lens of a checkpoint, and the sentences that it is fitted on
 layers.py             when the answer forms: every layer read by the MLM head
 task_head.py          the fine-tuned head: the kind of its answer, and how logits become one
 decision.py           one decision of a fine-tuned head: a label, a tag, the start or the end of a span
