@@ -14,6 +14,7 @@ nearest_pieces.py     the neighbours of a token in the table of word vectors
 heads.py              heads and layers as a person writes them: 5·3
 word_merging.py       pieces merged to words, between which attention is shown
 attention.py          who looks at whom, in one head, several, or all side by side
+query_key.py          what each dimension of one query adds to the attention score of each token
 attention_flow.py     rollout and flow: what a token is made of, layers taken together
 head_similarity.py    how different heads are, and a plane that preserves those distances best
 head_roles.py         what every head looks at, and which heads behave alike
@@ -73,6 +74,7 @@ NAMES = (
     "input_vectors",
     "nearest_pieces",
     "attention",
+    "query_key",
     "attention_flow",
     "head_roles",
     "switchboard",

@@ -30,7 +30,14 @@ if TYPE_CHECKING:
     from bertexplorer.engine.inputs import input_parts, word_similarities
     from bertexplorer.engine.logit_lens import layer_log_probs
     from bertexplorer.engine.pairs import next_sentence_logits
-    from bertexplorer.engine.passes import attentions, head_outputs, hidden_states, queries_and_keys, value_norms
+    from bertexplorer.engine.passes import (
+        attentions,
+        head_outputs,
+        hidden_states,
+        queries_and_keys,
+        query_and_keys,
+        value_norms,
+    )
     from bertexplorer.engine.run import forward, masked_log_probs
     from bertexplorer.engine.task_heads import layer_task_logits, sequence_logits, span_logits, token_logits
     from bertexplorer.engine.tuned_lens import TunedLens, fit_tuned_lens
@@ -54,6 +61,7 @@ __all__ = [
     "mean_head_outputs",
     "next_sentence_logits",
     "queries_and_keys",
+    "query_and_keys",
     "sentence_vectors",
     "sequence_logits",
     "span_logits",
@@ -81,6 +89,7 @@ MODULES = {
     "mean_head_outputs": "ablation",
     "next_sentence_logits": "pairs",
     "queries_and_keys": "passes",
+    "query_and_keys": "passes",
     "sentence_vectors": "vectors",
     "sequence_logits": "task_heads",
     "span_logits": "task_heads",
