@@ -54,11 +54,12 @@ def masked_sentences(checkpoint: Checkpoint, most: int) -> tuple[list[Encoding],
         for sentence in group:
             encoding = checkpoint.tokenizer.encode(sentence)
             spots = [i for i, special in enumerate(encoding.special) if not special]
-            masked = spots[len(encodings) % EVERY :: EVERY]
-            if masked and count < most:
+            if masked := spots[len(encodings) % EVERY :: EVERY]:
                 encodings.append(encoding.with_ids(dict.fromkeys(masked, encoding.mask_id)))
                 held.append(place % HELD_OUT == 0)
                 count += len(masked)
+            if count >= most:
+                return encodings, held
     return encodings, held
 
 

@@ -18,7 +18,7 @@ DASHES = ("solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot")
 def draw(result: Layers) -> go.Figure:
     heights = [CELL * len(result.layers), RANKS, BITS, *([BITS] if result.tuned else [])]
     rank = f"rank of the {FOLLOWED.get(result.target, 'token')} (1 is the first choice)"
-    titles = ("", rank, "bits", "bits from the final answer, held-out sentences")
+    titles = ("", rank, "bits", "bits to the final answer, held-out text")
     fig = kit.panels(heights, GAP, titles[: len(heights)])
     answers(fig, result)
     ranks(fig, result)

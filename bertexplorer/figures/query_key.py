@@ -24,12 +24,21 @@ def draw(result: QueryKey) -> go.Figure:
     down = {"range": [len(drawn) - 0.4, QUERY - 0.6], "showgrid": False, "fixedrange": True}
     fig.update_yaxes(tickvals=places, ticktext=["query", *names], tickfont=font, **down)
     fig.update_layout(
-        xaxis={"domain": MAP, "title": kit.title("dimension of the head"), "showgrid": False, "fixedrange": True},
+        xaxis={
+            "domain": MAP,
+            "title": kit.title("dimension (orange −, blue +)"),
+            "showgrid": False,
+            "fixedrange": True,
+        },
         xaxis2={"domain": SCORES, "range": [-1, 1], **kit.HIDDEN},
         xaxis3={"domain": BARS, "range": [0, max(0.01, float(result.weights.max()))], **kit.HIDDEN},
     )
-    for (start, _), text in ((MAP, "products"), (SCORES, "score"), (BARS, "weight")):
-        fig.add_annotation(kit.above(text, 6, size=13) | {"x": start})
+    for x, text, anchor in (
+        (MAP[0], "products", "left"),
+        (sum(SCORES) / 2, "score", "center"),
+        (BARS[0], "weight", "left"),
+    ):
+        fig.add_annotation(kit.above(text, 6, size=13) | {"x": x, "xanchor": anchor})
     height = ABOVE + LINE * (len(drawn) + 2) + 40
     return finish(fig, max(300, height), bargap=0.25, margin={"l": 8, "r": 8, "t": 32, "b": 44})
 
