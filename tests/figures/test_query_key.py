@@ -36,7 +36,7 @@ def test_a_row_holds_the_numbers_of_its_token() -> None:
     fig = figure.draw(one)
     heat, query, scores, bars = fig.data
     assert np.allclose(heat.z, one.products, atol=1e-4) and heat.zmax == -heat.zmin == one.products.max()
-    assert np.allclose(query.z, [one.query]) and query.y0 == figure.QUERY
+    assert np.allclose(query.z, [one.query], atol=1e-4) and query.y0 == figure.QUERY
     assert list(bars.x) == one.weights.tolist() and list(bars.y) == list(scores.y) == [0, 1, 2, 3]
     assert list(scores.text) == ["0.0", "1.1", "2.2", "3.3"]
     assert heat.customdata[3][0] == "t3, dimension 0:<br>−1.00 × −3.00 = 3.00"
