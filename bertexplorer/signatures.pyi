@@ -109,8 +109,8 @@ def query_key(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
     The products q_i k_ij of the query of one token with the key of each token j, dimension by dimension i. They add
     up to the attention score before the scale 1/√k and the softmax (Vaswani et al., 2017, section 3.2.1). Query and key
     include their biases and, in ModernBERT, the rotary positions.
-    The token is the first that was picked, else the first mask, else the first that is not special. Raises ExplorerError
-    for a layer or a head that this checkpoint does not have, and for a text that cannot be read.
+    The token is the first that was picked, else the first mask, else the first that is not special. Raises
+    ExplorerError for a layer or a head that this checkpoint does not have, and for a text that cannot be read.
         query_key.run(checkpoint, "The cat sat.", options=Options(layer=2, head=1)).products  # shape (t, k)
     Options:
         layer: Layer, 1 to 100

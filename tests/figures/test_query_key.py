@@ -41,7 +41,7 @@ def test_a_row_holds_the_numbers_of_its_token() -> None:
     assert list(scores.text) == ["0.0", "1.1", "2.2", "3.3"]
     assert heat.customdata[3][0] == "t3, dimension 0:<br>−1.00 × −3.00 = 3.00"
     assert bars.customdata[3].startswith("t3: 6.67 ÷ 2.00 = 3.33, weight 68 %")
-    assert list(fig.layout.yaxis.ticktext) == ["query", "t0", "▸ &lt;img src=x…", "t2", "t3"]
+    assert list(fig.layout.yaxis.ticktext) == ["query", "t0", "▸ &lt;img src=x …", "t2", "t3"]
 
 
 def test_what_is_outside_the_window_is_empty() -> None:
