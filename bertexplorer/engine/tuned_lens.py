@@ -8,7 +8,8 @@ stands for all of them. What is reported covers the whole vocabulary, at positio
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 
@@ -113,7 +114,7 @@ def fit(
     for step, batch in enumerate(batches):
         for group in optimiser.param_groups:
             group["lr"] = RATE * (1 - step / len(batches))
-        with checkpoint.scheduler.slot(heavy=True):
+        with checkpoint.scheduler.slot(heavy=True), one_thread():
             here = batch.to(states.device)
             missed = loss(states[here] + scale * F.linear(states[here] / scale, weight, bias), here)
             weight.grad, bias.grad = torch.autograd.grad(
@@ -122,6 +123,17 @@ def fit(
             optimiser.step()
         progress.report(done := done + len(batch), total)
     return (scale[:, None] * weight / scale).detach(), (scale * bias).detach()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """A block of short operations, between which several threads would wait for each other on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def part_of_vocabulary(head: MaskedLM, final: Float[Tensor, "n d"]) -> tuple[Float[Tensor, "s e"], Float[Tensor, " s"]]:
