@@ -219,7 +219,7 @@ def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
     Options:
         words: Follow words (or labels, separated by commas; empty: the final answers)
         top: Answers a layer, 1 to 10 (five are drawn, all are exported)
-        lens: Lens (tuned: each layer first put into the last one's terms (Belrose et al., 2023))
+        lens: Lens (tuned: each layer in the last one's terms (Belrose et al., 2023), fitted at first use)
         target: Read (answer: the first mask if there is one, else the fine-tuned head)
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """

@@ -38,7 +38,7 @@ class Options:
     top: Annotated[int, Option("Answers a layer", 1, 10, info="five are drawn, all are exported")] = 3
     lens: Annotated[
         Literal["raw", "tuned"],
-        Option("Lens", info="tuned: each layer first put into the last one's terms (Belrose et al., 2023)"),
+        Option("Lens", info="tuned: each layer in the last one's terms (Belrose et al., 2023), fitted at first use"),
     ] = "raw"
     target: Annotated[
         Literal["answer", "mask", "label", "tag", "span start", "span end"],
