@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EVERY = 5  # one token in so many is masked
 HELD_OUT = 5  # one group in so many is held out
 POSITIONS = 1000  # at most, held-out ones included
-WORK = 5_000_000  # positions x layers x hidden size: half a minute on two cores
+WORK = 5_000_000  # positions x layers x hidden size: half a minute of one core
 
 
 def tuned_lens(checkpoint: Checkpoint) -> engine.TunedLens:
