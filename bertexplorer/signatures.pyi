@@ -104,6 +104,18 @@ def attention(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
         direction: Sentences (A to B: A looks at B)
         measure: Measure (norm: length of what is taken over (Kobayashi et al., 2020))
     """
+def query_key(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = 1, head: int = 1) -> Result:
+    """The products of single dimensions that add up to the attention score of one token in one head.
+    The products q_i k_ij of the query of one token with the key of each token j, dimension by dimension i. They add
+    up to the attention score before the scale 1/√k and the softmax (Vaswani et al., 2017, section 3.2.1). Query and key
+    include their biases and, in ModernBERT, the rotary positions.
+    The token is the first that was picked, else the first mask, else the first that is not special. Raises
+    ExplorerError for a layer or a head that this checkpoint does not have, and for a text that cannot be read.
+        query_key.run(checkpoint, "The cat sat.", options=Options(layer=2, head=1)).products  # shape (t, k)
+    Options:
+        layer: Layer, 1 to 100
+        head: Head, 1 to 100
+    """
 def attention_flow(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0) -> Result:
     """How much of each input token can reach a token of a later layer, layers taken together.
     Attention averaged over the heads of each layer, followed back to the input. Raises ExplorerError for a layer
@@ -192,17 +204,22 @@ def search(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         layer: Layer, -1 to 48 (0: what enters the first; -1: the last)
         pooling: A line's vector
     """
-def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end'] = 'answer', tagged_word: str = '') -> Result:
+def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end'] = 'answer', tagged_word: str = '') -> Result:
     """What the checkpoint's own head would answer after each layer, and when the answer is settled.
     Read the first mask of *text*, or what a fine-tuned head decides, after every layer with the head, which was
     trained on the last layer only.
     In the families that normalise after each block (all but ModernBERT) the head takes a layer's output as it is. In
     ModernBERT the final LayerNorm belongs to the last layer alone; it is applied to the earlier ones too, so that the
-    head sees what it was trained on. Raises ExplorerError without a mask or a fine-tuned head, without the head that
-    answers, for a score, and for a word to follow that is no single piece or no label.
+    head sees what it was trained on.
+    The tuned lens (Belrose et al., 2023) applies an affine map before that, one for each layer, fitted once for a
+    checkpoint on built-in English sentences. Raises ExplorerError without a mask or a fine-tuned head, without the head
+    that answers, for a score, for the tuned lens of a fine-tuned head, and for a word to follow that is no single piece
+    or no label.
+        layers.run(checkpoint, "Paris is the [MASK] of France.", options=Options(lens="tuned")).settled
     Options:
         words: Follow words (or labels, separated by commas; empty: the final answers)
         top: Answers a layer, 1 to 10 (five are drawn, all are exported)
+        lens: Lens (tuned: each layer in the last one's terms (Belrose et al., 2023), fitted at first use)
         target: Read (answer: the first mask if there is one, else the fine-tuned head)
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
@@ -316,6 +333,7 @@ class Methods:
     def input_vectors(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), clip: int = 99) -> Result: ...
     def nearest_pieces(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), count: int = 10, order: Literal['cosine', 'dot product'] = 'cosine') -> Result: ...
     def attention(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['grid', 'head', 'arcs'] = 'grid', layer: int = 0, head: int = 0, heads: str | Sequence[str] = '', combine: Literal['mean', 'max'] = 'mean', merge: bool = False, special: Literal['shown', 'hidden', 'discounted'] = 'shown', direction: Literal['all', 'A to B', 'B to A'] = 'all', measure: Literal['weight', 'norm'] = 'weight') -> Result: ...
+    def query_key(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = 1, head: int = 1) -> Result: ...
     def attention_flow(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0) -> Result: ...
     def head_roles(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['roles', 'map'] = 'roles', pattern: Literal['main role', 'previous', 'next', 'same', '[SEP]', '[CLS]', 'punctuation', 'distance', 'entropy'] = 'main role', on: Literal['sample', 'this text'] = 'sample') -> Result: ...
     def switchboard(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result: ...
@@ -324,7 +342,7 @@ class Methods:
     def word_path(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '') -> Result: ...
     def embedding_map(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def search(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', lines: Sequence[str] | str | Path | None = None) -> Result: ...
-    def layers(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end'] = 'answer', tagged_word: str = '') -> Result: ...
+    def layers(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end'] = 'answer', tagged_word: str = '') -> Result: ...
     def answer(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30) -> Result: ...
     def saliency(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True, tagged_word: str = '') -> Result: ...
     def referee(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result: ...

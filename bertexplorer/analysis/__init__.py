@@ -14,6 +14,7 @@ nearest_pieces.py     the neighbours of a token in the table of word vectors
 heads.py              heads and layers as a person writes them: 5·3
 word_merging.py       pieces merged to words, between which attention is shown
 attention.py          who looks at whom, in one head, several, or all side by side
+query_key.py          what each dimension of one query adds to the attention score of each token
 attention_flow.py     rollout and flow: what a token is made of, layers taken together
 head_similarity.py    how different heads are, and a plane that preserves those distances best
 head_roles.py         what every head looks at, and which heads behave alike
@@ -32,6 +33,7 @@ saliency.py           which tokens a prediction rests on
 referee.py            tests each method's order of tokens against random orders
 masking.py            which tokens of the text pretraining would hide, roll by roll
 sentence_pairs.py     draws true and random next sentences, and shows whether the head can tell them apart
+lens.py               the tuned lens of a checkpoint, and the sentences that it is fitted on
 layers.py             when the answer forms: every layer read by the MLM head
 task_head.py          the fine-tuned head: the kind of its answer, and how logits become one
 decision.py           one decision of a fine-tuned head: a label, a tag, the start or the end of a span
@@ -76,6 +78,7 @@ NAMES = (
     "input_vectors",
     "nearest_pieces",
     "attention",
+    "query_key",
     "attention_flow",
     "head_roles",
     "switchboard",

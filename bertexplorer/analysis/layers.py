@@ -14,6 +14,7 @@ from bertexplorer import engine
 from bertexplorer.analysis import facts, targets
 from bertexplorer.analysis.decision import Decision, chosen, decide
 from bertexplorer.analysis.fill_mask import Candidate, encode_masked
+from bertexplorer.analysis.lens import tuned_lens
 from bertexplorer.analysis.targets import Explained
 from bertexplorer.analysis.words import named, single_piece
 from bertexplorer.errors import ExplorerError
@@ -35,6 +36,10 @@ KEYS, MEASURE = ("layer", "kind", "token"), "probability"
 class Options:
     words: Annotated[str, Option("Follow words", info="or labels, separated by commas; empty: the final answers")] = ""
     top: Annotated[int, Option("Answers a layer", 1, 10, info="five are drawn, all are exported")] = 3
+    lens: Annotated[
+        Literal["raw", "tuned"],
+        Option("Lens", info="tuned: each layer in the last one's terms (Belrose et al., 2023), fitted at first use"),
+    ] = "raw"
     target: Annotated[
         Literal["answer", "mask", "label", "tag", "span start", "span end"],
         Option("Read", info="answer: the first mask if there is one, else the fine-tuned head"),
@@ -64,6 +69,23 @@ class Followed:
 
 
 @dataclass(frozen=True)
+class Tuned:
+    """How well the tuned lens reads each hidden state but the last, beside the raw one, on sentences that its fit has
+    not seen."""
+
+    positions: int  # masks that it was fitted on
+    held_out: int  # masks that it was measured on
+    raw: tuple[float, ...]  # l of them, layer 0 first: mean bits of KL(final answer || answer of the layer)
+    tuned: tuple[float, ...]
+    seconds: float  # that the fit took
+
+    @property
+    def worse(self) -> tuple[int, ...]:
+        """The layers that the tuned lens reads worse than the raw one."""
+        return tuple(i for i, (raw, tuned) in enumerate(zip(self.raw, self.tuned, strict=True)) if tuned > raw)
+
+
+@dataclass(frozen=True)
 class Layers:
     tokens: tuple[str, ...]
     position: int  # of the token that is read, 0-based: the mask, [CLS], or the first of a tagged word
@@ -72,6 +94,7 @@ class Layers:
     other_masks: int  # masks of the text that this result does not cover
     target: Explained = "mask"  # what is read: the mask, or what a fine-tuned head decides
     word: str = ""  # whose tag it is
+    tuned: Tuned | None = None  # None: read with the raw lens
 
     @property
     def settled(self) -> int:
@@ -87,26 +110,41 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
     In the families that normalise after each block (all but ModernBERT) the head takes a layer's output as it is. In
     ModernBERT the final LayerNorm belongs to the last layer alone; it is applied to the earlier ones too, so that the
-    head sees what it was trained on. Raises ExplorerError without a mask or a fine-tuned head, without the head that
-    answers, for a score, and for a word to follow that is no single piece or no label."""
+    head sees what it was trained on.
+
+    The tuned lens (Belrose et al., 2023) applies an affine map before that, one for each layer, fitted once for a
+    checkpoint on built-in English sentences. Raises ExplorerError without a mask or a fine-tuned head, without the head
+    that answers, for a score, for the tuned lens of a fine-tuned head, and for a word to follow that is no single piece
+    or no label.
+
+        layers.run(checkpoint, "Paris is the [MASK] of France.", options=Options(lens="tuned")).settled"""
     words = named(options.words)
     if len(words) > MAX_FOLLOWED:
         raise ExplorerError(f"{len(words)} words were given to follow; the limit is {MAX_FOLLOWED}. Remove some.")
     what = targets.offered(checkpoint, text, options.target)
     targets.refuse_score(what)
-    if choice := targets.of_head(what):
+    choice = targets.of_head(what)
+    if choice and options.lens == "tuned":
+        raise ExplorerError("The tuned lens reads masks, not what a fine-tuned head decides. Use the raw lens.")
+    if choice:
         return decided(checkpoint, decide(checkpoint, text, choice, "", options.tagged_word), words, options.top)
     encoding = encode_masked(checkpoint, text)
     spot = encoding.masked[0]
     asked = [single_piece(checkpoint, encoding, spot, word) for word in words]
-    found = engine.layer_log_probs(checkpoint, encoding, [spot])[:, 0]
+    lens = tuned_lens(checkpoint) if options.lens == "tuned" else None
+    found = engine.layer_log_probs(checkpoint, encoding, [spot], lens)[:, 0]
     classes = Classes(checkpoint.tokenizer.show, checkpoint.tokenizer.vocab_size)
     was = encoding.original_ids[spot]
     if not asked:
         asked = [*firsts(found, classes), *([was] if was != encoding.mask_id else [])]
     shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
     layers, followed = through(found, classes, asked, options.top, was)
-    return Layers(shown, spot, layers, followed, len(encoding.masked) - 1)
+    return Layers(shown, spot, layers, followed, len(encoding.masked) - 1, tuned=measured(lens) if lens else None)
+
+
+def measured(lens: engine.TunedLens) -> Tuned:
+    raw, tuned = (tuple(nats / math.log(2) for nats in values) for values in (lens.raw, lens.tuned))
+    return Tuned(lens.positions, lens.held_out, raw, tuned, lens.seconds)
 
 
 @dataclass(frozen=True)
@@ -175,10 +213,10 @@ def follow(classes: Classes, found: Tensor, token: int, hidden: bool) -> Followe
 
 def rows(result: Layers) -> list[dict[str, object]]:
     """For each layer one row for each candidate, then one for each followed word. Layer 0 is the input of the first
-    layer."""
+    layer. held_out_kl_…_bits are empty with the raw lens; at the last layer, which is read as it is, they are 0."""
     table: list[dict[str, object]] = []
     for answer in result.layers:
-        bits = {"entropy_bits": answer.entropy, "kl_to_final_bits": answer.divergence}
+        bits = {"entropy_bits": answer.entropy, "kl_to_final_bits": answer.divergence, **lens_of(result, answer.layer)}
         lines = [("answer", c.rank, c.token, c.probability) for c in answer.candidates]
         for word in result.followed:
             share = float(word.probabilities[answer.layer])
@@ -187,6 +225,15 @@ def rows(result: Layers) -> list[dict[str, object]]:
             entry = {"kind": kind, "rank": rank, "token": token, "probability": share}
             table.append({"layer": answer.layer, "position": result.position, **entry, **bits})
     return table
+
+
+def lens_of(result: Layers, layer: int) -> dict[str, object]:
+    """The columns of the lens."""
+    names = ("held_out_kl_raw_bits", "held_out_kl_tuned_bits")
+    if result.tuned is None:
+        return {"lens": "raw", **dict.fromkeys(names)}
+    raw, tuned = ((*values, 0.0)[layer] for values in (result.tuned.raw, result.tuned.tuned))
+    return {"lens": "tuned", names[0]: raw, names[1]: tuned}
 
 
 class Facts(facts.Facts[Layers]):

@@ -4,6 +4,7 @@ passes.py     one pass over one encoding, cached and shared by all views
 run.py        how a pass is run: batches under a token budget, log-probabilities at the masks
 pairs.py      the logits of next-sentence prediction, for many pairs at once
 logit_lens.py the hidden state of every layer through the MLM head
+tuned_lens.py an affine map for each layer, fitted so that the head can read it
 task_heads.py the logits of the fine-tuned heads, for many texts at once and after every layer
 inputs.py     the vectors that add up to the input of the first layer
 ablation.py   passes with heads switched off or replaced, many settings at once
@@ -29,17 +30,27 @@ if TYPE_CHECKING:
     from bertexplorer.engine.inputs import input_parts, word_similarities
     from bertexplorer.engine.logit_lens import layer_log_probs
     from bertexplorer.engine.pairs import next_sentence_logits
-    from bertexplorer.engine.passes import attentions, head_outputs, hidden_states, queries_and_keys, value_norms
+    from bertexplorer.engine.passes import (
+        attentions,
+        head_outputs,
+        hidden_states,
+        queries_and_keys,
+        query_and_keys,
+        value_norms,
+    )
     from bertexplorer.engine.run import forward, masked_log_probs
     from bertexplorer.engine.task_heads import layer_task_logits, sequence_logits, span_logits, token_logits
+    from bertexplorer.engine.tuned_lens import TunedLens, fit_tuned_lens
     from bertexplorer.engine.vectors import sentence_vectors, token_vectors, word_vectors
 
 __all__ = [
+    "TunedLens",
     "ablated_log_probs",
     "ablated_next_sentence",
     "ablated_sequence_logits",
     "ablated_token_logits",
     "attentions",
+    "fit_tuned_lens",
     "forward",
     "head_outputs",
     "hidden_states",
@@ -50,6 +61,7 @@ __all__ = [
     "mean_head_outputs",
     "next_sentence_logits",
     "queries_and_keys",
+    "query_and_keys",
     "sentence_vectors",
     "sequence_logits",
     "span_logits",
@@ -60,11 +72,13 @@ __all__ = [
     "word_vectors",
 ]
 MODULES = {
+    "TunedLens": "tuned_lens",
     "ablated_log_probs": "ablation",
     "ablated_next_sentence": "ablation",
     "ablated_sequence_logits": "ablation",
     "ablated_token_logits": "ablation",
     "attentions": "passes",
+    "fit_tuned_lens": "tuned_lens",
     "forward": "run",
     "head_outputs": "passes",
     "hidden_states": "passes",
@@ -75,6 +89,7 @@ MODULES = {
     "mean_head_outputs": "ablation",
     "next_sentence_logits": "pairs",
     "queries_and_keys": "passes",
+    "query_and_keys": "passes",
     "sentence_vectors": "vectors",
     "sequence_logits": "task_heads",
     "span_logits": "task_heads",

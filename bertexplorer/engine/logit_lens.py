@@ -1,6 +1,9 @@
 """The hidden state after each layer, read by the checkpoint's own MLM head as if it were the last one."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
@@ -11,22 +14,29 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding
 
+if TYPE_CHECKING:
+    from bertexplorer.engine.tuned_lens import TunedLens
+
 
 def layer_log_probs(
-    checkpoint: Checkpoint, encoding: Encoding, positions: Sequence[int]
+    checkpoint: Checkpoint, encoding: Encoding, positions: Sequence[int], lens: TunedLens | None = None
 ) -> Float[Tensor, "layers m v"]:
     """Natural-log probabilities over the vocabulary at the m *positions* (0-based), for each layer. Layer 0 is the
     input of the first layer; the last one equals `masked_log_probs`. fp32 on the CPU.
 
     This is the logit lens (nostalgebraist, 2020), with the whole MLM head instead of the bare output matrix. If the
     encoder ends in a LayerNorm (ModernBERT), that norm is applied after the earlier layers too, as the head was
-    trained on normalised vectors. Raises ExplorerError if there is no MLM head, or if the result is not finite."""
+    trained on normalised vectors. *lens*: the tuned lens, whose maps come before that norm. Raises ExplorerError if
+    there is no MLM head, or if the result is not finite."""
     _ = checkpoint.masked_lm  # raises before anything runs if there is none
     asked, places = torch.tensor(list(positions), dtype=torch.long).unique(return_inverse=True)
     hidden = forward(checkpoint, [encoding], positions=asked.to(checkpoint.device)).hidden
     spots = asked[places].to(checkpoint.device)
     with torch.inference_mode():
-        early = torch.stack([checkpoint.encoder.norm(state[0, spots]) for state in hidden[:-1]])
+        states = [state[0, spots] for state in hidden[:-1]]
+        if lens:
+            states = [lens.translate(layer, state) for layer, state in enumerate(states)]
+        early = torch.stack([checkpoint.encoder.norm(state) for state in states])
         last = hidden[-1][0, places.to(checkpoint.device)]
         # the last layer alone, as in fill-mask: a wider product may round differently
         logits = [vocabulary_logits(checkpoint, early.flatten(0, 1)), vocabulary_logits(checkpoint, last)]

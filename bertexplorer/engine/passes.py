@@ -3,10 +3,11 @@
 import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import cast
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from bertexplorer.engine.collate import TOKEN_BUDGET, collate
@@ -130,6 +131,21 @@ def queries_and_keys(
     pairs = [layer.attention.queries_keys(x, angles) for layer, x, _, angles in layers(checkpoint, encoding)]
     queries, keys = (torch.cat(found).float().cpu() for found in zip(*pairs, strict=True))
     return queries, keys
+
+
+@torch.inference_mode()
+def query_and_keys(
+    checkpoint: Checkpoint, encoding: Encoding, layer: int, head: int, position: int
+) -> tuple[Float[Tensor, " k"], Float[Tensor, "t k"], Bool[Tensor, " t"], Float[Tensor, " t"]]:
+    """(query of the token at *position*, keys of all tokens, which of them it may look at, its attention weights) in
+    one head; all three numbers are 0-based. Query and keys are those of `queries_and_keys`. fp32 on the CPU."""
+    module, x, seen, angles = next(islice(layers(checkpoint, encoding), layer, None))
+    queries, keys = module.attention.queries_keys(x, angles)
+    query, keys = queries[:, head : head + 1, position : position + 1].float(), keys[:, head : head + 1].float()
+    row = None if seen is None else seen[:, :, position : position + 1]
+    weights = module.attention.weigh(query, keys, row)
+    looked = torch.ones(len(encoding), dtype=torch.bool) if row is None else row[0, 0, 0].cpu()
+    return query[0, 0, 0].cpu(), keys[0, 0].cpu(), looked, weights[0, 0, 0].cpu()
 
 
 def layers(

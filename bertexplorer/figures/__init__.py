@@ -19,6 +19,7 @@ tiles.py              many matrices as one PNG, and the shades of attention
 arcs.py               lines from the tokens that look to those looked at
 attention.py          all heads as tiles, one map, or lines
 attention_flow.py     token by token and layer by layer, next to raw attention
+query_key.py          the products of a query with each key, dimension by dimension, and the weights beside them
 head_roles.py         a cell for each head with what it does, or a map of heads
 switchboard.py        a cell for each head to press, and the answer with and without
 bertviz.py            BertViz's own scripts in one sandboxed document

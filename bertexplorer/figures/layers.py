@@ -3,12 +3,12 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from bertexplorer.analysis.layers import Layers
+from bertexplorer.analysis.layers import Layers, Tuned
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, GREEN, GREY, ORANGE, SHADES, finish, label, percent, quote, safe
+from bertexplorer.figures.style import ACCENT, GREEN, GREY, ORANGE, SHADES, finish, label, listed, percent, quote, safe
 
 DRAWN = 5  # answers a layer
-CELL, RANKS, BITS, GAP = 40, 250, 130, 62  # pixels: a row of answers, the two panels below it, and between them
+CELL, RANKS, BITS, GAP = 40, 250, 130, 62  # pixels: a row of answers, the panels below it, and between them
 PLOT = 0.64  # share of the width that the lines take; their names stand to the right
 COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", GREY, "#7a4a1d")
 FOLLOWED = {"mask": "word", "label": "label", "tag": "tag"}  # else a token
@@ -16,16 +16,18 @@ DASHES = ("solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot")
 
 
 def draw(result: Layers) -> go.Figure:
-    heights = [CELL * len(result.layers), RANKS, BITS]
-    fig = kit.panels(
-        heights, GAP, ("", f"rank of the {FOLLOWED.get(result.target, 'token')} (1 is the first choice)", "bits")
-    )
+    heights = [CELL * len(result.layers), RANKS, BITS, *([BITS] if result.tuned else [])]
+    rank = f"rank of the {FOLLOWED.get(result.target, 'token')} (1 is the first choice)"
+    titles = ("", rank, "bits", "bits to the final answer, held-out text")
+    fig = kit.panels(heights, GAP, titles[: len(heights)])
     answers(fig, result)
     ranks(fig, result)
     bits(fig, result)
-    for row in (2, 3):
+    if result.tuned:
+        held_out(fig, result.tuned)
+    for row in range(2, len(heights) + 1):
         fig.update_xaxes(kit.layer_axis(len(result.layers), PLOT), row=row, col=1)
-    fig.update_xaxes(title=kit.title("after layer"), row=3, col=1)
+    fig.update_xaxes(title=kit.title("after layer"), row=len(heights), col=1)
     direct_labels(fig, result)
     return finish(fig, kit.height_of(heights, GAP) + 56, margin={"l": 8, "r": 12, "t": 8, "b": 48})
 
@@ -78,6 +80,20 @@ def bits(fig: go.Figure, result: Layers) -> None:
     fig.update_yaxes(range=[0, top_bits(result)], nticks=4, row=3, col=1)
 
 
+def held_out(fig: go.Figure, tuned: Tuned) -> None:
+    """How far both lenses are from the final answer, on sentences that the fit has not seen."""
+    top = max(1.0, *tuned.raw, *tuned.tuned) * 1.08
+    lines = ((ACCENT, "solid", "tuned lens", tuned.tuned), (GREY, "dash", "raw lens", tuned.raw))
+    for colour, dash, name, values in lines:
+        tip = f"{name} %{{y:.2f}} bits<extra></extra>"
+        fig.add_trace(kit.line(list(range(len(values))), values, colour, dash=dash, hovertemplate=tip), 4, 1)
+    ends = [values[-1] for *_, values in lines]
+    texts = [f"{values[-1]:.1f} {name}" for *_, name, values in lines]
+    x = len(tuned.raw) + kit.room(len(tuned.raw) + 1)
+    fig.add_trace(kit.line_names(x, ends, texts, [colour for colour, *_ in lines], (0, top), BITS), 4, 1)
+    fig.update_yaxes(range=[0, top], nticks=4, row=4, col=1)
+
+
 def kl(result: Layers) -> list[float]:
     return [answer.divergence for answer in result.layers]
 
@@ -123,6 +139,20 @@ def say(result: Layers) -> str:
         f"The uncertainty goes from {first.entropy:.1f} to {result.layers[-1].entropy:.1f} bits, and one layer before "
         f"the end the answer is still {result.layers[-2].divergence:.1f} bits away from the final one."
     )
+    if result.tuned:
+        sentences.append(tuned_said(result.tuned))
     if result.other_masks:
         sentences.append(f"This is the first of {result.other_masks + 1} masks.")
     return " ".join(sentences)
+
+
+def tuned_said(tuned: Tuned) -> str:
+    """What the lens was fitted on, and whether it helps on sentences that it has not seen."""
+    middle = len(tuned.raw) // 2
+    worse = [kit.layer_name(layer) for layer in tuned.worse]
+    no_better = f" It is worse than the raw lens at {listed(worse)}." if worse else ""
+    return (
+        f"The tuned lens was fitted at {tuned.positions:,} masks of built-in English sentences in {tuned.seconds:.0f} "
+        f"s. At {tuned.held_out:,} other masks it is {tuned.tuned[middle]:.1f} bits from the final answer at "
+        f"{kit.layer_name(middle)}, the raw lens {tuned.raw[middle]:.1f}.{no_better}"
+    )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.analysis import attention, attention_flow, bertviz, export, head_roles
+from bertexplorer.analysis import attention, attention_flow, bertviz, export, head_roles, query_key
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -17,7 +17,7 @@ from bertexplorer.options import option_specs
 from tests.analysis.test_bad_input import NOTHING, ODD, name_of
 from tests.eager import FAMILIES
 
-MODULES = (attention, attention_flow, head_roles, bertviz)
+MODULES = (attention, query_key, attention_flow, head_roles, bertviz)
 
 
 def options(module: ModuleType, **more: Any) -> Any:
@@ -52,7 +52,7 @@ def test_every_choice_in_every_family(module: ModuleType, family: str, tiny: Cal
     text = Text("The doctor was unbelievably good.", "It is <mask>.", picked=(Span(0, 4, 10),))
     columns = set()
     for setting in option_specs(module.Options):
-        for choice in setting.choices or ((True,) if setting.kind is bool else ()):
+        for choice in setting.choices or ((True,) if setting.kind is bool else (setting.default,)):
             given = {**({"on": "this text"} if module is head_roles else {}), setting.name: choice}
             rows = module.rows(module.run(checkpoint, text, options=module.Options(**given)))
             assert rows

@@ -23,6 +23,7 @@ TEXTS = {  # where the first example is too much for a checkpoint of 64 position
     "answer": {"text": "The film is great.", "checkpoint": TUNED},
     "head-roles": {"text": SENTENCE, "on": "this text"},
     "masking": {"text": SENTENCE},
+    "query-key": {"text": SENTENCE, "layer": 2},
     "referee": {"text": SENTENCE, "orders": 3, "points": 4},
     "saliency": {"text": SENTENCE, "method": "gradient x input"},
     "search": {"text": "A quiet river", "top": 3},

@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -35,6 +36,8 @@ def test_a_view_answers_its_examples(phone: Page, view) -> None:
         wait_until_idle(phone)
         if view.text:
             expect(phone.locator("#text textarea")).to_have_value(view.examples[number].text)
+            picked = parse_qs(urlsplit(phone.url).query).get("picked", [""])
+            assert picked == [view.examples[number].picked], "it counts in the text of the example"
         expect(phone.locator("#message")).to_be_empty()
     wait_until_idle(phone)
     drawn = phone.locator("#figure :is(iframe, .plot .main-svg, .bars)").first

@@ -113,7 +113,8 @@ class Explore extends HTMLElement {
 
   #example({ text, pair, options, picked }) {
     const about = this.view.text ? { text, pair, hidden: "", picked } : {};
-    this.state.set({ ...about, options: { ...this.state.defaults(this.state.now.view), ...options } });
+    const counted = this.view.text ? { text, pair } : this.state.counted;  // what is picked counts in the example's text
+    this.state.mark({ ...about, options: { ...this.state.defaults(this.state.now.view), ...options } }, counted);
     this.#fill();
   }
 

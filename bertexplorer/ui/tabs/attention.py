@@ -124,4 +124,30 @@ BERTVIZ = View(
     ),
     chips="pick",
 )
-VIEWS = (ATTENTION, ATTENTION_FLOW, HEAD_ROLES, SWITCHBOARD, BERTVIZ)
+QUERY_KEY = View(
+    "query_key",
+    TOPIC,
+    title="Query and key",
+    question="Where does an attention weight come from?",
+    note=(
+        "A dimension of a head means nothing by itself: queries and keys that are rotated together give other products "
+        "and the same weights. What counts is the sum, and only beside the sums of the other tokens: the softmax "
+        "ignores what they all share."
+    ),
+    examples=(
+        Example(
+            "The keys to the cabinet", "The keys to the cabinet [MASK] on the table.", options={"layer": 4, "head": 2}
+        ),
+        Example("River bank", "She sat on the bank of the river.", options={"layer": 1, "head": 11}, picked="0:15-19"),
+        Example(
+            "It was too tired",
+            "The animal didn't cross the street because it was too tired.",
+            options={"layer": 6, "head": 12},
+            picked="0:43-45",
+        ),
+        Example("Previous token", "The keys to the cabinet [MASK] on the table.", options={"layer": 1, "head": 3}),
+        Example("Resting on [CLS]", "The keys to the cabinet [MASK] on the table.", options={"layer": 3, "head": 8}),
+    ),
+    chips="pick",
+)
+VIEWS = (ATTENTION, QUERY_KEY, ATTENTION_FLOW, HEAD_ROLES, SWITCHBOARD, BERTVIZ)

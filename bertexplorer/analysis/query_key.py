@@ -1,0 +1,133 @@
+"""Query and key: the products of single dimensions that add up to the attention score of one token in one head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from bertexplorer import engine
+from bertexplorer.analysis import facts
+from bertexplorer.analysis.heads import Head, check
+from bertexplorer.model.text import Encoding, Text
+from bertexplorer.options import Option
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+MAX_ROWS = 100_000  # of an exported file
+KEYS, MEASURE = ("to", "to_position", "dimension"), "product"
+
+
+@dataclass(frozen=True)
+class Options:
+    layer: Annotated[int, Option("Layer", 1, 100)] = 1
+    head: Annotated[int, Option("Head", 1, 100)] = 1
+
+
+@dataclass(frozen=True)
+class QueryKey:
+    """One token that looks at t tokens in one head of k dimensions. All positions are 0-based."""
+
+    head: Head  # 0-based
+    tokens: tuple[str, ...]
+    position: int  # of the token that looks
+    query: Float[np.ndarray, " k"]
+    keys: Float[np.ndarray, "t k"]
+    seen: Bool[np.ndarray, " t"]  # False: outside the window of a local layer (ModernBERT)
+    weights: Float[np.ndarray, " t"]  # 0 to 1; sum to 1
+    picked: bool  # whether a person picked the token
+    others: int  # picked tokens that this result does not cover
+    left_out: int  # tokens beyond the checkpoint's limit
+
+    @property
+    def products(self) -> Float[np.ndarray, "t k"]:
+        """What each dimension adds to the score of each token, before it is scaled."""
+        return self.query * self.keys
+
+    @property
+    def scale(self) -> float:
+        """What the sum of the products is divided by: √k."""
+        return float(len(self.query) ** 0.5)
+
+    @property
+    def scores(self) -> Float[np.ndarray, " t"]:
+        """q · k / √k for each token. Their softmax over the tokens that are seen is the weights."""
+        return self.products.sum(axis=1) / self.scale
+
+
+def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> QueryKey:
+    """The products q_i k_ij of the query of one token with the key of each token j, dimension by dimension i. They add
+    up to the attention score before the scale 1/√k and the softmax (Vaswani et al., 2017, section 3.2.1). Query and key
+    include their biases and, in ModernBERT, the rotary positions.
+
+    The token is the first that was picked, else the first mask, else the first that is not special. Raises
+    ExplorerError for a layer or a head that this checkpoint does not have, and for a text that cannot be read.
+
+        query_key.run(checkpoint, "The cat sat.", options=Options(layer=2, head=1)).products  # shape (t, k)"""
+    check(options.layer, checkpoint.config.num_layers, "layer")
+    check(options.head, checkpoint.config.num_heads, "head")
+    head = Head(options.layer - 1, options.head - 1)
+    encoding = checkpoint.tokenizer.encode(text)
+    position = chosen(encoding)
+    found = engine.query_and_keys(checkpoint, encoding, *head, position)
+    query, keys, seen, weights = (part.numpy() for part in found)
+    shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
+    others = max(0, len(encoding.picked) - 1)
+    asked = (bool(encoding.picked), others, encoding.left_out)
+    return QueryKey(head, shown, position, query, keys, seen, weights, *asked)
+
+
+def chosen(encoding: Encoding) -> int:
+    """The position of the token that looks."""
+    words = [i for i, special in enumerate(encoding.special) if not special]
+    return [*encoding.picked, *encoding.masked, *words, 0][0]
+
+
+def rows(result: QueryKey) -> list[dict[str, object]]:
+    """A row for each token and dimension (from 0). score is the scaled sum of the token's products; seen is false
+    outside the window of a local layer, where the score counts for nothing. If there are more than MAX_ROWS, only the
+    tokens with the largest weights are listed."""
+    size = len(result.query)
+    start = {"layer": result.head.layer + 1, "head": result.head.head + 1, "from": result.tokens[result.position],
+             "from_position": result.position}  # fmt: skip
+    products, scores = result.products, result.scores
+    return [
+        {
+            **start,
+            "to": result.tokens[j],
+            "to_position": j,
+            "dimension": i,
+            "query": float(result.query[i]),
+            "key": float(result.keys[j, i]),
+            "product": float(products[j, i]),
+            "score": float(scores[j]),
+            "weight": float(result.weights[j]),
+            "seen": bool(result.seen[j]),
+        }
+        for j in strongest(result, max(1, MAX_ROWS // size))
+        for i in range(size)
+    ]
+
+
+def strongest(result: QueryKey, most: int) -> list[int]:
+    """The positions of the *most* tokens with the largest weights, in the order of the text."""
+    return sorted(np.argsort(-result.weights, kind="stable")[:most].tolist())
+
+
+class Facts(facts.Facts[QueryKey]):
+    """Tokens are named as the figure labels them; *nth* is the occurrence, from 1."""
+
+    def score(self, target: str, nth: int = 1) -> float:
+        """The scaled score of a token, before the softmax."""
+        return float(self._result.scores[facts.at(self._result.tokens, target, nth)])
+
+    def weight(self, target: str, nth: int = 1) -> float:
+        """The attention that it is given, 0 to 1."""
+        return float(self._result.weights[facts.at(self._result.tokens, target, nth)])
+
+    def largest(self, target: str, nth: int = 1) -> float:
+        """The dimension, from 0, that adds most to the score of a token."""
+        return int(self._result.products[facts.at(self._result.tokens, target, nth)].argmax())

@@ -1,0 +1,160 @@
+"""The tuned lens (Belrose et al., 2023): an affine map for each layer that puts its hidden states into the terms of the
+last layer, which the MLM head was trained on.
+
+Each map starts as the identity. AdamW then makes KL(final answer || the layer's answer) small. With the whole
+vocabulary this would take minutes, so the loss is over the likely pieces and a random sample of the others, which
+stands for all of them. What is reported covers the whole vocabulary, at positions that the fit has not seen.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from bertexplorer.engine import progress
+from bertexplorer.engine.gradients import widened
+from bertexplorer.engine.vectors import word_vectors
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.heads import MaskedLM
+from bertexplorer.model.text import Encoding
+
+EPOCHS, BATCH = 6, 64
+RATE = 2e-3  # of the first step; it falls to 0 in a straight line
+DECAY = 3.0  # weight decay, toward the identity
+LIKELY = 32  # pieces that each final answer adds to those of the loss
+SAMPLED = 1000  # of the other pieces
+ROWS = 64  # positions with all their probabilities in memory at once
+Affine = tuple[Float[Tensor, "d d"], Float[Tensor, " d"]]
+
+
+@dataclass(frozen=True, eq=False)
+class TunedLens:
+    """The maps of the l hidden states below the last one (0: the input of the first layer), and what they achieve."""
+
+    weights: Float[Tensor, "l d d"]  # fp32; what is added to the identity
+    biases: Float[Tensor, "l d"]
+    positions: int  # that it was fitted on
+    held_out: int  # other positions, that it was measured on
+    raw: tuple[float, ...]  # l of them: mean KL(final answer || raw lens) at the held-out positions, in nats
+    tuned: tuple[float, ...]  # the same of the tuned lens
+    seconds: float  # that this took, with the passes
+
+    @property
+    def num_bytes(self) -> int:
+        return self.weights.nbytes + self.biases.nbytes
+
+    def translate(self, layer: int, states: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        """Hidden states of a layer in the terms of the last one, before the norm that the encoder may end in."""
+        return moved(states.float(), (self.weights[layer], self.biases[layer])).to(states.dtype)
+
+
+def moved(states: Float[Tensor, "n d"], by: Affine) -> Float[Tensor, "n d"]:
+    return states + F.linear(states, *by)
+
+
+def fit_tuned_lens(checkpoint: Checkpoint, encodings: Sequence[Encoding], held_out: Sequence[bool]) -> TunedLens:
+    """The tuned lens, fitted at the masks of the *encodings* and measured at the masks of those that are *held_out*.
+
+    The seed is fixed, so two fits differ by rounding at most. Raises ExplorerError if there is no MLM head, or if a
+    number is not finite."""
+    started, device = time.monotonic(), checkpoint.device
+    seen = sum(len(one.masked) for one, out in zip(encodings, held_out, strict=True) if not out)
+    total = EPOCHS * seen * checkpoint.config.num_layers  # a position counts as a token
+    progress.expect(sum(map(len, encodings)) + total)
+    head, norm = widened(checkpoint.masked_lm, checkpoint.config), deepcopy(checkpoint.encoder.norm).float()
+    states = word_vectors(checkpoint, encodings, [[(spot,) for spot in one.masked] for one in encodings]).to(device)
+    held = torch.tensor([out for one, out in zip(encodings, held_out, strict=True) for _ in one.masked], device=device)
+    final, layers = states[-1], states[:-1]
+    progress.report(0, total)
+    with checkpoint.scheduler.slot(heavy=True), torch.no_grad():
+        matrix, bias = part_of_vocabulary(head, final[~held])
+        wanted = F.linear(head.transform(final[~held]), matrix, bias).log_softmax(dim=-1)
+
+    def loss(vectors: Tensor, rows: Tensor) -> Tensor:
+        found = F.linear(head.transform(norm(vectors)), matrix, bias).log_softmax(dim=-1)
+        return F.kl_div(found, wanted[rows], log_target=True, reduction="batchmean")
+
+    maps, raw, tuned = [], [], []
+    for done, state in enumerate(layers):
+        maps.append(fit(checkpoint, state[~held], loss, done * EPOCHS * seen, total))
+        apart = state[held]
+        with checkpoint.scheduler.slot(heavy=True), torch.no_grad():
+            raw.append(divergence(head, final[held], norm(apart)))
+            tuned.append(divergence(head, final[held], norm(moved(apart, maps[-1]))))
+    if not all(map(math.isfinite, (*raw, *tuned))):
+        raise ExplorerError(f"The tuned lens of {checkpoint.name} is not finite. Use the raw lens.")
+    weights, biases = (torch.stack(parts) for parts in zip(*maps, strict=True))
+    return TunedLens(weights, biases, seen, int(held.sum()), tuple(raw), tuple(tuned), time.monotonic() - started)
+
+
+def fit(
+    checkpoint: Checkpoint,
+    states: Float[Tensor, "n d"],
+    loss: Callable[[Tensor, Tensor], Tensor],
+    done: int,
+    total: int,
+) -> Affine:
+    """The map of one layer that makes *loss* (of the mapped states, at their rows) small. *done*: of *total* positions
+    of all epochs and layers."""
+    count, size = states.shape
+    scale = states.std(dim=0).clamp(min=1e-6)  # so that one rate suits all dimensions
+    weight, bias = (states.new_zeros(shape).requires_grad_() for shape in ((size, size), (size,)))
+    groups = [{"params": [weight], "weight_decay": DECAY}, {"params": [bias], "weight_decay": 0.0}]
+    optimiser = torch.optim.AdamW(groups, lr=RATE)
+    order = torch.Generator().manual_seed(0)
+    batches = [part for _ in range(EPOCHS) for part in torch.randperm(count, generator=order).split(BATCH)]
+    for step, batch in enumerate(batches):
+        for group in optimiser.param_groups:
+            group["lr"] = RATE * (1 - step / len(batches))
+        with checkpoint.scheduler.slot(heavy=True), one_thread():
+            here = batch.to(states.device)
+            missed = loss(states[here] + scale * F.linear(states[here] / scale, weight, bias), here)
+            weight.grad, bias.grad = torch.autograd.grad(
+                missed, (weight, bias)
+            )  # none for the checkpoint's own weights
+            optimiser.step()
+        progress.report(done := done + len(batch), total)
+    return (scale[:, None] * weight / scale).detach(), (scale * bias).detach()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """A block of short operations, between which several threads would wait for each other on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def part_of_vocabulary(head: MaskedLM, final: Float[Tensor, "n d"]) -> tuple[Float[Tensor, "s e"], Float[Tensor, " s"]]:
+    """Rows of the head's output matrix and their biases: of the likely pieces, and of a sample of the others, whose
+    biases are raised such that the sample has the weight of them all."""
+    best = [head(part).topk(min(LIKELY, len(head.output.bias))).indices.flatten() for part in final.split(ROWS)]
+    likely = torch.cat(best).unique()
+    other: Bool[Tensor, " v"] = torch.ones_like(head.output.bias, dtype=torch.bool)
+    other[likely] = False
+    rest = other.nonzero()[:, 0]
+    drawn = rest[torch.randperm(len(rest), generator=torch.Generator().manual_seed(0))[:SAMPLED].to(rest.device)]
+    raised = math.log(max(1, len(rest)) / max(1, len(drawn)))
+    kept = torch.cat([likely, drawn])
+    lift = torch.cat([torch.zeros_like(likely, dtype=final.dtype), torch.full_like(drawn, raised, dtype=final.dtype)])
+    return head.output.weight[kept], head.output.bias[kept] + lift
+
+
+def divergence(head: MaskedLM, final: Float[Tensor, "n d"], vectors: Float[Tensor, "n d"]) -> float:
+    """Mean over the rows of KL(answer from *final* || answer from *vectors*), in nats, over the whole vocabulary."""
+    total = 0.0
+    for one, other in zip(final.split(ROWS), vectors.split(ROWS), strict=True):
+        wanted, found = (head(part).log_softmax(dim=-1) for part in (one, other))
+        total += float(F.kl_div(found, wanted, log_target=True, reduction="sum"))
+    return total / len(final)

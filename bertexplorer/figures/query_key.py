@@ -1,0 +1,122 @@
+"""Query and key drawn: a row of products for each token, with the score that they sum to and the attention weight."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bertexplorer.analysis.query_key import QueryKey, strongest
+from bertexplorer.figures import kit
+from bertexplorer.figures.input_vectors import SIGNED
+from bertexplorer.figures.style import ACCENT, MONO, clip, decimal, finish, label, percent, quote, safe
+
+DRAWN = 40  # tokens
+LINE, ABOVE = 24, 64  # pixels: a row, the space above them
+LETTERS = 12  # of a token
+MAP, SCORES, BARS = (0, 0.6), (0.61, 0.75), (0.76, 0.9)  # shares of the width; the bars' numbers stand to their right
+QUERY = -1.4  # the place of the query, above the first row
+
+
+def draw(result: QueryKey) -> go.Figure:
+    drawn = strongest(result, DRAWN)
+    fig = go.Figure([products(result, drawn), query(result), scores(result, drawn), weights(result, drawn)])
+    names = [mark(result, j) + label(result.tokens[j], LETTERS) for j in drawn]
+    font = {"family": MONO, "size": 12}
+    places = [QUERY, *range(len(drawn))]
+    down = {"range": [len(drawn) - 0.4, QUERY - 0.6], "showgrid": False, "fixedrange": True}
+    fig.update_yaxes(tickvals=places, ticktext=["query", *names], tickfont=font, **down)
+    fig.update_layout(
+        xaxis={
+            "domain": MAP,
+            "title": kit.title("dimension (orange −, blue +)"),
+            "showgrid": False,
+            "fixedrange": True,
+        },
+        xaxis2={"domain": SCORES, "range": [-1, 1], **kit.HIDDEN},
+        xaxis3={"domain": BARS, "range": [0, max(0.01, float(result.weights.max()))], **kit.HIDDEN},
+    )
+    for x, text, anchor in (
+        (MAP[0], "products", "left"),
+        (sum(SCORES) / 2, "score", "center"),
+        (BARS[0], "weight", "left"),
+    ):
+        fig.add_annotation(kit.above(text, 6, size=13) | {"x": x, "xanchor": anchor})
+    height = ABOVE + LINE * (len(drawn) + 2) + 40
+    return finish(fig, max(300, height), bargap=0.25, margin={"l": 8, "r": 8, "t": 32, "b": 44})
+
+
+def mark(result: QueryKey, position: int) -> str:
+    """In front of the token that looks."""
+    return "▸ " if position == result.position else ""
+
+
+def products(result: QueryKey, drawn: list[int]) -> kit.Part:
+    """Orange takes from the score, blue adds to it. What the head cannot see stays empty."""
+    values = np.where(result.seen[drawn, None], result.products[drawn], np.nan)
+    most = float(np.nanmax(np.abs(values))) or 1.0
+    told = [
+        [
+            f"{safe(result.tokens[j])}, dimension {i}:<br>{decimal(q)} × {decimal(k)} = {decimal(q * k)}"
+            for i, (q, k) in enumerate(zip(result.query.tolist(), result.keys[j].tolist(), strict=True))
+        ]
+        for j in drawn
+    ]
+    shown = [[None if np.isnan(v) else round(v, 4) for v in line] for line in values.tolist()]
+    return kit.cells(shown, SIGNED, -most, most, told=told, gap=0) | {"ygap": 2}
+
+
+def query(result: QueryKey) -> kit.Part:
+    """The query itself, on a scale of its own."""
+    most = float(np.abs(result.query).max()) or 1.0
+    told = [[f"query, dimension {i}: {decimal(q)}" for i, q in enumerate(result.query.tolist())]]
+    cells = kit.cells([result.query.round(4).tolist()], SIGNED, -most, most, told=told, gap=0)
+    return cells | {"y0": QUERY, "dy": 1, "ygap": 2}
+
+
+def scores(result: QueryKey, drawn: list[int]) -> kit.Part:
+    """The scaled sum of each row, as a number."""
+    text = [decimal(float(result.scores[j]), 1) if result.seen[j] else "–" for j in drawn]
+    style = {"textfont": {"family": MONO, "size": 12}, "textposition": "middle center", "xaxis": "x2"}
+    return kit.texts(0, list(range(len(drawn))), text, **style)
+
+
+def weights(result: QueryKey, drawn: list[int]) -> kit.Part:
+    values = [float(result.weights[j]) for j in drawn]
+    told = [
+        f"{safe(result.tokens[j])}: {decimal(float(result.scores[j]) * result.scale)} ÷ {result.scale:.2f} = "
+        f"{decimal(float(result.scores[j]))}, weight {percent(float(result.weights[j]))}"
+        if result.seen[j]
+        else f"{safe(result.tokens[j])}: outside the window of this layer"
+        for j in drawn
+    ]
+    text = [percent(value) if seen else "" for value, seen in zip(values, result.seen[drawn], strict=True)]
+    return kit.bars(values, ACCENT, text=text, told=told, xaxis="x3", textfont={"size": 12})
+
+
+def say(result: QueryKey) -> str:
+    """Which token is looked at most, and how its score comes about."""
+    best = int(result.weights.argmax())
+    row = result.products[best]
+    first = int(np.abs(row).argmax())
+    size, who = len(row), quote(clip(result.tokens[result.position], 30))
+    usual = float(result.scores[result.seen].mean())
+    sentences = [
+        f"In head {result.head}, {who} gives {percent(float(result.weights[best]))} of its attention to "
+        f"{quote(clip(result.tokens[best], 30))}: {size} products sum to {decimal(float(row.sum()), 1)}, which divided "
+        f"by √{size} is a score of {decimal(float(result.scores[best]), 1)}; the mean over the tokens is "
+        f"{decimal(usual, 1)}. Dimension {first} counts most, with {decimal(float(row[first]), 1)}."
+    ]
+    if not result.picked:
+        sentences.append("Press a token to see its query.")
+    if result.others:
+        sentences.append(f"{result.others} more picked token{'s are' if result.others > 1 else ' is'} not shown.")
+    if hidden := int((~result.seen).sum()):
+        sentences.append(f"{hidden:,} tokens are outside the window of this layer.")
+    if len(result.tokens) > DRAWN:
+        sentences.append(f"Of {len(result.tokens):,} tokens, the {DRAWN} with the largest weights are drawn.")
+    if result.left_out:
+        sentences.append(f"{result.left_out:,} tokens beyond the limit are not read.")
+    return " ".join(sentences)
+
+
+def colours(result: QueryKey) -> dict[int, float]:
+    """How much attention each position is given; 1 for the largest."""
+    return {j: float(weight / result.weights.max()) for j, weight in enumerate(result.weights)}

@@ -1,0 +1,91 @@
+"""Query and key: products add up to scores whose softmax is the attention; which token looks; refusals; long texts."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bertexplorer.analysis import attention, query_key
+from bertexplorer.analysis.query_key import Options, QueryKey
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import TOKENS, Span, Text
+
+KEYS = "The keys to the cabinet [MASK] on the table."
+
+
+def ask(checkpoint: Checkpoint, text: Text | str, layer: int = 1, head: int = 1) -> QueryKey:
+    return query_key.run(checkpoint, text, options=Options(layer=layer, head=head))
+
+
+def test_the_softmax_of_the_scores_is_the_weight_in_the_view_heads(mini: Checkpoint) -> None:
+    result = ask(mini, KEYS, 4, 2)
+    every = attention.run(mini, KEYS).every
+    powers = np.exp(result.scores - result.scores.max())
+    np.testing.assert_allclose(powers / powers.sum(), every[3, 1, result.position], atol=1e-5)
+    np.testing.assert_allclose(result.weights, every[3, 1, result.position], atol=1e-6)
+    np.testing.assert_allclose(result.products.sum(axis=1), result.keys @ result.query, rtol=1e-4, atol=1e-4)
+    assert result.products.shape == (12, 32) and result.scale == pytest.approx(32**0.5)
+    assert result.tokens[int(result.weights.argmax())] == "keys"
+
+
+def test_the_token_that_looks(mini: Checkpoint) -> None:
+    def who(text: Text | str) -> tuple[str, bool, int]:
+        result = ask(mini, text)
+        return result.tokens[result.position], result.picked, result.others
+
+    assert who(KEYS) == ("[MASK]", False, 0)
+    assert who("The cat sat.") == ("the", False, 0)
+    assert who(Text(KEYS, picked=(Span(0, 4, 8),))) == ("keys", True, 0)
+    assert who(Text(KEYS, picked=(Span(0, 4, 11),))) == ("keys", True, 1)
+    assert who(Text(KEYS, picked=(Span(TOKENS, 0, 1),))) == ("[CLS]", True, 0)
+    assert who(Text("The cat sat.", picked=(Span(0, 90, 99),))) == ("the", False, 0)
+    assert who("[SEP]")[0] == "[CLS]"
+
+
+@pytest.mark.parametrize(("layer", "head", "said"), [(7, 1, "Layer 7.*6 layers"), (1, 13, "Head 13.*12 heads"),
+                                                     (0, 1, "Layer 0"), (1, 0, "Head 0")])  # fmt: skip
+def test_a_layer_or_head_that_is_not_there(layer: int, head: int, said: str, mini: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match=said):
+        ask(mini, KEYS, layer, head)
+
+
+def test_rows(mini: Checkpoint) -> None:
+    result = ask(mini, KEYS, 4, 2)
+    rows = query_key.rows(result)
+    assert len(rows) == 12 * 32 and len({tuple(row) for row in rows}) == 1
+    assert [rows[33][name] for name in ("layer", "head", "from", "to_position", "dimension")] == [4, 2, "[MASK]", 1, 1]
+    for row in rows:
+        place, i = row["to_position"], row["dimension"]
+        assert row["product"] == pytest.approx(row["query"] * row["key"], rel=1e-5)
+        assert (row["key"], row["weight"]) == (result.keys[place, i], result.weights[place])
+    sums = np.array([row["product"] for row in rows]).reshape(12, 32).sum(axis=1) / 32**0.5
+    np.testing.assert_allclose(sums, [row["score"] for row in rows[::32]], rtol=1e-4, atol=1e-5)
+
+
+def test_a_long_export_keeps_the_tokens_with_the_largest_weights(
+    mini: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = ask(mini, KEYS, 4, 2)
+    monkeypatch.setattr(query_key, "MAX_ROWS", 100)
+    kept = {row["to_position"] for row in query_key.rows(result)}
+    assert kept == set(np.argsort(-result.weights)[:3].tolist())
+
+
+def test_the_window_of_a_local_layer(tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny("modernbert"), precision="fp32", device="cpu")
+    text = "The doctor said it was good, and she believes it. She works in <mask>."
+    local = next(layer for layer in range(5) if checkpoint.config.is_local(layer))
+    result = ask(checkpoint, text, local + 1)
+    assert not result.seen.all() and (result.weights[~result.seen] == 0).all() and result.seen[result.position]
+    assert {row["seen"] for row in query_key.rows(result)} == {True, False}
+
+
+def test_facts(mini: Checkpoint) -> None:
+    result = ask(mini, KEYS, 4, 2)
+    facts = query_key.Facts(mini, Text(KEYS), result)
+    assert facts.weight("keys") == pytest.approx(0.95, abs=0.02) and facts.score("keys") == result.scores.max()
+    assert facts.largest("keys") == int(result.products[2].argmax())
+    assert facts.score("the", 2) == result.scores[4]

@@ -1,0 +1,121 @@
+"""The tuned lens in Layers: nearer to the final answer than the raw one on sentences that its fit has not seen."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bertexplorer import engine
+from bertexplorer.analysis import layers, lens
+from bertexplorer.analysis.layers import Layers, Options, Tuned
+from bertexplorer.engine.progress import Stopped, Work, working
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+
+FRANCE = "Paris is the [MASK] of France."
+TUNED = Options(lens="tuned", words="capital, paris", top=10)
+
+
+@pytest.fixture(scope="module")
+def tuned(mini: Checkpoint) -> Layers:
+    return layers.run(mini, FRANCE, options=TUNED)
+
+
+def test_mini_is_read_better_at_every_layer(tuned: Layers) -> None:
+    found = tuned.tuned
+    assert found is not None and found.worse == ()
+    assert all(new < 0.75 * old for old, new in zip(found.raw, found.tuned, strict=True)), (found.raw, found.tuned)
+    assert found.positions > 600 and 150 < found.held_out < found.positions / 2 and found.seconds > 0
+
+
+def test_the_last_layer_is_untouched(tuned: Layers, mini: Checkpoint) -> None:
+    raw = layers.run(mini, FRANCE, options=replace(TUNED, lens="raw"))
+    assert raw.tuned is None and tuned.layers[-1] == raw.layers[-1]
+    assert all(one.candidates != other.candidates for one, other in zip(tuned.layers[:-1], raw.layers, strict=False))
+
+
+def test_rows(tuned: Layers, mini: Checkpoint) -> None:
+    rows, raw = layers.rows(tuned), layers.rows(layers.run(mini, FRANCE, options=replace(TUNED, lens="raw")))
+    assert tuned.tuned is not None and [tuple(row) for row in rows] == [tuple(row) for row in raw]
+    assert {row["lens"] for row in rows} == {"tuned"} and {row["held_out_kl_raw_bits"] for row in raw} == {None}
+    third = next(row for row in rows if row["layer"] == 3)
+    held_out = (third["held_out_kl_raw_bits"], third["held_out_kl_tuned_bits"])
+    assert held_out == (tuned.tuned.raw[3], tuned.tuned.tuned[3])
+    assert rows[-1]["layer"] == 6 and rows[-1]["held_out_kl_tuned_bits"] == 0
+
+
+def test_worse_layers_are_named() -> None:
+    assert Tuned(10, 5, (2.0, 1.0, 0.5), (1.0, 1.1, 0.5), 1.0).worse == (1,)
+
+
+def test_it_is_fitted_once(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = lens.tuned_lens(small)
+    monkeypatch.setattr(lens, "fitted", lambda _: pytest.fail("fitted again"))
+    assert lens.tuned_lens(small) is first
+
+
+def test_one_who_stops_does_not_stop_who_waits(tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint, begun, go, work = load(tiny("bert-mlm"), device="cpu"), threading.Event(), threading.Event(), Work()
+    real, calls, found = engine.fit_tuned_lens, [], []
+
+    def fit(*given: object) -> object:
+        calls.append(1)
+        if len(calls) == 1:
+            begun.set()
+            go.wait(20)
+            work.stopped = True
+        return real(*given)
+
+    def ask(mine: Work | None) -> None:
+        with working(mine):
+            try:
+                found.append(lens.tuned_lens(checkpoint))
+            except Stopped as error:
+                found.append(error)
+
+    monkeypatch.setattr(engine, "fit_tuned_lens", fit, raising=False)
+    threads = [threading.Thread(target=ask, args=(mine,)) for mine in (work, None)]
+    threads[0].start()
+    assert begun.wait(20)
+    threads[1].start()
+    go.set()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(type(one).__name__ for one in found) == ["Stopped", "TunedLens"] and len(calls) == 2
+
+
+def test_held_out_sentences_are_others(small: Checkpoint) -> None:
+    encodings, held = lens.masked_sentences(small, lens.POSITIONS)
+    sides = [{one.texts[0] for one, out in zip(encodings, held, strict=True) if out is side} for side in (True, False)]
+    assert sides[0] and sides[1] and not sides[0] & sides[1]
+    assert sum(len(one.masked) for one in lens.masked_sentences(small, 50)[0]) in range(50, 60)
+    assert lens.masked_sentences(small, 50)[0] == encodings[: len(lens.masked_sentences(small, 50)[0])]
+
+
+def test_words_of_one_group_stay_together() -> None:
+    groups = lens.groups()
+    assert len({line for group in groups for line in group}) == sum(map(len, groups)) > 500
+    (walk,) = [group for group in groups if "That walk took an hour." in group]
+    assert "They walk to the lake on Sundays." in walk and groups == lens.groups()
+
+
+def test_progress_counts_to_the_end(tiny: Callable[[str], Path]) -> None:
+    checkpoint, work = load(tiny("bert-mlm"), precision="fp32", device="cpu"), Work()
+    with working(work):
+        lens.tuned_lens(checkpoint)
+    assert work.long and work.done == work.total > 0
+    with working(Work(limit=100)), pytest.raises(ExplorerError, match="limit is 100"):
+        lens.fitted(checkpoint)
+
+
+def test_what_is_refused(tiny: Callable[[str], Path]) -> None:
+    for name, said in (
+        ("electra-discriminator", "no fill-mask head"),
+        ("bert-SequenceClassification", "Use the raw lens"),
+    ):
+        checkpoint = load(tiny(name), precision="fp32", device="cpu")
+        with pytest.raises(ExplorerError, match=said):
+            layers.run(checkpoint, "The film is great." if "Seq" in name else FRANCE, options=Options(lens="tuned"))

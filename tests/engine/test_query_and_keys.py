@@ -1,0 +1,101 @@
+"""The query of one token and the keys of one head are those of transformers' own modules, as they enter the product."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from torch import Tensor, nn
+
+from bertexplorer.engine import queries_and_keys, query_and_keys
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Encoding, Text
+from tests.eager import FAMILIES, eager
+from tests.tolerance import assert_same
+
+PAIR = Text("The doctor said it was good, and she believes it.", "She works in <mask>.")
+LINEAR = {"distilbert": ("q_lin", "k_lin")}  # else query and key
+
+
+def projected(folder: Path, encoding: Encoding) -> list[tuple[Tensor, Tensor]]:
+    """(queries, keys), t x d, of each layer, taken from transformers' linear modules with forward hooks."""
+    model: Any = transformers.AutoModel.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
+    names = LINEAR.get(model.config.model_type, ("query", "key"))
+    kept: dict[str, list[Tensor]] = {name: [] for name in names}
+
+    def keep(name: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
+        return lambda module, given, output: kept[name].append(output[0].detach())
+
+    hooks = [m.register_forward_hook(keep(end)) for n, m in model.named_modules() if (end := n.split(".")[-1]) in names]
+    segments = {}
+    if getattr(model.config, "type_vocab_size", 0) > 1:
+        segments = {"token_type_ids": torch.tensor([encoding.segments])}
+    with torch.no_grad():
+        model(input_ids=torch.tensor([encoding.ids]), **segments)
+    for hook in hooks:
+        hook.remove()
+    return list(zip(*kept.values(), strict=True))
+
+
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name != "modernbert"])
+def test_they_are_those_of_the_linear_modules(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    encoding = checkpoint.tokenizer.encode(PAIR)
+    size = checkpoint.config.head_size
+    for layer, (queries, keys) in enumerate(projected(tiny(family), encoding)):
+        for head in range(checkpoint.config.num_heads):
+            query, found, seen, _ = query_and_keys(checkpoint, encoding, layer, head, 3)
+            part = slice(head * size, (head + 1) * size)
+            assert_same(checkpoint.config, query, queries[3, part])
+            assert_same(checkpoint.config, found, keys[:, part])
+            assert bool(seen.all())
+
+
+def test_modernbert_rotates_them(tiny: Callable[[str], Path]) -> None:
+    """Transformers' own rotary function is called with what its fused matrix gives, and returns what is multiplied."""
+    from transformers.models.modernbert import modeling_modernbert as theirs
+
+    checkpoint = load(tiny("modernbert"), precision="fp32", device="cpu")
+    encoding = checkpoint.tokenizer.encode(PAIR)
+    rotated: list[tuple[Tensor, Tensor]] = []
+    real = theirs.apply_rotary_pos_emb
+
+    def keep(*given: Any, **more: Any) -> tuple[Tensor, Tensor]:
+        rotated.append(real(*given, **more))
+        return rotated[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(theirs, "apply_rotary_pos_emb", keep)
+        eager(tiny("modernbert"), encoding)
+    assert len(rotated) == checkpoint.config.num_layers
+    for layer, (queries, keys) in enumerate(rotated):
+        query, found, _, _ = query_and_keys(checkpoint, encoding, layer, 1, 3)
+        assert_same(checkpoint.config, query, queries[0, 1, 3].detach())
+        assert_same(checkpoint.config, found, keys[0, 1].detach())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_they_make_the_weights_of_transformers(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    encoding = checkpoint.tokenizer.encode(PAIR)
+    wanted = eager(tiny(family), encoding).attention
+    every_query, every_key = queries_and_keys(checkpoint, encoding)
+    for layer, head, position in ((0, 0, 0), (1, 1, 5), (checkpoint.config.num_layers - 1, 0, len(encoding) - 1)):
+        query, keys, seen, weights = query_and_keys(checkpoint, encoding, layer, head, position)
+        row = wanted[layer, head, position]
+        assert torch.equal(seen, row > 0)
+        scores = (query * keys).sum(dim=-1) / len(query) ** 0.5
+        assert_same(checkpoint.config, scores.masked_fill(~seen, -torch.inf).softmax(dim=-1), row)
+        assert_same(checkpoint.config, weights, row)
+        assert_same(checkpoint.config, query, every_query[layer, head, position])
+        assert_same(checkpoint.config, keys, every_key[layer, head])
+
+
+def test_bf16(bundled: Path) -> None:
+    exact, near = (load(bundled, name="mini", precision=p, device="cpu") for p in ("fp32", "bf16"))
+    encoding = exact.tokenizer.encode("The cat sat.")
+    pairs = zip(*(query_and_keys(one, encoding, 3, 1, 2) for one in (exact, near)), strict=True)
+    for place, (one, other) in enumerate(pairs):
+        assert other.dtype == one.dtype and (place == 2 or float((one - other).norm() / one.norm()) < 0.03)

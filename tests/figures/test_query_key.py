@@ -1,0 +1,75 @@
+"""Query and key drawn: products, scores and weights of the same token on the same row; tokens are shown as typed."""
+
+import numpy as np
+import pytest
+
+from bertexplorer.analysis.heads import Head
+from bertexplorer.analysis.query_key import QueryKey
+from bertexplorer.figures import query_key as figure
+from tests.figures.conftest import EVIL
+from tests.figures.test_draw import check
+
+
+def result(tokens: int = 4, size: int = 4, window: int = 99, **more: object) -> QueryKey:
+    """The token EVIL looks; the scores rise with the position."""
+    query = np.linspace(-1, 1, size)
+    keys = np.outer(np.arange(tokens), query)
+    seen = np.abs(np.arange(tokens) - 1) <= window
+    scores = np.where(seen, (keys @ query) / size**0.5, -np.inf)
+    weights = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+    names = tuple(EVIL if i == 1 else f"t{i}" for i in range(tokens))
+    given = {"picked": True, "others": 0, "left_out": 0, **more}
+    return QueryKey(Head(4, 2), names, 1, query, keys, seen, weights, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "one", [result(), result(1), result(2, 1), result(600, 64), result(30, 8, 3), result(3, picked=False)]
+)
+def test_whole_and_escaped(one: QueryKey) -> None:
+    fig = figure.draw(one)
+    check(fig)
+    assert fig.layout.height >= 300 and len(fig.data[0].z) <= figure.DRAWN
+
+
+def test_a_row_holds_the_numbers_of_its_token() -> None:
+    one = result()
+    fig = figure.draw(one)
+    heat, query, scores, bars = fig.data
+    assert np.allclose(heat.z, one.products, atol=1e-4) and heat.zmax == -heat.zmin == one.products.max()
+    assert np.allclose(query.z, [one.query], atol=1e-4) and query.y0 == figure.QUERY
+    assert list(bars.x) == one.weights.tolist() and list(bars.y) == list(scores.y) == [0, 1, 2, 3]
+    assert list(scores.text) == ["0.0", "1.1", "2.2", "3.3"]
+    assert heat.customdata[3][0] == "t3, dimension 0:<br>−1.00 × −3.00 = 3.00"
+    assert bars.customdata[3].startswith("t3: 6.67 ÷ 2.00 = 3.33, weight 68 %")
+    assert list(fig.layout.yaxis.ticktext) == ["query", "t0", "▸ &lt;img src=x …", "t2", "t3"]
+
+
+def test_what_is_outside_the_window_is_empty() -> None:
+    fig = figure.draw(result(6, 4, 1))
+    heat, _, scores, bars = fig.data
+    assert [line[0] is None for line in heat.z] == [False] * 3 + [True] * 3
+    assert list(scores.text)[3:] == ["–"] * 3 and list(bars.text)[3:] == [""] * 3
+    assert "outside the window" in bars.customdata[5]
+
+
+def test_the_sentence() -> None:
+    said = figure.say(result())
+    assert "In head 5·3, “<img src=x onerror=1>” gives 68 % of its attention to “t3”: 4 products sum to 6.7" in said
+    assert (
+        "divided by √4 is a score of 3.3; the mean over the tokens is 1.7. Dimension 0 counts most, with 3.0." in said
+    )
+    assert said.endswith("with 3.0.")
+    for more, part in (
+        ({"picked": False}, "Press a token to see its query."),
+        ({"others": 1}, "1 more picked token is not shown."),
+        ({"others": 2}, "2 more picked tokens are not shown."),
+        ({"left_out": 1200}, "1,200 tokens beyond the limit are not read."),
+        ({"tokens": 1000}, "Of 1,000 tokens, the 40 with the largest weights are drawn."),
+        ({"tokens": 8, "window": 2}, "4 tokens are outside the window of this layer."),
+    ):
+        assert part in figure.say(result(**more)) and part not in said  # type: ignore[arg-type]
+
+
+def test_the_strip_is_coloured_by_the_weights() -> None:
+    shades = figure.colours(result())
+    assert shades[3] == 1 and sorted(shades.values()) == list(shades.values())
