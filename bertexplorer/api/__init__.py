@@ -10,6 +10,7 @@ classroom.py    a class that votes: rooms, votes, steps
 analyses.py     a route for each analysis
 checkpoints.py  lists the checkpoints to choose from, and fetches one
 runs.py         fine-tuning started, listed, followed and stopped
+suite_runs.py   suites of any size as runs
 tools.py        analyses for MCP clients, over stdio or at /mcp
 documents.py    the API in OpenAPI, and a page that reads it
 static/         that page, its script and its style

@@ -5,7 +5,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 
-from bertexplorer.api import analyses, checkpoints, classroom, documents, lessons, runs, view
+from bertexplorer.api import analyses, checkpoints, classroom, documents, lessons, runs, suite_runs, view
 from bertexplorer.api.admission import Admission, problem, sent
 from bertexplorer.api.tools import MISSING
 from bertexplorer.engine.queues import RequestQueues
@@ -29,7 +29,11 @@ def routes(explore: Explore, queues: RequestQueues, opening: State, service: Run
         lessons.routes(explore, admission, shelf, opening),
         classroom.routes(explore, admission, shelf, rooms, opening),
     ]
-    parts += [runs.routes(service, admission, checkpoint)] if service else []
+    if service:
+        parts += [
+            runs.routes(service, admission, checkpoint),
+            suite_runs.routes(service, explore, admission, checkpoint),
+        ]
     parts += [documents.routes([route for part in parts for route in part.routes])]
     whole, known = APIRouter(), [route for part in parts for route in part.routes]
     for part in parts:

@@ -101,8 +101,14 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
-    """Fetch the checkpoint and start a fine-tuning run. A folder of a pretraining run continues that run."""
-    if len(arguments) == 1 and "stretches" in (runs.spec(Path(arguments[0])) or {}):
+    """Fetch the checkpoint and start a fine-tuning run. A folder of another kind of run continues that run."""
+    spec = (runs.spec(Path(arguments[0])) or {}) if len(arguments) == 1 else {}
+    if spec.get("kind") == "suite":
+        from bertexplorer.store.suite_run import score
+        from bertexplorer.training.run_process import asked_to_stop, show
+
+        return show(score(Path(arguments[0]), asked_to_stop()))
+    if "stretches" in spec:
         return int(import_module("bertexplorer.training.pretraining.command").main(arguments))
     from bertexplorer.training.finetuning import command
 

@@ -225,7 +225,7 @@ def cases(result: Suite, other: Suite | None = None) -> dict[str, Any]:
     that shows the case."""
     theirs = {one.case: one for one in other.outcomes} if other else {}
     rows = [row(one, theirs.get(one.case)) for one in result.outcomes[:LISTED]]
-    return {"rows": rows, "score": SCORE[result.kind]}
+    return {"rows": rows, "score": SCORE[result.kind], "left_out": result.left_out}
 
 
 def row(one: Outcome, other: Outcome | None) -> dict[str, Any]:

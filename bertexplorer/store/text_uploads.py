@@ -21,7 +21,7 @@ from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 
 MAX_LINES = 10_000
-MAX_ROWS = 10_000
+MAX_ROWS = 100_000
 KEPT = 32  # uploads of one owner; beyond this the oldest are deleted
 SUFFIXES = (".csv", ".tsv", ".txt")
 TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # the first that exists is used

@@ -9,14 +9,21 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.events import Event, Log, say
-from bertexplorer.training.run_driver import RunDriver
+
+
+class Driven(Protocol):
+    """A run while it is computed, as RunDriver is."""
+
+    def events(self) -> Iterator[Event]: ...
+
+    def where(self) -> Event: ...
 
 
 @contextmanager
@@ -33,7 +40,7 @@ def alone(folder: Path) -> Iterator[None]:
             locks.clear(lock)
 
 
-def work(folder: Path, begin: Callable[[Callable[[], bool]], RunDriver], stop: Callable[[], bool]) -> Iterator[Event]:
+def work(folder: Path, begin: Callable[[Callable[[], bool]], Driven], stop: Callable[[], bool]) -> Iterator[Event]:
     """The events of the run that *begin* creates, each yielded after it is logged. *begin* gets a function that says
     whether to stop: by *stop*, or by the file RUN/stop.
 

@@ -55,6 +55,22 @@ def test_rows_are_uploaded_and_those_that_cannot_be_scored_are_named(suite: Page
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_the_rest_of_a_large_suite_is_scored_as_a_run(suite: Page) -> None:
+    rows = "first,second,next\n" + "".join(f"He went to shop {n}.,He bought milk.,yes\n" for n in range(210))
+    suite.locator("#lines").set_input_files({"name": "shops.csv", "mimeType": "text/csv", "buffer": rows.encode()})
+    expect_said(suite, "10 cases beyond the limit were left out")
+    suite.get_by_role("button", name="Score the other 10 too, as a run").click()
+    suite.locator("#message a", has_text="Train").click()
+    suite.locator(".run", has_text="Suite, uploaded rows, mini").click()
+    expect(suite.locator("#headline .state")).to_contain_text("finished", timeout=60_000)
+    expect(suite.locator("#caption")).to_contain_text("of 210 pairs", timeout=10_000)
+    expect(suite.locator("#figure .main-svg").first).to_be_visible()
+    with suite.expect_download() as taken:
+        suite.get_by_role("link", name="All cases as CSV").click()
+    assert len(taken.value.path().read_text("utf-8").splitlines()) == 211
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_two_checkpoints_answer_the_same_cases(suite: Page) -> None:
     suite.goto(f"{suite.url}&against=random+weights")
     expect(suite.locator("#beside .said")).to_contain_text("On the same 72 gaps the difference is")

@@ -1,4 +1,5 @@
-// <bx-cases>: the table of a view's cases, filtered and sorted; fires "open" with the state of the page that shows one.
+// <bx-cases>: the table of a view's cases, filtered and sorted; fires "open" with the state of the page that shows one,
+// and "all" where a person wants those scored that were left out.
 import { h } from "./kit.js";
 
 const WHICH = { all: () => true, wrong: (one) => !one.right, right: (one) => one.right, "one of the two is right": (one) => one.other && one.right !== one.other.right };
@@ -29,12 +30,15 @@ class Cases extends HTMLElement {
     this.heading = h("h3", {});
     this.filters = h("div", { class: "row" }, choice("Show", this.which), this.categories, choice("Order", this.order));
     this.table = h("div", { class: "wide", tabindex: 0, role: "region" }, h("table", {}, h("thead", {}, this.head), this.rows));
-    this.append(this.heading, this.filters, this.count, this.table, this.more);
+    this.all = h("button", { type: "button", id: "score-all", onclick: () => this.dispatchEvent(new CustomEvent("all")) });
+    this.append(this.heading, this.filters, this.count, this.all, this.table, this.more);
   }
 
   /** Show the *rows* of a table, with the answers of the checkpoint *name* beside them if it is compared. *score*: what
    *  the scores are. The filters stay as they are where they still apply; rows that are neither right nor wrong have none. */
-  show({ rows: cases, score, title = "Cases", columns = COLUMNS } = { rows: [] }, name = "") {
+  show({ rows: cases, score, title = "Cases", columns = COLUMNS, left_out: rest = 0 } = { rows: [] }, name = "") {
+    this.all.hidden = !rest;
+    this.all.textContent = `Score the other ${rest.toLocaleString("en")} too, as a run`;
     this.#cases = cases;
     this.scores = score;
     this.heading.textContent = title;

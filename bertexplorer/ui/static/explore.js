@@ -87,7 +87,7 @@ class Explore extends HTMLElement {
 
   #main() {
     this.stage = h("bx-stage", {
-      "data-ids": true, onjump: ({ detail }) => this.#jump(detail), onstop: () => this.state.stop(), onopen: ({ detail }) => this.#open(detail),
+      "data-ids": true, onjump: ({ detail }) => this.#jump(detail), onstop: () => this.state.stop(), onopen: ({ detail }) => this.#open(detail), onall: () => this.#score(),
       onadd: ({ detail }) => (detail === "mask" ? this.#insert() : this.#second()),
     });
     this.receipt = h("p", { class: "receipt" });
@@ -123,6 +123,13 @@ class Explore extends HTMLElement {
     const empty = { pair: "", hidden: "", picked: "", against: "", other: "" };
     this.state.set({ ...empty, ...state, options: { ...this.state.defaults(state.view), ...state.options } });
     this.stage.question.focus();
+  }
+
+  /** Score all rows of the suite in the background. */
+  async #score() {
+    const { checkpoint, precision, options: { suite, scoring, rows } } = this.state.now;
+    const { status, answer } = await post("api/v1/suites", { checkpoint, precision, suite, scoring, rows }).catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    this.stage.tell(status === 202 ? ["It is on its way: see the runs on the page ", h("a", { href: "train" }, "Train"), "."] : answer.detail, status === 202 ? "busy" : "error");
   }
 
   #second() {

@@ -33,7 +33,7 @@ class Stage extends HTMLElement {
     const caption = h("div", part("caption"), this.said, h("details", { class: "misread" }, h("summary", {}, "How not to misread this"), this.note));
     this.their_words = h("p", { class: "said", dir: "auto" });
     this.beside = h("div", { ...part("beside"), class: "beside column" }, this.named, this.theirs, this.their_words);
-    this.cases = h("bx-cases", { hidden: true, onopen: ({ detail }) => this.#fire("open", detail) });
+    this.cases = h("bx-cases", { hidden: true, onopen: ({ detail }) => this.#fire("open", detail), onall: () => this.#fire("all") });
     this.append(h("div", part("question"), this.question), this.message,
       h("div", part("stage"), h("div", { class: "column" }, this.ours, this.way, this.figure, caption), this.beside), this.difference, this.cases);
     this.blank();

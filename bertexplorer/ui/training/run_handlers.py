@@ -9,6 +9,7 @@ import gradio as gr
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import confusion, learning
+from bertexplorer.store import suite_run
 from bertexplorer.store.runs import ACTIVE, Run
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.html import caption, message
@@ -52,7 +53,7 @@ class RunHandlers:
             components.taken: gr.update(visible=False, value=None),
         }
         if run:
-            choices = comparison.choices(self.service, run, self.owner)
+            choices = comparison.choices(self.service, run, self.owner) if run.task in BY_NAME else []
             out |= {components.over: gr.update(choices=choices, value=over, visible=bool(choices))}
             out |= {components.name_now: run.name}
         return out | self.shown(id, over)
@@ -118,7 +119,7 @@ class RunHandlers:
         components, run = self.components, detail.run
         task = BY_NAME.get(run.task)
         if task is None:
-            return {components.headline: html.headline(detail)}
+            return {components.headline: html.headline(detail), **self.possible(detail), **self.suite(run)}
         curves = [comparison.curve(one) for one in (detail, *others) if one.run.task == run.task]
         out: Updates = {
             components.headline: html.headline(detail),
@@ -139,6 +140,19 @@ class RunHandlers:
         out |= {components.results: html.results(detail, task.METRICS)}
         out |= {components.confusion: gr.update(visible=drawn is not None, value=drawn)}
         return out | {components.rows: html.wrong(self.service.predictions(detail))}
+
+    def suite(self, run: Run) -> Updates:
+        """The result of a suite, instead of what a training shows."""
+        components = self.components
+        figure, said = suite_run.result(run.folder)
+        link = f'<p><a class="open" href="api/v1/suites/{run.id}/cases">All cases as CSV</a></p>' if said else ""
+        return {
+            components.chart: gr.update(visible=figure is not None, value=figure),
+            components.said: caption(said, "") if said else "",
+            components.results: link,
+            **dict.fromkeys((components.compared, components.rows), ""),
+            **{part: gr.update(visible=False) for part in (*components.play, components.confusion)},
+        }
 
     def possible(self, detail: RunDetail) -> Updates:
         """The buttons that apply to the state of a run."""

@@ -1,0 +1,71 @@
+"""Suites of any size as runs: start one, take its cases."""
+
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter
+from pydantic import Field, create_model
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from bertexplorer.analysis.suite import Options
+from bertexplorer.analysis.suite_cases import built_in
+from bertexplorer.api.admission import Admission, Reply, Tell, problem, sent
+from bertexplorer.api.models import Asked, fields
+from bertexplorer.api.problems import Route
+from bertexplorer.api.runs import Id, RunOf, owner, told
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store import suite_run
+from bertexplorer.store.runs import MAX_NAME
+from bertexplorer.ui.explore import Explore
+from bertexplorer.ui.training.run_service import RunService
+
+
+def wishes(checkpoint: str) -> Any:
+    """The model of a new run. *checkpoint*: the default."""
+    own: dict[str, Any] = {name: kind for name, kind in fields(Options).items() if name != "most"}
+    own |= {
+        "checkpoint": (Annotated[str, Field(max_length=500)], checkpoint),
+        "precision": (Annotated[str, Field(max_length=10)], "auto"),
+        "name": (Annotated[str, Field(max_length=MAX_NAME)], ""),
+    }
+    return create_model("SuiteRunOf", __base__=Asked, **own)
+
+
+def routes(service: RunService, explore: Explore, admission: Admission, checkpoint: str) -> APIRouter:
+    router, wished = APIRouter(prefix="/api/v1/suites", route_class=Route, tags=["Runs"]), wishes(checkpoint)
+
+    @router.post(
+        "",
+        operation_id="start-suite",
+        summary="Score a suite as a run",
+        status_code=202,
+        responses={202: {"model": RunOf}},
+    )
+    async def start(request: Request, asked: wished) -> Response:  # type: ignore[valid-type]
+        """Score all rows of a suite, 100,000 at most, in the background. *rows*: the key that POST /rows gave."""
+
+        def compute(tell: Tell) -> Reply:
+            own = explore.of(owner(request))
+            service.quota.room(own.owner)
+            given: Any = asked
+            loaded = own.library.get(given.checkpoint, given.precision)
+            rows = own.rows.load(given.rows).rows if given.rows else built_in(given.suite)
+            name = given.name or f"Suite, {'uploaded rows' if given.rows else given.suite}, {given.checkpoint}"
+            run = suite_run.begin(service.jobs, own.owner, loaded, rows, given.scoring, name[:MAX_NAME])
+            return Reply(orjson.dumps(told(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
+
+        return admission.answer(request, compute, slow=True)
+
+    @router.get("/{id}/cases", operation_id="get-suite-cases", summary="Take the cases of a suite")
+    def cases(request: Request, id: Id) -> Response:
+        """The scored cases as CSV, once the run is finished."""
+        try:
+            file = service.jobs.run(id, owner(request)).folder / "suite" / "cases.csv"
+        except ExplorerError as error:
+            return sent(problem(404, "Not there", str(error)))
+        if not file.is_file():
+            return sent(problem(404, "Not there", "The cases are there once the run is finished. Wait for it."))
+        return FileResponse(file, media_type="text/csv; charset=utf-8", filename="cases.csv")
+
+    return router

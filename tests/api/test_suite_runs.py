@@ -1,0 +1,49 @@
+"""Suites as runs over HTTP: queued, owned, and their cases once they are there."""
+
+import json
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from bertexplorer.store import suite_run
+from tests.api.conftest import Served
+
+ROWS = "good,bad\n" + "".join(f"The {n} cats sleep.,The {n} cats sleeps.\n" for n in range(2, 12))
+
+
+@pytest.fixture
+def other(served: Served) -> Iterator[httpx.Client]:
+    with served.browser() as made:
+        made.get("/page")
+        yield made
+
+
+def test_a_suite_is_queued_scored_and_taken(served: Served, browser: httpx.Client, other: httpx.Client) -> None:
+    key = browser.post("/rows", files={"file": ("pairs.csv", ROWS)}).json()["rows"]
+    answer = browser.post("/suites", json={"rows": key, "name": "cats"})
+    assert answer.status_code == 202, answer.text
+    run = answer.json()
+    assert (run["name"], run["kind"], run["state"]) == ("cats", "suite", "queued")
+    place = f"/suites/{run['id']}/cases"
+    early = browser.get(place)
+    assert early.status_code == 404 and "once the run is finished" in early.json()["detail"]
+    list(suite_run.score(served.service.jobs.folder / run["id"]))
+    assert len(browser.get(place).text.splitlines()) == 11
+    assert other.get(place).status_code == 404
+    assert "/" not in json.dumps(run["spec"])
+
+
+def test_the_built_in_one_has_all_its_rows(served: Served, browser: httpx.Client) -> None:
+    run = browser.post("/suites", json={"suite": "agreement"}).json()
+    held = (served.service.jobs.folder / run["id"] / "data" / "rows.jsonl").read_text("utf-8").splitlines()
+    assert run["name"].startswith("Suite, agreement") and len(held) == 130
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [({"rows": "0" * 24}, "no uploaded rows"), ({"checkpoint": "no/where"}, "no/where"), ({"suite": "x"}, "suite")],
+)
+def test_what_cannot_be_scored_is_refused(browser: httpx.Client, body: dict[str, str], said: str) -> None:
+    answer = browser.post("/suites", json=body)
+    assert answer.status_code == 422 and said in answer.json()["detail"]
