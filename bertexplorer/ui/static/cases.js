@@ -24,7 +24,7 @@ class Cases extends HTMLElement {
     this.order = h("select", { onchange: again }, Object.keys(ORDERS).map((one) => h("option", {}, one)));
     this.count = h("p", { class: "hint", role: "status" });
     this.rows = h("tbody", {});
-    this.more = h("button", { type: "button", class: "quiet", onclick: () => { this.#shown += SHOWN; this.#draw(); } }, "More cases");
+    this.more = h("button", { type: "button", onclick: () => { this.#shown += SHOWN; this.#draw(); } }, "More cases");
     this.head = h("tr", {});
     this.categories = choice("Category", this.category);
     this.heading = h("h3", {});
