@@ -15,9 +15,9 @@ from bertexplorer.api.models import Asked, fields
 from bertexplorer.api.problems import Route
 from bertexplorer.api.runs import Id, RunOf, owner, told
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import suite_run
 from bertexplorer.store.runs import MAX_NAME
 from bertexplorer.ui.explore import Explore
+from bertexplorer.ui.training import suite_run
 from bertexplorer.ui.training.run_service import RunService
 
 
@@ -57,7 +57,9 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
 
         return admission.answer(request, compute, slow=True)
 
-    @router.get("/{id}/cases", operation_id="get-suite-cases", summary="Take the cases of a suite")
+    table: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
+
+    @router.get("/{id}/cases", operation_id="get-suite-cases", summary="Take the cases of a suite", responses=table)
     def cases(request: Request, id: Id) -> Response:
         """The scored cases as CSV, once the run is finished."""
         try:

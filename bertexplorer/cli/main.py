@@ -104,8 +104,8 @@ def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
     """Fetch the checkpoint and start a fine-tuning run. A folder of another kind of run continues that run."""
     spec = (runs.spec(Path(arguments[0])) or {}) if len(arguments) == 1 else {}
     if spec.get("kind") == "suite":
-        from bertexplorer.store.suite_run import score
         from bertexplorer.training.run_process import asked_to_stop, show
+        from bertexplorer.ui.training.suite_run import score
 
         return show(score(Path(arguments[0]), asked_to_stop()))
     if "stretches" in spec:

@@ -17,7 +17,6 @@ supervisor.py          starts queued runs as processes, adopts running ones, rep
 uploads.py             files that a page sent or that were made for it, with their owners, for a day
 text_uploads.py        the lines of an uploaded CSV, TSV or TXT, stored under a hash of its content
 suite_folder.py        a suite of any size in a folder, which can be stopped and resumed
-suite_run.py           such a suite as a run, with a process of its own
 quota.py               how much of the disk one owner's uploads and runs may take
 index.py               vectors of uploaded lines, stored in files and searched exactly
 library.py             the registry under its old name, for programs that version 0.1 exported

@@ -6,6 +6,7 @@ setup_handlers.py  handlers before a run: preview, Start
 run_handlers.py    handlers of runs: watch, try, compare and export
 comparison.py      the seeds of a run; two runs compared
 taught.py          the training rows behind an answer
+suite_run.py       a suite as a run, with a process of its own
 export.py          export of a run as ZIP, as ONNX, to the hub
 run_service.py     preview, start and read runs; independent of gradio
 html.py            its HTML

@@ -9,11 +9,10 @@ import gradio as gr
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import confusion, learning
-from bertexplorer.store import suite_run
 from bertexplorer.store.runs import ACTIVE, Run
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.html import caption, message
-from bertexplorer.ui.training import comparison, export, html, taught
+from bertexplorer.ui.training import comparison, export, html, suite_run, taught
 from bertexplorer.ui.training.page import PageComponents
 from bertexplorer.ui.training.run_service import RunDetail, RunService
 

@@ -99,10 +99,10 @@ class SuiteRun:
 
 def result(folder: Path) -> tuple[Figure | None, str]:
     """(the figure, the sentence) of a finished run; (None, "") before."""
-    import plotly.graph_objects as go
+    from bertexplorer.figures import Figure
 
     try:
         held: dict[str, Any] = json.loads((folder / "result.json").read_text("utf-8"))
     except (OSError, ValueError):
         return None, ""
-    return go.Figure(held["figure"], _validate=False), str(held["said"])
+    return Figure(held["figure"], _validate=False), str(held["said"])

@@ -14,8 +14,9 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import suite as drawn
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
-from bertexplorer.store import runs, suite_folder, suite_run
+from bertexplorer.store import runs, suite_folder
 from bertexplorer.store.jobs import Jobs
+from bertexplorer.ui.training import suite_run
 
 ROWS = [(n, {"good": f"the cat sat on mat {n} .", "bad": f"the cat sit on mat {n} ."}) for n in range(2, 42)]
 SCORING: Any = "the whole sentence"
