@@ -9,7 +9,16 @@ from torch import Tensor, nn
 
 from bertexplorer.model.text import Encoding
 
-FAMILIES = ("bert", "roberta", "xlm-roberta", "electra-generator", "electra-discriminator", "distilbert", "modernbert")
+FAMILIES = (
+    "bert",
+    "roberta",
+    "xlm-roberta",
+    "electra-generator",
+    "electra-discriminator",
+    "distilbert",
+    "albert",
+    "modernbert",
+)
 
 
 @dataclass
@@ -30,17 +39,22 @@ class Eager:
             attention = base.layers[layer].attn
             value = attention.Wqkv.weight.chunk(3)[2]
             return value.T, torch.zeros(len(value)), attention.Wo.weight.T
+        if base.config.model_type == "albert":
+            attention = modules(base)[0]
+            return attention.value.weight.T, attention.value.bias, attention.dense.weight.T
         attention = base.encoder.layer[layer].attention
         return attention.self.value.weight.T, attention.self.value.bias, attention.output.dense.weight.T
 
 
 def modules(model: nn.Module) -> list[nn.Module]:
-    """The attention module of each layer, whose first argument is what enters it."""
+    """The attention module of each layer, whose first argument is what enters it. ALBERT's layers have one."""
     kind = model.config.model_type
     if kind == "distilbert":
         return [layer.attention for layer in model.transformer.layer]
     if kind == "modernbert":
         return [layer.attn for layer in model.layers]
+    if kind == "albert":
+        return [model.encoder.albert_layer_groups[0].albert_layers[0].attention]
     return [layer.attention.self for layer in model.encoder.layer]
 
 

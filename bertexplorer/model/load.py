@@ -134,7 +134,7 @@ def match(
     tied = tied_name(family, config)
     sources: dict[str, tuple[Stored, int, int]] = {}
     missing, misshapen = [], []
-    for ours, tensor in modules.state_dict().items():
+    for ours, tensor in modules.named_parameters():  # a layer that repeats comes once
         source = source_of(family, ours)
         if source is None or (source.name == tied and ours == "masked_lm.output.weight"):
             continue
