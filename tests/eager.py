@@ -1,11 +1,14 @@
 """What transformers says of attention: weights, layer inputs and the matrices behind them, with eager attention."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import torch
 import transformers
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from bertexplorer.model.text import Encoding
 
@@ -77,3 +80,16 @@ def eager(folder: Path, encoding: Encoding) -> Eager:
         hook.remove()
     assert len(out.attentions) == len(inputs) == model.config.num_hidden_layers
     return Eager(model, torch.cat(out.attentions), inputs)
+
+
+def entering(model: nn.Module, layer: int, change: Callable[[Tensor], Tensor]) -> RemovableHandle:
+    """Change what enters the output of attention in *layer*, for one pass. ALBERT's layers have one module there."""
+    ends = ("attention.output.dense", "attention.out_lin", "attn.Wo", "attention.dense")
+    mixing = [module for name, module in model.named_modules() if name.endswith(ends)]
+    calls = count()
+
+    def hook(_: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
+        here = len(mixing) > 1 or next(calls) == layer
+        return (change(args[0].clone()), *args[1:]) if here else None
+
+    return mixing[layer % len(mixing)].register_forward_pre_hook(hook)

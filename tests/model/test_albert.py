@@ -18,7 +18,7 @@ from bertexplorer.model.save import save
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.model.weight_map import source_of
 from tests.model.conftest import make_case
-from tests.model.test_load import reconfigure
+from tests.model.test_load import reconfigure, rewrite
 from tests.tiny import write
 from tests.tolerance import assert_same, assert_within, of_gradient
 
@@ -85,6 +85,18 @@ def test_the_order_of_sentences_is_left_aside(tiny: Tiny, tmp_path: Path) -> Non
         _ = case.ours.next_sentence
     with pytest.raises(ExplorerError, match="albert has no next-sentence head"):
         with_heads(case.ours, ["next_sentence"], seed=0)
+
+
+def test_the_bias_of_the_decoder_counts(tiny_copy: Tiny, tmp_path: Path) -> None:
+    """transformers computes with it, too, although the config ties the two."""
+    folder = tiny_copy("albert")
+    rewrite(folder, lambda t: t | {"predictions.decoder.bias": torch.zeros_like(t["predictions.bias"])})
+    case = make_case("albert", "AlbertForMaskedLM", folder)
+    assert not case.ours.masked_lm.output.bias.any()
+    logits = case.ours.masked_lm(case.run().last)[case.mask]
+    assert_same(case.ours.config, logits, case.refer().logits[case.mask])
+    save(case.ours, tmp_path)
+    assert_same(case.ours.config, logits, make_case("", "AlbertForMaskedLM", tmp_path).refer().logits[case.mask])
 
 
 @pytest.mark.parametrize("key", ["num_hidden_groups", "inner_group_num"])

@@ -53,3 +53,4 @@ NAMES = {
     "span.output": "qa_outputs",
 }
 COPIES = {"predictions.decoder.bias": "predictions.bias"}
+UNREAD = ("predictions.bias",)  # early conversions hold another one beside the decoder's, which alone is computed with
