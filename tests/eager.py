@@ -1,15 +1,27 @@
 """What transformers says of attention: weights, layer inputs and the matrices behind them, with eager attention."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import torch
 import transformers
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from bertexplorer.model.text import Encoding
 
-FAMILIES = ("bert", "roberta", "xlm-roberta", "electra-generator", "electra-discriminator", "distilbert", "modernbert")
+FAMILIES = (
+    "bert",
+    "roberta",
+    "xlm-roberta",
+    "electra-generator",
+    "electra-discriminator",
+    "distilbert",
+    "albert",
+    "modernbert",
+)
 
 
 @dataclass
@@ -30,17 +42,22 @@ class Eager:
             attention = base.layers[layer].attn
             value = attention.Wqkv.weight.chunk(3)[2]
             return value.T, torch.zeros(len(value)), attention.Wo.weight.T
+        if base.config.model_type == "albert":
+            attention = modules(base)[0]
+            return attention.value.weight.T, attention.value.bias, attention.dense.weight.T
         attention = base.encoder.layer[layer].attention
         return attention.self.value.weight.T, attention.self.value.bias, attention.output.dense.weight.T
 
 
 def modules(model: nn.Module) -> list[nn.Module]:
-    """The attention module of each layer, whose first argument is what enters it."""
+    """The attention module of each layer, whose first argument is what enters it. ALBERT's layers have one."""
     kind = model.config.model_type
     if kind == "distilbert":
         return [layer.attention for layer in model.transformer.layer]
     if kind == "modernbert":
         return [layer.attn for layer in model.layers]
+    if kind == "albert":
+        return [model.encoder.albert_layer_groups[0].albert_layers[0].attention]
     return [layer.attention.self for layer in model.encoder.layer]
 
 
@@ -63,3 +80,16 @@ def eager(folder: Path, encoding: Encoding) -> Eager:
         hook.remove()
     assert len(out.attentions) == len(inputs) == model.config.num_hidden_layers
     return Eager(model, torch.cat(out.attentions), inputs)
+
+
+def entering(model: nn.Module, layer: int, change: Callable[[Tensor], Tensor]) -> RemovableHandle:
+    """Change what enters the output of attention in *layer*, for one pass. ALBERT's layers have one module there."""
+    ends = ("attention.output.dense", "attention.out_lin", "attn.Wo", "attention.dense")
+    mixing = [module for name, module in model.named_modules() if name.endswith(ends)]
+    calls = count()
+
+    def hook(_: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
+        here = len(mixing) > 1 or next(calls) == layer
+        return (change(args[0].clone()), *args[1:]) if here else None
+
+    return mixing[layer % len(mixing)].register_forward_pre_hook(hook)

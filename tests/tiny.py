@@ -12,6 +12,7 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 from tokenizers import decoders as decode
 
 BERT_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+ALBERT_SPECIAL = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")
 ROBERTA_SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 WORDS = """
     paris france london england berlin germany capital city the a an is was of in on and to it he she they doctor
@@ -56,6 +57,13 @@ RECIPES = {
     "electra-discriminator": Recipe("electra", "ElectraForPreTraining", numbers=ELECTRA),
     "electra-wide": Recipe("electra", "ElectraForPreTraining", numbers={"embedding_size": 32, "hidden_act": "relu"}),
     "distilbert": Recipe("distilbert", "DistilBertForMaskedLM", numbers=DISTIL),
+    "albert": Recipe("albert", "AlbertForMaskedLM", "albert", {"embedding_size": 16}),
+    "albert-untied": Recipe(
+        "albert",
+        "AlbertForMaskedLM",
+        "albert",
+        {"embedding_size": 32, "hidden_act": "gelu", "tie_word_embeddings": False},
+    ),
     "modernbert": Recipe(
         "modernbert", "ModernBertForMaskedLM", "modern", {"num_hidden_layers": 5, "local_attention": 8}
     ),
@@ -67,6 +75,7 @@ FAMILIES = {  # the recipe with a family's numbers, and what its classes in tran
     "camembert": "Camembert",
     "electra-discriminator": "Electra",
     "distilbert": "DistilBert",
+    "albert": "Albert",
     "modernbert": "ModernBert",
 }
 LABELS = {
@@ -81,7 +90,13 @@ TASK_RECIPES = {  # the fine-tuned heads: bert-SequenceClassification and so on
     for family, name in FAMILIES.items()
     for task, named in LABELS.items()
 }
-IDS = {"bytes": (0, 1, 2), "unigram": (0, 1, 2), "wordpiece": (2, 0, 3), "modern": (2, 0, 3)}  # cls, pad, sep
+IDS = {
+    "bytes": (0, 1, 2),
+    "unigram": (0, 1, 2),
+    "wordpiece": (2, 0, 3),
+    "modern": (2, 0, 3),
+    "albert": (2, 0, 3),
+}  # cls, pad, sep
 
 
 def write(folder: Path, name: str = "bert", *, seed: int = 0, **numbers: Any) -> Path:
@@ -180,4 +195,18 @@ def unigram() -> Tokenizer:
     return tokenizer
 
 
-TOKENIZERS = {"wordpiece": wordpiece, "bytes": roberta_bytes, "modern": modern_bytes, "unigram": unigram}
+def albert_unigram() -> Tokenizer:
+    """Unigram over lower-case text without accents, as transformers builds it for ALBERT."""
+    pieces = [*(f"▁{w}" for w in WORDS), "▁", *LETTERS, *".,!?'\"", "日"]
+    scored = [(t, 0.0) for t in ALBERT_SPECIAL] + [(p, -1.0 / len(p)) for p in pieces]
+    tokenizer: Tokenizer = transformers.AlbertTokenizer(vocab=scored).backend_tokenizer
+    return tokenizer
+
+
+TOKENIZERS = {
+    "wordpiece": wordpiece,
+    "bytes": roberta_bytes,
+    "modern": modern_bytes,
+    "unigram": unigram,
+    "albert": albert_unigram,
+}

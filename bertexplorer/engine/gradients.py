@@ -176,6 +176,7 @@ def widened(module: M, config: EncoderConfig, without: str = "") -> M:
         return module
     with torch.device("meta"):
         copy = type(module)(config)
-    weights = {name: weight.float() for name, weight in module.state_dict().items() if name != without}
-    copy.load_state_dict(weights, strict=not without, assign=True)
+    held = module.named_parameters()  # a layer that repeats comes once
+    weights = {name: weight.detach().to_dense().float() for name, weight in held if name != without}
+    copy.load_state_dict(weights, strict=not (without or config.shared_layers), assign=True)
     return copy.eval().requires_grad_(False)

@@ -47,7 +47,7 @@ class Checkpoint:
     hf_config: dict[str, Any]
     folder: Path
     licence: str
-    unused: tuple[str, ...] = ()  # published names of fine-tuned heads that are not in HEADS and so were ignored
+    unused: tuple[str, ...] = ()  # published names of heads that are not in HEADS and so were ignored
     # who computes when; one app's checkpoints share it
     scheduler: ComputeScheduler = field(default_factory=ComputeScheduler, repr=False)
     # passes over recent texts; gone when the checkpoint is

@@ -23,7 +23,8 @@ class EncoderConfig:
     num_segments: int = 2  # 0: no segment embeddings
     tied: bool = True  # the MLM output shares the word embeddings
     # what sets a family apart
-    embedding_size: int = 0  # ELECTRA: smaller than hidden_size and projected up; 0 means hidden_size
+    embedding_size: int = 0  # ELECTRA, ALBERT: smaller than hidden_size and projected up; 0 means hidden_size
+    shared_layers: bool = False  # ALBERT: one layer, num_layers times
     first_position: int = 0  # RoBERTa: positions start after the padding id
     norm: Literal["post", "pre"] = "post"  # ModernBERT: LayerNorm before each block, one more at the end
     gated: bool = False  # ModernBERT: GeGLU feed-forward

@@ -3,7 +3,7 @@
 One alphabet for shapes, here and everywhere else:
     b  sequences in the batch        d  hidden size              k  size of one head, d / h
     t  tokens of a sequence          h  attention heads          v  vocabulary
-    q  tokens that look at others    l  layers                   e  word embedding size (d, but for ELECTRA)
+    q  tokens that look at others    l  layers                   e  word embedding size (ELECTRA, ALBERT: < d)
 Layers and heads are counted from 0 in code and from 1 wherever a person reads them.
 """
 
@@ -36,7 +36,7 @@ def table(rows: int, size: int) -> nn.Embedding:
 
 
 class Embeddings(nn.Module):
-    """Word + position + segment vectors, normalised; ELECTRA projects the sum up to the hidden size."""
+    """Word + position + segment vectors, normalised; ELECTRA and ALBERT project the sum up to the hidden size."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -223,12 +223,10 @@ class Encoder(nn.Module):
         self.config = config
         self.embeddings = Embeddings(config)
         self.rotary = Rotary(config.head_size) if config.rope_theta else None
-        self.layers = nn.ModuleList(Layer(config, index) for index in range(config.num_layers))
-        self.norm = (
-            nn.LayerNorm(config.hidden_size, eps=config.norm_eps, bias=config.norm_bias)
-            if config.norm == "pre"
-            else nn.Identity()
-        )
+        own = [Layer(config, index) for index in range(1 if config.shared_layers else config.num_layers)]
+        self.layers = nn.ModuleList(own * (config.num_layers // len(own)))  # ALBERT repeats its only one
+        norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps, bias=config.norm_bias)
+        self.norm = norm if config.norm == "pre" else nn.Identity()
 
     def forward(
         self,

@@ -134,7 +134,7 @@ def match(
     tied = tied_name(family, config)
     sources: dict[str, tuple[Stored, int, int]] = {}
     missing, misshapen = [], []
-    for ours, tensor in modules.state_dict().items():
+    for ours, tensor in modules.named_parameters():  # a layer that repeats comes once
         source = source_of(family, ours)
         if source is None or (source.name == tied and ours == "masked_lm.output.weight"):
             continue
@@ -198,7 +198,10 @@ def fill(
 
 def check_copies(family: ModuleType, stored: dict[str, Stored]) -> None:
     """Refuse a second copy that differs from the first: transformers would keep both, and results would differ."""
+    unread: tuple[str, ...] = getattr(family, "UNREAD", ())
     for copy, original in family.COPIES.items():
+        if original in unread:
+            continue
         if copy in stored and original in stored and not torch.equal(stored[copy].read(), stored[original].read()):
             raise ExplorerError(
                 f"{copy} differs from {original}, though config.json ties them. Set tie_word_embeddings to false in "

@@ -30,7 +30,7 @@ def save(checkpoint: Checkpoint, folder: str | Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     family = BY_MODEL_TYPE[checkpoint.family]
     modules = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
-    ours = modules.state_dict()
+    ours = {name: tensor.detach().to_dense() for name, tensor in modules.named_parameters()}  # what is shared, once
     tied = tied_name(family, checkpoint.config)
     tensors: dict[str, Tensor] = {}
     for name, parts in to_published(family, ours).items():

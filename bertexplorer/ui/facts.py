@@ -41,7 +41,7 @@ def of(checkpoint: Checkpoint) -> list[tuple[str, str]]:
     if origin := convert.origin(checkpoint.folder):
         items["Weights"] = origin
     if checkpoint.unused:
-        items["Left aside"] = f"a fine-tuned head ({', '.join(checkpoint.unused)})"
+        items["Left aside"] = f"a head that nothing here reads ({', '.join(checkpoint.unused)})"
     return list(items.items())
 
 

@@ -20,7 +20,16 @@ from tests.analysis.conftest import CLOSE, Reference, refer
 from tests.tolerance import assert_same
 
 FRANCE = "Paris is the [MASK] of France."
-FAMILIES = ("bert-mlm", "bert-untied", "roberta", "xlm-roberta", "electra-generator", "distilbert", "modernbert")
+FAMILIES = (
+    "bert-mlm",
+    "bert-untied",
+    "roberta",
+    "xlm-roberta",
+    "electra-generator",
+    "distilbert",
+    "albert",
+    "modernbert",
+)
 
 
 def lens(reference: Reference, ids: list[int], spot: int) -> Tensor:
@@ -40,6 +49,8 @@ def head(model: torch.nn.Module, state: Tensor) -> Tensor:
         return model.generator_lm_head(model.generator_predictions(state))
     if kind == "distilbert":
         return model.vocab_projector(model.vocab_layer_norm(model.activation(model.vocab_transform(state))))
+    if kind == "albert":
+        return model.predictions(state)
     if kind == "modernbert":
         return model.decoder(model.head(state))
     return model.lm_head(state)

@@ -13,7 +13,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding
 
-NAMES = ("bert", "roberta", "electra-generator", "distilbert", "modernbert")
+NAMES = ("bert", "roberta", "electra-generator", "distilbert", "albert", "modernbert")
 SENTENCES = (
     "The capital of france is [MASK].",
     "[MASK].",

@@ -24,6 +24,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding, Text
+from tests.eager import entering
 from tests.tiny import TASK_RECIPES, write
 from tests.tolerance import assert_same, of_encoder, of_gradient
 
@@ -116,16 +117,13 @@ def test_heads_off_equal_a_hook_in_transformers(tuned: Tuned) -> None:
         found = ablated_sequence_logits(tuned.ours, encoding, switches)
     else:
         found = ablated_token_logits(tuned.ours, encoding, switches, tuned.head)
-    outputs = ("attention.output.dense", "attention.out_lin", "attn.Wo")
-    mixing = [m for name, m in tuned.theirs.named_modules() if name.endswith(outputs)][1]
 
-    def off(_: object, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        x = args[0].clone()
+    def off(x: Tensor) -> Tensor:
         x[..., config.head_size : 2 * config.head_size] = 0
-        return (x, *args[1:])
+        return x
 
     assert_same(config, found[1], tuned.refer(encoding))
-    hook = mixing.register_forward_pre_hook(off)
+    hook = entering(tuned.theirs, 1, off)
     wanted = tuned.refer(encoding)
     hook.remove()
     assert_same(config, found[0], wanted)

@@ -5,23 +5,22 @@ import torch
 from torch import Tensor
 
 from bertexplorer.model.forward import Intervention
+from tests.eager import entering
 from tests.model.conftest import Case, make_case
 from tests.tiny import RECIPES
 from tests.tolerance import assert_same
 
 HEAD = 8  # numbers of a head: 32 / 4
-OUTPUTS = ("attention.output.dense", "attention.out_lin", "attn.Wo")  # what mixes the heads, by family
 
 
-@pytest.fixture(scope="module", params=["bert", "roberta", "electra-generator", "distilbert", "modernbert"])
+@pytest.fixture(scope="module", params=["bert", "roberta", "electra-generator", "distilbert", "albert", "modernbert"])
 def small(request: pytest.FixtureRequest, tiny) -> Case:
     return make_case(request.param, RECIPES[request.param].model, tiny(request.param))
 
 
 def refer(case: Case, layer: int, change) -> Tensor:
     """The reference's last vectors with *change* made to the numbers that enter the output of attention."""
-    mixing = [module for name, module in case.theirs.named_modules() if name.endswith(OUTPUTS)]
-    handle = mixing[layer].register_forward_pre_hook(lambda _, args: (change(args[0].clone()), *args[1:]))
+    handle = entering(case.theirs, layer, change)
     try:
         return case.refer().hidden_states[-1][case.mask]
     finally:

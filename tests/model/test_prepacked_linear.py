@@ -25,7 +25,7 @@ def logits(modules: nn.ModuleDict) -> torch.Tensor:
 
 
 @needs_packing
-@pytest.mark.parametrize("name", ["bert", "modernbert"])
+@pytest.mark.parametrize("name", ["bert", "albert", "modernbert"])
 @pytest.mark.parametrize("shared", [False, True])
 def test_packed_layers_give_the_same(tiny, name: str, shared: bool) -> None:
     plain, other = in_bf16(tiny(name)), in_bf16(tiny(name))
@@ -61,7 +61,7 @@ def test_a_packed_checkpoint_is_saved_bit_for_bit(bundled, tmp_path) -> None:
 
 
 @pytest.mark.skipif(not can_pack(torch.float32), reason="this torch cannot pack")
-@pytest.mark.parametrize("name", ["bert", "electra-discriminator", "modernbert"])
+@pytest.mark.parametrize("name", ["bert", "electra-discriminator", "albert", "modernbert"])
 def test_a_frozen_fp32_checkpoint_gives_the_same(tiny, name: str, tmp_path) -> None:
     plain, other = (load(tiny(name), precision="fp32", device="cpu", frozen=frozen) for frozen in (False, True))
     kinds = {type(module) for module in other.encoder.modules()}

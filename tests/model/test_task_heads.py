@@ -77,7 +77,9 @@ def test_logits_are_those_of_transformers(tuned: Case) -> None:
 
 def test_dropout_is_where_transformers_has_it(tuned: Case) -> None:
     config, head = deepcopy(tuned.theirs.config), head_of(tuned.name)
-    config.update({"classifier_dropout": 0.3, "seq_classif_dropout": 0.25, "qa_dropout": 0.15})
+    config.update(
+        {"classifier_dropout": 0.3, "classifier_dropout_prob": 0.3, "seq_classif_dropout": 0.25, "qa_dropout": 0.15}
+    )
     theirs = type(tuned.theirs)(config)
     ours = HEADS[head](translate(BY_MODEL_TYPE[config.model_type], config.to_dict()))
     shares = [m.p for m in ours.modules() if isinstance(m, nn.Dropout)]

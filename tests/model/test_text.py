@@ -17,6 +17,7 @@ from bertexplorer.training.texts import Reader
 from tests.tiny import write
 
 KINDS = {"wordpiece": "bert", "roberta bytes": "roberta", "modern bytes": "modernbert", "unigram": "xlm-roberta"}
+KINDS["albert"] = "albert"  # unigram, lower case
 TEXTS = {
     "plain": "The capital of France is Paris.",
     "accents": "Café naïve ÀÉÎ",

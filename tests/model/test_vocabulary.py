@@ -36,6 +36,7 @@ CASES = [  # (checkpoint, tokenizer_class, tokenizer_config.json, the normalizer
     ("electra-generator", "ElectraTokenizer", TOGETHER, {}),
     ("electra-discriminator", None, CASED, {}),
     *(("roberta", kind, said, {}) for kind in (None, "RobertaTokenizer", AS_IT_IS) for said in (ANY, SPACE)),
+    *(("albert", kind, said, {}) for kind in (None, "AlbertTokenizer", AS_IT_IS) for said in (ANY, CASED, SPACE)),
     *(("modernbert", kind, SPACE, {}) for kind in (None, AS_IT_IS)),
     *(("xlm-roberta", kind, said, {}) for kind in (None, AS_IT_IS) for said in (ANY, {"add_prefix_space": False})),
 ]

@@ -4,12 +4,13 @@ bert.py        BERT: the family that all others are described against
 roberta.py     RoBERTa, XLM-R and CamemBERT: positions start after the padding id
 electra.py     ELECTRA: a generator that fills masks, a discriminator that spots replaced tokens
 distilbert.py  DistilBERT: half the layers, no segments and no pooler
+albert.py      ALBERT: one layer, applied again and again
 modernbert.py  ModernBERT: rotary positions, gated feed-forward, mostly local attention
 """
 
 from types import ModuleType
 
-from bertexplorer.model.families import bert, distilbert, electra, modernbert, roberta
+from bertexplorer.model.families import albert, bert, distilbert, electra, modernbert, roberta
 
-FAMILIES: tuple[ModuleType, ...] = (bert, roberta, electra, distilbert, modernbert)
+FAMILIES: tuple[ModuleType, ...] = (bert, roberta, electra, distilbert, albert, modernbert)
 BY_MODEL_TYPE: dict[str, ModuleType] = {name: family for family in FAMILIES for name in family.MODEL_TYPES}

@@ -16,8 +16,14 @@ from bertexplorer.training.texts import Item, by_length, run
 
 
 def prepare(learner: Learner, tuning: Tuning) -> None:
-    """Set requires_grad of each parameter. Raises ExplorerError if nothing would be trained."""
+    """Set requires_grad of each parameter. Raises ExplorerError if nothing would be trained, or if layers that are one
+    should learn differently."""
     encoder, layers = learner.checkpoint.encoder, learner.checkpoint.config.num_layers
+    if learner.checkpoint.config.shared_layers and (tuning.frozen_layers or tuning.layer_decay < 1):
+        raise ExplorerError(
+            "ALBERT's layers are one layer, so none can be frozen or slowed down alone. Set frozen layers to 0 and "
+            "layer decay to 1."
+        )
     learner.modules.requires_grad_(True)
     if tuning.method == "lora":
         encoder.requires_grad_(False)

@@ -28,6 +28,14 @@ def kept(folder: Path) -> Path:
     return found
 
 
+@pytest.mark.parametrize("more", [{"frozen_layers": 1}, {"layer_decay": 0.9}])
+def test_layers_that_are_one_learn_alike(more: dict, begin: Begin) -> None:
+    with pytest.raises(
+        ExplorerError, match="ALBERT's layers are one layer, so none can be frozen or slowed down alone"
+    ):
+        list(finetune(begin(family="albert", **more)))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "more"),
@@ -37,6 +45,8 @@ def kept(folder: Path) -> Path:
         ("distilbert", {"layer_decay": 0.8}),
         ("modernbert", {"accumulate": 2}),
         ("electra-discriminator", {"frozen_layers": 1}),
+        ("albert", {}),
+        ("albert", {"method": "lora", "rate": 2e-2, "epochs": 10}),
         ("bert", {"method": "lora", "rate": 2e-2, "epochs": 10}),
         ("bert", {"method": "frozen", "rate": 2e-2, "epochs": 20}),
     ],

@@ -77,6 +77,17 @@ def test_the_student_is_the_teacher_with_layers_cut_out(family: str, tiny, tmp_p
     assert not owned & {id(p) for p in student.encoder.parameters()}
 
 
+def test_a_student_of_albert_repeats_the_layer_less_often(tiny) -> None:
+    folder = tiny("albert-SequenceClassification")
+    teacher = load(folder, precision="fp32", device="cpu")
+    student = student_of(teacher, [0, 2], list(teacher.heads))
+    theirs = transformers.AutoModelForSequenceClassification.from_pretrained(folder, num_hidden_layers=2).eval()
+    ids = torch.randint(5, 60, (2, 20), generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        assert_same(student.config, student.sequence_classifier(student.encoder(ids).last), theirs(ids).logits)
+    assert student.num_parameters == teacher.num_parameters
+
+
 def test_the_losses_are_distilberts(distiller) -> None:
     learner = distiller(temperature=3.0, soft=5.0, task=2.0, cosine=1.0)
     items = learner.read(EXAMPLES)

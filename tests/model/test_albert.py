@@ -1,0 +1,133 @@
+"""ALBERT's layers are one layer: in memory, in files, in gradients and in training."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file
+from torch import nn
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.families import albert
+from bertexplorer.model.initialise import untrained, with_heads
+from bertexplorer.model.load import load
+from bertexplorer.model.save import save
+from bertexplorer.model.text import Tokenizer
+from bertexplorer.model.weight_map import source_of
+from tests.model.conftest import make_case
+from tests.model.test_load import reconfigure, rewrite
+from tests.tiny import write
+from tests.tolerance import assert_same, assert_within, of_gradient
+
+Tiny = Callable[[str], Path]
+IDS = torch.arange(5, 25)[None]
+
+
+def test_the_layers_are_one(tiny: Tiny, tmp_path: Path) -> None:
+    checkpoint = load(tiny("albert"), precision="fp32", device="cpu")
+    assert len(checkpoint.encoder.layers) == checkpoint.config.num_layers == 3
+    assert len(set(checkpoint.encoder.layers)) == len(set(deepcopy(checkpoint.encoder).layers)) == 1
+    stored = load_file(checkpoint.folder / "model.safetensors")
+    assert checkpoint.num_parameters == sum(tensor.numel() for tensor in stored.values())
+    assert checkpoint.num_bytes == 4 * checkpoint.num_parameters
+    with torch.no_grad():
+        checkpoint.encoder.layers[1].feed_forward.expand.weight += 1
+    save(checkpoint, tmp_path)
+    saved, name = load_file(tmp_path / "model.safetensors"), f"{albert.LAYER}ffn.weight"
+    assert torch.equal(saved.pop(name), stored.pop(name) + 1)
+    assert all(torch.equal(saved[name], stored[name]) for name in saved.keys() | stored.keys())
+
+
+def test_gradients_are_those_of_transformers(tiny: Tiny) -> None:
+    """Of the word vectors, and of every parameter: a layer that repeats gets the sum over its places."""
+    case = make_case("albert", "AlbertForMaskedLM", tiny("albert"))
+    weights = torch.randn(*case.ids.shape, case.ours.config.vocab_size, generator=torch.Generator().manual_seed(0))
+    weights = weights * case.mask[..., None]
+    modules = nn.ModuleDict({"encoder": case.ours.encoder, **case.ours.heads}).requires_grad_(True)
+    tables = (case.ours.encoder.embeddings.words, case.theirs.get_input_embeddings())
+    mine, other = (table.weight[case.ids].detach().requires_grad_() for table in tables)
+    with torch.enable_grad():
+        start = case.ours.encoder.embeddings.finish(mine, case.segments)
+        last = case.ours.encoder.from_embeddings(start, case.mask).last
+        (case.ours.masked_lm(last) * weights).sum().backward()
+        given = {"attention_mask": case.mask.long(), "token_type_ids": case.segments}
+        (case.theirs(inputs_embeds=other, **given).logits * weights).sum().backward()
+    assert_within(mine.grad, other.grad, of_gradient(case.ours.config, other.grad))
+    theirs = dict(case.theirs.named_parameters())
+    named = {name: theirs[source_of(albert, name).name].grad for name, _ in modules.named_parameters()}
+    allowed = of_gradient(case.ours.config, torch.cat([grad.flatten() for grad in named.values()]))
+    for name, parameter in modules.named_parameters():
+        assert_within(parameter.grad, named[name], allowed)
+
+
+def test_a_file_without_the_prefix(tmp_path: Path) -> None:
+    made = transformers.AlbertModel.from_pretrained(write(tmp_path / "made", "albert", num_hidden_layers=2))
+    made.save_pretrained(tmp_path / "made")
+    case = make_case("albert", "AlbertModel", tmp_path / "made")
+    assert set(case.ours.heads) == {"pooler"}
+    assert_same(case.ours.config, case.ours.pooler(case.run().last), case.refer().pooler_output)
+
+
+def test_the_order_of_sentences_is_left_aside(tiny: Tiny, tmp_path: Path) -> None:
+    """Its logits say which sentence came first, so they must not be read as those of the next sentence."""
+    folder = write(tmp_path, "albert")
+    torch.manual_seed(0)
+    transformers.AlbertForPreTraining.from_pretrained(folder).save_pretrained(folder)
+    case = make_case("albert", "AlbertForPreTraining", folder)
+    assert set(case.ours.heads) == {"masked_lm", "pooler"}
+    assert case.ours.unused == ("sop_classifier.classifier.bias", "sop_classifier.classifier.weight")
+    ours, theirs = case.ours.masked_lm(case.run().last), case.refer().prediction_logits
+    assert_same(case.ours.config, ours[case.mask], theirs[case.mask])
+    with pytest.raises(ExplorerError, match="albert has no next-sentence head"):
+        _ = case.ours.next_sentence
+    with pytest.raises(ExplorerError, match="albert has no next-sentence head"):
+        with_heads(case.ours, ["next_sentence"], seed=0)
+
+
+def test_the_bias_of_the_decoder_counts(tiny_copy: Tiny, tmp_path: Path) -> None:
+    """transformers computes with it, too, although the config ties the two."""
+    folder = tiny_copy("albert")
+    rewrite(folder, lambda t: t | {"predictions.decoder.bias": torch.zeros_like(t["predictions.bias"])})
+    case = make_case("albert", "AlbertForMaskedLM", folder)
+    assert not case.ours.masked_lm.output.bias.any()
+    logits = case.ours.masked_lm(case.run().last)[case.mask]
+    assert_same(case.ours.config, logits, case.refer().logits[case.mask])
+    save(case.ours, tmp_path)
+    assert_same(case.ours.config, logits, make_case("", "AlbertForMaskedLM", tmp_path).refer().logits[case.mask])
+
+
+@pytest.mark.parametrize("key", ["num_hidden_groups", "inner_group_num"])
+def test_layers_in_groups_are_refused(tiny_copy: Tiny, key: str) -> None:
+    folder = tiny_copy("albert")
+    reconfigure(folder, **{key: 2})
+    with pytest.raises(ExplorerError, match=f"{key} = 2; only one layer"):
+        load(folder, precision="fp32")
+
+
+def test_random_weights_repeat_too(tiny: Tiny) -> None:
+    real = load(tiny("albert"), precision="fp32", device="cpu")
+    made = untrained(real)
+    assert len(set(made.encoder.layers)) == 1 and made.num_parameters == real.num_parameters
+    assert not torch.allclose(made.encoder(IDS).last, real.encoder(IDS).last)
+    assert torch.equal(made.encoder(IDS).last, untrained(real).encoder(IDS).last)
+
+
+def test_sentencepiece_alone_is_enough(tiny: Tiny, tmp_path: Path) -> None:
+    trainer = pytest.importorskip("sentencepiece").SentencePieceTrainer
+    text = tmp_path / "text"
+    text.write_text("the capital of france is paris .\na great film , a terrible movie\n" * 20, "utf-8")
+    special = {"pad_id": 0, "unk_id": 1, "bos_id": -1, "eos_id": -1, "user_defined_symbols": "[CLS],[SEP],[MASK]"}
+    trainer.train(
+        input=str(text), model_prefix=str(tmp_path / "spiece"), vocab_size=60, hard_vocab_limit=False, **special
+    )
+    (tmp_path / "config.json").write_bytes((tiny("albert") / "config.json").read_bytes())
+    ours = Tokenizer.from_folder(tmp_path, max_tokens=64)
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    assert ours.kind == "Unigram" and type(theirs).__name__.startswith("AlbertTokenizer")
+    for line in ("The capital of Fränce is ``paris''.", "a  GREAT [MASK] ﬁlm", "日本"):
+        assert ours.whole.encode(line).ids == theirs(line)["input_ids"]
+    pair = ours.whole.encode("the capital", "a movie")
+    assert pair.type_ids == theirs("the capital", "a movie", return_token_type_ids=True)["token_type_ids"]
