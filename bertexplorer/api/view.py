@@ -209,7 +209,7 @@ def shown(answer: Answer, told: str) -> Reply:
             "facts": facts.of(checkpoint),
             "layers": checkpoint.config.num_layers,
             "heads": checkpoint.config.num_heads,
-            "series": [[saved.name, saved.label] for saved in answer.series],
+            "series": [[saved.name, saved.label, saved.megabytes] for saved in answer.series],
         }
     if answer.error:
         missing = {"missing": answer.missing} if answer.missing else {}

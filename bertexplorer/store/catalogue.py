@@ -30,6 +30,11 @@ CATALOGUE = (
     Entry("google-bert/bert-base-multilingual-cased", 178.6, 714.3, BOTH, "apache-2.0", "104 languages"),
     Entry("google/bert_uncased_L-2_H-128_A-2", 4.4, 17.7, BOTH, "apache-2.0", "BERT-tiny, 2 layers, 128 wide"),
     Entry("google/bert_uncased_L-4_H-256_A-4", 11.3, 45.1, BOTH, "apache-2.0", "BERT-mini, 4 layers, 256 wide"),
+    Entry(
+        "google/multiberts-seed_0-step_2000k",
+        *(110.1, 440.5, BOTH, "apache-2.0"),
+        "BERT-base, with five earlier steps of its training to fetch",
+    ),
     Entry("distilbert/distilbert-base-uncased", 67.0, 267.9, MLM, "apache-2.0", "half of BERT's layers"),
     Entry("FacebookAI/roberta-base", 125.3, 501.2, MLM, "mit", "BERT trained longer, without next sentence"),
     Entry("google/electra-small-generator", 13.5, 54.2, MLM, "apache-2.0", "ELECTRA's word proposer"),
@@ -37,3 +42,12 @@ CATALOGUE = (
     Entry("answerdotai/ModernBERT-base", 149.7, 598.6, MLM, "apache-2.0", "22 layers, up to 8,192 tokens"),
 )
 BY_NAME = {entry.name: entry for entry in CATALOGUE}
+# Trainings of which several checkpoints were published: name -> label, in their order. MultiBERTs: Sellam et al., 2022.
+STEPS = (20, 60, 140, 300, 900, 2000)  # thousands
+MULTIBERTS = {f"google/multiberts-seed_0-step_{step}k": f"MultiBERTs seed 0, step {step},000" for step in STEPS}
+SERIES = (MULTIBERTS,)
+
+
+def series_of(name: str) -> dict[str, str]:
+    """Name -> label of the published training that *name* belongs to; {} if it belongs to none."""
+    return next((series for series in SERIES if name in series), {})

@@ -12,7 +12,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.scheduler import ComputeScheduler
 from bertexplorer.settings import Settings
 from bertexplorer.store import convert, hub, memory, runs, training_snapshots
-from bertexplorer.store.catalogue import BUNDLED, CATALOGUE
+from bertexplorer.store.catalogue import BUNDLED, BY_NAME, CATALOGUE, series_of
 from bertexplorer.store.examine import examine
 
 if TYPE_CHECKING:
@@ -124,6 +124,13 @@ class CheckpointRegistry:
         """The checkpoints of the training that *name* belongs to, in order; none if it belongs to no training."""
         if name.startswith("run:") and not self.opens(name):
             return []
+        if published := series_of(name):
+            size = max(BY_NAME[one].megabytes for one in published if one in BY_NAME)
+            places = {one: hub.cached(one) for one in published}
+            return [
+                runs.Saved(one, label, places[one] or Path(), 0.0 if places[one] else size)
+                for one, label in published.items()
+            ]
         return training_snapshots.series(name) or runs.series(self.settings.data_dir / "runs", name)
 
     def find(self, name: str) -> Path | None:

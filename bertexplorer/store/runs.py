@@ -59,11 +59,12 @@ class Run(Job):
 
 @dataclass(frozen=True)
 class Saved:
-    """A checkpoint of a run for the picker: run:ID is the best one, run:ID@STEP is a snapshot from a step."""
+    """A checkpoint of a training for the picker: run:ID is the best one, run:ID@STEP is a snapshot from a step."""
 
     name: str
     label: str
-    folder: Path
+    folder: Path  # Path() if it is not on this disk
+    megabytes: float = 0.0  # to download before it can be used; 0 if it is on this disk
 
 
 def alive(folder: Path) -> bool:

@@ -155,7 +155,7 @@ def test_there_is_nothing_to_export_where_there_is_no_answer(api: Api) -> None:
 def test_a_run_is_called_by_its_name_and_tells_its_moments(api: Api) -> None:
     shown = api.shown(state(FRANCE, checkpoint=f"run:{RUN}", against="another checkpoint", other=f"run:{RUN}@0"))
     assert shown["checkpoint"]["label"].startswith("my films, best · ") and shown["receipt"]["short"].startswith("my f")
-    assert [name for name, _ in shown["checkpoint"]["series"]] == [f"run:{RUN}@0", f"run:{RUN}"]
+    assert [name for name, *_ in shown["checkpoint"]["series"]] == [f"run:{RUN}@0", f"run:{RUN}"]
     assert (shown["beside"]["ours"], shown["beside"]["name"]) == ("my films, best", "my films, before")
     assert "run:" not in json.dumps([shown["said"], shown["beside"]])
 

@@ -6,7 +6,7 @@ import pytest
 
 from bertexplorer.model.heads import HEADS
 from bertexplorer.model.load import load
-from bertexplorer.store.catalogue import BY_NAME, CATALOGUE
+from bertexplorer.store.catalogue import BY_NAME, CATALOGUE, SERIES, series_of
 from bertexplorer.store.hub import check_name
 
 
@@ -19,9 +19,18 @@ def test_the_bundled_one_is_as_told(bundled: Path) -> None:
 
 
 def test_every_entry_is_whole() -> None:
-    assert len(BY_NAME) == len(CATALOGUE) == 13
+    assert len(BY_NAME) == len(CATALOGUE) == 14
     for entry in CATALOGUE:
         check_name(entry.name)
         assert set(entry.heads) <= set(HEADS) and entry.heads
         assert entry.parameters > 1 and entry.licence and entry.about
         assert 1.9 < entry.megabytes / entry.parameters < 4.1, "2 or 4 bytes a parameter"
+
+
+def test_a_published_training_is_one_entry() -> None:
+    for series in SERIES:
+        assert [name for name in series if name in BY_NAME] == list(series)[-1:], "the last step, which is the best"
+        for name in series:
+            check_name(name)
+            assert series_of(name) == series
+    assert series_of("google-bert/bert-base-uncased") == {}

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.settings import Settings
+from bertexplorer.store import catalogue
 from bertexplorer.store import hub as store
 from bertexplorer.store.hub import Progress, wanted_files
 from bertexplorer.store.registry import CheckpointRegistry
@@ -136,6 +137,18 @@ def test_the_hubs_own_conversion_comes_first(
     found = library.get(NAME, "fp32")
     assert (found.revision == OTHER) is (author == "SFconvertbot") is not ("converted" in str(found.folder))
     assert bool([path for path in hub.asked if path.endswith(".bin")]) is (author != "SFconvertbot")
+
+
+def test_a_published_training_says_what_must_be_fetched(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+) -> None:
+    first, *_, last = catalogue.MULTIBERTS
+    hub.put(first, tiny("bert"))
+    list(library.fetch(first))
+    series = library.series(first)
+    assert [one.name for one in series] == list(catalogue.MULTIBERTS) == [one.name for one in library.series(last)]
+    assert [one.megabytes for one in series] == [0.0, *[440.5] * 5]
+    assert library.called(first) == "MultiBERTs seed 0, step 20,000"
 
 
 def test_a_revision_by_its_name(

@@ -10,11 +10,11 @@ class Moment extends HTMLElement {
     if (this.firstChild) return;
     this.className = "setting";
     this.label = h("label", { for: "moment-at" });
-    this.slider = h("input", { type: "range", id: "moment-at", min: 0, step: 1, oninput: () => this.#move() });
+    this.slider = h("input", { type: "range", id: "moment-at", min: 0, step: 1, oninput: () => this.#move(false), onchange: () => this.#move(true) });
     this.append(this.label, this.slider);
   }
 
-  /** Show where *checkpoint* is in *series*, [name, label] of each; nothing if it is not part of one. */
+  /** Show where *checkpoint* is in *series*, [name, label, megabytes to download] of each; nothing if it is not part of one. */
   show(series, checkpoint) {
     const at = series.findIndex(([name]) => name === checkpoint);
     this.#series = series;
@@ -25,10 +25,11 @@ class Moment extends HTMLElement {
     this.label.textContent = step(series[at]);
   }
 
-  #move() {
-    const chosen = this.#series[this.slider.value];
-    this.label.textContent = step(chosen);
-    this.dispatchEvent(new CustomEvent("move", { detail: chosen[0] }));
+  /** What must be downloaded waits until the slider is let go, so that nothing is fetched on the way. */
+  #move(released) {
+    const chosen = this.#series[this.slider.value], size = chosen[2];
+    this.label.textContent = step(chosen) + (size ? `, ${Math.round(size)} MB to download` : "");
+    if (released === Boolean(size)) this.dispatchEvent(new CustomEvent("move", { detail: chosen[0] }));
   }
 }
 customElements.define("bx-moment", Moment);
