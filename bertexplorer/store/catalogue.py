@@ -44,7 +44,7 @@ CATALOGUE = (
 BY_NAME = {entry.name: entry for entry in CATALOGUE}
 # Trainings of which several checkpoints were published: name -> label, in their order. MultiBERTs: Sellam et al., 2022.
 STEPS = (20, 60, 140, 300, 900, 2000)  # thousands
-MULTIBERTS = {f"google/multiberts-seed_0-step_{step}k": f"MultiBERTs seed 0, step {step},000" for step in STEPS}
+MULTIBERTS = {f"google/multiberts-seed_0-step_{step}k": f"MultiBERTs seed 0, step {1000 * step:,}" for step in STEPS}
 SERIES = (MULTIBERTS,)
 
 

@@ -68,7 +68,7 @@ class Explore extends HTMLElement {
       small("Second sentence", "do-second", () => this.#second()),
       small("Compare", "do-compare", () => { this.comparing.hidden = false; this.comparing.querySelector("input").focus(); }),
       this.upload, this.file);
-    this.moment = h("bx-moment", { id: "moment", onmove: ({ detail }) => this.state.set({ checkpoint: detail }) });
+    this.moment = h("bx-moment", { id: "moment", onmove: ({ detail }) => this.state.set({ checkpoint: detail }), onfetch: ({ detail }) => this.#use(detail) });
     this.examples = h("div", { id: "examples", class: "examples", role: "group", "aria-label": "Examples" });
     return h("section", { id: "workbench", "aria-label": "Text" }, this.text, this.pair, this.strip, actions, this.#compare(), this.examples, this.moment);
   }

@@ -1,4 +1,5 @@
-// <bx-moment>: the slider through the checkpoints of one training; fires "move" with the name of one.
+// <bx-moment>: the slider through the checkpoints of one training; fires "move" with the name of
+// one, or "fetch" if it must be downloaded.
 import { h } from "./kit.js";
 
 const step = ([, label]) => `Training: ${label.split(", ").at(-1)}`;
@@ -29,7 +30,7 @@ class Moment extends HTMLElement {
   #move(released) {
     const chosen = this.#series[this.slider.value], size = chosen[2];
     this.label.textContent = step(chosen) + (size ? `, ${Math.round(size)} MB to download` : "");
-    if (released === Boolean(size)) this.dispatchEvent(new CustomEvent("move", { detail: chosen[0] }));
+    if (released === Boolean(size)) this.dispatchEvent(new CustomEvent(size ? "fetch" : "move", { detail: chosen[0] }));
   }
 }
 customElements.define("bx-moment", Moment);
