@@ -133,7 +133,7 @@ def set_and_open(page: Page) -> None:
     answered(page, "#forms input[type=radio]:checked")
     tab_to(page, ".view", "Shift+Tab")
     page.keyboard.press("ArrowRight")
-    expect(page.locator("#question h2")).to_have_text("Where does a token come from?")
+    expect(page.locator("#question h2")).to_have_text("Where does an attention weight come from?")
     answered(page, ".view[aria-selected=true]")
 
 
