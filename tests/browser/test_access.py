@@ -132,8 +132,9 @@ def set_and_open(page: Page) -> None:
     page.wait_for_url("**show=head**")
     answered(page, "#forms input[type=radio]:checked")
     tab_to(page, ".view", "Shift+Tab")
-    page.keyboard.press("ArrowRight")
-    expect(page.locator("#question h2")).to_have_text("Where does an attention weight come from?")
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator("#question h2")).to_have_text("Where does a token come from?")
     answered(page, ".view[aria-selected=true]")
 
 
