@@ -18,6 +18,7 @@ from bertexplorer.figures.style import ACCENT, GREY, ORANGE, PALE, clip, coloure
 ROW = 58  # pixels: a category
 DRAWN = 40  # categories
 LISTED = 1000  # cases in the table
+SHARES = {"range": [0, 1.02], "fixedrange": True, "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
 RIGHT = {  # what counts, by kind
     "minimal pairs": "prefers the better sentence",
     "stereotype pairs": "prefers the stereotype",
@@ -44,9 +45,8 @@ def draw(result: Suite) -> go.Figure:
     fig = go.Figure()
     if result.kind == "cloze":
         fig.add_trace(kit.bars([one.top5 for one in shares], PALE, width=0.3, hoverinfo="skip"))
-    spread = {"array": [one.interval.high - one.right for one in shares], "symmetric": False, "color": GREY,
-              "arrayminus": [one.right - one.interval.low for one in shares], "thickness": 2, "width": 5}  # fmt: skip
-    fig.add_trace(kit.bars(values, ACCENT, told=[hover(result, one) for one in shares], width=0.3, error_x=spread))
+    hints = [hover(result, one) for one in shares]
+    fig.add_trace(kit.bars(values, ACCENT, told=hints, width=0.3, error_x=whiskers(shares)))
     names = [f"{name(one, result)}: {counted(one.right)} of {one.count:,}" for one in shares]
     fig.add_trace(kit.texts(0, [place - 0.38 for place in range(len(shares))], names))
     marked = [(place, one.baseline) for place, one in enumerate(shares) if one.baseline is not None]
@@ -56,11 +56,16 @@ def draw(result: Suite) -> go.Figure:
     if result.chance and result.chance > 0.01:
         fig.add_vline(result.chance, line={"color": GREY, "width": 2, "dash": "dot"})
     fig.add_annotation(kit.above(legend(result), 10, size=13))
-    ticks = {"tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
-    fig.update_xaxes(range=[0, 1.02], fixedrange=True, **ticks)
+    fig.update_xaxes(**SHARES)
     fig.update_yaxes(range=[len(shares) - 0.6, -0.75], **kit.HIDDEN)
     fig.update_layout(barmode="overlay")
     return finish(fig, max(300, 110 + ROW * len(shares)), margin={"l": 8, "r": 20, "t": 64, "b": 36})
+
+
+def whiskers(shares: Sequence[Share]) -> dict[str, Any]:
+    """The intervals as plotly's error bars."""
+    return {"array": [one.interval.high - one.right for one in shares], "symmetric": False, "color": GREY,
+            "arrayminus": [one.right - one.interval.low for one in shares], "thickness": 2, "width": 5}  # fmt: skip
 
 
 def counted(share: float) -> str:
@@ -177,18 +182,15 @@ def chance(found: Paired) -> str:
 def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered: bool) -> go.Figure:
     """A line over a training with one for each category; else a bar for each checkpoint."""
     totals = [one.total for one in results]
-    spread = {"array": [one.interval.high - one.right for one in totals], "symmetric": False, "color": GREY,
-              "arrayminus": [one.right - one.interval.low for one in totals], "thickness": 2, "width": 5}  # fmt: skip
     told = [f"{safe(name)}<br>{hover(one, one.total)}" for name, one in zip(names, results, strict=True)]
     values, fig = [one.right for one in totals], go.Figure()
-    shares = {"range": [0, 1.02], "fixedrange": True, "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
     if not ordered:
         colours = [ACCENT if place == own else PALE for place in range(len(names))]
-        fig.add_trace(kit.bars(values, colours, told=told, width=0.3, error_x=spread))
+        fig.add_trace(kit.bars(values, colours, told=told, width=0.3, error_x=whiskers(totals)))
         lines = [f"{safe(clip(name, 40))}: {counted(value)}" for name, value in zip(names, values, strict=True)]
         fig.add_trace(kit.texts(0, [place - 0.38 for place in range(len(names))], lines))
         fig.add_annotation(kit.above(f"{coloured('━', GREY)} 95 % interval", 10, size=13))
-        fig.update_xaxes(**shares)
+        fig.update_xaxes(**SHARES)
         fig.update_yaxes(range=[len(names) - 0.6, -0.75], **kit.HIDDEN)
         return finish(fig, max(300, 110 + ROW * len(names)), margin={"l": 8, "r": 20, "t": 44, "b": 36})
     steps = [name.rsplit(", ", 1)[-1].removeprefix("step ") for name in names]
@@ -196,12 +198,12 @@ def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered
         line = [next((share.right for share in one.shares if share.name == each.name), None) for one in results]
         hints = [f"{safe(each.name)}<br>{counted(value or 0.0)}" for value in line]
         fig.add_trace(kit.line(list(range(len(names))), line, PALE, customdata=hints, hovertemplate=kit.TOLD))
-    style: dict[str, Any] = {"error_y": spread, "customdata": told, "hovertemplate": kit.TOLD, "size": 9}
+    style: dict[str, Any] = {"error_y": whiskers(totals), "customdata": told, "hovertemplate": kit.TOLD, "size": 9}
     fig.add_trace(kit.line(list(range(len(names))), values, ACCENT, **style))
     marks = f"{coloured('●', ACCENT)} all, with its 95 % interval"
     marks += f" · {coloured('●', PALE)} each category" if results[0].shares else ""
     fig.add_annotation(kit.above(marks, 10, size=13))
-    fig.update_yaxes(**shares)
+    fig.update_yaxes(**SHARES)
     fig.update_xaxes(tickvals=list(range(len(names))), ticktext=steps, fixedrange=True, title="training step")
     return finish(fig, 380, margin={"l": 8, "r": 20, "t": 44, "b": 8})
 

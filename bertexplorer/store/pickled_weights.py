@@ -156,18 +156,17 @@ def of_zip(mapped: mmap.mmap) -> tuple[Any, dict[str, memoryview]]:
     """(the object, key of a storage -> its bytes) of the zip format. Every entry must be there once, as it is."""
     try:
         with zipfile.ZipFile(cast(Any, mapped)) as opened:  # it reads and seeks like a file
-            entries = {entry.filename: entry for entry in opened.infolist()}
-            if len(entries) < len(opened.infolist()):
-                raise ExplorerError("two entries of the archive have one name")
-            if packed := [name for name, entry in entries.items() if entry.compress_type != zipfile.ZIP_STORED]:
-                raise ExplorerError(f"{packed[0][:80]!r} of the archive is compressed, as PyTorch never writes it")
-            held = [name for name in entries if name.endswith("/data.pkl")]
-            if len(held) != 1 or entries[held[0]].file_size > LARGEST_PICKLE:
-                raise ExplorerError("the archive has no data.pkl of the usual size")
+            listed = opened.infolist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError) as error:
-        if isinstance(error, ExplorerError):
-            raise
         raise ExplorerError(f"the archive is damaged ({error})"[:200]) from error
+    entries = {entry.filename: entry for entry in listed}
+    if len(entries) < len(listed):
+        raise ExplorerError("two entries of the archive have one name")
+    if packed := [name for name, entry in entries.items() if entry.compress_type != zipfile.ZIP_STORED]:
+        raise ExplorerError(f"{packed[0][:80]!r} of the archive is compressed, as PyTorch never writes it")
+    held = [name for name in entries if name.endswith("/data.pkl")]
+    if len(held) != 1 or entries[held[0]].file_size > LARGEST_PICKLE:
+        raise ExplorerError("the archive has no data.pkl of the usual size")
     root, raw = held[0].removesuffix("data.pkl"), memoryview(mapped)
     data = bytes(content(raw, entries[held[0]]))
     order = entries.get(f"{root}byteorder")

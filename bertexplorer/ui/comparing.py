@@ -21,7 +21,7 @@ MOST = 12  # sides
 
 @dataclass(frozen=True)
 class Beside:
-    """What stands beside an answer."""
+    """What an answer is compared with."""
 
     name: str
     figure: Figure | None  # None: there is nothing to show next to the other figure

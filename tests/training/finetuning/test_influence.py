@@ -138,7 +138,7 @@ def test_what_cannot_be_traced_is_refused(
 
 
 def test_snapshots_keep_every_trained_part(trained: Callable[..., TrainingRun]) -> None:
-    """Those of version 0.1 lack what stands in task.safetensors: they are left out."""
+    """Those of version 0.1 lack what task.safetensors holds: they are left out."""
     run = trained(snapshots=2)
     assert [one.folder for one in influence.kept(run.folder, run.best, [1.0] * 99, whole=False)] == [run.best]
     for snapshot in committed(run.folder / "snapshots"):
