@@ -11,26 +11,27 @@ from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, clip, finish, label, quote, safe
 
 LINE = 34  # characters of a sentence below the plot, on a phone
-HOVERED = 2000  # the most probable pieces, which answer to the pointer; the others are drawn only
+CELLS = 150  # along each axis; a cell is about one dot wide
+FAINT = 0.25  # the opacity of one word
 
 
 def draw(result: Contrast) -> go.Figure:
     first, second = np.exp(result.first), np.exp(result.second)
-    order = np.argsort(-np.maximum(first, second))
-    top, rest = order[:HOVERED], order[HOVERED:]
     low, high = math.floor(math.log10(max(1e-9, float(np.quantile(np.minimum(first, second), 0.02))))), 0
     fig = go.Figure()
     fig.add_scatter(x=[10**low, 1], y=[10**low, 1], mode="lines", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
-    for places, size, hover in ((rest, 3, False), (top, 4, True)):
-        fig.add_scattergl(
-            x=first[places].astype(np.float32),
-            y=second[places].astype(np.float32),
-            mode="markers",
-            marker={"size": size, "color": GREY, "opacity": 0.45 if hover else 0.2},
-            text=[safe(result.vocabulary[i]) for i in places] if hover else None,
-            hovertemplate="%{text}: %{x:.2%} and %{y:.2%}<extra></extra>" if hover else None,
-            hoverinfo=None if hover else "skip",
-        )
+    shown, words_in = thinned(first, second, (high - low) / CELLS)
+    fig.add_scatter(
+        x=first[shown].astype(np.float32),
+        y=second[shown].astype(np.float32),
+        mode="markers",
+        marker={"size": 4, "color": GREY, "opacity": np.round(1 - (1 - FAINT) ** words_in, 2)},
+        text=[
+            safe(result.vocabulary[i]) + (f" and {n - 1:,} more" if n > 1 else "")
+            for i, n in zip(shown, words_in, strict=True)
+        ],
+        hovertemplate="%{text}: %{x:.2%} and %{y:.2%}<extra></extra>",
+    )
     for side, colour, where in ((-1, ACCENT, "bottom center"), (1, ORANGE, "top center")):
         words = [w for w in result.words if w.log_ratio * side > 0]
         named = apart(words, high - low)
@@ -54,6 +55,17 @@ def draw(result: Contrast) -> go.Figure:
     fig.update_xaxes(title=titles[0], dtick=2 if low > -5 else 4, tickangle=0, **ticks)
     fig.update_yaxes(title=titles[1], dtick=2, **ticks)
     return finish(fig, 560, margin={"l": 8, "r": 24, "t": 16, "b": 8})
+
+
+def thinned(first: np.ndarray, second: np.ndarray, cell: float) -> tuple[np.ndarray, np.ndarray]:
+    """The most probable word of each square *cell* (in decades), and how many words share it.
+
+    A browser needs seconds for the 30,000 dots of a vocabulary; most of them lie on each other.
+    """
+    order = np.argsort(-np.maximum(first, second))
+    places = np.floor(np.log10(np.maximum(1e-30, np.stack([first[order], second[order]]))) / cell)
+    _, found, counts = np.unique(places, axis=1, return_index=True, return_counts=True)
+    return order[found], counts
 
 
 def apart(words: list[Word], decades: int) -> list[Word]:

@@ -1,6 +1,7 @@
 """The bars, cells and dots hold the result's own numbers, and labels that look alike stay apart."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -52,12 +53,14 @@ def test_pseudo_likelihood_bars_are_bits() -> None:
     assert pseudo_likelihood.colours(hand.pseudo_likelihood()) == pytest.approx({1: 0.5, 2: 0.25, 3: 0.125})
 
 
-def test_contrast_dots_are_all_there_once() -> None:
+def test_contrast_dots_stand_for_all_words() -> None:
+    """Words that lie on each other share a dot; one that lies alone has its own."""
     for size in (40, 5000):
         result = hand.contrast(size)
-        _, rest, top, *named = contrast.draw(result).data
-        assert len(rest.x) + len(top.x) == size
-        both = {(round(math.log(x), 3), round(math.log(y), 3)) for x, y in zip(top.x, top.y, strict=True)}
+        _, cloud, *named = contrast.draw(result).data
+        more = [re.search(r" and ([\d,]+) more$", text) for text in cloud.text]
+        assert sum(1 + (int(m[1].replace(",", "")) if m else 0) for m in more) == size
+        both = {(round(math.log(x), 3), round(math.log(y), 3)) for x, y in zip(cloud.x, cloud.y, strict=True)}
         assert (round(math.log(0.5), 3), round(math.log(0.1), 3)) in both
         assert [list(trace.customdata) for trace in named] == [["&lt;img src=x onerror=1&gt;"], ["b"]]
 
