@@ -2,7 +2,7 @@
 import { plotly } from "./figure.js";
 
 const EDGE = 28, SIZE = 13, LINE = 20, NARROWEST = 720;  // pixels
-const LARGEST = 300_000;  // characters of a drawing
+const LARGEST = 100_000;  // characters of a drawing
 
 /** The URL of a picture of *figure* as "svg" or "png". *above*, *below*: paragraphs. */
 export async function picture(kind, { figure, shown, question, above, below }) {
