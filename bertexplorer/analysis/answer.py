@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+import torch
 from jaxtyping import Float
 
 from bertexplorer import engine
@@ -16,7 +17,10 @@ from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.model.crf import CRF
 
 KEYS, MEASURE = ("kind", "position", "token", "answer"), "value"
 LIKELY = 0.5  # probability above which a text has one of several labels
@@ -41,7 +45,8 @@ class Label:
 
 @dataclass(frozen=True)
 class Tagged:
-    """A word and its tags, the most probable first."""
+    """A word and its tags: the chosen one, then the others, the most probable first. A CRF chooses the best path, whose
+    tags need not be the most probable ones."""
 
     word: str
     positions: tuple[int, ...]  # of its tokens, 0-based; the tag is read at the first
@@ -75,6 +80,7 @@ class Answer:
     inside: tuple[int, ...] = ()  # tokens of the passage
     silent: bool = False  # whether the answer is that there is none
     training: Training = Training()
+    by_crf: bool = False  # whether a CRF chose the tags, and gives their probabilities
     top: int = 10  # answers that are drawn
     left_out: int = 0  # tokens beyond the checkpoint's limit
 
@@ -93,14 +99,15 @@ class Answer:
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Answer:
     """The answer of the fine-tuned head. In question answering the first text is the question, the second the passage.
 
-    Probabilities are a softmax over the labels; a sigmoid of each where a text may have several. Raises ExplorerError
-    without a fine-tuned head, and for a question without a passage."""
+    Probabilities are a softmax over the labels; a sigmoid of each where a text may have several; over all paths of tags
+    where the run has a CRF. Raises ExplorerError without a fine-tuned head, and for a question without a passage."""
     kind = task_head.need_kind(checkpoint)
     encoding = task_head.encode(checkpoint, text, kind)
     shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
     found = Answer(kind, shown, training=task_head.training_of(checkpoint), top=options.top, left_out=encoding.left_out)
     if kind == "tag":
-        return replace(found, words=tagged(checkpoint, encoding, options.top))
+        crf = task_head.crf_of(checkpoint, found.training)
+        return replace(found, words=tagged(checkpoint, encoding, options.top, crf), by_crf=crf is not None)
     if kind == "span":
         return with_spans(checkpoint, encoding, found, options)
     logits = engine.sequence_logits(checkpoint, [encoding]).double().numpy()[0]
@@ -114,14 +121,29 @@ def ranked(names: tuple[str, ...], logits: Float[np.ndarray, " l"], kind: Kind) 
     return tuple(Label(names[i], i, float(logits[i]), float(values[i])) for i in order)
 
 
-def tagged(checkpoint: Checkpoint, encoding: Encoding, top: int) -> tuple[Tagged, ...]:
-    """The tags of every word. Raises ExplorerError if there is no word."""
+def tagged(checkpoint: Checkpoint, encoding: Encoding, top: int, crf: CRF | None) -> tuple[Tagged, ...]:
+    """The tags of every word, as *crf* chooses them if there is one. Raises ExplorerError if there is no word."""
     words = task_head.words(encoding)
     if not words:
         raise ExplorerError("The text has no word that could have a tag. Type a sentence.")
-    logits = engine.token_logits(checkpoint, [encoding])[0].double().numpy()
-    names = checkpoint.labels
-    return tuple(Tagged(w.text, w.positions, ranked(names, logits[w.positions[0]], "tag")[:top]) for w in words)
+    logits = engine.token_logits(checkpoint, [encoding])[0][[word.positions[0] for word in words]]
+    values, best = tag_probabilities(logits, crf)
+    found = []
+    for word, own, value, chosen in zip(words, logits.double().numpy(), values, best, strict=True):
+        order = [chosen, *(i for i in np.argsort(-value, kind="stable").tolist() if i != chosen)][:top]
+        labels = tuple(Label(checkpoint.labels[i], i, float(own[i]), float(value[i])) for i in order)
+        found.append(Tagged(word.text, word.positions, labels))
+    return tuple(found)
+
+
+def tag_probabilities(logits: Tensor, crf: CRF | None) -> tuple[Float[np.ndarray, "w l"], list[int]]:
+    """For the w x l *logits* of words: the probability of each tag, and the index of each word's chosen tag."""
+    if crf is None:
+        values = np.exp(task_head.log_probabilities(logits.double().numpy(), "tag"))
+        return values, values.argmax(axis=1).tolist()
+    real = logits.new_ones(1, len(logits), dtype=torch.bool)
+    path: list[int] = crf.decode(logits[None], real)[0].tolist()
+    return crf.marginals(logits[None], real)[0].double().numpy(), path
 
 
 def with_spans(checkpoint: Checkpoint, encoding: Encoding, empty: Answer, options: Options) -> Answer:

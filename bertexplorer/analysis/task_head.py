@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float
+from safetensors import SafetensorError
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text, split_words
@@ -17,6 +18,7 @@ from bertexplorer.model.text import Encoding, Text, split_words
 if TYPE_CHECKING:
     from bertexplorer.engine.gradients import Link
     from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.model.crf import CRF
 
 Kind = Literal["label", "labels", "score", "tag", "span"]
 OUTSIDE = "O"  # the tag of a word in no entity
@@ -33,6 +35,7 @@ class Training:
     silent: bool = True  # whether a question may have no answer
     threshold: float = 0.0  # by how much no answer must beat the best span
     crf: bool = False  # whether a CRF over the tags chooses them
+    plain: bool = False  # whether its tags may follow each other in any order
     features: tuple[str, ...] = ()  # columns beside the text that add to the logits
     max_tokens: int = 0  # tokens that it read of a text; 0: unknown
 
@@ -90,12 +93,29 @@ def training_of(checkpoint: Checkpoint) -> Training:
             silent=bool(described.get("silent", True)),
             threshold=float(options.get("threshold", 0.0)),
             crf=options.get("head") == "crf",
+            plain=bool(described.get("plain", False)),
             features=tuple(str(feature["name"]) for feature in described.get("features", ())),
             max_tokens=int(described.get("max_tokens", 0)),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise ExplorerError(
             f"{path.name} of {checkpoint.name} cannot be read ({error}). Copy the run again."
+        ) from error
+
+
+def crf_of(checkpoint: Checkpoint, training: Training) -> CRF | None:
+    """The CRF of a run of tagging, from task.safetensors beside its weights; None if the run or its folder has none."""
+    from bertexplorer.model.crf import CRF
+
+    path = checkpoint.folder / "task.safetensors"
+    if not training.crf or not path.is_file():
+        return None
+    try:
+        return CRF.from_file(path, checkpoint.labels, training.plain)
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        raise ExplorerError(
+            f"{path.name} of {checkpoint.name} holds no CRF for its {len(checkpoint.labels)} tags ({error!s:.200}). "
+            "Copy the run again."
         ) from error
 
 

@@ -222,8 +222,13 @@ def say_span(result: Answer) -> str:
 def limits(result: Answer) -> list[str]:
     """What is not shown, and where the run itself would answer otherwise."""
     found, training = [], result.training
-    if training.crf:
-        found.append("The run chooses its tags with a CRF over these; here they are without it.")
+    if result.by_crf:
+        found.append("The run's CRF chooses the tags together, as one path; probabilities are over all paths.")
+    elif training.crf:
+        found.append(
+            "The run chooses its tags with a CRF over these; here they are without it, because task.safetensors does "
+            "not lie beside the weights."
+        )
     if training.features:
         found.append(f"The run also reads {listed(list(training.features))} of each row, which a text does not have.")
     if 0 < training.max_tokens < len(result.tokens):

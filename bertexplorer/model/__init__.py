@@ -5,6 +5,7 @@ encoder.py           the whole encoder, top down in the order data flows: start 
 attention_mask.py    which token may look at which: padding, direction and window in one mask
 forward.py           what a pass leaves behind, and the changes that can be made to it while it runs
 heads.py             the heads of pretraining and of fine-tuning: vectors -> the logits of one task
+crf.py               linear-chain CRF over tags: log Z, best path, marginals
 text.py              Tokenizer: text (or a pair) -> Encoding, and pieces back to characters and words
 vocabulary.py        the tokenizer files of a folder, read as transformers reads them
 scheduler.py         which caller computes when, and what is computed together

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from bertexplorer.analysis import answer, task_head
 from bertexplorer.analysis.answer import Facts, Options
@@ -108,7 +109,7 @@ def test_spans_equal_those_of_training() -> None:
 
 
 def test_a_run_answers_as_where_it_was_trained(tiny: Callable[[str], Path]) -> None:
-    """The probabilities of the playground, without a CRF and in one window."""
+    """The probabilities of the playground, in one window."""
     label, tag, span = (tuned(tiny, what) for what in ("label", "tag", "span"))
     (said,) = classification.Classifier(label.ours, classification_task.Options()).predict([{"text": FILM.first}])
     found = answer.run(label.ours, FILM)
@@ -128,6 +129,31 @@ def test_a_run_answers_as_where_it_was_trained(tiny: Callable[[str], Path]) -> N
     assert asked.chosen == (said["said"] or "no answer",)
 
 
+def test_the_crf_of_a_run_chooses_its_tags(tiny: Callable[[str], Path], tmp_path: Path) -> None:
+    tag = tuned(tiny, "tag").ours
+    tagger = tagging.Tagger(tag, tagging_task.Options(head="crf"), True)
+    torch.manual_seed(1)
+    for parameter in tagger.extra["crf"].parameters():
+        torch.nn.init.normal_(parameter, std=0.1)
+    described = tagger.state()
+    (tmp_path / "task.json").write_text(json.dumps({"task": "tagging", "described": described}))
+    run = replace(tag, folder=tmp_path)
+    alone = answer.run(run, FILM)
+    assert alone.training.crf and not alone.by_crf, "without its file, each word is tagged alone"
+    save_file(dict(tagger.extra.state_dict()), tmp_path / "task.safetensors")
+    result = answer.run(run, FILM)
+    (said,) = tagger.predict([{"text": FILM.first}])
+    assert [(w.word, w.labels[0].name) for w in result.words] == [(x["text"], x["tag"]) for x in said["words"]]
+    assert [w.labels[0].value for w in result.words] == pytest.approx(
+        [x["probability"] for x in said["words"]], rel=10 * close(tuned(tiny, "tag"))
+    )
+    assert result.by_crf and result.chosen != alone.chosen
+    assert [sum(x.value for x in w.labels) for w in result.words] == pytest.approx([1] * len(result.words), abs=1e-5)
+    save_file({"crf.start": torch.zeros(2)}, tmp_path / "task.safetensors")
+    with pytest.raises(ExplorerError, match=r"task\.safetensors of tag holds no CRF for its \d tags"):
+        answer.run(run, FILM)
+
+
 def test_what_the_run_wrote_beside_its_weights_counts(tiny: Callable[[str], Path], tmp_path: Path) -> None:
     about = {
         "options": {"threshold": 99.0, "head": "crf"},
@@ -138,7 +164,7 @@ def test_what_the_run_wrote_beside_its_weights_counts(tiny: Callable[[str], Path
     (tmp_path / "task.json").write_text(json.dumps({"task": "x", "described": about}))
     one = replace(tuned(tiny, "span").ours, folder=tmp_path)
     result = answer.run(one, ASKED)
-    assert result.training == Training("x", True, 99.0, True, ("age",), 5) and not result.silent
+    assert result.training == Training("x", True, 99.0, True, False, ("age",), 5) and not result.silent
     (tmp_path / "task.json").write_text(json.dumps({"task": "x", "described": about | {"options": {"threshold": -99}}}))
     assert answer.run(one, ASKED).silent and answer.run(one, ASKED).chosen == ("no answer",)
     never = about | {"options": {"threshold": -99}, "silent": False}

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from bertexplorer.model.crf import may_follow
+
 OUTSIDE = "O"
 TAG = re.compile(r"([BIESLUM])[-_](.+)")
 
@@ -55,11 +57,6 @@ def iob2(found: Iterable[Entity], count: int) -> list[str]:
 def words(tags: Sequence[str]) -> list[Entity]:
     """Each tagged word as an entity, for plain tags: F1 over these is the share of correct words."""
     return [Entity(tag, i, i + 1) for i, tag in enumerate(tags) if tag]
-
-
-def may_follow(before: str, tag: str) -> bool:
-    """Whether IOB2 allows *tag* after *before* ("" at the start of a sentence): an I continues only its own type."""
-    return not tag.startswith("I-") or before in (tag, f"B-{tag[2:]}")
 
 
 def illegal(tags: Sequence[str]) -> int:

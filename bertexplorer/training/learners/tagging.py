@@ -11,10 +11,10 @@ from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.crf import CRF
 from bertexplorer.model.initialise import with_heads
 from bertexplorer.model.text import split_words
 from bertexplorer.training.entities import scores
-from bertexplorer.training.entities.crf import CRF
 from bertexplorer.training.entities.rows import Sentence, is_plain
 from bertexplorer.training.entities.tags import OUTSIDE, Entity, entities, iob2, labels, words
 from bertexplorer.training.learner import Learner

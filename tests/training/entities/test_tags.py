@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bertexplorer.model.crf import may_follow
 from bertexplorer.training.entities.scores import confusion, f1, metrics, tables
-from bertexplorer.training.entities.tags import Entity, entities, illegal, iob2, labels, may_follow, strict
+from bertexplorer.training.entities.tags import Entity, entities, illegal, iob2, labels, strict
 
 MARKS = st.lists(st.sampled_from(["O", *(f"{mark}-{kind}" for mark in "BIES" for kind in ("PER", "LOC"))]), max_size=8)
 TWO = st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]), max_size=8)

@@ -1,15 +1,20 @@
 """Linear-chain CRF: transition scores between tags, in addition to the scores of each word's tags."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import torch
 from jaxtyping import Bool, Float, Int
+from safetensors.torch import load_file
 from torch import Tensor, nn
-
-from bertexplorer.training.entities.tags import may_follow
 
 NEVER = -1e4  # a score whose exp is 0 without NaN in gradients
 QUICK = 50.0  # scales up the updates of these scores: an encoder's learning rate is too small for them
+
+
+def may_follow(before: str, tag: str) -> bool:
+    """Whether IOB2 allows *tag* after *before* ("" at the start of a sentence): an I continues only its own type."""
+    return not tag.startswith("I-") or before in (tag, f"B-{tag[2:]}")
 
 
 class CRF(nn.Module):
@@ -25,6 +30,14 @@ class CRF(nn.Module):
         self.transitions = nn.Parameter(torch.zeros(count, count))  # [from, to]
         allowed = torch.tensor([[plain or may_follow(a, b) for b in labels] for a in ["", *labels]])
         self.register_buffer("barred", torch.where(allowed, 0.0, NEVER), persistent=False)
+
+    @classmethod
+    def from_file(cls, path: Path, labels: Sequence[str], plain: bool) -> "CRF":
+        """The CRF that a run of tagging saved (task.safetensors). Raises OSError, ValueError, KeyError or RuntimeError
+        if the file holds none for these labels."""
+        crf = cls(labels, plain)
+        crf.load_state_dict({name: load_file(path)[f"crf.{name}"] for name in crf.state_dict()})
+        return crf
 
     def scores(self) -> tuple[Float[Tensor, " l"], Float[Tensor, "l l"], Float[Tensor, " l"]]:
         """(of the first tag, of each transition, of the last tag)."""

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 import torch
 
-from bertexplorer.training.entities.crf import CRF, QUICK
+from bertexplorer.model.crf import CRF, QUICK
 from bertexplorer.training.entities.tags import illegal
 from tests.tolerance import of_sum
 
@@ -68,6 +68,7 @@ def test_no_forbidden_tag_is_decoded_however_it_scores() -> None:
     assert loose[0].tolist() == [2, 2, 2, 2]
 
 
+@torch.enable_grad()
 def test_gradients_are_finite_and_padding_has_none() -> None:
     crf, (emissions, real) = made(False), given()
     emissions.requires_grad_()
