@@ -6,7 +6,7 @@ const bind = () => {
     new ResizeObserver(() => { if (plot.offsetParent) window.Plotly?.Plots.resize(plot); }).observe(plot.parentElement);
     let last = 0;
     plot.on("plotly_click", (event) => {
-      if (Date.now() - last < 350) return;  // a tap is told twice
+      if (Date.now() - last < 350) return;  // a tap is reported twice
       last = Date.now();
       const found = event.points.map((point) => point.customdata).find((data) => data && (data.set || data.view || data.picked));
       if (found) trigger("click", { set: found.set || {}, view: found.view || "", picked: found.picked || "" });

@@ -234,7 +234,7 @@ def read_rows(rows: Sequence[Mapping[str, Any]] | str | Path) -> Sequence[tuple[
         return RowUploads(library().settings.data_dir / "rows").load(rows).rows
     found = read_file(Path(rows), parse_rows)
     if found.dropped:
-        warnings.warn(found.told, stacklevel=4)
+        warnings.warn(found.summary, stacklevel=4)
     return found.rows
 
 

@@ -46,11 +46,11 @@ def unforeseen(log: logging.Logger, what: str, **more: str) -> str:
     return f"Something went wrong that should not have (error {number} in the log). What you entered is kept."
 
 
-def in_words_of(where: str, told: str) -> str:
+def in_words_of(where: str, sentence: str) -> str:
     """An error in the words for places without a page to click on. *where*: "cli", "http" or "python"."""
     for words, other in ELSEWHERE[where].items():
-        told = told.replace(words, other)
-    return told
+        sentence = sentence.replace(words, other)
+    return sentence
 
 
 def not_installed(extra: str) -> list[str]:

@@ -125,8 +125,8 @@ class Result:
         try:
             return bytes(self.figure.to_image(format=kind))
         except (ValueError, RuntimeError) as error:
-            told = 'Images are drawn by kaleido and Chrome: pip install "bertexplorer[images]", or save .html.'
-            raise ExplorerError(f"The figure cannot be written as {kind}. {told}") from error
+            advice = 'Images are drawn by kaleido and Chrome: pip install "bertexplorer[images]", or save .html.'
+            raise ExplorerError(f"The figure cannot be written as {kind}. {advice}") from error
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):

@@ -56,7 +56,7 @@ class Settings:
     upload_files: int = 8  # of one upload
     upload_s: int = 120  # in which an upload, or any other request, must have arrived
     quota_mb: int | None = None  # of the disk, for all that one browser uploads and trains; see quota
-    waiting: int = 50  # answers of quick views that are waited for; who comes then is told to try again
+    waiting: int = 50  # answers of quick views that are waited for; further requests are asked to come again
     tokens: int = 1_000_000  # that one answer may send through a checkpoint; 0: no limit
     sessions: int = 600  # open pages that are remembered; beyond this the oldest are forgotten
     metrics: str = "local"  # who may see /metrics, /healthz and /readyz: local, public

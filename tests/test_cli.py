@@ -110,9 +110,9 @@ def test_errors_speak_of_no_page(run: Run, arguments: tuple[str, ...], tmp_path:
     for name, content in files.items():
         (tmp_path / f"{name}.csv").write_text(content)
     code, _, err = run(*(str(tmp_path / f"{one}.csv") if one in files else one for one in arguments))
-    told = err.splitlines()[-1]
-    assert code == 2 and told.startswith("bertexplorer: ")
-    assert not re.search(r"(?i)\b(press|click|upload|page|button|choose (one|another))\b", told)
+    message = err.splitlines()[-1]
+    assert code == 2 and message.startswith("bertexplorer: ")
+    assert not re.search(r"(?i)\b(press|click|upload|page|button|choose (one|another))\b", message)
 
 
 def test_notes_go_to_stderr(run: Run) -> None:

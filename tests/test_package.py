@@ -99,9 +99,9 @@ def test_the_extras() -> None:
 
 def test_what_an_extra_is_needed_for_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(errors.EXTRAS, "train", ("json", "no_such_a"))
-    with pytest.raises(ExplorerError) as told:
+    with pytest.raises(ExplorerError) as message:
         errors.need("train", "Fine-tuning")
-    assert str(told.value) == (
+    assert str(message.value) == (
         'Fine-tuning needs 1 package that is not installed: no_such_a. Run: pip install "bertexplorer[train]"'
     )
     monkeypatch.setitem(errors.EXTRAS, "train", ("no_such_a", "no_such_b"))

@@ -67,7 +67,7 @@ def test_gradio_is_told_to_be_quiet_before_it_is_imported(launched: dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--port", "many"], "--port is 'many'; wanted a whole number, 65,535 at most."),
         (["--port", "65536"], "--port is '65536'; wanted a whole number, 65,535 at most."),
@@ -78,10 +78,10 @@ def test_gradio_is_told_to_be_quiet_before_it_is_imported(launched: dict[str, An
     ],
 )
 def test_a_wrong_flag_is_told_in_a_sentence(
-    launched: dict[str, Any], capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+    launched: dict[str, Any], capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert main(["serve", *arguments]) == 2 and not launched
-    assert capsys.readouterr().err == f"bertexplorer: {told}\n"
+    assert capsys.readouterr().err == f"bertexplorer: {message}\n"
 
 
 def test_a_wrong_variable_is_told_by_its_own_name(launched: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:

@@ -113,8 +113,8 @@ def links() -> list[str]:
 @pytest.mark.parametrize("link", links())
 def test_a_link_opens_the_state_that_it_names(link: str) -> None:
     query = dict(parse_qsl(link[1:], keep_blank_values=True))
-    state, told = followed(Explore(Library()), query, State("The capital of France is [MASK].", checkpoint="mini"))
-    assert not told and state.view == query["view"] and state.view in VIEWS
+    state, message = followed(Explore(Library()), query, State("The capital of France is [MASK].", checkpoint="mini"))
+    assert not message and state.view == query["view"] and state.view in VIEWS
     written = dict(parse_qsl(to_link(state, DEFAULTS[state.view])[1:], keep_blank_values=True))
     assert {name: value for name, value in query.items() if value} == {
         name: value for name, value in written.items() if value

@@ -72,13 +72,13 @@ def read(checkpoint: Checkpoint, lines: Sequence[Line]) -> tuple[list[Encoding],
             continue
     if not encodings:
         raise ExplorerError(f"None of the {len(lines):,} lines can be read. Give lines of text.")
-    told, left = [], len(lines) - len(places)
+    notices, left = [], len(lines) - len(places)
     if left:
-        told.append(f"{left:,} of {len(lines):,} lines cannot be read and are left out.")
+        notices.append(f"{left:,} of {len(lines):,} lines cannot be read and are left out.")
     cut = sum(encoding.left_out > 0 for encoding in encodings)
     if cut:
-        told.append(f"{cut:,} {'lines are' if cut > 1 else 'line is'} longer than the checkpoint reads and cut.")
-    return encodings, places, " ".join(told)
+        notices.append(f"{cut:,} {'lines are' if cut > 1 else 'line is'} longer than the checkpoint reads and cut.")
+    return encodings, places, " ".join(notices)
 
 
 def unit(vectors: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:

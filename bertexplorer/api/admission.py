@@ -43,8 +43,8 @@ def as_json(value: Any, status: int = 200) -> Reply:
 def problem(status: int, title: str, detail: str, **more: Any) -> Reply:
     """An error after RFC 9457: *detail* says what was given, what was wanted and what to do."""
     headers = {"retry-after": str(more["retry_after"])} if "retry_after" in more else {}
-    told = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
-    return Reply(orjson.dumps(told), PROBLEM, status, headers)
+    problem = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
+    return Reply(orjson.dumps(problem), PROBLEM, status, headers)
 
 
 def refusal(error: ExplorerError) -> Reply:
@@ -97,10 +97,10 @@ class Answer(Response):
         self.background = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        loop, told = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any]]()
+        loop, news = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any]]()
 
         def tell(line: dict[str, Any]) -> None:
-            loop.call_soon_threadsafe(told.put_nowait, line)
+            loop.call_soon_threadsafe(news.put_nowait, line)
 
         computed = loop.run_in_executor(self.admission.threads, self.compute, tell)
         left = asyncio.ensure_future(gone(receive))
@@ -108,7 +108,7 @@ class Answer(Response):
         begun, wait = False, FIRST_S
         while not computed.done() and not left.done():
             await asyncio.wait(either, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
-            lines = [told.get_nowait() for _ in range(told.qsize())] or [self.admission.queues.progress(self.work)]
+            lines = [news.get_nowait() for _ in range(news.qsize())] or [self.admission.queues.progress(self.work)]
             if self.lines and not computed.done() and lines[-1]:
                 if not begun:
                     await send(start(200, LINES, {}))

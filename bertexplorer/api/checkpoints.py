@@ -39,7 +39,7 @@ def routes(explore: Explore, admission: Admission) -> APIRouter:
         def fetched(tell: Tell) -> Reply:
             name, precision = named(wanted)
             for sentence in own.fetch(name):
-                tell({"told": sentence})
+                tell({"notice": sentence})
             own.library.get(name, precision)
             return as_json({"name": name})
 

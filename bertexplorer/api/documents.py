@@ -69,9 +69,9 @@ def document(described: Sequence[BaseRoute]) -> dict[str, Any]:
     for path in made["paths"].values():
         for method in METHODS:
             if method in path:
-                told = path[method]["responses"]
-                told.pop("422", None)
-                told |= {
+                responses = path[method]["responses"]
+                responses.pop("422", None)
+                responses |= {
                     status: unfit(*words) for status, words in WORDS.items() if method == "post" or status == "default"
                 }
     return made

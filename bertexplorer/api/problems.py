@@ -60,8 +60,8 @@ def invalid(error: RequestValidationError) -> Reply:
     if first["type"] == "json_invalid":
         return problem(400, "Not JSON", 'The request is not JSON. Send an object such as {"text": "…"}.')
     if first["loc"][0] == "path":
-        told = f"There is no {shown(first['input'])} here. GET /api/v1/openapi.json lists what there is."
-        return problem(404, "Not Found", told)
+        detail = f"There is no {shown(first['input'])} here. GET /api/v1/openapi.json lists what there is."
+        return problem(404, "Not Found", detail)
     return problem(422, "Not possible", sentence(first))
 
 
@@ -94,8 +94,8 @@ class Route(APIRoute):
         async def answered(request: Request) -> Response:
             try:
                 if self.takes_json and not request.headers.get("content-type", "").lower().startswith(JSON):
-                    told = "The request is not marked as JSON. Send the header Content-Type: application/json."
-                    return sent(problem(415, "Not JSON", told))
+                    detail = "The request is not marked as JSON. Send the header Content-Type: application/json."
+                    return sent(problem(415, "Not JSON", detail))
                 return await answer(request)
             except RequestValidationError as error:
                 return sent(invalid(error))

@@ -53,7 +53,7 @@ def routes(explore: Explore, queues: RequestQueues, opening: State, service: Run
             wrong = problem(405, "Method Not Allowed", f"This address answers {allowed} only, not {request.method}.")
             wrong.headers["allow"] = allowed
             return sent(wrong)
-        told = f"There is no {request.url.path[:60]} here. GET /api/v1/openapi.json lists what there is."
-        return sent(problem(404, "Not Found", told))
+        detail = f"There is no {request.url.path[:60]} here. GET /api/v1/openapi.json lists what there is."
+        return sent(problem(404, "Not Found", detail))
 
     return whole

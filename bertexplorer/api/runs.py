@@ -65,7 +65,7 @@ class Wished(Asked):
     key: Annotated[str, Field(max_length=100, description="The same key gives the same run again.")] = ""
 
 
-def told(run: Run) -> dict[str, Any]:
+def described(run: Run) -> dict[str, Any]:
     """A run as RunOf describes it, without its path on the disk."""
     spec = {name: value for name, value in (run.spec or {}).items() if name in SPEC}
     best = [saved.name for saved in runs.checkpoints(run) if saved.name == f"run:{run.id}"]
@@ -82,11 +82,11 @@ def wishes(checkpoint: str) -> Any:
             f"{title}Settings", __base__=Asked, **fields(Tuning, task.DEFAULTS), **fields(task.Options)
         )
         columns = ", ".join(column.name for column in task.COLUMNS)
-        told = f"Objects with {columns}; null: built-in rows. A request may have 1 MB; upload more on the page Train."
+        help = f"Objects with {columns}; null: built-in rows. A request may have 1 MB; upload more on the page Train."
         own: dict[str, Any] = {
             "task": (one_of((name,)), ...),
             "checkpoint": (Annotated[str, Field(max_length=500)], checkpoint),
-            "rows": (Annotated[Rows, Field(description=told)], None),
+            "rows": (Annotated[Rows, Field(description=help)], None),
             "settings": (settings, Field(default_factory=settings)),
         }
         model: Any = create_model(f"{title}Run", __base__=Wished, **own)
@@ -102,7 +102,7 @@ def routes(service: RunService, admission: Admission, checkpoint: str) -> APIRou
     @router.get("", operation_id="list-runs", summary="List runs", responses={200: {"model": list[RunOf]}})
     def listed(request: Request) -> Response:
         """Your runs, the newest first."""
-        return sent(as_json([told(run) for run in service.jobs.runs(owner(request))]))
+        return sent(as_json([described(run) for run in service.jobs.runs(owner(request))]))
 
     @router.post(
         "", operation_id="start-run", summary="Start a run", status_code=202, responses={202: {"model": RunOf}}
@@ -112,14 +112,14 @@ def routes(service: RunService, admission: Admission, checkpoint: str) -> APIRou
 
         def compute(tell: Tell) -> Reply:
             run = begun(service, asked, owner(request))
-            return Reply(orjson.dumps(told(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
+            return Reply(orjson.dumps(described(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
 
         return admission.answer(request, compute, slow=True)
 
     @router.get("/{id}", operation_id="get-run", summary="Look at a run", responses={200: {"model": RunOf}})
     def look(request: Request, id: Id) -> Response:
         """One run."""
-        return sent(found(service, id, owner(request), told))
+        return sent(found(service, id, owner(request), described))
 
     @router.get(
         "/{id}/events", operation_id="follow-run", summary="Follow a run", responses={200: {"content": {STREAM: {}}}}
@@ -133,7 +133,9 @@ def routes(service: RunService, admission: Admission, checkpoint: str) -> APIRou
     @router.delete("/{id}", operation_id="stop-run", summary="Stop a run", responses={200: {"model": RunOf}})
     def stop(request: Request, id: Id) -> Response:
         """End a run after its next commit. One that has ended stays as it is."""
-        return sent(found(service, id, owner(request), lambda run: told(service.supervisor.stop(run.id, run.owner))))
+        return sent(
+            found(service, id, owner(request), lambda run: described(service.supervisor.stop(run.id, run.owner)))
+        )
 
     return router
 
@@ -199,7 +201,7 @@ class Streams:
                 for event in new:
                     yield line(str(event["event"]), event, since if event is new[-1] else None)
                 if run.state not in (*ACTIVE, "queued"):
-                    yield line("end", await asyncio.to_thread(told, run), None)
+                    yield line("end", await asyncio.to_thread(described, run), None)
                     return
                 idle = 0.0 if new else idle + POLL_S
                 if idle >= PING_S:

@@ -13,7 +13,7 @@ from bertexplorer.analysis.suite_cases import built_in
 from bertexplorer.api.admission import Admission, Reply, Tell, problem, sent
 from bertexplorer.api.models import Asked, fields
 from bertexplorer.api.problems import Route
-from bertexplorer.api.runs import Id, RunOf, owner, told
+from bertexplorer.api.runs import Id, RunOf, described, owner
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.runs import MAX_NAME
 from bertexplorer.ui.explore import Explore
@@ -53,7 +53,7 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
             rows = own.rows.load(given.rows).rows if given.rows else built_in(given.suite)
             name = given.name or f"Suite, {'uploaded rows' if given.rows else given.suite}, {given.checkpoint}"
             run = suite_run.begin(service.jobs, own.owner, loaded, rows, given.scoring, name[:MAX_NAME])
-            return Reply(orjson.dumps(told(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
+            return Reply(orjson.dumps(described(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
 
         return admission.answer(request, compute, slow=True)
 

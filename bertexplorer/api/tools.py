@@ -51,7 +51,7 @@ MISSING = (
 )
 
 
-class Told(BaseModel):
+class ToolAnswer(BaseModel):
     """What a tool returns."""
 
     said: str = Field(description="The result in a sentence.")
@@ -82,7 +82,7 @@ def server(explore: Explore, queues: RequestQueues, checkpoint: str) -> Any:
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for name in OFFERED:
         tool, view = asking(name, explore, queues, threads), VIEWS[name]
-        signed(tool, [parameter("context", Context), *parameters(view, checkpoint)], Told)
+        signed(tool, [parameter("context", Context), *parameters(view, checkpoint)], ToolAnswer)
         about = f"{view.question} {view.analysis.__doc__.splitlines()[0]}"
         made.add_tool(tool, name.replace("-", "_"), title=view.title, description=about, annotations=reads)
 
@@ -98,16 +98,16 @@ def server(explore: Explore, queues: RequestQueues, checkpoint: str) -> Any:
 def asking(view: str, explore: Explore, queues: RequestQueues, threads: Executor) -> Callable[..., Any]:
     """The function behind the tool of *view*."""
 
-    async def ask(context: Any, text: str, pair: str, pick: str, most_rows: int, **given: Any) -> Told:
+    async def ask(context: Any, text: str, pair: str, pick: str, most_rows: int, **given: Any) -> ToolAnswer:
         work = queues.new_work()
 
-        def compute() -> Told:
+        def compute() -> ToolAnswer:
             own = explore.of(owner(context))
             with queues.place(work, slow=VIEWS[view].slow):
                 marked = {name: given.pop(name) for name in ("checkpoint", "precision")}
                 picked = spots(text, pair, pick)
                 state = State(scrub(text), scrub(pair), picked=picked, view=view, options=given, **marked)
-                return told(VIEWS[view], answer(own, state), most_rows)
+                return tool_answer(VIEWS[view], answer(own, state), most_rows)
 
         try:
             return await asyncio.get_running_loop().run_in_executor(threads, compute)
@@ -122,9 +122,9 @@ def asking(view: str, explore: Explore, queues: RequestQueues, threads: Executor
     return ask
 
 
-def told(view: View, answered: dict[str, Any], most: int) -> Told:
+def tool_answer(view: View, answered: dict[str, Any], most: int) -> ToolAnswer:
     rows = answered["rows"]
-    return Told(
+    return ToolAnswer(
         said=answered["said"],
         rows=rows[:most],
         left_out=max(0, len(rows) - most),

@@ -78,20 +78,20 @@ def routes(explore: Explore, admission: Admission, opening: State, shelf: Shelf)
     @router.post("/view", operation_id="show-view", summary="Show a view", openapi_extra=ASKED)
     async def view(request: Request) -> Response:
         """The answer to a state, or to the link of one."""
-        return await asked(request, lambda own, state, told, tell: shown(own.answer(state), told))
+        return await asked(request, lambda own, state, notice, tell: shown(own.answer(state), notice))
 
     @router.post("/view/{kind}", operation_id="export-view", summary="Export a view", openapi_extra=ASKED)
     async def export(request: Request, kind: str) -> Response:
         """The numbers of a state as a file: csv, json, or the Python that repeats them."""
 
-        return await asked(request, lambda own, state, told, tell: exported(own, state, kind))
+        return await asked(request, lambda own, state, notice, tell: exported(own, state, kind))
 
     async def asked(request: Request, answer: Callable[[Explore, State, str, Tell], Reply]) -> Response:
         own, given = mine(request), loads(await request.body())
 
         def compute(tell: Tell) -> Reply:
-            state, told = read(own, given, opening)
-            return answer(own, state, told, tell)
+            state, notice = read(own, given, opening)
+            return answer(own, state, notice, tell)
 
         return admission.answer(request, compute, slow=slow(given))
 
@@ -116,8 +116,8 @@ def uploads(router: APIRouter, explore: Explore, admission: Admission) -> None:
         own, content = explore.of(request.scope["state"]["owner"]), file.file.read()
 
         def keep(tell: Tell) -> Reply:
-            key, told = own.keep(kept, content, file.filename or f"{what}.csv")
-            return as_json({what: key, "told": told})
+            key, notice = own.keep(kept, content, file.filename or f"{what}.csv")
+            return as_json({what: key, "notice": notice})
 
         return admission.answer(request, keep, place=False)
 
@@ -199,10 +199,10 @@ def written(state: State) -> dict[str, Any]:
     return {**asdict(state), "hidden": write_spans(state.hidden), "picked": write_spans(state.picked)}
 
 
-def shown(answer: Answer, told: str) -> Reply:
-    """All that the page shows for a state. *told*: a sentence on what could not be followed in a link."""
+def shown(answer: Answer, notice: str) -> Reply:
+    """All that the page shows for a state. *notice*: a sentence on what could not be followed in a link."""
     state, checkpoint = answer.state, answer.checkpoint
-    out: dict[str, Any] = {"state": written(state), "strip": answer.strip, "told": told}
+    out: dict[str, Any] = {"state": written(state), "strip": answer.strip, "notice": notice}
     if checkpoint is not None:
         out["checkpoint"] = {
             "label": f"{answer.title} · {checkpoint.num_parameters / 1e6:,.1f} M parameters · {checkpoint.precision}",

@@ -182,7 +182,7 @@ def read(file: Path, what: str) -> Sequence[Any]:
     from bertexplorer.store.text_uploads import parse, parse_rows, read_file
 
     found: Any = read_file(file, parse if what == "lines" else partial(parse_rows, most=MOST))
-    print(f"note: {found.told}", file=sys.stderr)
+    print(f"note: {found.summary}", file=sys.stderr)
     return found.lines if what == "lines" else found.rows
 
 

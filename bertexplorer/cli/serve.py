@@ -67,10 +67,10 @@ def chosen(given: Mapping[str, str | None]) -> Settings:
     try:
         return Settings.from_env({**os.environ, **{VARIABLES[flag]: value for flag, value in flags.items()}})
     except ExplorerError as error:
-        told = str(error)
+        message = str(error)
         for flag in flags:
-            told = told.replace(VARIABLES[flag], f"--{flag}")
-        raise ExplorerError(told) from error
+            message = message.replace(VARIABLES[flag], f"--{flag}")
+        raise ExplorerError(message) from error
 
 
 def browse(address: str) -> None:

@@ -43,7 +43,7 @@ def draw(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> g
                 constraintext="none",
                 textfont={"family": MONO, "size": 12, "color": INK},
                 customdata=[f"{label(names[row], 30)}: {label(piece[3])}, id {piece[4]}" for piece in here],
-                hovertemplate=kit.TOLD,
+                hovertemplate=kit.HOVER,
             )
     counts = [len(found) for found in both]
     above = f"{coloured('above', ACCENT)} {label(names[0], 30)}: {counts[0]} pieces"

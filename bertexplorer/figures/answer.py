@@ -42,8 +42,8 @@ def labels(result: Answer) -> go.Figure:
     found = result.labels[: result.top]
     text = [decimal(one.value) if result.kind == "score" else percent(one.value) for one in found]
     chosen = [ACCENT if one.name in result.chosen else PALE for one in found]
-    told = [f"{label(one.name, 60)}: {t}, logit {decimal(one.logit)}" for one, t in zip(found, text, strict=True)]
-    fig = go.Figure([kit.bars([one.value for one in found], chosen, text=text, told=told)])
+    hovers = [f"{label(one.name, 60)}: {t}, logit {decimal(one.logit)}" for one, t in zip(found, text, strict=True)]
+    fig = go.Figure([kit.bars([one.value for one in found], chosen, text=text, hover=hovers)])
     fig.update_yaxes(**kit.down([label(one.name) for one in found]))
     ends = axis([one.value for one in found], result.kind == "score")
     fig.update_xaxes(range=ends, visible=False)
@@ -69,8 +69,8 @@ def tags(result: Answer) -> go.Figure:
     best = [word.labels[0] for word in found]
     text = [f"{label(one.name, 16)} {percent(one.value)}" for one in best]
     shade = shades(result)
-    told = [others(word) for word in found]
-    fig = go.Figure([kit.bars([b.value for b in best], [shade[kind(b.name)] for b in best], text=text, told=told)])
+    hovers = [others(word) for word in found]
+    fig = go.Figure([kit.bars([b.value for b in best], [shade[kind(b.name)] for b in best], text=text, hover=hovers)])
     fig.update_yaxes(**kit.down([label(word.word, 16) for word in found], mono=13))
     fig.update_xaxes(range=[0, 1.55], visible=False)
     fig.add_annotation(kit.above("the tag of each word, with its probability", 4))
@@ -102,10 +102,10 @@ def spans(result: Answer) -> go.Figure:
     fig = kit.panels(heights, GAP)
     text = [percent(one.probability) for one in found]
     colours = [ACCENT if one is said else GREY if one is result.nothing else PALE for one in found]
-    told = [
+    hovers = [
         f"{label(one.text, 60)}: {t}, logits add up to {decimal(one.logit)}" for one, t in zip(found, text, strict=True)
     ]
-    fig.add_trace(kit.bars([one.probability for one in found], colours, text=text, told=told, width=0.36), 1, 1)
+    fig.add_trace(kit.bars([one.probability for one in found], colours, text=text, hover=hovers, width=0.36), 1, 1)
     names = [label(one.text, 46) for one in found]
     fig.add_trace(kit.texts(0, [row - 0.44 for row in range(len(found))], names), 1, 1)
     fig.update_yaxes(range=[len(found) - 0.6, -0.8], **kit.HIDDEN, row=1, col=1)
@@ -122,9 +122,9 @@ def places(fig: go.Figure, result: Answer) -> None:
     sides = (("starts", result.starts[inside], ACCENT), ("ends", -result.ends[inside], ORANGE))
     names = [label(result.tokens[i], 14) for i in inside]
     for name, values, colour in sides:
-        told = [f"{name} at {token}: {percent(abs(float(v)))}" for token, v in zip(names, values, strict=True)]
+        hovers = [f"{name} at {token}: {percent(abs(float(v)))}" for token, v in zip(names, values, strict=True)]
         bars = {"type": "bar", "x": list(range(len(inside))), "y": values.tolist(), "marker": {"color": colour}}
-        fig.add_trace({**bars, "customdata": told, "hovertemplate": kit.TOLD}, 2, 1)
+        fig.add_trace({**bars, "customdata": hovers, "hovertemplate": kit.HOVER}, 2, 1)
     top = max(0.05, float(result.starts[inside].max()), float(result.ends[inside].max()))
     fig.update_yaxes(range=[-1.1 * top, 1.1 * top], visible=False, row=2, col=1)
     ticks = named(result.starts[inside] + result.ends[inside])

@@ -35,7 +35,7 @@ def grid(result: Attention) -> go.Figure:
         mode="markers",
         marker={"size": 20, "opacity": 0},
         customdata=[{"set": {"show": "head", "layer": i + 1, "head": j + 1, "heads": ""}} for i, j in spots],
-        text=[safe(told(result, i, j)) for i, j in spots],
+        text=[safe(described(result, i, j)) for i, j in spots],
         hovertemplate="%{text}<extra></extra>",
         cliponaxis=False,
     )
@@ -64,7 +64,7 @@ def counted(count: int) -> dict[str, object]:
     return {**ticks, "tickvals": [place + 0.48 for place in ticks["tickvals"]]}
 
 
-def told(result: Attention, layer: int, head: int) -> str:
+def described(result: Attention, layer: int, head: int) -> str:
     """What a head does with the tokens that the view is about."""
     gives = result.by_head[layer, head]
     best = int(gives.argmax())

@@ -48,9 +48,9 @@ def drawn(result: AttentionFlow) -> list[int]:
 
 def heat(fig: go.Figure, result: AttentionFlow, kept: list[int]) -> None:
     layers = range(1, len(result.shares) + 1)
-    told = [[f"{label(result.tokens[i], 30)}, layer {layer}" for layer in layers] for i in kept]
+    hovers = [[f"{label(result.tokens[i], 30)}, layer {layer}" for layer in layers] for i in kept]
     shares, top = (100 * result.shares[:, kept].T).astype(np.float32), 100 * float(result.shares.max()) or 1.0
-    cells = kit.cells(shares, ROOT, 0, top, told=told, gap=1)
+    cells = kit.cells(shares, ROOT, 0, top, hover=hovers, gap=1)
     fig.add_trace({**cells, "hovertemplate": "%{customdata}: %{z:.1f} %<extra></extra>"}, 1, 1)
 
 

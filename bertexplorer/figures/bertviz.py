@@ -48,7 +48,7 @@ def params(result: BertViz) -> dict[str, Any]:
     """The parameters of BertViz's scripts. Layers and heads are counted from 1."""
     layers = [layer + 1 for layer in result.layers]
     heads = list(range(1, result.attention.shape[1] + 1))
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "tokens": list(result.tokens),
         "second": result.second,
         "root_div_id": "bertviz",
@@ -60,8 +60,8 @@ def params(result: BertViz) -> dict[str, Any]:
         "attn": thousandths(result.attention),
     }
     if result.queries is not None and result.keys is not None:
-        told |= {"queries": thousandths(result.queries), "keys": thousandths(result.keys)}
-    return told
+        data |= {"queries": thousandths(result.queries), "keys": thousandths(result.keys)}
+    return data
 
 
 def thousandths(values: np.ndarray) -> Any:
@@ -104,7 +104,7 @@ def height(result: BertViz) -> int:
 def say(result: BertViz) -> str:
     """What is drawn, and how to read it."""
     heads, count = result.attention.shape[1], len(result.layers)
-    told = {
+    notes = {
         "head": "Lines run from the token that looks to the token looked at, a colour for each head; a click on a "
         "coloured square switches a head off, a double click leaves it alone.",
         "model": "Each tile is a head, each row a layer; a click on a tile opens it.",
@@ -114,4 +114,4 @@ def say(result: BertViz) -> str:
     layers = f"{count} layers" if count > 1 else f"layer {result.layers[0] + 1}"
     cut = f" {result.left_out:,} tokens beyond the limit are not read." if result.left_out else ""
     of = f"{len(result.tokens)} tokens, {layers} with {heads} heads"
-    return f"BertViz ({result.kind} view) of {of}. {told[result.kind]}{cut}"
+    return f"BertViz ({result.kind} view) of {of}. {notes[result.kind]}{cut}"

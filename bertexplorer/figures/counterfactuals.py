@@ -74,9 +74,9 @@ def block(fig: go.Figure, top: float, one: Edit, answers: Sequence[Share]) -> fl
     for share in answers:
         numbers = f"{percent(share.before)} → {percent(share.after)}"
         write(fig, top, f"{label(share.name, 12)} {numbers}")
-        told = f"{safe(share.name)}: {numbers}"
-        fig.add_trace(bar(top, share.before, 13, PALES[share.colour], told))
-        fig.add_trace(bar(top, share.after, 6, share.colour, told))
+        hover = f"{safe(share.name)}: {numbers}"
+        fig.add_trace(bar(top, share.before, 13, PALES[share.colour], hover))
+        fig.add_trace(bar(top, share.after, 6, share.colour, hover))
         top += BAR
     return top + GAP
 
@@ -90,9 +90,14 @@ def step(fig: go.Figure, top: float, gone: str, text: str, answer: str, share: f
     return top + LINE * (1 + len(lines)) + GAP
 
 
-def bar(top: float, share: float, width: int, colour: str, told: str) -> kit.Part:
+def bar(top: float, share: float, width: int, colour: str, hover: str) -> kit.Part:
     place = {"type": "bar", "orientation": "h", "x": [share], "y": [top + 9], "width": width}
-    return {**place, "marker": {"color": colour, "line": {"width": 0}}, "customdata": [told], "hovertemplate": kit.TOLD}
+    return {
+        **place,
+        "marker": {"color": colour, "line": {"width": 0}},
+        "customdata": [hover],
+        "hovertemplate": kit.HOVER,
+    }
 
 
 def write(fig: go.Figure, top: float, text: str) -> None:
@@ -149,8 +154,8 @@ def say(result: Counterfactuals) -> str:
     """The strongest edit and how many there are, or that there is none; of a reduction what is left."""
     name = f"the tag of {quote(result.tagged)}, {result.answer}," if result.tagged else quote(result.answer)
     first = f"{name[:1].upper()}{name[1:]}"
-    told = reduced if result.method == "reduction" else flipped if result.flipped else unmoved
-    return " ".join([*told(result, first), *remarks(result)])
+    describe = reduced if result.method == "reduction" else flipped if result.flipped else unmoved
+    return " ".join([*describe(result, first), *remarks(result)])
 
 
 def flipped(result: Counterfactuals, name: str) -> list[str]:

@@ -55,9 +55,9 @@ def draw(
             cliponaxis=False,
         )
     labels = [safe(name) for name in told_apart(names_of(keys, analysis.KEYS), LABEL)]
-    told = [f"{label}: {change(ours.get(k), theirs.get(k), shares)}" for label, k in zip(labels, keys, strict=True)]
+    changes = [f"{label}: {change(ours.get(k), theirs.get(k), shares)}" for label, k in zip(labels, keys, strict=True)]
     font = {"size": 13, "color": TEXT, "family": MONO}
-    fig.add_trace(kit.texts(low, [row - 0.42 for row in range(len(keys))], told, textfont=font))
+    fig.add_trace(kit.texts(low, [row - 0.42 for row in range(len(keys))], changes, textfont=font))
     legend = [safe(name) for name in told_apart(names, LABEL)]
     marks = f"{coloured('●', ACCENT)} {legend[0]}<br>{coloured('◆', ORANGE)} {legend[1]}"
     fig.add_annotation(kit.above(marks, 12))
@@ -139,7 +139,7 @@ def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:
     whose position it is, as phones have no room for more."""
     varying = [i for i in range(len(keys[0])) if len({key[i] for key in keys}) > 1] or list(range(len(keys[0])))
 
-    def told(i: int, key: Key) -> str:
+    def named(i: int, key: Key) -> str:
         part = key[i]
         place = f"{columns[i]}_position"
         if place in columns and (at := columns.index(place)) in varying:
@@ -148,7 +148,7 @@ def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:
 
     after = {i for i in varying if columns[i].removesuffix("_position") in {columns[k] for k in varying if k != i}}
     kept = [i for i in varying if i not in after]
-    return [" · ".join(told(i, key) for i in kept if key[i] != "") or "all" for key in keys]
+    return [" · ".join(named(i, key) for i in kept if key[i] != "") or "all" for key in keys]
 
 
 def one_scale(first: go.Figure, second: go.Figure) -> None:

@@ -20,7 +20,7 @@ def draw(result: FillMask) -> go.Figure:
         number = str(row) if row > 1 else ""
         tip = "%{customdata} %{text}<extra></extra>"
         axes = {"xaxis": kit.axis("x", row), "yaxis": kit.axis("y", row)}
-        data.append({**kit.bars(values, colours, text=texts, told=labels), "hovertemplate": tip, **axes})
+        data.append({**kit.bars(values, colours, text=texts, hover=labels), "hovertemplate": tip, **axes})
         head = HEAD / sum(heights) if several else 0.0
         bottom = max(0.0, top - height / sum(heights))
         place: kit.Part = {"domain": [bottom, top - head], "anchor": axes["xaxis"]}

@@ -65,8 +65,8 @@ def table(result: HeadRoles, values: np.ndarray, scale: Any, low: float, high: f
     """A cell for each head, with what it does where the pointer is."""
     layers, heads = values.shape
     spots = [[click(i, j) for j in range(heads)] for i in range(layers)]
-    told = [[f"head {Head(i, j)}: {described(result, i, j)}" for j in range(heads)] for i in range(layers)]
-    more |= {"hovertext": told, "hovertemplate": "%{hovertext}<extra></extra>"}
+    hovers = [[f"head {Head(i, j)}: {described(result, i, j)}" for j in range(heads)] for i in range(layers)]
+    more |= {"hovertext": hovers, "hovertemplate": "%{hovertext}<extra></extra>"}
     return go.Figure([kit.cells(values, scale, low, high, customdata=spots, gap=2, **more)])
 
 

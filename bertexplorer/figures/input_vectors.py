@@ -43,11 +43,11 @@ def say(result: InputVectors) -> str:
     into = result.parts.index("sum")
     if into == 1:
         return f"{quote(result.token)} enters as its word vector alone, {lengths[0]:.1f} long."
-    told = ", ".join(f"{part} {lengths[i]:.1f}" for i, part in enumerate(result.parts[:into]))
+    parts = ", ".join(f"{part} {lengths[i]:.1f}" for i, part in enumerate(result.parts[:into]))
     closest = max(range(into), key=lambda i: result.cosines[into, i])
     others = f" {result.others} more picked tokens are not shown." if result.others else ""
     return (
-        f"For {quote(result.token)} at position {result.position}, vectors of these lengths are added up: {told}. The "
+        f"For {quote(result.token)} at position {result.position}, vectors of these lengths are added up: {parts}. The "
         f"sum, {lengths[into]:.1f} long, points most nearly the way of the {result.parts[closest]} vector (cosine "
         f"{result.cosines[into, closest]:.2f}); LayerNorm makes it {lengths[into + 1]:.1f} long (its "
         f"colours have their own scale).{others}"

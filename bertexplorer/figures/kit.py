@@ -10,7 +10,7 @@ from plotly.subplots import make_subplots
 from bertexplorer.figures.style import INK, MONO, TEXT
 
 Part = dict[str, Any]
-TOLD = "%{customdata}<extra></extra>"
+HOVER = "%{customdata}<extra></extra>"
 LINE = 17  # pixels between two labels
 HIDDEN: Part = {"visible": False, "fixedrange": True}
 
@@ -29,11 +29,11 @@ def height_of(heights: Sequence[float], gap: int) -> int:
     return round(sum(heights)) + gap * (len(heights) - 1)
 
 
-def cells(z: Any, scale: Any, low: float, high: float, *, text: Any = None, told: Any = None, **more: Any) -> Part:
-    """A heatmap with *text* in its cells. The pointer shows *told*."""
+def cells(z: Any, scale: Any, low: float, high: float, *, text: Any = None, hover: Any = None, **more: Any) -> Part:
+    """A heatmap with *text* in its cells. The pointer shows *hover*."""
     base = {"type": "heatmap", "z": z, "colorscale": scale, "zmin": low, "zmax": high, "showscale": False}
     written = {"text": text, "texttemplate": "%{text}", "textfont": ink(13)} if text is not None else {}
-    tip = {"customdata": told, "hovertemplate": TOLD} if told is not None else {}
+    tip = {"customdata": hover, "hovertemplate": HOVER} if hover is not None else {}
     gap = more.pop("gap", 3)
     return {**base, "xgap": gap, "ygap": gap, **written, **tip, **more}
 
@@ -43,11 +43,11 @@ def ink(size: int) -> Part:
     return {"size": size, "color": INK}
 
 
-def bars(values: Any, colour: Any, *, text: Any = None, told: Any = None, **more: Any) -> Part:
-    """Horizontal bars in rows from 0 on, with *text* to the right of their ends. The pointer shows *told*."""
+def bars(values: Any, colour: Any, *, text: Any = None, hover: Any = None, **more: Any) -> Part:
+    """Horizontal bars in rows from 0 on, with *text* to the right of their ends. The pointer shows *hover*."""
     base = {"type": "bar", "x": values, "y": list(range(len(values))), "orientation": "h", "marker": {"color": colour}}
     written = {"text": text, "textposition": "outside", "cliponaxis": False} if text is not None else {}
-    tip = {"customdata": told, "hovertemplate": TOLD} if told is not None else {}
+    tip = {"customdata": hover, "hovertemplate": HOVER} if hover is not None else {}
     return {**base, **written, **tip, **more}
 
 

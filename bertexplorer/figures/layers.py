@@ -39,12 +39,12 @@ def answers(fig: go.Figure, result: Layers) -> None:
     letters = {1: 30, 2: 18, 3: 11, 4: 8}.get(count, 7)
     names = [kit.layer_name(layer) for layer in range(len(lines))]
     bits = [f"{a.entropy:.1f} bits of uncertainty, {a.divergence:.1f} from the final answer" for a in result.layers]
-    told = [[f"{names[i]}: {safe(c.token)}<br>{bits[i]}" for c in line] for i, line in enumerate(lines)]
+    hovers = [[f"{names[i]}: {safe(c.token)}<br>{bits[i]}" for c in line] for i, line in enumerate(lines)]
     shares = np.array([[c.probability for c in line] for line in lines])
     text = [[f"{label(c.token, letters)}<br>{percent(c.probability)}" for c in line] for line in lines]
     font = kit.ink(13 if count < 4 else 12)
     most = max(0.01, float(shares.max()))
-    fig.add_trace(kit.cells(shares, SHADES, 0, most, text=text, told=told, textfont=font), 1, 1)
+    fig.add_trace(kit.cells(shares, SHADES, 0, most, text=text, hover=hovers, textfont=font), 1, 1)
     fig.update_yaxes(kit.down(names), row=1, col=1)
     fig.update_xaxes(visible=False, row=1, col=1)
 
@@ -53,12 +53,12 @@ def ranks(fig: go.Figure, result: Layers) -> None:
     """A line for each followed word on a logarithmic axis, rank 1 on top."""
     for word, colour, dash in zip(result.followed, COLOURS, DASHES, strict=False):
         ranks = word.ranks.tolist()
-        told = [
+        hovers = [
             f"{safe(word.token)} {i or 'input'}: rank {rank:,}, {percent(float(share))}"
             for i, (rank, share) in enumerate(zip(ranks, word.probabilities, strict=True))
         ]
-        style: kit.Part = {"dash": dash, "size": 7 if len(ranks) <= 13 else 5, "hovertemplate": kit.TOLD}
-        fig.add_trace(kit.line(list(range(len(ranks))), ranks, colour, customdata=told, **style), 2, 1)
+        style: kit.Part = {"dash": dash, "size": 7 if len(ranks) <= 13 else 5, "hovertemplate": kit.HOVER}
+        fig.add_trace(kit.line(list(range(len(ranks))), ranks, colour, customdata=hovers, **style), 2, 1)
     low = lowest(result)
     values = [10**power for power in range(int(low) + 1)]
     ticks = {"tickvals": values, "ticktext": [f"{value:,}" for value in values]}

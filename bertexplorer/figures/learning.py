@@ -107,22 +107,22 @@ def say(curves: Sequence[Curve], *, higher: bool = True) -> str:
     best of each."""
     if len(curves) > 1 and all(curve.tried for curve in curves):
         return compared(curves, higher)
-    told = []
+    sentences = []
     for curve in curves:
         values = [value for _, value in curve.tried]
         if not values:
-            told.append(f"{curve.name} has not been tried yet")
+            sentences.append(f"{curve.name} has not been tried yet")
             continue
         best = max(values) if higher else min(values)
         name = f"{curve.name}: " if len(curves) > 1 else ""
         start = f"{name}{curve.words} began at {shown(curve.metric, values[0])}"
-        told.append(start + (f" and is {shown(curve.metric, best)} at its best" if len(values) > 1 else ""))
+        sentences.append(start + (f" and is {shown(curve.metric, best)} at its best" if len(values) > 1 else ""))
         if curve.floor and len(values) > 1:
             floor = curve.floor[1]
             better = best > floor if higher else best < floor
-            told[-1] += f"; without learning ({curve.floor[0]}) it is {shown(curve.metric, floor)}"
-            told[-1] += "" if better else ", no better than the baseline"
-    return ". ".join(told) + "." if told else ""
+            sentences[-1] += f"; without learning ({curve.floor[0]}) it is {shown(curve.metric, floor)}"
+            sentences[-1] += "" if better else ", no better than the baseline"
+    return ". ".join(sentences) + "." if sentences else ""
 
 
 def compared(curves: Sequence[Curve], higher: bool) -> str:

@@ -31,8 +31,8 @@ def draw(result: LeftContext) -> go.Figure:
 
 def answers(fig: go.Figure, blank: Blank, column: int, widest: float) -> None:
     shares = [percent(c.probability) for c in blank.candidates]
-    told = [safe(c.token) for c in blank.candidates]
-    bars = kit.bars([c.probability for c in blank.candidates], ACCENT, text=shares, told=told)
+    hovers = [safe(c.token) for c in blank.candidates]
+    bars = kit.bars([c.probability for c in blank.candidates], ACCENT, text=shares, hover=hovers)
     fig.add_trace({**bars, "hovertemplate": "%{customdata} %{text}<extra></extra>"}, 1, column)
     labels = [label(c.token, 14) for c in blank.candidates]
     fig.update_yaxes(kit.down(labels, mono=13), row=1, col=column)

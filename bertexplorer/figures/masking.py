@@ -21,12 +21,12 @@ def draw(result: Masked) -> go.Figure:
     fig = make_subplots(rows=1, cols=2, column_widths=[0.74, 0.26], shared_yaxes=True, horizontal_spacing=0.02)
     rolls = len(result.kinds)
     states = np.where(result.kinds == NOT_CHOSEN, np.nan, result.kinds.astype(float)).T[:count]
-    told = [[tell(result, roll, place) for roll in range(rolls)] for place in range(count)]
+    hovers = [[tell(result, roll, place) for roll in range(rolls)] for place in range(count)]
     drawn = [[cell(result, roll, place) for roll in range(rolls)] for place in range(count)]
     order = [SHADES[kind] for kind in sorted(SHADES)]
     scale = [[edge / 3, shade] for i, shade in enumerate(order) for edge in (i, i + 1)]
     font = {"family": MONO, "size": 11, "color": "#000000"}
-    cells = kit.cells(states, scale, -0.5, 2.5, text=drawn, told=told, textfont=font, hoverongaps=False)
+    cells = kit.cells(states, scale, -0.5, 2.5, text=drawn, hover=hovers, textfont=font, hoverongaps=False)
     fig.add_trace(cells, 1, 1)
     shares = result.counts[:count].sum(axis=1) / COUNTED
     written = [percent(float(share)) if share else "" for share in shares]
@@ -63,18 +63,18 @@ def colours(result: Masked) -> dict[int, float]:
 
 def say(result: Masked) -> str:
     """What the first roll did, and the shares of a thousand."""
-    told = []
+    changes = []
     for place in np.flatnonzero(result.kinds[0] != NOT_CHOSEN)[:4]:
         kind, token = int(result.kinds[0, place]), quote(result.tokens[place])
         became = {MASKED: "becomes [MASK]", SAME: "stays", RANDOM: f"becomes {quote(result.pieces[0][place])}"}[kind]
-        told.append(f"{token} {became}")
+        changes.append(f"{token} {became}")
     count = int((result.kinds[0] != NOT_CHOSEN).sum())
-    more = f", and {count - len(told)} more" if count > len(told) else ""
+    more = f", and {count - len(changes)} more" if count > len(changes) else ""
     shares, options = result.shares, result.options
     wanted = f"{percent(options.masked)}, {percent(options.random)}, {percent(1 - options.masked - options.random)}"
     said = (
-        f"In the first roll {count} of {result.can_be_chosen} tokens are to be guessed: {', '.join(told)}{more}. Over "
-        f"{COUNTED:,} rolls {percent(result.chosen)} were chosen ({percent(options.chosen)} asked for); of them "
+        f"In the first roll {count} of {result.can_be_chosen} tokens are to be guessed: {', '.join(changes)}{more}. "
+        f"Over {COUNTED:,} rolls {percent(result.chosen)} were chosen ({percent(options.chosen)} asked for); of them "
         f"{percent(shares[KINDS[MASKED]])} became [MASK], {percent(shares[KINDS[RANDOM]])} a random piece, "
         f"{percent(shares[KINDS[SAME]])} stayed ({wanted} asked for)."
     )

@@ -14,10 +14,10 @@ def draw(result: NearestPieces) -> go.Figure:
     fig = kit.panels(heights, GAP, [f"nearest to {quote(label(near.token))}" for near in result.found])
     for row, near in enumerate(result.found, 1):
         near_by, count = near.neighbours, len(near.neighbours)
-        told = [f"{safe(n.token)}: cosine {digits(n.cosine)}, dot product {n.dot:.2f}" for n in near_by]
+        hovers = [f"{safe(n.token)}: cosine {digits(n.cosine)}, dot product {n.dot:.2f}" for n in near_by]
         values, numbers = [n.cosine for n in near_by], [digits(n.cosine) for n in near_by]
         font = {"color": TEXT, "size": 13}
-        fig.add_trace(kit.bars(values, ACCENT, text=numbers, told=told, width=0.6, textfont=font), row, 1)
+        fig.add_trace(kit.bars(values, ACCENT, text=numbers, hover=hovers, width=0.6, textfont=font), row, 1)
         low, high = near.typical - near.spread, near.typical + near.spread
         fig.add_vrect(x0=low, x1=high, fillcolor=PALE, opacity=0.35, line_width=0, row=row, col=1)
         rest = f"all other pieces: {digits(near.typical)} ± {near.spread:.2f}"
@@ -35,16 +35,16 @@ def digits(cosine: float) -> str:
 
 
 def say(result: NearestPieces) -> str:
-    told = []
+    sentences = []
     for near in result.found:
         first = near.neighbours[0]
         more = [quote(n.token) for n in near.neighbours[1:3]]
         then = f", then {' and '.join(more)}" if more else ""
-        told.append(
+        sentences.append(
             f"Before any context, the piece closest to {quote(near.token)} is {quote(first.token)} with a cosine of "
             f"{digits(first.cosine)}{then}; the other pieces of the vocabulary lie at {digits(near.typical)} ± "
             f"{near.spread:.2f}."
         )
     if result.left_out:
-        told.append(f"{result.left_out} more picked tokens are not shown.")
-    return " ".join(told)
+        sentences.append(f"{result.left_out} more picked tokens are not shown.")
+    return " ".join(sentences)

@@ -85,14 +85,14 @@ def bars_of(result: NextSentence) -> tuple[list[str], list[Score]]:
 
 def bars(fig: go.Figure, names: list[str], scores: list[Score]) -> None:
     places = positions(len(scores))
-    told = [
+    hovers = [
         f"A: {label(s.first, 60)}<br>B: {label(s.second, 60)}<br>is next {percent(s.is_next)}, logit "
         f"{decimal(s.logits[0])}<br>not next {percent(s.not_next)}, logit {decimal(s.logits[1])}"
         for s in scores
     ]
     shares = ([s.is_next for s in scores], ACCENT), ([s.not_next for s in scores], REST)
     for share, colour in shares:
-        fig.add_trace(kit.bars(share, colour, told=told, y=places, width=0.36), 2, 1)
+        fig.add_trace(kit.bars(share, colour, hover=hovers, y=places, width=0.36), 2, 1)
     beside = [f"{percent(s.is_next)} is next<br>{percent(s.not_next)} not" for s in scores]
     fig.add_trace(kit.texts(1.02, places, beside), 2, 1)
     fig.add_trace(kit.texts(0, [p - 0.4 for p in places], [safe(name) for name in names]), 2, 1)
@@ -111,7 +111,7 @@ def positions(count: int) -> list[float]:
 
 def say(result: NextSentence) -> str:
     pair, turned = result.forward, result.backward
-    told = (
+    sentence = (
         f"B follows A with {percent(pair.is_next)}, does not with {percent(pair.not_next)} (logits "
         f"{decimal(pair.logits[0])} for is next, {decimal(pair.logits[1])} for is not next, in this order); "
         f"the other way round, A follows B with {percent(turned.is_next)}."
@@ -119,10 +119,10 @@ def say(result: NextSentence) -> str:
     if len(result.candidates) > 1:
         best = result.candidates[0]
         mine = "B itself" if result.rank == 1 else f"{quote(clip(best.second, 60))}, and B comes {place(result.rank)}"
-        told += f" Of {len(result.candidates)} candidates the likeliest ({percent(best.is_next)}) is {mine}."
+        sentence += f" Of {len(result.candidates)} candidates the likeliest ({percent(best.is_next)}) is {mine}."
     if result.left_out:
-        told += f" The pair was too long: {result.left_out} tokens were left out."
-    return told
+        sentence += f" The pair was too long: {result.left_out} tokens were left out."
+    return sentence
 
 
 def place(rank: int) -> str:

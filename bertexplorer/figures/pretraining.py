@@ -52,10 +52,10 @@ def draw(curves: Sequence[Curve], measure: str, unit: str) -> go.Figure:
 
 def say(curves: Sequence[Curve], measure: str, unit: str) -> str:
     """Where each run began, and where it is now."""
-    told = []
+    sentences = []
     for curve in curves:
         found = curve.points(measure, unit)
         if found:
             now = f", now {percent(found[-1][1])}" if len(found) > 1 else ""
-            told.append(f"{curve.name}: {percent(found[0][1])} at first{now}")
-    return f"{WORDS[measure]}. {'; '.join(told)}." if told else ""
+            sentences.append(f"{curve.name}: {percent(found[0][1])} at first{now}")
+    return f"{WORDS[measure]}. {'; '.join(sentences)}." if sentences else ""

@@ -36,8 +36,8 @@ def draw(result: Probe) -> go.Figure:
     level = {"mode": "lines", "line": {"color": GREY, "width": 2, "dash": "dot"}, "hoverinfo": "skip"}
     fig.add_scatter(x=[0, count - 1], y=[result.majority] * 2, **level)
     for colour, symbol, mean, deviation, name in curves:
-        told = [hover(result, layer, name, mean, deviation) for layer in layers]
-        style: kit.Part = {"customdata": told, "hovertemplate": kit.TOLD, "size": 8 if count <= 13 else 5}
+        hovers = [hover(result, layer, name, mean, deviation) for layer in layers]
+        style: kit.Part = {"customdata": hovers, "hovertemplate": kit.HOVER, "size": 8 if count <= 13 else 5}
         fig.add_trace(kit.line(layers, mean.tolist(), colour, **style))
         fig.data[-1].marker.symbol = symbol
     last = [float(mean[-1]) for _, _, mean, _, _ in curves]

@@ -16,7 +16,7 @@ def draw(result: PseudoLikelihood) -> go.Figure:
     shares = np.exp(result.log_probabilities[places])
     labels = [label(result.tokens[i], 16) for i in places]
     ranks = result.ranks[places]
-    told = [f"{one}: {percent(float(p))}, rank {r:,}" for one, p, r in zip(labels, shares, ranks, strict=True)]
+    hovers = [f"{one}: {percent(float(p))}, rank {r:,}" for one, p, r in zip(labels, shares, ranks, strict=True)]
     fig = go.Figure(
         go.Bar(
             x=list(range(len(places))),
@@ -28,7 +28,7 @@ def draw(result: PseudoLikelihood) -> go.Figure:
             constraintext="inside" if len(places) <= 12 else "none",  # turned, it is read above a thin bar, too
             textfont={"size": 11} if len(places) > 12 else None,
             cliponaxis=False,
-            customdata=told,
+            customdata=hovers,
             hovertemplate="%{customdata}, %{y:.1f} bits<extra></extra>",
         )
     )

@@ -52,7 +52,7 @@ def products(result: QueryKey, drawn: list[int]) -> kit.Part:
     """Orange takes from the score, blue adds to it. What the head cannot see stays empty."""
     values = np.where(result.seen[drawn, None], result.products[drawn], np.nan)
     most = float(np.nanmax(np.abs(values))) or 1.0
-    told = [
+    hovers = [
         [
             f"{safe(result.tokens[j])}, dimension {i}:<br>{decimal(q)} × {decimal(k)} = {decimal(q * k)}"
             for i, (q, k) in enumerate(zip(result.query.tolist(), result.keys[j].tolist(), strict=True))
@@ -60,14 +60,14 @@ def products(result: QueryKey, drawn: list[int]) -> kit.Part:
         for j in drawn
     ]
     shown = [[None if np.isnan(v) else round(v, 4) for v in line] for line in values.tolist()]
-    return kit.cells(shown, SIGNED, -most, most, told=told, gap=0) | {"ygap": 2}
+    return kit.cells(shown, SIGNED, -most, most, hover=hovers, gap=0) | {"ygap": 2}
 
 
 def query(result: QueryKey) -> kit.Part:
     """The query itself, on a scale of its own."""
     most = float(np.abs(result.query).max()) or 1.0
-    told = [[f"query, dimension {i}: {decimal(q)}" for i, q in enumerate(result.query.tolist())]]
-    cells = kit.cells([result.query.round(4).tolist()], SIGNED, -most, most, told=told, gap=0)
+    hovers = [[f"query, dimension {i}: {decimal(q)}" for i, q in enumerate(result.query.tolist())]]
+    cells = kit.cells([result.query.round(4).tolist()], SIGNED, -most, most, hover=hovers, gap=0)
     return cells | {"y0": QUERY, "dy": 1, "ygap": 2}
 
 
@@ -80,7 +80,7 @@ def scores(result: QueryKey, drawn: list[int]) -> kit.Part:
 
 def weights(result: QueryKey, drawn: list[int]) -> kit.Part:
     values = [float(result.weights[j]) for j in drawn]
-    told = [
+    hovers = [
         f"{safe(result.tokens[j])}: {decimal(float(result.scores[j]) * result.scale)} ÷ {result.scale:.2f} = "
         f"{decimal(float(result.scores[j]))}, weight {percent(float(result.weights[j]))}"
         if result.seen[j]
@@ -88,7 +88,7 @@ def weights(result: QueryKey, drawn: list[int]) -> kit.Part:
         for j in drawn
     ]
     text = [percent(value) if seen else "" for value, seen in zip(values, result.seen[drawn], strict=True)]
-    return kit.bars(values, ACCENT, text=text, told=told, xaxis="x3", textfont={"size": 12})
+    return kit.bars(values, ACCENT, text=text, hover=hovers, xaxis="x3", textfont={"size": 12})
 
 
 def say(result: QueryKey) -> str:

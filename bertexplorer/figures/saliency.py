@@ -42,7 +42,7 @@ def bars(result: Saliency) -> go.Figure:
     kept = drawn(result)
     scores = found.scores[kept]
     text = [number(found, float(score)) for score in scores]
-    bars = kit.bars(scores, None, text=text, told=hover(result, found, kept), textfont={"size": 13, "color": TEXT})
+    bars = kit.bars(scores, None, text=text, hover=hover(result, found, kept), textfont={"size": 13, "color": TEXT})
     bars["marker"] = {
         "color": [ACCENT if score >= 0 else ORANGE for score in scores],
         "opacity": [0.5 if result.units[i].special else 1.0 for i in kept],
@@ -70,8 +70,8 @@ def columns(result: Saliency) -> go.Figure:
     tips = [hover(result, found, kept) for found in result.attributions]
     root = np.sign(cells) * np.sqrt(np.abs(cells))  # one large share would leave all else white
     most = float(np.abs(root).max()) or 1.0
-    text, told = list(zip(*texts, strict=True)), list(zip(*tips, strict=True))
-    fig = go.Figure([kit.cells(root.T, SHADES, -most, most, text=text, told=told, gap=2)])
+    text, hovers = list(zip(*texts, strict=True)), list(zip(*tips, strict=True))
+    fig = go.Figure([kit.cells(root.T, SHADES, -most, most, text=text, hover=hovers, gap=2)])
     names = [HEADINGS.get(found.method, found.method) for found in result.attributions]
     fig.update_xaxes(side="top", tickangle=0, tickfont={"size": 11}, showgrid=False, **kit.ticks(names))
     name_rows(fig, result, kept, LETTERS["columns"])
@@ -169,11 +169,11 @@ def strongest(result: Saliency, found: Attribution) -> str:
         way = "in the last layer looks most at" if found.method == "attention" else "takes most, by rollout, from"
         name = source(result)[0].upper() + source(result)[1:]
         return f"{name} {way} {listed(best)}; that is about no answer in particular."
-    told = f"By {found.method} it rests most on {listed(best)}" if best else f"By {found.method} nothing speaks for it"
+    words = f"By {found.method} it rests most on {listed(best)}" if best else f"By {found.method} nothing speaks for it"
     worst = order[-1]
     against = found.scores[worst] < 0
     name = f"; {quote(result.units[worst].label)} speaks against it most ({number(found, float(found.scores[worst]))})"
-    return told + name * bool(against) + "."
+    return words + name * bool(against) + "."
 
 
 def firsts(result: Saliency) -> str:
@@ -183,8 +183,8 @@ def firsts(result: Saliency) -> str:
         best = int(np.argmax(found.scores))
         name = quote(result.units[best].label) if found.scores[best] > 0 else "nothing"
         by.setdefault(name, []).append(found.method)
-    told = [f"{name} for {listed(methods)}" for name, methods in by.items()]
-    return f"What speaks for it most is {'; '.join(told)}."
+    parts = [f"{name} for {listed(methods)}" for name, methods in by.items()]
+    return f"What speaks for it most is {'; '.join(parts)}."
 
 
 def completeness(result: Saliency, found: Attribution) -> str:
@@ -195,11 +195,11 @@ def completeness(result: Saliency, found: Attribution) -> str:
     filler = "the zero vector" if result.baseline == "zero" else result.baseline
     off = abs(error / rise) if rise else float(error != 0)
     part = f"{percent(off)} of it" if off < 1 else "as large as itself"
-    told = (
+    sentence = (
         f"Against {filler} in place of every word, the text changes the {measured(result)} by {signed(rise, 2)}; "
         f"the scores of integrated gradients add up to that with an error of {signed(error, 3)}, {part}"
     )
-    return told + (f": {found.completeness.steps} steps are too few." if off > OFF else ".")
+    return sentence + (f": {found.completeness.steps} steps are too few." if off > OFF else ".")
 
 
 def limits(result: Saliency) -> list[str]:

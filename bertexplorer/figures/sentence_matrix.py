@@ -15,9 +15,9 @@ def draw(result: SentenceMatrix) -> go.Figure:
     matrix = result.matrix
     places = list(range(count))
     numbers = [[number(float(p), count) for p in row] for row in matrix]
-    told = [[hover(result, i, j) for j in places] for i in places]
+    hovers = [[hover(result, i, j) for j in places] for i in places]
     font = kit.ink(13 if count <= 8 else 11)
-    fig = go.Figure([kit.cells(matrix, SHADES, 0, 1, text=numbers, told=told, textfont=font, hoverongaps=False)])
+    fig = go.Figure([kit.cells(matrix, SHADES, 0, 1, text=numbers, hover=hovers, textfont=font, hoverongaps=False)])
     for i in range(count - 1):
         box = {"x0": i + 0.5, "x1": i + 1.5, "y0": i - 0.5, "y1": i + 0.5}
         fig.add_shape(type="rect", line={"color": ORANGE, "width": 2}, **box)

@@ -16,9 +16,9 @@ def draw(result: SentencePairs) -> go.Figure:
     known = not np.isnan(result.is_next).any()
     shares = result.is_next if known else np.zeros(len(places))
     colours = [ACCENT if pair.kind == NEXT else PALE for pair in result.pairs]
-    told = [f"A: {safe(p.first)}<br>B: {safe(p.second)}<br>{p.kind}" for p in result.pairs]
+    hovers = [f"A: {safe(p.first)}<br>B: {safe(p.second)}<br>{p.kind}" for p in result.pairs]
     tip = "%{customdata}" + ("<br>P(is next) %{x:.1%}" if known else "") + "<extra></extra>"
-    fig = go.Figure([kit.bars(shares, colours, width=0.1, offset=0.22, customdata=told, hovertemplate=tip)])
+    fig = go.Figure([kit.bars(shares, colours, width=0.1, offset=0.22, customdata=hovers, hovertemplate=tip)])
     for place, (pair, share) in enumerate(zip(result.pairs, shares.tolist(), strict=True)):
         colour = GREEN if pair.kind == NEXT else ORANGE
         mark = "next" if pair.kind == NEXT else pair.kind.split()[0]

@@ -46,7 +46,7 @@ def draw(result: Suite) -> go.Figure:
     if result.kind == "cloze":
         fig.add_trace(kit.bars([one.top5 for one in shares], PALE, width=0.3, hoverinfo="skip"))
     hints = [hover(result, one) for one in shares]
-    fig.add_trace(kit.bars(values, ACCENT, told=hints, width=0.3, error_x=whiskers(shares)))
+    fig.add_trace(kit.bars(values, ACCENT, hover=hints, width=0.3, error_x=whiskers(shares)))
     names = [f"{name(one, result)}: {counted(one.right)} of {one.count:,}" for one in shares]
     fig.add_trace(kit.texts(0, [place - 0.38 for place in range(len(shares))], names))
     marked = [(place, one.baseline) for place, one in enumerate(shares) if one.baseline is not None]
@@ -182,11 +182,11 @@ def chance(found: Paired) -> str:
 def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered: bool) -> go.Figure:
     """A line over a training with one for each category; else a bar for each checkpoint."""
     totals = [one.total for one in results]
-    told = [f"{safe(name)}<br>{hover(one, one.total)}" for name, one in zip(names, results, strict=True)]
+    hovers = [f"{safe(name)}<br>{hover(one, one.total)}" for name, one in zip(names, results, strict=True)]
     values, fig = [one.right for one in totals], go.Figure()
     if not ordered:
         colours = [ACCENT if place == own else PALE for place in range(len(names))]
-        fig.add_trace(kit.bars(values, colours, told=told, width=0.3, error_x=whiskers(totals)))
+        fig.add_trace(kit.bars(values, colours, hover=hovers, width=0.3, error_x=whiskers(totals)))
         lines = [f"{safe(clip(name, 40))}: {counted(value)}" for name, value in zip(names, values, strict=True)]
         fig.add_trace(kit.texts(0, [place - 0.38 for place in range(len(names))], lines))
         fig.add_annotation(kit.above(f"{coloured('━', GREY)} 95 % interval", 10, size=13))
@@ -197,8 +197,8 @@ def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered
     for each in results[own].shares[:DRAWN]:
         line = [next((share.right for share in one.shares if share.name == each.name), None) for one in results]
         hints = [f"{safe(each.name)}<br>{counted(value or 0.0)}" for value in line]
-        fig.add_trace(kit.line(list(range(len(names))), line, PALE, customdata=hints, hovertemplate=kit.TOLD))
-    style: dict[str, Any] = {"error_y": whiskers(totals), "customdata": told, "hovertemplate": kit.TOLD, "size": 9}
+        fig.add_trace(kit.line(list(range(len(names))), line, PALE, customdata=hints, hovertemplate=kit.HOVER))
+    style: dict[str, Any] = {"error_y": whiskers(totals), "customdata": hovers, "hovertemplate": kit.HOVER, "size": 9}
     fig.add_trace(kit.line(list(range(len(names))), values, ACCENT, **style))
     marks = f"{coloured('●', ACCENT)} all, with its 95 % interval"
     marks += f" · {coloured('●', PALE)} each category" if results[0].shares else ""

@@ -42,13 +42,13 @@ def switches(fig: go.Figure, result: Switchboard) -> None:
     leads = [
         [{"set": {"off": ", ".join(map(str, sorted(off ^ {Head(i, j)})))}} for j in range(heads)] for i in range(layers)
     ]
-    told = [
+    hovers = [
         [f"{Head(i, j)}{', off' if result.states[i, j] else ''}: {signed(v)} bits" for j, v in enumerate(line)]
         for i, line in enumerate(result.change)
     ]
     change = result.change.round(3).tolist()
     cells = kit.cells(change, SIGNED, -limit, limit, gap=2, customdata=leads, hovertemplate="%{text}<extra></extra>")
-    fig.add_trace({**cells, "text": told}, 1, 1)
+    fig.add_trace({**cells, "text": hovers}, 1, 1)
     rows, columns = np.nonzero(result.states)
     fig.add_scatter(
         x=columns.tolist(),
@@ -126,15 +126,15 @@ def signed(bits: float) -> str:
 def say(result: Switchboard) -> str:
     """What switching off does, whether that is more than chance, and which head matters most."""
     what = "“is next”" if result.target == "is next" else quote(result.target)
-    told = [f"With all heads on, {what} has {percent(result.before.probability)}"]
+    sentences = [f"With all heads on, {what} has {percent(result.before.probability)}"]
     if result.off:
-        told = [
+        sentences = [
             f"With {names(result)} {DONE[result.how]}, {what} goes from {percent(result.before.probability)} to "
             f"{percent(result.after.probability)}"
         ]
     if len(result.controls):
         count = len(result.off)
-        told[0] += (
+        sentences[0] += (
             f"; {len(result.controls)} random sets of {count} other head{'s' * (count > 1)} leave it between "
             f"{percent(float(result.controls.min()))} and {percent(float(result.controls.max()))}"
         )
@@ -143,10 +143,10 @@ def say(result: Switchboard) -> str:
     least, most = float(result.change.min()), float(result.change.max())
     lowers = f"{doing.format(low)} lowers it most ({signed(least)} bits)" if least < 0 else "none lowers it"
     raises = f"{doing.format(high)} raises it most ({signed(most)} bits)" if most > 0 else "none raises it"
-    told.append(f"Of all single heads, {lowers} and {raises}")
+    sentences.append(f"Of all single heads, {lowers} and {raises}")
     if result.other_masks:
-        told.append(f"This is the first of {result.other_masks + 1} masks")
-    return ". ".join(told) + "."
+        sentences.append(f"This is the first of {result.other_masks + 1} masks")
+    return ". ".join(sentences) + "."
 
 
 def extremes(result: Switchboard) -> tuple[int, int]:

@@ -12,8 +12,8 @@ def draw(result: Template) -> go.Figure:
     words = [safe(w) for w in result.words]
     top = float(result.probabilities.max())
     shares = [[percent(float(p)) for p in row] for row in result.probabilities]
-    told = [[f"{safe(text)}<br>{word}" for word in words] for text in result.texts]
-    cells = kit.cells(result.probabilities, SHADES, 0, max(top, 0.01), text=shares, told=told)
+    hovers = [[f"{safe(text)}<br>{word}" for word in words] for text in result.texts]
+    cells = kit.cells(result.probabilities, SHADES, 0, max(top, 0.01), text=shares, hover=hovers)
     fig = go.Figure([{**cells, "textfont": kit.ink(14), "hovertemplate": "%{customdata}: %{text}<extra></extra>"}])
     across = kit.ticks([label(word, 14) for word in result.words], mono=14)
     fig.update_xaxes(side="top", showgrid=False, **across)

@@ -83,9 +83,9 @@ def cuts(fig: go.Figure, words: list[Word], kind: str) -> None:
         top = places[-1] + 1.5 if places else 0.0
         lines = [top + line for line in range(len(word.steps))]
         states, texts = letters(word, width)
-        told = [[tell(word, line, kind)] * width for line in range(len(lines))]
+        hovers = [[tell(word, line, kind)] * width for line in range(len(lines))]
         font = {"family": MONO, "size": 13}
-        cells = kit.cells(states, scale, 0.5, 4.5, text=texts, told=told, y=lines, textfont=font, hoverongaps=False)
+        cells = kit.cells(states, scale, 0.5, 4.5, text=texts, hover=hovers, y=lines, textfont=font, hoverongaps=False)
         fig.add_trace({**cells, "xgap": None}, 1, 1)
         places += lines
     pieces = [label(step.piece, 10) for word in words for step in word.steps]
@@ -122,7 +122,7 @@ def lengths(fig: go.Figure, result: Tokenization, row: int) -> None:
     """A column for each vector with its own scale, a bar for each token."""
     count = min(SHOWN, len(result.tokens))
     tokens = [safe(token) for token in result.tokens[:count]]
-    told = [
+    hovers = [
         f"{token}: id {result.ids[i]}, position {result.positions[i]}, segment {result.segments[i]}"
         for i, token in enumerate(tokens)
     ]
@@ -131,7 +131,7 @@ def lengths(fig: go.Figure, result: Tokenization, row: int) -> None:
         digits = 2 if name == "cosine" or (len(values) < 7 and numbers.max() < 10) else 1
         written = [f"{number:.{digits}f}" for number in numbers[:count].tolist()]
         style = {"textfont": {"size": 11}, "constraintext": "none"}
-        bars = kit.bars(numbers[:count], COLOURS.get(name, GREY), text=written, told=told, **style)
+        bars = kit.bars(numbers[:count], COLOURS.get(name, GREY), text=written, hover=hovers, **style)
         tip = "%{customdata}<br>" + name + " %{x:.3f}<extra></extra>"
         fig.add_trace({**bars, "hovertemplate": tip}, row, column)
         low, top = min(0.0, float(numbers[:count].min())), max(float(np.abs(numbers[:count]).max()), 1e-6)

@@ -29,7 +29,7 @@ def draw(result: WordInContext) -> go.Figure:
 def matrix(fig: go.Figure, result: WordInContext) -> None:
     count, shown = len(result.occurrences), result.shown
     most = scale(result)
-    told = [[hover(result, i, j) for j in range(count)] for i in range(count)]
+    hovers = [[hover(result, i, j) for j in range(count)] for i in range(count)]
     numbers = [["" if i == j else f"{shown[i, j]:.2f}" for j in range(count)] for i in range(count)]
     strong = np.abs(np.nan_to_num(shown)) > 0.7 * most
     text = np.array(numbers)
@@ -38,7 +38,7 @@ def matrix(fig: go.Figure, result: WordInContext) -> None:
         font = {"size": 13 if count <= 6 else 11, "color": "#ffffff" if dark else INK}
         written = {"text": np.where(here, text, ""), "textfont": font} if count <= NUMBERED else {"textfont": font}
         style: kit.Part = {"gap": 2 if count <= 20 else 1, "hoverongaps": False, **written}
-        fig.add_trace(kit.cells(np.where(here, shown, np.nan), SIGNED, -most, most, told=told, **style), 1, 1)
+        fig.add_trace(kit.cells(np.where(here, shown, np.nan), SIGNED, -most, most, hover=hovers, **style), 1, 1)
     ticks = {**kit.counted(count, 1 if count <= 20 else 5), "fixedrange": True}
     title = kit.title(title_of(result), 6)
     ends = [-0.5, count - 0.5]
@@ -81,8 +81,8 @@ def curves(fig: go.Figure, result: WordInContext) -> None:
         found = [("the word", ACCENT, "solid", result.mean)]
     found.append(("random words", ORANGE, "dot", result.baseline))
     for name, colour, dash, values in found:
-        told = [f"{name}, {kit.layer_name(i)}: {value:.2f}" for i, value in enumerate(values)]
-        fig.add_trace(by_layer(values, colour, dash, told), 2, 1)
+        hovers = [f"{name}, {kit.layer_name(i)}: {value:.2f}" for i, value in enumerate(values)]
+        fig.add_trace(by_layer(values, colour, dash, hovers), 2, 1)
     count, ends = len(result.baseline), (min(0.0, *(float(values.min()) for *_, values in found)), 1.0)
     last = [float(values[-1]) for *_, values in found]
     names = [f"{value:.2f} {name}" for value, (name, *_) in zip(last, found, strict=True)]

@@ -59,10 +59,10 @@ def track(fig: go.Figure, result: WordPath, number: int, path: np.ndarray) -> No
     }
     name = f"{number + 1}. {label(result.occurrences[number].word)}"
     cosines = enumerate(result.to_input[number])
-    told = [f"{name}, {kit.layer_name(layer)}: cosine {value:.2f} with its input" for layer, value in cosines]
+    hovers = [f"{name}, {kit.layer_name(layer)}: cosine {value:.2f} with its input" for layer, value in cosines]
     style: kit.Part = {"dash": DASHES[number], "marker": marker, "cliponaxis": None}
     lead: kit.Part = {
-        "hovertext": told,
+        "hovertext": hovers,
         "hoverinfo": "text",
         "customdata": [{"set": {"layer": layer}} for layer in layers],
     }
@@ -87,8 +87,8 @@ def curves(fig: go.Figure, result: WordPath) -> None:
     """How near each path stays to where it began."""
     count = result.to_input.shape[1]
     for number, values in enumerate(result.to_input):
-        told = [f"{number + 1}, {kit.layer_name(i)}: {value:.2f}" for i, value in enumerate(values)]
-        fig.add_trace(by_layer(values.round(4), COLOURS[number], DASHES[number], told), 2, 1)
+        hovers = [f"{number + 1}, {kit.layer_name(i)}: {value:.2f}" for i, value in enumerate(values)]
+        fig.add_trace(by_layer(values.round(4), COLOURS[number], DASHES[number], hovers), 2, 1)
     ends = (min(0.0, float(result.to_input.min())), 1)
     last = [float(values[-1]) for values in result.to_input]
     names = [
@@ -102,12 +102,12 @@ def curves(fig: go.Figure, result: WordPath) -> None:
     fig.add_shape(upright(result.layer, *ends), row=2, col=1)
 
 
-def by_layer(values: Any, colour: str, dash: str, told: Sequence[str]) -> kit.Part:
+def by_layer(values: Any, colour: str, dash: str, hovers: Sequence[str]) -> kit.Part:
     """A line over the layers. A press on a marker chooses its layer."""
     lead = {"customdata": [{"set": {"layer": i}} for i in range(len(values))]}
     size = 8 if len(values) <= 13 else 5
     x, y = list(range(len(values))), values.tolist()
-    return kit.line(x, y, colour, dash=dash, size=size, hovertext=told, hoverinfo="text", **lead)
+    return kit.line(x, y, colour, dash=dash, size=size, hovertext=hovers, hoverinfo="text", **lead)
 
 
 def upright(x: float, low: float, high: float) -> kit.Part:

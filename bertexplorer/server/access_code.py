@@ -37,7 +37,7 @@ class AccessCode:
         if not self.code or route in OPEN or (route != "code" and self.passed(scope)):
             await self.app(scope, receive, send)
         elif route == "code":
-            await self.told(scope, receive, send)
+            await self.ask_for_code(scope, receive, send)
         elif scope["path"].startswith(BEARING):
             await self.borne(scope, receive, send)
         elif route == "page":
@@ -49,7 +49,7 @@ class AccessCode:
         owner = scope["state"]["owner"]
         return any(self.signer.verify(value, "code", self.code, owner) for value in cookies(scope, self.name))
 
-    async def told(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def ask_for_code(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle the form with a code."""
         try:
             fields = parse_qs((await whole(scope, receive, LONGEST, PATIENCE_S)).decode("utf-8", "replace"))
@@ -72,8 +72,10 @@ class AccessCode:
         scheme, _, code = header(scope, "authorization").partition(" ")
         address = network((scope.get("client") or ("", 0))[0])
         if scheme.lower() != "bearer":
-            told = "The class code is needed. Send it as Authorization: Bearer CODE, or open the page at / and type it."
-            await reply(send, 401, told, [("www-authenticate", "Bearer")])
+            detail = (
+                "The class code is needed. Send it as Authorization: Bearer CODE, or open the page at / and type it."
+            )
+            await reply(send, 401, detail, [("www-authenticate", "Bearer")])
         elif wait := self.wait(address):
             await reply(send, 429, AGAIN.format(wait), [("retry-after", f"{wait:.0f}")])
         elif hmac.compare_digest(code.strip().encode("latin-1"), self.code.encode()):
@@ -105,8 +107,8 @@ def wanted(path: str, query: bytes = b"") -> str:
     return path + (f"?{quote(asked, safe='=&%+-_.~,:;@!()*')}" if asked else "")
 
 
-def form(page: str, told: str = "") -> str:
+def form(page: str, detail: str = "") -> str:
     """The page that asks for the code."""
     source = (ASSETS / "code.html").read_text("utf-8")
-    said = f'<p role="alert">{escape(told)}</p>' if told else ""
+    said = f'<p role="alert">{escape(detail)}</p>' if detail else ""
     return source.replace("TOLD", said).replace("PAGE", escape(page, quote=True))  # PAGE last: a link may hold either

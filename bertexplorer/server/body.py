@@ -32,9 +32,9 @@ BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^";,\s]{1,70}))', re.IGNORE
 class Refused(MultiPartException):
     """A request that is not read to its end. Derives from an error that makes gradio delete a partial upload."""
 
-    def __init__(self, status: int, told: str) -> None:
-        super().__init__(told)
-        self.status, self.told = status, told
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status, self.detail = status, detail
 
 
 class Body:
@@ -136,15 +136,15 @@ class Counted:
             self.stop(413, f"The upload has {int(length) / 2**20:,.1f} MB; the limit is {self.settings.upload_mb} MB "
                            "for all files together. Upload a part of it.")  # fmt: skip
 
-    def stop(self, status: int, told: str) -> NoReturn:
-        self.refused = Refused(status, told)
+    def stop(self, status: int, detail: str) -> NoReturn:
+        self.refused = Refused(status, detail)
         raise self.refused
 
     async def receive(self) -> Message:
         try:
             message = await self.given()
         except Refused as slow:
-            self.stop(slow.status, slow.told)
+            self.stop(slow.status, slow.detail)
         if message["type"] != "http.request":
             if not self.over:
                 self.stop(*LEFT)
@@ -185,8 +185,8 @@ def timely(receive: Receive, seconds: float) -> Receive:
         try:
             message = await asyncio.wait_for(receive(), max(0.0, ends - time.monotonic()))
         except TimeoutError as error:
-            told = f"The request took longer than {seconds:g} seconds to arrive. Try again, or send less at a time."
-            raise Refused(408, told) from error
+            detail = f"The request took longer than {seconds:g} seconds to arrive. Try again, or send less at a time."
+            raise Refused(408, detail) from error
         over = not message.get("more_body", False)
         return message
 
@@ -196,13 +196,13 @@ def timely(receive: Receive, seconds: float) -> Receive:
 async def refuse(send: Send, refused: Refused) -> None:
     """Send the refusal. The connection of a client that is too slow is closed, as the rest would keep coming."""
     more = [("connection", "close")] if refused.status == 408 else []
-    await reply(send, refused.status, refused.told, more)
+    await reply(send, refused.status, refused.detail, more)
 
 
 async def whole(scope: Scope, receive: Receive, limit: int, seconds: float) -> bytes:
     """The whole body of a request that is not an upload. Raises Refused beyond *limit* bytes or *seconds*."""
     receive = timely(receive, seconds)
-    told = f"A request may have {limit / 1000:,.0f} kB. Shorten the text."
+    detail = f"A request may have {limit / 1000:,.0f} kB. Shorten the text."
     length = header(scope, "content-length")
     parts, size, more = [], 0, True
     while more:
@@ -216,7 +216,7 @@ async def whole(scope: Scope, receive: Receive, limit: int, seconds: float) -> b
         if size > DRAINED * limit or (length.isdecimal() and int(length) > DRAINED * limit):
             break
     if size > limit or more:
-        raise Refused(413, told)
+        raise Refused(413, detail)
     return b"".join(parts)
 
 

@@ -42,8 +42,8 @@ def signer_of(folder: Path) -> CookieSigner:
         path.chmod(0o600)
         found = path.read_bytes()
     except OSError as error:
-        told = f"{path} cannot be used: {error.strerror}. Set BERTEXPLORER_DATA to a folder of yours."
-        raise ExplorerError(told) from error
+        message = f"{path} cannot be used: {error.strerror}. Set BERTEXPLORER_DATA to a folder of yours."
+        raise ExplorerError(message) from error
     if len(found) != SIZE:
         raise ExplorerError(
             f"{path} has {len(found)} bytes; wanted {SIZE}. Delete it; every browser then counts as a new one."

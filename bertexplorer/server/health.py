@@ -45,8 +45,8 @@ class Health:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["state"]["route"] != "health":
             if scope["type"] == "http" and self.ready.ending and scope["state"]["route"] in ("join", "upload"):
-                told = "The server is being stopped; runs go on. Try again in a minute."
-                await reply(send, 503, told, [("retry-after", "60")])
+                detail = "The server is being stopped; runs go on. Try again in a minute."
+                await reply(send, 503, detail, [("retry-after", "60")])
                 return
             await self.app(scope, receive, send)
         elif self.settings.metrics != "public" and not local(scope):

@@ -163,12 +163,12 @@ def bind(host: str, port: int) -> socket.socket:
         bound.listen(2048)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            told = f"Port {port} is in use. Set BERTEXPLORER_PORT={port + 1}, or stop the other program."
+            message = f"Port {port} is in use. Set BERTEXPLORER_PORT={port + 1}, or stop the other program."
         elif error.errno == errno.EACCES:
-            told = f"Port {port} requires elevated privileges. Set BERTEXPLORER_PORT=7860."
+            message = f"Port {port} requires elevated privileges. Set BERTEXPLORER_PORT=7860."
         else:
-            told = f"{host} is not an address of this machine ({error.strerror}). Set BERTEXPLORER_HOST."
-        raise ExplorerError(told) from error
+            message = f"{host} is not an address of this machine ({error.strerror}). Set BERTEXPLORER_HOST."
+        raise ExplorerError(message) from error
     bound.set_inheritable(False)
     return bound
 

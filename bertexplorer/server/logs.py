@@ -15,7 +15,7 @@ class Lines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         when = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         line = {"time": f"{when}.{int(record.msecs):03d}Z", "level": record.levelname.lower(), "from": record.name}
-        line |= {"told": record.getMessage()}
+        line |= {"message": record.getMessage()}
         line |= {key: value for key, value in vars(record).items() if key not in PLAIN}
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)

@@ -38,8 +38,8 @@ class Metrics:
         self.gauge(
             "passes", "Passes through an encoder for one text or several", lambda: sum(scheduler.batches.values())
         )
-        told = "Texts that those passes were for; divided by the passes, the mean size of a batch"
-        self.gauge("passed_texts", told, lambda: sum(size * times for size, times in scheduler.batches.copy().items()))
+        help = "Texts that those passes were for; divided by the passes, the mean size of a batch"
+        self.gauge("passed_texts", help, lambda: sum(size * times for size, times in scheduler.batches.copy().items()))
         for name, queue in (("quick", queues.quick), ("slow", queues.slow)):
             self.gauge(f"{name}_waiting", f"Answers of {name} views that wait", partial(getattr, queue, "waiting"))
             self.gauge(f"{name}_refused", f"Answers of {name} views refused", partial(getattr, queue, "refused"))

@@ -53,8 +53,8 @@ class QueueLimit:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = scope["state"]["route"] if scope["type"] == "http" else ""
         if route == "join" and self.events.going() >= self.most:
-            told = f"Busy: {self.most} events wait already. What you entered is kept; try again in {AGAIN_S} s."
-            await reply(send, 503, json.dumps({"detail": told}), [("retry-after", str(AGAIN_S))], JSON)
+            detail = f"Busy: {self.most} events wait already. What you entered is kept; try again in {AGAIN_S} s."
+            await reply(send, 503, json.dumps({"detail": detail}), [("retry-after", str(AGAIN_S))], JSON)
         elif route == "stream" and not self.events.awaited(scope["state"]["page"]):
             await reply(send, 200, CLOSED, kind="text/event-stream")
         else:

@@ -40,8 +40,8 @@ class RequestLog:
         except Exception:
             log.exception("a request failed", extra={"id": id, "route": state.get("route", "none")})
             if not status:
-                told = f"Something went wrong that should not have (error {id} in the log). Reload the page."
-                await reply(noting, 500, told)
+                detail = f"Something went wrong that should not have (error {id} in the log). Reload the page."
+                await reply(noting, 500, detail)
         finally:
             for route in opened:
                 self.metrics.open.labels(route).dec()
@@ -57,6 +57,6 @@ class RequestLog:
         if (route in QUIET and not failed and status != 403) or (route == "join" and status == 503):
             return
         who = hashlib.sha256(scope["state"].get("owner", "").encode()).hexdigest()[:8]
-        told = {"id": id, "route": route, "method": scope["method"], "status": status, "ms": round(1000 * seconds, 1)}
+        record = {"id": id, "route": route, "method": scope["method"], "status": status, "ms": round(1000 * seconds, 1)}
         level = logging.ERROR if failed else logging.WARNING if refused else logging.INFO
-        log.log(level, "request", extra={**told, "who": who})
+        log.log(level, "request", extra={**record, "who": who})

@@ -46,8 +46,8 @@ def call(function: Callable[..., Any], *given: Any, seconds: float, megabytes: i
     except subprocess.TimeoutExpired as error:
         raise Broken(f"took longer than {seconds:g} s") from error
     try:
-        told = json.loads(done.stdout.splitlines()[-1])
-        kind, value = told["kind"], told["value"]
+        outcome = json.loads(done.stdout.splitlines()[-1])
+        kind, value = outcome["kind"], outcome["value"]
     except (IndexError, ValueError, KeyError, TypeError) as error:
         raise Broken("ended its process") from error
     if kind == "refused":
@@ -85,14 +85,14 @@ def main(named: str, megabytes: str, disk: str) -> None:
     function = getattr(import_module(module), name)
     limit(int(megabytes), int(disk))
     try:
-        told = {"kind": "made", "value": function(*given)}
+        outcome = {"kind": "made", "value": function(*given)}
     except ExplorerError as error:
-        told = {"kind": "refused", "value": str(error)}
+        outcome = {"kind": "refused", "value": str(error)}
     except MemoryError:
-        told = {"kind": "broken", "value": f"needed more than {int(megabytes):,} MB of memory"}
+        outcome = {"kind": "broken", "value": f"needed more than {int(megabytes):,} MB of memory"}
     except Exception as error:
-        told = {"kind": "broken", "value": f"failed with {type(error).__name__}"}
-    sys.stdout.write("\n" + json.dumps(told) + "\n")
+        outcome = {"kind": "broken", "value": f"failed with {type(error).__name__}"}
+    sys.stdout.write("\n" + json.dumps(outcome) + "\n")
 
 
 if __name__ == "__main__":

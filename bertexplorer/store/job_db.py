@@ -35,7 +35,7 @@ class JobDatabase:
         """Raises ExplorerError if another server uses *folder*, or if it cannot be written."""
         self.folder = folder
         self.lock = threading.RLock()
-        with self.told():
+        with self.errors_in_words():
             folder.mkdir(parents=True, exist_ok=True)
             server = locks.hold(folder / "server.lock")
         if server is None:
@@ -52,7 +52,7 @@ class JobDatabase:
             raise
 
     def opened(self) -> sqlite3.Connection:
-        with self.told():
+        with self.errors_in_words():
             db = sqlite3.connect(self.folder / "jobs.sqlite", isolation_level=None, check_same_thread=False)
             db.execute("PRAGMA journal_mode=DELETE")
             db.execute("PRAGMA synchronous=FULL")
@@ -71,7 +71,7 @@ class JobDatabase:
             self.server.close()
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def errors_in_words(self) -> Iterator[None]:
         """Turn errors of the disk and the database into an ExplorerError with a sentence."""
         try:
             yield
@@ -83,7 +83,7 @@ class JobDatabase:
 
     def ask(self, sql: str, *values: Any) -> list[Any]:
         """Run one statement and return its rows. Its effect is on the disk when this returns."""
-        with self.lock, self.told(), closing(self.db.execute(sql, values)) as cursor:
+        with self.lock, self.errors_in_words(), closing(self.db.execute(sql, values)) as cursor:
             return cursor.fetchall()
 
     def jobs(self, rest: str, *values: Any) -> list[Job]:

@@ -100,7 +100,7 @@ class Jobs:
     def write(self, folder: Path, spec: dict[str, Any], fill: Callable[[Path], None]) -> None:
         """Write a run's folder: all of it is on the disk when this returns, or nothing."""
         try:
-            with self.table.told():
+            with self.table.errors_in_words():
                 folder.mkdir()
                 fill(folder)
                 (folder / "spec.json").write_text(json.dumps(spec, indent=1), "utf-8")
@@ -152,7 +152,7 @@ class Jobs:
                 self.table.ask("UPDATE jobs SET wanted = 'stopped' WHERE id = ?", run.id)
             elif run.state in runs.ACTIVE:
                 self.table.ask("UPDATE jobs SET wanted = 'stop' WHERE id = ?", run.id)
-                with self.table.told():
+                with self.table.errors_in_words():
                     (run.folder / "stop").touch()
             return self.run(id, owner)
 
@@ -166,7 +166,7 @@ class Jobs:
             if job.version != version:
                 raise ExplorerError(f"The run was renamed to “{job.name}” meanwhile. Look, and rename it again.")
             self.table.ask("UPDATE jobs SET name = ?, version = version + 1 WHERE id = ?", title, job.id)
-            with self.table.told():
+            with self.table.errors_in_words():
                 (self.place(job) / "name").write_text(title, "utf-8")  # for people who look at the folder only
             return self.run(id, owner)
 
@@ -240,13 +240,13 @@ class Jobs:
         """The place in line of each queued run: id -> "2nd in line, about 4 min"."""
         going = [runs.read(self.place(job), job) for job in self.going()]
         ahead = [runs.left(run) for run in going if run.state in runs.ACTIVE]
-        told = {}
+        places = {}
         for n, job in enumerate(self.queued(), 1):
             known = len(ahead) >= self.slots and all(ahead)  # a run of unknown length makes the wait unknown
             about = f", {runs.duration(sum(ahead) / self.slots)}" if known else ""
-            told[job.id] = f"{runs.ordinal(n)} in line{about}"
+            places[job.id] = f"{runs.ordinal(n)} in line{about}"
             ahead.append(job.seconds)
-        return told
+        return places
 
     # For the supervisor
 
@@ -271,7 +271,7 @@ class Jobs:
 
     def room(self) -> None:
         """Raise ExplorerError if the disk is too full for a run."""
-        with self.table.told():
+        with self.table.errors_in_words():
             free = shutil.disk_usage(self.folder).free
         if free < self.reserve:
             raise ExplorerError(

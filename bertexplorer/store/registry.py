@@ -57,8 +57,8 @@ class CheckpointRegistry:
         name = name.strip()
         folder = self.find(name)
         if folder is None:
-            told = f"{name} is not on this disk. Available offline: {', '.join(self.offline())}."
-            raise ExplorerError(told, missing="checkpoint")
+            message = f"{name} is not on this disk. Available offline: {', '.join(self.offline())}."
+            raise ExplorerError(message, missing="checkpoint")
         from bertexplorer.model.precision import NAMES, best_device, resolve
 
         key = (str(folder), NAMES[resolve(precision, best_device())])  # type: ignore[arg-type]
@@ -141,8 +141,10 @@ class CheckpointRegistry:
         if not name:
             raise ExplorerError("No checkpoint is chosen. Pick one from the list, or type a hub name.")
         if not name.isprintable() or len(name) > MAX_NAME:
-            told = "holds a character that cannot be seen" if len(name) <= MAX_NAME else f"has {len(name):,} characters"
-            raise ExplorerError(f"The checkpoint name {told}. Type a hub name, at most {MAX_NAME} characters long.")
+            fault = (
+                "holds a character that cannot be seen" if len(name) <= MAX_NAME else f"has {len(name):,} characters"
+            )
+            raise ExplorerError(f"The checkpoint name {fault}. Type a hub name, at most {MAX_NAME} characters long.")
         if name.startswith("run:"):
             return runs.find(self.settings.data_dir / "runs", name) if self.opens(name) else None
         if bundled := training_snapshots.find(name):

@@ -163,9 +163,9 @@ def state_of(folder: Path, job: Job, live: bool, found: Sequence[Event]) -> str:
 def pace(found: Sequence[Event]) -> tuple[float, float | None]:
     """(share done, seconds left at the recent pace), from the events that have a share."""
     begun = max((i for i, e in enumerate(found) if e["event"] in ("begun", "resumed")), default=0)
-    told = [(e["time"], e["share"]) for e in found if number(e.get("share")) and number(e.get("time"))]
+    shares = [(e["time"], e["share"]) for e in found if number(e.get("share")) and number(e.get("time"))]
     fresh = [(e["time"], e["share"]) for e in found[begun:] if number(e.get("share")) and number(e.get("time"))]
-    share = min(1.0, max(0.0, told[-1][1])) if told else 0.0
+    share = min(1.0, max(0.0, shares[-1][1])) if shares else 0.0
     if len(fresh) < 2 or (won := fresh[-1][1] - fresh[0][1]) <= 0 or (spent := fresh[-1][0] - fresh[0][0]) <= 0:
         return share, None
     return share, spent / won * (1 - share)

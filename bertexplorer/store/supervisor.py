@@ -99,8 +99,8 @@ class JobSupervisor:
             if job.wanted == "stop":
                 self.press(job.id, folder)
             return True
-        told = runs.read(folder, job).state in runs.LAST  # or asked to stop
-        why = self.causes.setdefault(job.id, "" if told else cause(code, folder))
+        ended = runs.read(folder, job).state in runs.LAST  # or asked to stop
+        why = self.causes.setdefault(job.id, "" if ended else cause(code, folder))
         self.jobs.ended(job.id, why)  # raises while the disk is full
         for kept in (self.children, self.asked, self.causes):
             kept.pop(job.id, None)
@@ -181,11 +181,11 @@ def cause(code: int | None, folder: Path) -> str:
     if MEMORY.search(said):
         return f"Memory ran out. {SMALLER}"
     if code is None:
-        told = "It ended while no server watched it"
+        how = "It ended while no server watched it"
     elif code == -signal.SIGKILL:
         return f"It was killed, perhaps because memory ran out. {SMALLER}"
     elif code < 0:
-        told = f"It was ended by {signal.Signals(-code).name}"
+        how = f"It was ended by {signal.Signals(-code).name}"
     else:
-        told = f"It ended with exit code {code}"
-    return f"{told}: {said}" if said else f"{told}."
+        how = f"It ended with exit code {code}"
+    return f"{how}: {said}" if said else f"{how}."

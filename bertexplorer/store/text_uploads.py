@@ -37,7 +37,7 @@ class Lines:
     """The lines of a file, and a sentence on how it was read."""
 
     lines: tuple[Line, ...]
-    told: str
+    summary: str
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Rows:
     file that are not among them, which the sentence names."""
 
     rows: SuiteRows
-    told: str
+    summary: str
     dropped: int = 0
 
 
@@ -122,7 +122,7 @@ class TextUploads(Uploads[Lines]):
         return parse(content, filename)
 
     def held(self, stored: dict[str, Any]) -> Lines:
-        return Lines(tuple(Line(**line) for line in stored["lines"]), stored["told"])
+        return Lines(tuple(Line(**line) for line in stored["lines"]), stored.get("summary", stored.get("told", "")))
 
 
 class RowUploads(Uploads[Rows]):
@@ -132,7 +132,11 @@ class RowUploads(Uploads[Rows]):
         return parse_rows(content, filename)
 
     def held(self, stored: dict[str, Any]) -> Rows:
-        return Rows(tuple((line, cells) for line, cells in stored["rows"]), stored["told"], stored["dropped"])
+        return Rows(
+            tuple((line, cells) for line, cells in stored["rows"]),
+            stored.get("summary", stored.get("told", "")),
+            stored["dropped"],
+        )
 
 
 def suite_rows(content: bytes, filename: str, header: bool, most: int) -> tuple[Table, SuiteRows]:
@@ -155,7 +159,7 @@ def parse_rows(content: bytes, filename: str, most: int = MAX_ROWS) -> Rows:
             raise error from None
     problems = [f"{table.unit} {one.line} {one.what}" for one in table.problems[:2]]
     more = f" {len(table.problems):,} cannot be used: {'; '.join(problems)}." if problems else ""
-    return Rows(rows, table.told + more, len(table.problems) + table.left_out)
+    return Rows(rows, table.summary + more, len(table.problems) + table.left_out)
 
 
 def parse(content: bytes, filename: str) -> Lines:

@@ -34,21 +34,21 @@ class Trash:
         for id in deleted:
             if (self.table.folder / id).is_dir():
                 self.move(self.table.folder / id, self.folder / id)
-        with self.table.told():
+        with self.table.errors_in_words():
             for path in list(self.folder.iterdir()) if self.folder.is_dir() else []:
                 if now - max(deleted.get(path.name, 0.0), path.stat().st_mtime) > KEPT_S:
                     self.remove(path)
 
     def remove(self, folder: Path) -> None:
         """Remove a run from the trash: first its folder, then its row."""
-        with self.table.told():
+        with self.table.errors_in_words():
             if folder.exists():
                 shutil.rmtree(folder)
         self.table.ask("DELETE FROM jobs WHERE id = ? AND wanted = 'deleted'", folder.name)
 
     def move(self, source: Path, target: Path) -> None:
         """Move a folder into the trash or out of it, and set its time of change to now."""
-        with self.table.told():
+        with self.table.errors_in_words():
             target.parent.mkdir(exist_ok=True)
             source.replace(target)
             os.utime(target)

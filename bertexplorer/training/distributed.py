@@ -46,8 +46,8 @@ class Distributed:
         """Whether *asked* is true in any process."""
         if self.count == 1:
             return asked
-        told: Tensor = self.accelerator.reduce(torch.tensor(float(asked), device=self.device), "sum")
-        return bool(told.item())
+        stops: Tensor = self.accelerator.reduce(torch.tensor(float(asked), device=self.device), "sum")
+        return bool(stops.item())
 
     def wait(self) -> None:
         self.accelerator.wait_for_everyone()

@@ -43,8 +43,8 @@ def mend(path: Path) -> None:
 def say(event: Event) -> str:
     """An event in one line of text."""
     rest = {k: v for k, v in event.items() if k not in ("event", "time", "stretch", "step")}
-    told = "  ".join(f"{k} {brief(v)}" for k, v in rest.items())
-    return f"{event['event']:<10} stretch {event['stretch']} step {event['step']:,}  {told}"
+    values = "  ".join(f"{k} {brief(v)}" for k, v in rest.items())
+    return f"{event['event']:<10} stretch {event['stretch']} step {event['step']:,}  {values}"
 
 
 def brief(value: Any) -> str:

@@ -29,7 +29,7 @@ def warning(count: int, words: str, *, counted: bool) -> str:
     return f"{words} on {rows} is known only to within {points} (95 % interval, at its widest)."
 
 
-def told(share: float, count: int, words: str) -> str:
+def sentence(share: float, count: int, words: str) -> str:
     """A sentence on the interval of a measured headline."""
     low, high = (f"{100 * value:.1f} %" for value in wilson(share, count))
     return f"{words} on {count:,} validation row{'s' * (count != 1)}: the 95 % interval is {low} to {high} (Wilson)."

@@ -59,7 +59,7 @@ def work(folder: Path, begin: Callable[[Callable[[], bool]], Driven], stop: Call
                 yield whole
         except Exception as error:
             with suppress(OSError):  # of a full disk
-                log.write({"event": "failed", "time": time.time()} | here | {"error": told(error)})
+                log.write({"event": "failed", "time": time.time()} | here | {"error": sentence(error)})
             if isinstance(error, OSError):
                 raise ExplorerError(f"{folder}: {error}. Make room and resume; its commits are whole.") from error
             raise
@@ -68,7 +68,7 @@ def work(folder: Path, begin: Callable[[Callable[[], bool]], Driven], stop: Call
             torch.set_num_threads(threads)
 
 
-def told(error: Exception) -> str:
+def sentence(error: Exception) -> str:
     if isinstance(error, MemoryError) or "not enough memory" in str(error) or "out of memory" in str(error):
         return "Out of memory. Try a smaller batch or shorter texts."
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):

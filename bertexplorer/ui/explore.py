@@ -162,7 +162,7 @@ class Explore:
         """(key of an uploaded file, how it was read). Raises ExplorerError if it cannot be used."""
         self.quota.room(self.owner, len(content))
         key = uploads.save(content, name, self.owner)
-        return key, uploads.load(key).told
+        return key, uploads.load(key).summary
 
     def options(self, state: State) -> Any:
         return build(VIEWS[state.view].analysis.Options, dict(state.options))

@@ -33,15 +33,15 @@ def followed(explore: Explore, query: Mapping[str, str], opening: State) -> tupl
     everything else that it names."""
     if query.get("checkpoint") and "view" not in query and "text" not in query:
         opening = suited(explore, query["checkpoint"], opening)
-    view, told = query.get("view", opening.view), ""
+    view, notice = query.get("view", opening.view), ""
     if view not in VIEWS:
-        view, told = opening.view, no_view(view)
+        view, notice = opening.view, no_view(view)
     if "text" not in query:
         shown = opening if view == opening.view else shown_in(VIEWS[view].examples[0], replace(opening, view=view))
         query = {**dict(parse_qsl(to_link(shown, DEFAULTS[view])[1:])), **query}
     state = from_link(query, opening, DEFAULTS)
     try:
-        return replace(state, options=asdict(explore.options(state))), told
+        return replace(state, options=asdict(explore.options(state))), notice
     except ExplorerError as caught:
         left = replace(state, options=DEFAULTS[view])
-        return left, f"{told} {caught} The link's settings are left out.".strip()
+        return left, f"{notice} {caught} The link's settings are left out.".strip()

@@ -73,11 +73,11 @@ def test_odd_text_is_answered_or_explained(module: ModuleType, text: str, small:
     try:
         rows = ask(module, small, text)
     except ExplorerError as error:
-        told = str(error)
-        assert len(told) < 400 and told.endswith("."), told
-        assert "[MASK]" in text and any(w in told for w in ("within the tokens", "masks are hidden", "Only masks")), (
-            told
-        )
+        message = str(error)
+        assert len(message) < 400 and message.endswith("."), message
+        assert "[MASK]" in text and any(
+            w in message for w in ("within the tokens", "masks are hidden", "Only masks")
+        ), message
     else:
         assert rows
         asked = Text(text)

@@ -50,20 +50,20 @@ def test_csv_reads_back(module: ModuleType, mini: Checkpoint) -> None:
     rows = rows[:300]
     back = list(csv.DictReader(io.StringIO(export.as_csv(rows), newline="")))
     assert len(back) == len(rows)
-    for row, told in zip(rows, back, strict=True):
+    for row, safe in zip(rows, back, strict=True):
         for key, value in row.items():
             if isinstance(value, str):
-                assert told[key].removeprefix("'") == value.removeprefix("'")
+                assert safe[key].removeprefix("'") == value.removeprefix("'")
             else:
-                assert float(told[key]) == pytest.approx(float(str(value)), rel=1e-12)  # float64, printed
+                assert float(safe[key]) == pytest.approx(float(str(value)), rel=1e-12)  # float64, printed
 
 
 @pytest.mark.parametrize(
     "cell", ["=1+1", "+1", "-2", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "＝1", "＠x", " \t=1"]
 )
 def test_a_formula_is_disarmed(cell: str) -> None:
-    ((told,),) = ([row["token"]] for row in csv.DictReader(io.StringIO(export.as_csv([{"token": cell}]), newline="")))
-    assert told == "'" + cell
+    ((safe,),) = ([row["token"]] for row in csv.DictReader(io.StringIO(export.as_csv([{"token": cell}]), newline="")))
+    assert safe == "'" + cell
 
 
 @pytest.mark.parametrize("cell", ["a,b", 'say "x"', "two\nlines", "é 日", "a=b", "1-2", "", "<script>"])
@@ -77,8 +77,8 @@ def test_other_cells_stay_as_they_are(cell: str) -> None:
 @pytest.mark.parametrize("module", FILLING, ids=name_of)
 def test_json_parses_strictly_and_holds_the_question(module: ModuleType, mini: Checkpoint) -> None:
     text, options, rows = answer(module, mini)
-    told = export.as_json(module, mini, text, options, rows)
-    whole = json.loads(told, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    safe = export.as_json(module, mini, text, options, rows)
+    whole = json.loads(safe, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
     assert whole["analysis"] == name_of(module) and whole["text"]["first"] == text.first
     assert whole["options"] == {**vars(options)} and len(whole["rows"]) == len(rows)
     assert whole["rows"][0] == rows[0]
@@ -109,9 +109,9 @@ def test_python_runs_as_it_is_and_prints_the_same_rows(mini: Checkpoint) -> None
     code = "".join(f"exec({program!r}, {{}})\n" for program in programs)
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    told = [eval(line) for line in done.stdout.splitlines()]
-    assert len(told) == len(wanted)
-    for row, other in zip(told, wanted, strict=True):
+    safe = [eval(line) for line in done.stdout.splitlines()]
+    assert len(safe) == len(wanted)
+    for row, other in zip(safe, wanted, strict=True):
         assert row == {
             k: pytest.approx(v, rel=CLOSE, abs=CLOSE) if isinstance(v, float) else v for k, v in other.items()
         }

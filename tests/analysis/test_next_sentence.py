@@ -160,8 +160,8 @@ def test_refusals(text: Text | str, typed: str, said: str, small: Checkpoint) ->
     started = time.perf_counter()
     with pytest.raises(ExplorerError, match=said) as caught:
         next_sentence.run(small, text, options=Options(typed))
-    told = str(caught.value)
-    assert len(told) < 300 and told.endswith(".")
+    message = str(caught.value)
+    assert len(message) < 300 and message.endswith(".")
     assert time.perf_counter() - started < 1
 
 

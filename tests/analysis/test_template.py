@@ -41,8 +41,8 @@ def test_all_that_its_words_take_is_counted_before_anything_runs(mini: Checkpoin
     with working(whole):
         template.run(mini, DOCTOR, options=options)
     assert whole.done == whole.total > 500
-    work, told = Work(limit=whole.total - 1), f"takes {whole.total:,} tokens.*limit is {whole.total - 1:,}"
-    with pytest.raises(ExplorerError, match=told), working(work):
+    work, message = Work(limit=whole.total - 1), f"takes {whole.total:,} tokens.*limit is {whole.total - 1:,}"
+    with pytest.raises(ExplorerError, match=message), working(work):
         template.run(mini, DOCTOR, options=options)
     assert work.done == 0
 

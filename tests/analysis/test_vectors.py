@@ -111,9 +111,9 @@ def test_layers(small: Checkpoint) -> None:
 
 def test_lines_that_cannot_be_read_are_told(small: Checkpoint) -> None:
     lines = [Line("a cat"), Line("\u200b"), Line("the bank"), Line("x" * 30_000), Line("a " * 90)]
-    encodings, places, told = read(small, lines)
+    encodings, places, note = read(small, lines)
     assert places == [0, 2, 4] and len(encodings) == 3
-    assert told == ("2 of 5 lines cannot be read and are left out. 1 line is longer than the checkpoint reads and cut.")
+    assert note == ("2 of 5 lines cannot be read and are left out. 1 line is longer than the checkpoint reads and cut.")
     with pytest.raises(ExplorerError, match="None of the 1 lines"):
         read(small, [Line(" ")])
 

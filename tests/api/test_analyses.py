@@ -47,8 +47,8 @@ def called(served: Any, view: str) -> dict[str, Any]:
     options = build(asked_of.analysis.Options, {name: value for name, value in given.items() if name not in FIELDS})
     more = {"index": served.explore.index} if "index" in asked_of.needs else {}
     result = asked_of.analysis.run(checkpoint, text, options=options, **more)
-    told = {"options": asdict(options), "provenance": provenance(checkpoint)}
-    return {**told, "rows": asked_of.analysis.rows(result), "said": asked_of.figure.say(result)}
+    message = {"options": asdict(options), "provenance": provenance(checkpoint)}
+    return {**message, "rows": asked_of.analysis.rows(result), "said": asked_of.figure.say(result)}
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -104,9 +104,9 @@ def test_what_the_analysis_lacks_is_said_without_words_of_the_page(browser: http
 
 
 def test_progress_goes_ahead_of_the_answer_where_lines_are_accepted(browser: httpx.Client) -> None:
-    told = {"accept": "application/x-ndjson"}
+    message = {"accept": "application/x-ndjson"}
     asked = {"text": SENTENCE, "method": "LIME", "samples": 1000}
-    with browser.stream("POST", "/saliency", json=asked, headers=told) as answer:
+    with browser.stream("POST", "/saliency", json=asked, headers=message) as answer:
         lines = [json.loads(line) for line in answer.iter_lines()]
     last = lines[-1].get("answer", lines[-1])
     assert last["analysis"] == "saliency" and last["rows"]

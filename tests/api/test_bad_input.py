@@ -52,9 +52,9 @@ UNFIT = [  # view, what is sent, what is said
 @pytest.mark.parametrize(("view", "sent", "said"), UNFIT)
 def test_a_field_that_does_not_fit_is_named(view: str, sent: Any, said: str, browser: httpx.Client) -> None:
     answer = browser.post(f"/{view}", json=sent)
-    told = answer.json()
+    body = answer.json()
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
-    assert said in told["detail"] and told["status"] == 422
+    assert said in body["detail"] and body["status"] == 422
     assert "x" * (SHOWN + 1) not in answer.text, "what was sent is repeated"
 
 

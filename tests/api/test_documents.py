@@ -69,10 +69,14 @@ def test_all_routes_and_their_problems_stand_there(document: dict) -> None:
     assert paths == {f"/api/v1/{name}" for name in (*VIEWS, *others)}
     assert set(document["paths"]["/api/v1/runs/{id}"]) == {"get", "delete"}
     for path in document["paths"].values():
-        for method, told in path.items():
-            problem = told["responses"]["default"]["content"]["application/problem+json"]["schema"]
+        for method, operation in path.items():
+            problem = operation["responses"]["default"]["content"]["application/problem+json"]["schema"]
             assert "detail" in resolved(document, problem)["properties"]
-            assert ("503" in told["responses"]) == (method == "post") and told["summary"] and told["description"]
+            assert (
+                ("503" in operation["responses"]) == (method == "post")
+                and operation["summary"]
+                and operation["description"]
+            )
     assert "HTTPValidationError" not in json.dumps(document)
 
 

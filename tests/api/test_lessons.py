@@ -93,9 +93,9 @@ def test_a_lesson_is_read_without_its_answers(slug: str, pupil: httpx.Client) ->
     found, lesson = answer.json(), SHELF.lesson(slug)
     for part in found["parts"]:
         assert set(part) <= SHOWN and (part["kind"] == "figure") >= ("text" in part and "id" in part), part
-    told, hidden = " ".join(words(found).split()), [one for one in secrets(lesson) if one.strip()]
+    message, hidden = " ".join(words(found).split()), [one for one in secrets(lesson) if one.strip()]
     assert len(hidden) > 8
-    leaked = [one for one in hidden if one in answer.text or plain(one) in told]
+    leaked = [one for one in hidden if one in answer.text or plain(one) in message]
     assert not leaked
     assert "ticked" not in answer.text and '"right"' not in answer.text
 
@@ -271,11 +271,11 @@ def test_markup_in_a_lesson_stays_text(pupil: httpx.Client) -> None:
 def test_questions_go_out_as_gift(pupil: httpx.Client) -> None:
     answer = pupil.get(f"{OWN}/gift")
     assert answer.headers["content-type"].startswith("text/plain") and answer.headers["x-file-name"] == "pieces.gift"
-    told = answer.text
-    assert told.startswith("// Pieces: the answers are those of the checkpoint little.\n")
-    assert "::pieces-guess:: Which word is cut into more pieces? {\n  ~cat # No\\: cat" in told
-    assert "\n  =xyz # Yes\\: nobody" in told and "{\n  #3:0\n}" in told and "{\n  #30:1\n}" in told
-    assert "pieces-longer" not in told and "pieces-words" not in told
+    message = answer.text
+    assert message.startswith("// Pieces: the answers are those of the checkpoint little.\n")
+    assert "::pieces-guess:: Which word is cut into more pieces? {\n  ~cat # No\\: cat" in message
+    assert "\n  =xyz # Yes\\: nobody" in message and "{\n  #3:0\n}" in message and "{\n  #30:1\n}" in message
+    assert "pieces-longer" not in message and "pieces-words" not in message
 
 
 def test_questions_go_out_as_csv(pupil: httpx.Client) -> None:

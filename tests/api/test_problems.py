@@ -18,12 +18,12 @@ CODE = "class of 26"
 
 
 def problem(answer: httpx.Response, status: int, said: str) -> dict[str, Any]:
-    told = answer.json()
-    assert (answer.status_code, told["status"]) == (status, status), answer.text
+    body = answer.json()
+    assert (answer.status_code, body["status"]) == (status, status), answer.text
     assert answer.headers["content-type"] == "application/problem+json"
-    assert said in told["detail"] and told["detail"].endswith((".", "kept.")) and told["title"], told
+    assert said in body["detail"] and body["detail"].endswith((".", "kept.")) and body["title"], body
     assert answer.headers.get("x-content-type-options") == "nosniff" or status == 500
-    return told
+    return body
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_beyond_the_bounds_is_503_with_the_time_to_come_again(
     monkeypatch.setattr(served.queues.quick, "most_waiting", 0)
     with served.queues.place(Work()):
         answer = browser.post("/fill-mask", json=TEXT)
-    told = problem(answer, 503, "Busy: 0 others wait already.")
-    assert int(answer.headers["retry-after"]) == told["retry_after"] >= 1
+    body = problem(answer, 503, "Busy: 0 others wait already.")
+    assert int(answer.headers["retry-after"]) == body["retry_after"] >= 1
     monkeypatch.undo()
     assert browser.post("/fill-mask", json=TEXT).status_code == 200
 
@@ -164,6 +164,6 @@ def test_a_request_that_does_not_arrive(closed: Served) -> None:
         time.sleep(1.5)
         yield b'"a"}'
 
-    told = {"content-type": "application/json", "authorization": f"Bearer {CODE}"}
+    body = {"content-type": "application/json", "authorization": f"Bearer {CODE}"}
     with closed.browser() as browser:
-        problem(browser.post("/fill-mask", content=slowly(), headers=told), 408, "took longer than 1 seconds")
+        problem(browser.post("/fill-mask", content=slowly(), headers=body), 408, "took longer than 1 seconds")

@@ -38,11 +38,11 @@ def events(answer: httpx.Response) -> Iterator[tuple[str, dict[str, Any], str]]:
             held[name] = value
 
 
-def write(served: Served, id: str, *told: dict[str, Any]) -> None:
+def write(served: Served, id: str, *message: dict[str, Any]) -> None:
     """What a run writes."""
     path = served.service.jobs.folder / id / "events.jsonl"
     with path.open("a", encoding="utf-8") as log:
-        log.writelines(json.dumps(one) + "\n" for one in told)
+        log.writelines(json.dumps(one) + "\n" for one in message)
     flush(path)
 
 

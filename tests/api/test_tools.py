@@ -92,17 +92,17 @@ def test_beyond_the_bounds_is_said(served: Served, monkeypatch: pytest.MonkeyPat
 def test_the_layers_hold_for_mcp_too(models: Path, tmp_path: Path) -> None:
     made = Served(models, tmp_path, code=CODE)
     ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    told = {"accept": "application/json, text/event-stream", "authorization": f"Bearer {CODE}"}
+    message = {"accept": "application/json, text/event-stream", "authorization": f"Bearer {CODE}"}
 
     def status(**more: str) -> int:
-        return httpx.post(f"{made.url}/mcp", json=ask, headers={**told, **more}).status_code
+        return httpx.post(f"{made.url}/mcp", json=ask, headers={**message, **more}).status_code
 
     try:
         assert status() in (200, 400)
         assert status(authorization="Bearer wrong") == 401
         assert status(origin="https://evil.example") == 403
         assert status(host="evil.example") == 400
-        assert httpx.post(f"{made.url}/mcp", content=b"x" * 2_000_000, headers=told).status_code == 413
+        assert httpx.post(f"{made.url}/mcp", content=b"x" * 2_000_000, headers=message).status_code == 413
     finally:
         made.close()
 

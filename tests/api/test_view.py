@@ -44,7 +44,7 @@ def same(shown: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_state_gets_all_that_the_page_shows(api: Api) -> None:
     shown = api.shown(state(FRANCE))
-    assert shown["state"]["text"] == FRANCE and shown["told"] == ""
+    assert shown["state"]["text"] == FRANCE and shown["notice"] == ""
     assert [chip["label"] for chip in shown["strip"]["chips"]][:3] == ["[CLS]", "the", "capital"]
     assert shown["figure"]["data"] and shown["figure"]["layout"]["height"] >= 100 and "It would put" in shown["said"]
     assert shown["checkpoint"]["label"].startswith("small · ") and shown["checkpoint"]["layers"] == 3
@@ -55,7 +55,7 @@ def test_a_state_gets_all_that_the_page_shows(api: Api) -> None:
 def test_what_is_left_out_is_as_the_page_opens(api: Api) -> None:
     back = api.shown(state(FRANCE))["state"]
     assert (back["view"], back["checkpoint"], back["precision"]) == ("fill-mask", "small", "fp32")
-    empty = api.told({"state": {}})
+    empty = api.message({"state": {}})
     assert empty["detail"].startswith("The text is empty.") and empty["state"] == {**back, "text": ""}
 
 
@@ -122,8 +122,8 @@ def test_a_press_where_no_mask_is_changes_nothing(api: Api) -> None:
 
 def test_a_press_counts_in_the_text_on_the_screen(api: Api) -> None:
     """The mask was pressed while more was typed before it."""
-    told = {**state(f"Look: {FRANCE}", hidden="0:4-11"), "counted_in": {"text": FRANCE}, "fill": "0:31-37"}
-    shown = api.shown({**told, "state": {**told["state"], "view": "tokenization"}})
+    message = {**state(f"Look: {FRANCE}", hidden="0:4-11"), "counted_in": {"text": FRANCE}, "fill": "0:31-37"}
+    shown = api.shown({**message, "state": {**message["state"], "view": "tokenization"}})
     assert shown["state"]["text"].startswith("Look: The capital of France is ")
     assert "[MASK]" not in shown["state"]["text"] and shown["state"]["hidden"] == "0:10-17"
 
@@ -139,14 +139,14 @@ def test_a_view_leaves_the_text_alone_and_has_its_own_settings(api: Api, view: s
 
 
 def test_a_view_that_lacks_something_says_what_and_shows_no_figure(api: Api) -> None:
-    told = api.told(state(FRANCE, view="next-sentence"))
-    assert told["missing"] == "pair" and "no second sentence" in told["detail"] and "figure" not in told
-    assert told["state"]["text"] == FRANCE and told["strip"]["chips"] and told["checkpoint"]["layers"] == 3
+    message = api.message(state(FRANCE, view="next-sentence"))
+    assert message["missing"] == "pair" and "no second sentence" in message["detail"] and "figure" not in message
+    assert message["state"]["text"] == FRANCE and message["strip"]["chips"] and message["checkpoint"]["layers"] == 3
     assert api.shown(state(FRANCE, view="next-sentence", pair="It is big."))["figure"]
-    assert api.told(state("A cat."))["missing"] == "mask"
-    told = api.told(state(FRANCE, checkpoint="no/where"))
-    assert told["missing"] == "checkpoint" and "no/where is not on this disk" in told["detail"]
-    assert told["state"]["text"] == FRANCE and told["strip"] is None
+    assert api.message(state("A cat."))["missing"] == "mask"
+    message = api.message(state(FRANCE, checkpoint="no/where"))
+    assert message["missing"] == "checkpoint" and "no/where is not on this disk" in message["detail"]
+    assert message["state"]["text"] == FRANCE and message["strip"] is None
 
 
 def test_what_nobody_foresaw_is_told_with_its_number_and_no_more(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

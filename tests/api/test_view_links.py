@@ -45,7 +45,7 @@ def test_a_link_opens_what_it_names(api: Api) -> None:
     shown = api.shown(link(view="layers", text="A cat is a [MASK].", hidden="0:2-5", top="5", checkpoint="other"))
     asked = shown["state"]
     assert (asked["view"], asked["text"], asked["hidden"]) == ("layers", "A cat is a [MASK].", "0:2-5")
-    assert (asked["options"]["top"], asked["checkpoint"], shown["told"]) == (5, "other", "")
+    assert (asked["options"]["top"], asked["checkpoint"], shown["notice"]) == (5, "other", "")
     assert [chip["title"] for chip in shown["strip"]["chips"] if chip["masked"]][0].startswith("hidden: cat")
 
 
@@ -54,7 +54,7 @@ def test_a_link_of_the_first_version_opens_as_before(api: Api) -> None:
     shown = api.shown({"link": query})
     asked, options = shown["state"], shown["state"]["options"]
     assert (asked["view"], asked["text"], asked["picked"]) == ("attention", "Paris is a city.", "0:0-5")
-    assert (options["show"], options["layer"], shown["told"]) == ("arcs", 2, "")
+    assert (options["show"], options["layer"], shown["notice"]) == ("arcs", 2, "")
     assert [chip["label"] for chip in shown["strip"]["chips"] if chip["on"]] == ["paris"]
     assert api.shown({"link": query.removeprefix("?")})["state"] == asked
 
@@ -72,7 +72,7 @@ def test_a_link_that_names_nothing_is_the_opening(api: Api, query: str) -> None:
 
 def test_what_a_link_names_in_vain_is_said_beside_the_answer(api: Api) -> None:
     shown = api.shown(link(view="heads", text=FRANCE, top="many"))
-    assert shown["told"].startswith("There is no view 'heads'.") and "settings are left out" in shown["told"]
+    assert shown["notice"].startswith("There is no view 'heads'.") and "settings are left out" in shown["notice"]
     assert shown["figure"] and shown["state"]["options"] == DEFAULTS["fill-mask"]
 
 
@@ -88,9 +88,9 @@ def test_what_a_link_names_in_vain_is_said_beside_the_answer(api: Api) -> None:
     ],
 )
 def test_a_bad_setting_is_said_and_the_next_one_counts(api: Api, options: dict[str, Any], sentence: str) -> None:
-    assert sentence in api.told(state(FRANCE, options=options))["detail"]
+    assert sentence in api.message(state(FRANCE, options=options))["detail"]
     for kind in ("csv", "json", "python"):
-        assert sentence in api.told(state(FRANCE, options=options), f"{VIEW}/{kind}")["detail"]
+        assert sentence in api.message(state(FRANCE, options=options), f"{VIEW}/{kind}")["detail"]
     assert api.shown(state(FRANCE, options={"top": "5"}))["state"]["options"]["top"] == 5
 
 
@@ -149,7 +149,7 @@ def test_there_are_no_other_files(api: Api, kind: str) -> None:
 
 
 def test_there_is_nothing_to_export_where_there_is_no_answer(api: Api) -> None:
-    assert api.told(state("A cat."), f"{VIEW}/csv")["missing"] == "mask"
+    assert api.message(state("A cat."), f"{VIEW}/csv")["missing"] == "mask"
 
 
 def test_a_run_is_called_by_its_name_and_tells_its_moments(api: Api) -> None:
@@ -161,13 +161,13 @@ def test_a_run_is_called_by_its_name_and_tells_its_moments(api: Api) -> None:
 
 
 def test_lines_that_were_uploaded_are_searched(api: Api) -> None:
-    key, told = api.explore.keep(
+    key, message = api.explore.keep(
         api.explore.lines, b"a great film\nthe cat sat on the mat\na bank of the river\n", "a.txt"
     )
-    assert "3 lines" in told
+    assert "3 lines" in message
     asked = {"view": "search", "options": {"lines": key}}
     shown = api.shown(state("a cat", **asked))
     assert shown["figure"] and "3" in shown["said"] and shown["state"]["options"]["lines"] == key
     rows = json.loads(api.post(state("a cat", **asked), f"{VIEW}/json").text)["rows"]
     assert "the cat sat on the mat" in json.dumps(rows)
-    assert api.told(state("a cat", view="search", options={"lines": "../x"}))["detail"]
+    assert api.message(state("a cat", view="search", options={"lines": "../x"}))["detail"]

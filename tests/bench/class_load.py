@@ -92,7 +92,7 @@ def at(values: list[float], share: float) -> float:
     return there[min(len(there) - 1, int(share * len(there)))] if there else float("nan")
 
 
-def told(name: str, seconds: float, server_s: float, phones: list[Phone]) -> str:
+def message(name: str, seconds: float, server_s: float, phones: list[Phone]) -> str:
     polls = [ms for phone in phones for ms in phone.polls_ms]
     return (
         f"{name}: {len(polls) / seconds:.0f} polls/s, p50 {at(polls, 0.5):,.0f} ms, p95 {at(polls, 0.95):,.0f} ms; "
@@ -123,7 +123,7 @@ async def main(seconds: float, server: Server) -> int:
     votes = [phone.vote_ms for phone in phones if phone.vote_ms is not None]
     failed = [words for phone in phones for words in phone.failed]
     typed = [one.ms for one in heard if one.status == "answered"]
-    wrong = [one.told for one in heard if one.status == "wrong"]
+    wrong = [one.message for one in heard if one.status == "wrong"]
     sys.stdout.write(f"{len(votes)} votes acknowledged, {lost} lost; p50 {at(votes, 0.5):,.0f} ms, ")
     sys.stdout.write(f"p95 {at(votes, 0.95):,.0f} ms, all within {at(votes, 1):,.0f} ms\n")
     sys.stdout.write(
@@ -139,7 +139,7 @@ async def alone(server: Server, phones: list[Phone], seconds: float) -> None:
         phone.polls_ms.clear()
     before, started = server.cpu_s(), time.perf_counter()
     await asyncio.gather(*(phone.watch(started + seconds) for phone in phones))
-    sys.stdout.write(told("only phones", time.perf_counter() - started, server.cpu_s() - before, phones))
+    sys.stdout.write(message("only phones", time.perf_counter() - started, server.cpu_s() - before, phones))
 
 
 async def beside(
@@ -156,7 +156,7 @@ async def beside(
         *(phone.watch(started + seconds) for phone in phones),
         *(phone.vote(phone.draw.uniform(0, VOTE_WITHIN_S)) for phone in phones),
     )
-    sys.stdout.write(told("beside Explore", time.perf_counter() - started, server.cpu_s() - before, phones))
+    sys.stdout.write(message("beside Explore", time.perf_counter() - started, server.cpu_s() - before, phones))
     return heard
 
 

@@ -63,20 +63,20 @@ class Drill:
         loads = [one for one in page.config["dependencies"] if [name for _, name in one["targets"]] == ["load"]]
         named = {id: props.get("elem_id") for id, props in page.props.items()}
         (load,) = (one for one in loads if "task" in [named[id] for id in one["inputs"]])
-        told = page.ask(load)
+        lines = page.ask(load)
         place = [named[id] for id in load["outputs"]].index("runs")
-        return {name: (id, state) for id, name, state in LISTED.findall(str(told["output"]["data"][place]))}
+        return {name: (id, state) for id, name, state in LISTED.findall(str(lines["output"]["data"][place]))}
 
     def begin(self, page: Page, name: str) -> None:
         """Press Start; it counts as accepted once the page lists it."""
         (box,) = (props for props in page.props.values() if props.get("elem_id") == "run-name")
         box["value"] = name
         start = page.number("start", "click")
-        told = page.ask(start, f"{self.draw.getrandbits(40):x}")
+        lines = page.ask(start, f"{self.draw.getrandbits(40):x}")
         named = [page.props[id].get("elem_id") for id in start["outputs"]]
-        found = {name: id for id, name, _ in LISTED.findall(str(told["output"]["data"][named.index("runs")]))}
+        found = {name: id for id, name, _ in LISTED.findall(str(lines["output"]["data"][named.index("runs")]))}
         if name not in found:
-            raise ValueError(f"{name} was not accepted: {told['output']['data'][named.index('message')]}")
+            raise ValueError(f"{name} was not accepted: {lines['output']['data'][named.index('message')]}")
         self.accepted[name] = found[name]
 
     def resume(self, page: Page, id: str) -> None:
@@ -87,9 +87,9 @@ class Drill:
 
     def headline(self, page: Page, id: str) -> str:
         """What the page says of a run that is chosen."""
-        told = page.ask(tick := page.number("", "tick"), id)
+        lines = page.ask(tick := page.number("", "tick"), id)
         named = [page.props[one].get("elem_id") for one in tick["outputs"]]
-        return str(told["output"]["data"][named.index("headline")])
+        return str(lines["output"]["data"][named.index("headline")])
 
     def check(self, shown: dict[str, tuple[str, str]]) -> None:
         """What the page shows against what was accepted and what goes on."""
@@ -189,8 +189,11 @@ def main(kills: int) -> int:
         finally:
             server.end()
     slowest = max(one.up_s, default=0.0)
-    told: list[Any] = [f"{kills} kills; {len(one.accepted)} runs accepted; up again within {slowest:.1f} s", *one.wrong]
-    sys.stdout.write("\n".join(told) + "\n")
+    lines: list[Any] = [
+        f"{kills} kills; {len(one.accepted)} runs accepted; up again within {slowest:.1f} s",
+        *one.wrong,
+    ]
+    sys.stdout.write("\n".join(lines) + "\n")
     return len(one.wrong)
 
 

@@ -50,14 +50,14 @@ async def training(people: list[Person], seconds: float) -> list[Heard]:
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "text.txt"
         text.write_text("".join(f"{one}\n\n" if n % 5 == 4 else f"{one}\n" for n, one in enumerate(texts(5000))))
-        told = ["--text", str(text), "--minutes", "60", "--heldout-documents", "20", "--heldout-pairs", "20"]
+        message = ["--text", str(text), "--minutes", "60", "--heldout-documents", "20", "--heldout-pairs", "20"]
         command = [
             sys.executable,
             "-m",
             "bertexplorer",
             "pretrain",
             str(Path(folder) / "run"),
-            *told,
+            *message,
             "--layers",
             "4",
             "--hidden",
@@ -108,10 +108,10 @@ async def crowd(people: list[Person]) -> list[Person]:
 
 async def burst(people: list[Person], seconds: float) -> list[Heard]:
     """Fifty press at once, all with another text of 16 tokens."""
-    told = [
+    message = [
         f"The {NOUNS[i % 11]} and the {PLACES[i // 11]} near the old mill by {i} trees are [MASK]." for i in range(50)
     ]
-    return list(await asyncio.gather(*(person.type(text) for person, text in zip(people, told, strict=True))))
+    return list(await asyncio.gather(*(person.type(text) for person, text in zip(people, message, strict=True))))
 
 
 async def same(people: list[Person], seconds: float) -> list[Heard]:
@@ -152,11 +152,11 @@ def line(name: str, heard: list[Heard], cpu_s: float) -> str:
     busy = sorted(one.ms for one in heard if one.status == "busy")
     wrong = [one for one in heard if one.status == "wrong"]
     at = lambda share: ok[min(len(ok) - 1, int(share * len(ok)))] if ok else float("nan")  # noqa: E731
-    told = f"; refused within {busy[-1]:,.0f} ms" if busy else ""
-    told += f"; first wrong: {wrong[0].told}" if wrong else ""
+    message = f"; refused within {busy[-1]:,.0f} ms" if busy else ""
+    message += f"; first wrong: {wrong[0].message}" if wrong else ""
     return (
         f"| {name} | {len(heard)} | {at(0.5):,.0f} | {at(0.95):,.0f} | {at(0.99):,.0f} | {ok[-1] if ok else 0:,.0f} | "
-        f"{len(busy)} | {len(wrong)} | {1000 * cpu_s / max(1, len(heard)):,.0f} |{told}"
+        f"{len(busy)} | {len(wrong)} | {1000 * cpu_s / max(1, len(heard)):,.0f} |{message}"
     )
 
 

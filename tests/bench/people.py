@@ -21,7 +21,7 @@ class Heard:
 
     ms: float
     status: str  # answered, busy, overtaken (the same person asked for more meanwhile) or wrong
-    told: str = ""
+    message: str = ""
 
 
 @dataclass

@@ -97,14 +97,16 @@ def judge(looks: list[Look]) -> list[str]:
     def grown(name: str) -> float:
         return median(getattr(one, name) for one in last) - median(getattr(one, name) for one in first)
 
-    told = [f"{one.failed} answers wrong or refused before minute {one.minute:.1f}" for one in looks if one.failed]
+    faults = [f"{one.failed} answers wrong or refused before minute {one.minute:.1f}" for one in looks if one.failed]
     for name, most in (("memory_mb", GROWTH_MB), ("threads", MORE_THREADS), ("files", MORE_FILES)):
         if grown(name) > most:
-            told.append(f"{name} grew by {grown(name):,.0f}, {most:,.0f} at most were wanted")
+            faults.append(f"{name} grew by {grown(name):,.0f}, {most:,.0f} at most were wanted")
     if median(one.p95_ms for one in last) > DRIFT * median(one.p95_ms for one in first):
-        told.append(f"p95 went from {median(x.p95_ms for x in first):,.0f} to {median(x.p95_ms for x in last):,.0f} ms")
+        faults.append(
+            f"p95 went from {median(x.p95_ms for x in first):,.0f} to {median(x.p95_ms for x in last):,.0f} ms"
+        )
     sys.stdout.write(f"\nmemory grew by {grown('memory_mb'):,.0f} MB\n")
-    return told
+    return faults
 
 
 def main(minutes: float, leak: bool) -> int:
@@ -114,12 +116,12 @@ def main(minutes: float, leak: bool) -> int:
             "| minute | memory, MB | threads | files | p95 ms | wrong or refused |\n|---|---|---|---|---|---|\n"
         )
         try:
-            told = judge(asyncio.run(slices(server, minutes)))
+            faults = judge(asyncio.run(slices(server, minutes)))
         finally:
             server.end()
             kill_runs(Path(folder))
-    sys.stdout.write("\n".join(told or ["nothing grew, nothing failed"]) + "\n")
-    return len(told)
+    sys.stdout.write("\n".join(faults or ["nothing grew, nothing failed"]) + "\n")
+    return len(faults)
 
 
 if __name__ == "__main__":

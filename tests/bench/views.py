@@ -181,8 +181,8 @@ def main() -> None:
                 cases = {"theirs": getattr(theirs, view)}
                 cases |= {p: fresh(c, ours(c, theirs.text)[view]) for p, c in both.items()}
                 found = medians(cases, rounds if name == "mini" else max(3, rounds // 3))
-                told = [f"{found[p]:.1f} ms, **{found['theirs'] / found[p]:.1f}×**" for p in both]
-                print(f"| {name} | {tokens} | {view} | {found['theirs']:.1f} ms | {' | '.join(told)} |", flush=True)
+                message = [f"{found[p]:.1f} ms, **{found['theirs'] / found[p]:.1f}×**" for p in both]
+                print(f"| {name} | {tokens} | {view} | {found['theirs']:.1f} ms | {' | '.join(message)} |", flush=True)
     grid(both["auto"])
 
 

@@ -38,10 +38,10 @@ def page(only: Page) -> Page:
 
 
 def test_what_cannot_be_answered_is_said(page: Page) -> None:
-    for typed, told in REFUSED.items():
+    for typed, message in REFUSED.items():
         write(page, typed or "x")
         write(page, typed)
-        expect_message(page, told)
+        expect_message(page, message)
         expect(page.locator("bx-explore.wrong #figure")).to_have_count(1)
         assert page.locator(TEXT).input_value() == typed
         write(page, "A robin is a [MASK].")
@@ -94,14 +94,14 @@ def test_markup_in_a_link_stays_text(page: Page, address: str) -> None:
 
 
 def test_a_checkpoint_that_cannot_be_had(page: Page) -> None:
-    for name, told in {
+    for name, message in {
         "nobody/nothing": "Cannot reach the hub",
         "../../etc": "../../etc is outside the models folder",
         "/etc": "/etc is outside the models folder",
         "a/b/c": "is not a checkpoint name",
     }.items():
         use_checkpoint(page, name)
-        expect_message(page, told)
+        expect_message(page, message)
         expect_message(page, "Still using mini")
     write(page, "The capital of France is [MASK].")
     chip(page, "capital").click()

@@ -57,7 +57,7 @@ def test_an_experiment_runs_from_the_page(page: Page, tmp_path: Path) -> None:
     expect(page.locator(".arm .state", has_text="finished")).to_have_count(2, timeout=SOON)
     expect(page.locator("#figure .main-svg").first).to_be_visible()
     expect_said(page, "MLM + NSP:")
-    expect(page.locator("#told")).to_contain_text("random weights")
+    expect(page.locator("#summary")).to_contain_text("random weights")
     page.locator(".arm a.open").last.click()
     expect(page.locator("#caption .said")).to_be_visible()
     assert "checkpoint=run" in page.url

@@ -135,11 +135,11 @@ def test_a_whole_lesson(walked: Page, browser: Browser, tmp_path: Path) -> None:
 def handed_in(browser: Browser, file: Path) -> None:
     """The file shows what was answered, with nothing but itself."""
     context = browser.new_context()
-    page, asked, told = context.new_page(), [], []
+    page, asked, heard = context.new_page(), [], []
     page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: told.append(message.text))
+    page.on("console", lambda message: heard.append(message.text))
     page.goto(file.as_uri())
-    assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()] and not told
+    assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()] and not heard
     assert page.title() == "Does B follow A?"
     said = page.locator("body").inner_text()
     for words in ("☑ He bought a gallon of milk.", "☐ Penguins are flightless.", "99 %", SAID, ODD, "Right.", "mini"):
@@ -269,8 +269,8 @@ def test_a_lesson_for_offline_is_light_and_alive(browser: Browser, address: str,
         wait_until_quiet(page)
     assert file.stat().st_size < 400_000
     context = browser.new_context(offline=True)
-    page, told = context.new_page(), []
-    page.on("console", lambda message: told.append(message.text))
+    page, heard = context.new_page(), []
+    page.on("console", lambda message: heard.append(message.text))
     page.goto(file.as_uri())
     asked = page.locator("#paris-is")
     expect(page.locator("#share-rome")).to_be_hidden()
@@ -280,5 +280,5 @@ def test_a_lesson_for_offline_is_light_and_alive(browser: Browser, address: str,
     asked.get_by_role("button", name="Go on").click()
     expect(page.locator("#share-rome")).to_be_visible()
     assert all(one.evaluate("img => img.naturalWidth > 100") for one in page.locator("img").all())
-    assert page.locator("a[href^='/']").count() == 0 and not told
+    assert page.locator("a[href^='/']").count() == 0 and not heard
     context.close()

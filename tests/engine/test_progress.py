@@ -92,8 +92,8 @@ def test_every_loop_over_batches_reports_and_can_be_ended_between_two(
 def test_too_much_is_refused_before_anything_runs(
     loop: Callable[[Checkpoint, int], None], checkpoint: Checkpoint
 ) -> None:
-    work, told = Work(limit=20), r"takes \d+ tokens through the checkpoint; the limit is 20\."
-    with pytest.raises(ExplorerError, match=told), working(work):
+    work, message = Work(limit=20), r"takes \d+ tokens through the checkpoint; the limit is 20\."
+    with pytest.raises(ExplorerError, match=message), working(work):
         loop(checkpoint, 6)
     assert work.done == 0
 

@@ -56,10 +56,10 @@ def test_beyond_the_bound_one_is_told_so_at_once() -> None:
     threads += started(visit, visit)
     until(lambda: queue.waiting == 2)
     queue.mean_s, before = 4.0, time.monotonic()
-    with pytest.raises(Busy, match="Busy: 2 others wait already.*try again in 12 s") as told, place(queue):
+    with pytest.raises(Busy, match="Busy: 2 others wait already.*try again in 12 s") as message, place(queue):
         pass
-    assert time.monotonic() - before < 0.2 and queue.refused == 1 and told.value.seconds == 12
-    assert isinstance(told.value, ExplorerError), "it is a sentence for people"
+    assert time.monotonic() - before < 0.2 and queue.refused == 1 and message.value.seconds == 12
+    assert isinstance(message.value, ExplorerError), "it is a sentence for people"
     hold.set()
     for thread in threads:
         thread.join()
@@ -138,8 +138,8 @@ def test_what_proves_long_moves_to_the_slow_and_tells_how_far_it_is() -> None:
         assert not queues.quick.inside and len(queues.slow.inside) == 1 and queues.quick.answered == 1
         assert queues.progress(work) == {}, "nothing is known before the first batch"
         report(QUICK, 4 * QUICK)
-        told = queues.progress(work)
-        assert told["done"] == 0.25 and told["seconds"] >= 1
+        message = queues.progress(work)
+        assert message["done"] == 0.25 and message["seconds"] >= 1
     assert not queues.slow.inside and queues.slow.answered == 1
 
 

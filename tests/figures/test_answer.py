@@ -120,8 +120,10 @@ def test_where_the_run_would_answer_otherwise() -> None:
     assert "probabilities are over all paths" in figure.say(
         replace(labels(), training=Training("x", crf=True), by_crf=True)
     )
-    told = figure.say(replace(labels(), training=Training("x", crf=True, features=("age",), max_tokens=2), left_out=7))
-    assert "chooses its tags with a CRF" in told and "also reads age" in told
-    assert "cut its texts to 2 tokens; here all 3 are read" in told and "7 tokens beyond" in told
+    message = figure.say(
+        replace(labels(), training=Training("x", crf=True, features=("age",), max_tokens=2), left_out=7)
+    )
+    assert "chooses its tags with a CRF" in message and "also reads age" in message
+    assert "cut its texts to 2 tokens; here all 3 are read" in message and "7 tokens beyond" in message
     ranked = replace(labels("score"), labels=(Label("relevance", 0, 0.0, 0.0),), training=Training("reranking"))
     assert figure.say(ranked) == "The score is 0.00, a relevance of 50 %."

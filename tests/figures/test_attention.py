@@ -44,8 +44,8 @@ def attention(show: str = "head", tokens: int = 5, layers: int = 2, heads: int =
 def test_whole_escaped_and_small(show: str, tokens: int) -> None:
     fig = figure.draw(attention(show, tokens))
     check(fig)
-    told = fig.to_json()
-    assert len(told) < 3_000_000
+    text = fig.to_json()
+    assert len(text) < 3_000_000
     assert tokens < 3 or "&lt;img" in json.dumps(parsed(fig)) or (show == "arcs" and tokens > 200)
 
 

@@ -18,10 +18,10 @@ def test_the_document(kind: str) -> None:
     whole = figure.draw(made(kind))
     data = re.search(r"<script>bertviz\((\{.*\})\);</script>", whole)
     assert data and not set("<>&") & set(data[1])
-    told = json.loads(data[1])
-    assert told["tokens"][1] == EVIL and told["include_layers"] == [2, 4] and told["include_heads"] == [1, 2, 3]
-    assert told["attn"][1][1][2] == [0, 0, 1000, 0, 0, 0] and told["attn"][0][0][0][0] == 167
-    assert ("queries" in told) == (kind == "neuron")
+    params = json.loads(data[1])
+    assert params["tokens"][1] == EVIL and params["include_layers"] == [2, 4] and params["include_heads"] == [1, 2, 3]
+    assert params["attn"][1][1][2] == [0, 0, 1000, 0, 0, 0] and params["attn"][0][0][0][0] == 167
+    assert ("queries" in params) == (kind == "neuron")
     head = whole.partition("<script>")[0]
     assert whole.count("</script>") == 5 and not SCHEME.search(head)
     assert "PYTHON_PARAMS" not in whole and f"{kind} view" in figure.say(made(kind))

@@ -24,8 +24,8 @@ def test_what_is_not_listed_counts_from_the_last_that_is() -> None:
 
 def test_labels_name_the_numbers_and_leave_out_what_all_share() -> None:
     drawn = difference.draw(LISTS, [row(1, "a", 0.5), row(2, "a", 0.2)], [row(1, "a", 0.1)], ("one", "two"))
-    told = [text for part in drawn.data if part.mode == "text" for text in part.text]
-    assert told == ["layer 1: 50 % → 10 %", "layer 2: 20 % → not listed"]
+    message = [text for part in drawn.data if part.mode == "text" for text in part.text]
+    assert message == ["layer 1: 50 % → 10 %", "layer 2: 20 % → not listed"]
 
 
 def test_cosines_are_no_shares() -> None:
@@ -55,12 +55,12 @@ def test_what_one_does_not_list_is_looked_up() -> None:
     texts = "The capital of France is [MASK].", "The planet of France is [MASK]."
     first, second = (fill_mask.run(checkpoint, text) for text in texts)
     drawn = difference.draw(fill_mask, first, second, texts, (checkpoint, checkpoint))
-    told = [text for part in drawn.data if part.mode == "text" for text in part.text]
-    assert len(told) == 16 and not any("not listed" in one for one in told)
+    message = [text for part in drawn.data if part.mode == "text" for text in part.text]
+    assert len(message) == 16 and not any("not listed" in one for one in message)
     asked = fill_mask.run(checkpoint, texts[1], options=fill_mask.Options(words="paris")).blanks[0].words[0]
     best = first.blanks[0].candidates[0]
     assert best.token == "paris"
-    assert f"paris: {percent(best.probability)} → {percent(asked.probability)}" in told
+    assert f"paris: {percent(best.probability)} → {percent(asked.probability)}" in message
 
 
 def test_rows_of_an_exchanged_word_stand_at_its_place() -> None:
@@ -68,8 +68,8 @@ def test_rows_of_an_exchanged_word_stand_at_its_place() -> None:
     one = [{"position": 1, "token": "is", "probability": 0.5}, {"position": 2, "token": "big", "probability": 0.2}]
     two = [{"position": 1, "token": "are", "probability": 0.1}, {"position": 2, "token": "big", "probability": 0.2}]
     drawn = difference.draw(placed, one, two, ("one", "two"))
-    told = [text for part in drawn.data if part.mode == "text" for text in part.text]
-    assert told == ["position 1 · is/are: 50 % → 10 %", "position 2 · big: 20 % → 20 %"]
+    message = [text for part in drawn.data if part.mode == "text" for text in part.text]
+    assert message == ["position 1 · is/are: 50 % → 10 %", "position 2 · big: 20 % → 20 %"]
 
 
 def test_long_names_are_cut_where_they_are_the_same() -> None:
@@ -81,7 +81,7 @@ def test_long_names_are_cut_where_they_are_the_same() -> None:
 
 def test_a_position_stands_right_after_its_token() -> None:
     keys = [("1·3", "bank", 6, "the", 5), ("1·3", "the", 1, "went", 3), ("2·7", "doctor", 2, "[CLS]", 0)]
-    told = difference.names_of(keys, ("heads", "from", "from_position", "to", "to_position"))
-    assert told == ["1·3 · bank 6 · the 5", "1·3 · the 1 · went 3", "2·7 · doctor 2 · [CLS] 0"]
+    message = difference.names_of(keys, ("heads", "from", "from_position", "to", "to_position"))
+    assert message == ["1·3 · bank 6 · the 5", "1·3 · the 1 · went 3", "2·7 · doctor 2 · [CLS] 0"]
     once = difference.names_of([(1, "a", "b", 2), (2, "a", "b", 3)], ("layer", "from", "to", "to_position"))
     assert once == ["layer 1 · to position 2", "layer 2 · to position 3"]

@@ -36,8 +36,8 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def parsed(fig: Figure) -> dict[str, Any]:
-    told = fig.to_json()
-    return json.loads(told, parse_constant=lambda name: pytest.fail(f"{name} in a figure is no JSON"))
+    text = fig.to_json()
+    return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} in a figure is no JSON"))
 
 
 def check(fig: Figure) -> None:

@@ -111,9 +111,9 @@ DRAWN = [
 def test_whole_and_escaped(figure: Any, result: Any) -> None:
     fig = figure.draw(result)
     check(fig)
-    told = fig.to_json()
-    assert "<img" not in told and "\\u003cimg" not in told
-    assert len(told) < 1_000_000
+    text = fig.to_json()
+    assert "<img" not in text and "\\u003cimg" not in text
+    assert len(text) < 1_000_000
     assert figure.say(result).endswith((".", "”")) and "nan" not in figure.say(result)
 
 

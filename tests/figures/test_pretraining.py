@@ -35,11 +35,11 @@ def pairs(head: bool = True) -> SentencePairs:
     return SentencePairs(found, np.array([0.9, 0.4, 0.8]) if head else np.full(3, np.nan))
 
 
-def curves(count: int = 2, told: int = 2) -> list[Curve]:
+def curves(count: int = 2, steps: int = 2) -> list[Curve]:
     def event(step: int, value: float) -> dict[str, Any]:
         return {"event": "evaluated", "step": step, "hours": step / 600, "probe": value, "pairs_accuracy": value / 2}
 
-    return [Curve(EVIL if i else "b", [event(s, 0.2 + 0.1 * s + 0.05 * i) for s in range(told)]) for i in range(count)]
+    return [Curve(EVIL if i else "b", [event(s, 0.2 + 0.1 * s + 0.05 * i) for s in range(steps)]) for i in range(count)]
 
 
 def strings(value: Any) -> list[str]:

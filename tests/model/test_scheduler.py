@@ -137,8 +137,8 @@ def test_an_error_concerns_its_own_request_only() -> None:
 def test_a_pass_has_all_threads_only_when_nobody_else_computes(waiting: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    scheduler, told, inside = ComputeScheduler(2, threads=True), [], threading.Event()
-    monkeypatch.setattr(torch, "set_num_threads", told.append)
+    scheduler, message, inside = ComputeScheduler(2, threads=True), [], threading.Event()
+    monkeypatch.setattr(torch, "set_num_threads", message.append)
 
     def other() -> None:
         with scheduler.slot():
@@ -151,4 +151,4 @@ def test_a_pass_has_all_threads_only_when_nobody_else_computes(waiting: bool, mo
     inside.set()
     for thread in threads:
         thread.join()
-    assert told == ([2, 1] if waiting else [2])
+    assert message == ([2, 1] if waiting else [2])

@@ -237,12 +237,12 @@ def test_a_pair_needs_segments_that_the_checkpoint_has(tiny_copy, tmp_path) -> N
     """transformers raises an IndexError there; RoBERTa has one segment too, and its tokenizer uses no other."""
     one = load(write(tmp_path / "one", "bert", type_vocab_size=1), precision="fp32", device="cpu")
     assert engine.hidden_states(one, one.tokenizer.encode("a great movie")).isfinite().all()
-    told = "reads one text at a time: its config.json says type_vocab_size 1, and a pair takes 2 segments. Remove"
-    with pytest.raises(ExplorerError, match=told):
+    message = "reads one text at a time: its config.json says type_vocab_size 1, and a pair takes 2 segments. Remove"
+    with pytest.raises(ExplorerError, match=message):
         one.tokenizer.encode(Text("a great movie", "a terrible movie"))
-    with pytest.raises(ExplorerError, match=told):
+    with pytest.raises(ExplorerError, match=message):
         Reader(one.tokenizer, 32).items([("a great movie", "a terrible movie")])
-    with pytest.raises(ExplorerError, match=told):
+    with pytest.raises(ExplorerError, match=message):
         frame(one.tokenizer)
     for name in ("bert", "roberta", "distilbert"):
         other = load(tiny_copy(name), precision="fp32", device="cpu")

@@ -155,7 +155,7 @@ def test_lines_come_from_a_list_or_a_file(bert: bx.Bert, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("ask", "told"),
+    ("ask", "message"),
     [
         (lambda b: b.analyse("heads", "a"), "There is no analysis 'heads'; wanted one of fill_mask, "),
         (lambda b: b.fill_mask(FRANCE, tops=3), "Unknown setting tops; wanted top, words."),
@@ -170,8 +170,8 @@ def test_lines_come_from_a_list_or_a_file(bert: bx.Bert, tmp_path: Path) -> None
         (lambda b: bx.load("no such name!"), "is not a checkpoint name"),
     ],
 )
-def test_bad_input_is_told(bert: bx.Bert, ask: Callable[[bx.Bert], object], told: str) -> None:
-    with pytest.raises(bx.ExplorerError, match=told):
+def test_bad_input_is_told(bert: bx.Bert, ask: Callable[[bx.Bert], object], message: str) -> None:
+    with pytest.raises(bx.ExplorerError, match=message):
         ask(bert)
 
 

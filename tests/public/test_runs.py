@@ -43,9 +43,9 @@ def test_a_file_and_columns_of_other_names(tiny: Callable[..., Path], tmp_path: 
         epochs=0.2,
         on_event=lambda event: None,
     )
-    assert run.spec["data"] | {"told": ""} == {
+    assert run.spec["data"] | {"summary": ""} == {
         "file": "rows.csv",
-        "told": "",
+        "summary": "",
         "mapping": {"text": "what", "label": "which"},
         "skipped": 0,
         "train": 24,
@@ -58,7 +58,7 @@ def test_bad_input_is_told(tiny: Callable[..., Path], tmp_path: Path) -> None:
         whole = {"task": "classification", "data": ROWS, "out": tmp_path / "new", **given}
         bx.train(tiny("bert"), **whole)  # type: ignore[arg-type]
 
-    for told, given in {
+    for message, given in {
         "There is no task 'sorting'; wanted one of": {"task": "sorting"},
         "Unknown setting epoch; wanted": {"epoch": 3},
         "Epochs: got 'many'; wanted a number": {"epochs": "many"},
@@ -67,7 +67,7 @@ def test_bad_input_is_told(tiny: Callable[..., Path], tmp_path: Path) -> None:
         "exists. Name a new folder": {"out": tmp_path},
     }.items():
         (tmp_path / "something").touch()
-        with pytest.raises(bx.ExplorerError, match=told):
+        with pytest.raises(bx.ExplorerError, match=message):
             train(**given)
     assert not (tmp_path / "new").exists()
     with pytest.raises(bx.ExplorerError, match="is only in memory"):

@@ -59,10 +59,10 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"x-size", str(len(body)).encode())]})
         await send({"type": "http.response.body", "body": b"[]"})
         return
-    told = {"owner": state["owner"], "route": state["route"], "size": len(body), "body": body[:2000].decode()}
+    words = {"owner": state["owner"], "route": state["route"], "size": len(body), "body": body[:2000].decode()}
     headers = [(b"access-control-allow-origin", b"*"), (b"content-type", b"application/json")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": json.dumps(told).encode()})
+    await send({"type": "http.response.body", "body": json.dumps(words).encode()})
 
 
 class Anything(Events):
@@ -117,7 +117,7 @@ class Api:
         found: dict[str, Any] = answer.json()
         return found
 
-    def told(self, body: Any, path: str = VIEW) -> dict[str, Any]:
+    def words(self, body: Any, path: str = VIEW) -> dict[str, Any]:
         """The sentence in place of an answer, and what comes with it."""
         answer = self.post(body, path)
         assert answer.status_code == 422 and answer.headers["content-type"] == "application/problem+json", answer.text

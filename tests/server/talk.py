@@ -17,7 +17,7 @@ def state(text: str = "a great [MASK]", **more: Any) -> dict[str, Any]:
     return {"state": {"text": text, **more}}
 
 
-def told(answer: httpx.Response) -> list[dict[str, Any]]:
+def message(answer: httpx.Response) -> list[dict[str, Any]]:
     """The lines of JSON of an answer."""
     return [json.loads(line) for line in answer.text.split("\n") if line]
 
@@ -61,9 +61,9 @@ class Page:
 
     def ask(self, event: dict[str, Any], *first: Any, data: Any = None) -> dict[str, Any]:
         """The answer to an event that is not refused."""
-        status, told = self.join(event, *first, data=data)
-        assert status == 200, told
-        return told
+        status, message = self.join(event, *first, data=data)
+        assert status == 200, message
+        return message
 
     def answer(self) -> dict[str, Any]:
         """The first answer; the stream is read to its end, as gradio drops what a page asks just after it broke off."""
@@ -72,8 +72,8 @@ class Page:
             rest = ""
             for text in stream.iter_text():
                 *lines, rest = (rest + text).split("\n")  # httpx would take U+2028 in an answer for its end
-                for told in (json.loads(line[6:]) for line in lines if line.startswith("data: ")):
-                    if told.get("msg") in ("process_completed", "unexpected_error"):
-                        found = found or dict(told)
+                for message in (json.loads(line[6:]) for line in lines if line.startswith("data: ")):
+                    if message.get("msg") in ("process_completed", "unexpected_error"):
+                        found = found or dict(message)
         assert found, "the stream ended without an answer"
         return found

@@ -146,9 +146,9 @@ def test_a_value_is_no_way_to_a_file(running: Any, path: str, walls: int, monkey
     kept.write_text("s3cret")
     before = set(running.settings.uploads_dir.rglob("*"))
     for event, given in asked:
-        joined, told = page.join(event, *given)
-        assert joined == 403 if walls == 2 else not told["success"]
-        assert "root:" not in str(told) and "s3cret" not in str(told)
+        joined, message = page.join(event, *given)
+        assert joined == 403 if walls == 2 else not message["success"]
+        assert "root:" not in str(message) and "s3cret" not in str(message)
     for given in (state(local), state(checkpoint=local["path"]), state(options={"words": local}), {"link": local}):
         answer = page.client.post(VIEW, json=given)
         assert answer.status_code < 500 and "root:" not in answer.text and "s3cret" not in answer.text
@@ -159,8 +159,8 @@ def test_a_value_is_no_way_to_a_file(running: Any, path: str, walls: int, monkey
 def test_a_file_that_was_uploaded_is_taken(running: Any) -> None:
     page = Page(running.url, "/train", "taken")
     (path,) = page.client.post("/gradio_api/upload", files=[("files", ("a.csv", b"text,label\na,b\nc,d\n"))]).json()
-    told = page.ask(page.number("check", "click"), "classification", "tiny", "my file", {**LOCAL, "path": path})
-    assert told["success"], told
+    message = page.ask(page.number("check", "click"), "classification", "tiny", "my file", {**LOCAL, "path": path})
+    assert message["success"], message
 
 
 NAMES = ("../../x.txt", "..\\..\\x.txt", "/etc/passwd", "C:\\x.txt", "a\x00b.txt", "CON", "\u202egnp.exe", "x" * 400,
@@ -272,8 +272,8 @@ def test_nothing_that_is_sent_breaks_the_log(running: Any, written: io.StringIO)
         page.client.post(VIEW, json=asked)
     page.client.post(f"{VIEW}/{quoted}", json=state())
     page.join(page.number("check", "click"), evil, evil, evil)
-    told = written.getvalue()
-    assert told.count("\n") == len(lines(written)) > 10 and "\x1b" not in told and told.isascii()
+    message = written.getvalue()
+    assert message.count("\n") == len(lines(written)) > 10 and "\x1b" not in message and message.isascii()
     assert not [line for line in lines(written) if line["level"] == "forged"]
 
 
@@ -288,7 +288,7 @@ def test_what_a_run_made_is_given_out_all_the_same(running: Any, monkeypatch: py
     page = Page(running.url, "/train", "given-out")
     button = next(id for id, props in page.props.items() if props.get("value") == "ZIP")
     event = next(one for one in page.config["dependencies"] if [button, "click"] in one["targets"])
-    told = page.ask(event, "x")["output"]["data"]
-    (given,) = [one["value"] for one in told if isinstance(one, dict) and isinstance(one.get("value"), dict)]
+    message = page.ask(event, "x")["output"]["data"]
+    (given,) = [one["value"] for one in message if isinstance(one, dict) and isinstance(one.get("value"), dict)]
     assert page.client.get(f"{FILE}{given['path']}").content == b"PK"
     assert Page(running.url).client.get(f"{FILE}{given['path']}").status_code == 403, "to nobody else"

@@ -70,8 +70,8 @@ def test_a_field_of_the_wrong_type_is_named(client: httpx.Client, name: str) -> 
 )
 def test_an_unknown_word_is_named_with_what_may_be(client: httpx.Client, name: str, wanted: list[str]) -> None:
     for word in ("nothing of ours", "FILL-MASK", "<b>", "x" * 3000, "\ud800", "__class__", "constructor"):
-        told = refused(client, {"state": {"text": "a [MASK]", name: word}})["detail"]
-        assert told.startswith(f"{name}: got ") and all(one in told for one in wanted)
+        message = refused(client, {"state": {"text": "a [MASK]", name: word}})["detail"]
+        assert message.startswith(f"{name}: got ") and all(one in message for one in wanted)
 
 
 @pytest.mark.parametrize("name", ["texts", "", "__proto__", "TEXT", "x" * 3000, "\ud800"])
@@ -98,8 +98,8 @@ def test_settings_that_are_none_are_named(client: httpx.Client, options: Any) ->
 def test_what_is_no_object_of_json_is_refused(client: httpx.Client, name: str) -> None:
     answer = client.post(VIEW, content=BODIES[name], headers={"content-type": "application/json"})
     assert 400 <= answer.status_code < 500 and "Traceback" not in answer.text and len(answer.content) < 5000
-    told = answer.json()["detail"] if "json" in answer.headers["content-type"] else answer.text
-    assert told.strip()[-1] in ".!?"
+    message = answer.json()["detail"] if "json" in answer.headers["content-type"] else answer.text
+    assert message.strip()[-1] in ".!?"
     assert client.post(VIEW, json=state()).status_code == 200
 
 
@@ -159,6 +159,6 @@ def test_nothing_that_was_typed_is_written_down(running: Running, client: httpx.
         client.post(VIEW, json=body, headers=LINES)
     client.post(VIEW, content=TOLD.encode())
     until(lambda: len(lines(written)) >= 4)
-    told = lines(written)
-    assert TOLD not in written.getvalue() and {line["route"] for line in told} == {"api"}
-    assert not [line for line in told if line["level"] == "error"] and "trace" not in written.getvalue()
+    message = lines(written)
+    assert TOLD not in written.getvalue() and {line["route"] for line in message} == {"api"}
+    assert not [line for line in message if line["level"] == "error"] and "trace" not in written.getvalue()

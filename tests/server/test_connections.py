@@ -71,9 +71,9 @@ def test_the_next_head_of_a_connection_must_come_in_time_too(
     running: Any, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = held.open(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
-    told = b""
-    while not told.endswith(b"\r\n\r\nok"):
-        told += one.recv(1000)
+    message = b""
+    while not message.endswith(b"\r\n\r\nok"):
+        message += one.recv(1000)
     monkeypatch.setattr(connections, "HEAD_S", 0.05)
     one.sendall(HALF)
     assert closed(one)

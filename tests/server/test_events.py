@@ -29,7 +29,7 @@ def joins(written: io.StringIO) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"fn_index": 99_999}, "no event of the number 99999"),
         ({"fn_index": -1}, "no event of the number -1"),
@@ -52,10 +52,10 @@ def test_an_event_that_is_none_is_refused(
     written: io.StringIO,
     capfd: pytest.CaptureFixture[str],
     change: dict[str, Any],
-    told: str,
+    message: str,
 ) -> None:
     answer = page.client.post("/gradio_api/queue/join", json=good(page) | change)
-    assert answer.status_code == 400 and told in answer.text and "{" not in answer.text
+    assert answer.status_code == 400 and message in answer.text and "{" not in answer.text
     until(lambda: bool(joins(written)))  # it is written once the answer was sent
     (line,) = joins(written)
     assert line["status"] == 400 and TOLD not in written.getvalue()
@@ -99,4 +99,4 @@ def test_what_gradio_cannot_take_is_one_line_without_what_was_typed(
     assert answer.status_code == 200 and not page.answer()["success"]
     out = capfd.readouterr()
     assert TOLD not in out.err + out.out + written.getvalue() and "Traceback" not in out.err
-    assert [line["told"] for line in lines(written) if line["level"] == "error"] == ["gradio failed at an event"]
+    assert [line["message"] for line in lines(written) if line["level"] == "error"] == ["gradio failed at an event"]

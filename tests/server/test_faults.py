@@ -102,14 +102,14 @@ def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(begin: Begin
 
 def test_a_disk_that_is_read_only_is_said(small_disk: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    told = refused(env(small_disk, free()))
-    assert "Read-only file system" in told and str(small_disk) in told
+    message = refused(env(small_disk, free()))
+    assert "Read-only file system" in message and str(small_disk) in message
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    told = refused(env(tmp_path / "file" / "data", free()))
-    assert str(tmp_path / "file") in told and "Not a directory" in told
+    message = refused(env(tmp_path / "file" / "data", free()))
+    assert str(tmp_path / "file") in message and "Not a directory" in message
 
 
 def test_a_clock_that_jumps_changes_no_order(begin: Begin, tmp_path: Path) -> None:

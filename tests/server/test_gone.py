@@ -105,8 +105,8 @@ def test_who_leaves_the_line_is_out_of_it_and_the_next_moves_up(
         assert next(lines)["place"] == 1
         with asking(client, long()) as behind:
             assert next(behind)["place"] == 2 and slow.waiting == 2
-            told = next(lines)
-            assert told["place"] == 1 and told["seconds"] >= 1
+            message = next(lines)
+            assert message["place"] == 1 and message["seconds"] >= 1
         until(lambda: slow.waiting == 1)
     until(lambda: slow.waiting == 0)
     before = held.passes

@@ -70,8 +70,8 @@ def test_no_event_reaches_another_persons_runs(quiet: Any, mine: tuple[Page, dic
     for event in asked:
         for id in ids.values():
             data = {"run": id, "restore": id, "set": {"gold": 0, "predicted": 0}}
-            told = json.dumps(thief.join(event, *([id] * len(event["inputs"])), data=data))
-            assert NAME not in told and str(quiet.settings.data_dir) not in told, (event["targets"], told)
+            message = json.dumps(thief.join(event, *([id] * len(event["inputs"])), data=data))
+            assert NAME not in message and str(quiet.settings.data_dir) not in message, (event["targets"], message)
             assert seen(quiet, owner) == before
     assert NAME in json.dumps(page.ask(page.number("runs", "click"), data={"run": ids["stopped"]})), "its owner does"
 
@@ -86,8 +86,8 @@ def test_another_persons_checkpoint_is_no_start_and_opens_nowhere(
         (thief.number("check", "click"), ("classification", name)),
         (thief.number("start", "click"), ("key", "classification", name)),
     ):
-        told = json.dumps(thief.join(event, *given))
-        assert NAME not in told and str(quiet.settings.data_dir) not in told
+        message = json.dumps(thief.join(event, *given))
+        assert NAME not in message and str(quiet.settings.data_dir) not in message
     for body in (
         state(checkpoint=name),
         state(against="another checkpoint", other=name),

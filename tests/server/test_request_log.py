@@ -38,7 +38,7 @@ def test_a_request_is_one_line_without_what_was_typed(alone: Callable[..., Any],
 def test_no_text_breaks_a_line(written: io.StringIO) -> None:
     logging.getLogger("bertexplorer.x").warning("told %s", EVIL, extra={"id": EVIL, EVIL: EVIL})
     (line,) = lines(written)
-    assert line["id"] == EVIL and line["told"] == f"told {EVIL}" and written.getvalue().isascii()
+    assert line["id"] == EVIL and line["message"] == f"told {EVIL}" and written.getvalue().isascii()
     assert written.getvalue().count("\n") == 1 and "\x1b" not in written.getvalue()
 
 
@@ -80,8 +80,8 @@ def test_a_data_folder_that_is_gone_is_not_ready(alone: Callable[..., Any]) -> N
     made.ready.loaded.set()
     gone = Alone(replace(made.settings, data_dir=made.settings.data_dir / "gone"))
     gone.ready.loaded.set()
-    told = get(gone, "/readyz")
-    assert told.status_code == 503 and "cannot be written" in told.text
+    message = get(gone, "/readyz")
+    assert message.status_code == 503 and "cannot be written" in message.text
 
 
 def test_while_it_ends_no_work_is_taken(alone: Callable[..., Any]) -> None:

@@ -44,13 +44,13 @@ def test_whatever_is_asked_is_answered_or_refused(running: Any) -> None:
         asked = case.as_transport_kwargs(base_url=running.url)
         with requests.request(**asked, stream=True, timeout=20, allow_redirects=False) as answer:
             streamed = answer.headers.get("content-type", "").startswith("text/event-stream")
-            told = b"a stream" if streamed else answer.content[:5000]
+            message = b"a stream" if streamed else answer.content[:5000]
             route = route_of(unquote(urlsplit(answer.request.url).path))[0]
-            assert answer.status_code < 500 and b"Traceback" not in told, (answer.request.url, told)
+            assert answer.status_code < 500 and b"Traceback" not in message, (answer.request.url, message)
             here = answer.headers.get("location", "") in ("/learn", "/train", "/pretrain")
             assert answer.status_code in (200, 304, *REFUSED) or here, (answer.status_code, answer.request.url)
             assert route != "none" or answer.status_code in REFUSED, answer.request.url
-            assert told or answer.status_code == 304 or here or asked["method"] == "HEAD"
+            assert message or answer.status_code == 304 or here or asked["method"] == "HEAD"
         counted[route] = counted.get(route, 0) + 1
 
     for found in schemathesis.openapi.from_dict(described(running)).get_all_operations():

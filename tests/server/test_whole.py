@@ -48,8 +48,8 @@ def test_half_a_character_does_not_end_the_stream(running: Any) -> None:
     page = Page(running.url, "/train", "half")
     rename = page.number("rename", "submit")
     for name in ("\ud800 no such", "tiny"):
-        told = page.ask(rename, "x", name)
-        assert told["msg"] == "process_completed" and told["success"], "and the page goes on"
+        message = page.ask(rename, "x", name)
+        assert message["msg"] == "process_completed" and message["success"], "and the page goes on"
 
 
 def test_half_a_character_comes_back_as_its_mark(running: Any) -> None:

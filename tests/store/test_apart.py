@@ -47,7 +47,7 @@ def test_what_it_returns_and_refuses_comes_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "seconds", "told"),
+    ("function", "seconds", "message"),
     [
         (eat, 60, "needed more than 1,000 MB of memory"),
         (hang, 2, "took longer than 2 s"),
@@ -55,8 +55,8 @@ def test_what_it_returns_and_refuses_comes_back() -> None:
         (fail, 60, "failed with ZeroDivisionError$"),
     ],
 )
-def test_what_breaks_is_told_and_breaks_nothing_here(function: object, seconds: float, told: str) -> None:
-    with pytest.raises(apart.Broken, match=told):
+def test_what_breaks_is_told_and_breaks_nothing_here(function: object, seconds: float, message: str) -> None:
+    with pytest.raises(apart.Broken, match=message):
         apart.call(function, seconds=seconds, megabytes=1000)
 
 

@@ -78,10 +78,10 @@ def test_a_pickled_checkpoint_answers_as_in_transformers(tiny_copy: Callable[[st
     with torch.no_grad():
         theirs = model(torch.tensor([encoding.ids])).prediction_logits[0, 2].log_softmax(-1)
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
-    told = dict(facts.of(checkpoint))["Weights"]
+    message = dict(facts.of(checkpoint))["Weights"]
     assert (
-        told.startswith("converted from pytorch_model.bin (sha256 ")
-        and convert.digest(folder / convert.SINGLE)[:12] in told
+        message.startswith("converted from pytorch_model.bin (sha256 ")
+        and convert.digest(folder / convert.SINGLE)[:12] in message
     )
     assert shelf.offline().count("bert") == 1 and not list(folder.glob("*.safetensors"))
 

@@ -45,10 +45,10 @@ def test_a_download_tells_its_progress_and_works_offline_after(
     hub.repos[NAME] |= {"pytorch_model.bin": b"never", "modeling.py": b"never"}
     hub.pause_s = 0.2
     assert library.find(NAME) is None and NAME not in library.offline()
-    told = list(library.fetch(NAME))
+    message = list(library.fetch(NAME))
     size = sum(len(body) for name, body in hub.repos[NAME].items() if not name.endswith((".bin", ".py"))) / 1e6
-    assert told[-1] == Progress(told[-1].total, told[-1].total) and told[-1].total == pytest.approx(size)
-    done = [p.done for p in told]
+    assert message[-1] == Progress(message[-1].total, message[-1].total) and message[-1].total == pytest.approx(size)
+    done = [p.done for p in message]
     assert done == sorted(done) and any(0 < d < size for d in done), "it moves"
     assert not [path for path in hub.asked if path.endswith((".bin", ".py"))]
     asked = len(hub.asked)
@@ -89,8 +89,8 @@ def test_a_shard_that_is_missing_is_seen(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name(hub: Hub, library: CheckpointRegistry) -> None:
-    told = refused(library)
-    assert f"no public checkpoint called {NAME}" in told and "offline: mini" in told
+    message = refused(library)
+    assert f"no public checkpoint called {NAME}" in message and "offline: mini" in message
 
 
 def test_a_gated_one(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
@@ -120,8 +120,8 @@ def test_only_a_pickle_is_converted(hub: Hub, library: CheckpointRegistry, tiny:
 
 def test_only_a_pickle_where_none_is_converted(hub: Hub, tmp_path: Path) -> None:
     hub.repos[NAME] = {"config.json": b"{}", "pytorch_model.bin": b"x", "vocab.txt": b"x"}
-    told = refused(CheckpointRegistry(Settings(models_dir=tmp_path, host="0.0.0.0")))
-    assert "no model.safetensors (it has pytorch_model.bin)" in told and "BERTEXPLORER_PICKLE=convert" in told
+    message = refused(CheckpointRegistry(Settings(models_dir=tmp_path, host="0.0.0.0")))
+    assert "no model.safetensors (it has pytorch_model.bin)" in message and "BERTEXPLORER_PICKLE=convert" in message
     assert not [path for path in hub.asked if "resolve" in path], "nothing was fetched"
 
 
@@ -179,17 +179,17 @@ def test_what_could_not_be_used_is_not_fetched(
 def test_a_server_that_fails_midway(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
     hub.put(NAME, tiny("bert"))
     hub.broken = True
-    told = refused(library)
-    assert NAME in told and "offline: mini" in told and library.find(NAME) is None
+    message = refused(library)
+    assert NAME in message and "offline: mini" in message and library.find(NAME) is None
 
 
 @pytest.mark.slow
 def test_a_hub_that_never_answers(hub: Hub, library: CheckpointRegistry) -> None:
     hub.hang.clear()
     started = time.monotonic()
-    told = refused(library)
+    message = refused(library)
     assert time.monotonic() - started < 3
-    assert f"Cannot reach the hub for {NAME}" in told and "offline: mini" in told
+    assert f"Cannot reach the hub for {NAME}" in message and "offline: mini" in message
 
 
 def test_a_closed_port(connect: Callable[[str], None], library: CheckpointRegistry) -> None:
@@ -198,9 +198,9 @@ def test_a_closed_port(connect: Callable[[str], None], library: CheckpointRegist
         port = free.getsockname()[1]
     connect(f"http://127.0.0.1:{port}")
     started = time.monotonic()
-    told = refused(library)
+    message = refused(library)
     assert time.monotonic() - started < 3
-    assert "Cannot reach the hub" in told and "offline: mini" in told
+    assert "Cannot reach the hub" in message and "offline: mini" in message
 
 
 def test_the_default_limit_is_five_seconds() -> None:
@@ -213,8 +213,8 @@ def test_a_full_disk(
     hub.put(NAME, tiny("bert"))
     Usage = namedtuple("Usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10, 10, 400_000_000))
-    told = refused(library)
-    assert "needs 0.0 GB and 0.4 GB are free" in told and "0.5 GB stay reserved" in told
+    message = refused(library)
+    assert "needs 0.0 GB and 0.4 GB are free" in message and "0.5 GB stay reserved" in message
     assert not [path for path in hub.asked if "resolve" in path]
 
 

@@ -123,8 +123,8 @@ def test_two_at_once_stand_in_line_in_turn(jobs: Jobs) -> None:
 
 def test_words_for_places_and_times() -> None:
     assert " ".join(map(ordinal, (1, 2, 3, 4, 11, 12, 13, 21, 1112))) == "1st 2nd 3rd 4th 11th 12th 13th 21st 1,112th"
-    told = ["less than a minute", "about 1 min", "about 60 min", "about 2 h"]
-    assert [duration(seconds) for seconds in (5, 60, 3600, 9000)] == told
+    words = ["less than a minute", "about 1 min", "about 60 min", "about 2 h"]
+    assert [duration(seconds) for seconds in (5, 60, 3600, 9000)] == words
 
 
 def test_names_are_data(jobs: Jobs) -> None:

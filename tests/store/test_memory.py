@@ -25,8 +25,8 @@ def test_what_cannot_be_read_is_left_to_loading(content: bytes, tmp_path: Path) 
 
 
 def test_a_container_has_less_than_its_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {"memory.max": "5000000", "memory.current": "3000000", "memory.stat": "anon 1\ninactive_file 400000\n"}
-    for name, content in told.items():
+    message = {"memory.max": "5000000", "memory.current": "3000000", "memory.stat": "anon 1\ninactive_file 400000\n"}
+    for name, content in message.items():
         (tmp_path / name).write_text(content)
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   1000000 kB\n")
     monkeypatch.setattr(memory, "GROUP", tmp_path)

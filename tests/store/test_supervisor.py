@@ -112,8 +112,8 @@ def test_the_process_is_detached_quiet_and_knows_no_secrets(make: Make, monkeypa
     pid = locks.holder(run.folder / "process")
     assert os.getsid(pid) == pid != os.getsid(0)
     assert os.getpriority(os.PRIO_PROCESS, pid) == 19
-    told = Path(f"/proc/{pid}/environ").read_text().split("\0")
-    assert "OMP_NUM_THREADS=1" in told and not any("s3cret" in line for line in told)
+    words = Path(f"/proc/{pid}/environ").read_text().split("\0")
+    assert "OMP_NUM_THREADS=1" in words and not any("s3cret" in line for line in words)
     assert os.readlink(f"/proc/{pid}/fd/0") == "/dev/null"
     assert os.readlink(f"/proc/{pid}/fd/1") == os.readlink(f"/proc/{pid}/fd/2") == str(run.folder / "output.txt")
     supervisor.stop(run.id, "ann", kill=True)
@@ -162,7 +162,7 @@ def test_a_stop_while_it_is_starting_is_heard(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "state", "told"),
+    ("fault", "state", "words"),
     [
         ("kill", "interrupted", "It was killed, perhaps because memory ran out. Try a smaller batch"),
         ("memory", "interrupted", "Memory ran out. Try a smaller batch"),
@@ -170,11 +170,11 @@ def test_a_stop_while_it_is_starting_is_heard(make: Make) -> None:
         ("tell", "failed", "Out of memory at batch 32. Try 16."),
     ],
 )
-def test_how_it_died_is_told_and_resume_does_every_step_once(make: Make, fault: str, state: str, told: str) -> None:
+def test_how_it_died_is_told_and_resume_does_every_step_once(make: Make, fault: str, state: str, words: str) -> None:
     supervisor = make()
     run, after = accept(supervisor, faults={"3": fault}), accept(supervisor, "next")
     died = reached(supervisor, run, state)
-    assert died.message.startswith(told) and not runs.alive(run.folder)
+    assert died.message.startswith(words) and not runs.alive(run.folder)
     assert "/" not in died.message, "no path of the server"
     assert died.state == "failed" or died.message.endswith("Resume goes on from its last commit.")
     reached(supervisor, after, "finished")  # it holds nobody up

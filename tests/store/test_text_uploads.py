@@ -13,7 +13,7 @@ EVIL = "</script><img src=x onerror=1>"
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "lines", "told"),
+    ("content", "name", "lines", "message"),
     [
         (
             b"one\ntwo\n\n three \n",
@@ -48,15 +48,15 @@ EVIL = "</script><img src=x onerror=1>"
         (EVIL.encode(), "x.txt", [EVIL], "1 line"),
     ],
 )
-def test_what_is_read(content: bytes, name: str, lines: list[str], told: str) -> None:
+def test_what_is_read(content: bytes, name: str, lines: list[str], message: str) -> None:
     found = parse(content, name)
-    assert [line.text for line in found.lines] == lines and told in found.told and found.told.endswith(".")
+    assert [line.text for line in found.lines] == lines and message in found.summary and found.summary.endswith(".")
 
 
 def test_labels() -> None:
     found = parse(b"Label,Text\nx,a cat\n,a dog\n", "a.csv")
     assert found.lines == (Line("a cat", "x"), Line("a dog"))
-    assert "text in “text”, labels in “label”, with a header" in found.told
+    assert "text in “text”, labels in “label”, with a header" in found.summary
     assert parse(b"label\na cat\n", "a.csv").lines == (Line("a cat"),)
 
 
@@ -138,4 +138,4 @@ def test_commas_of_sentences_are_not_those_of_columns(content: bytes, texts: lis
 def test_rows_with_more_cells_than_the_first_are_left_out_and_said() -> None:
     found = parse(b"text,label\nA b,x\nB, c,y\nD,z\n", "a.csv")
     assert [(line.text, line.label) for line in found.lines] == [("A b", "x"), ("D", "z")]
-    assert "1 with more cells than the first row left out (“B  c y”)" in found.told
+    assert "1 with more cells than the first row left out (“B  c y”)" in found.summary

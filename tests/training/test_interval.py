@@ -3,7 +3,7 @@
 import pytest
 from scipy.stats import binomtest
 
-from bertexplorer.training.interval import told, warning, wilson
+from bertexplorer.training.interval import sentence, warning, wilson
 
 
 @pytest.mark.parametrize(("right", "count"), [(0, 1), (1, 1), (3, 6), (5, 6), (6, 6), (87, 100), (1, 5000)])
@@ -26,6 +26,6 @@ def test_few_rows_are_warned_of() -> None:
 
 
 def test_what_was_measured_comes_with_its_interval() -> None:
-    assert told(5 / 6, 6, "Accuracy") == (
+    assert sentence(5 / 6, 6, "Accuracy") == (
         "Accuracy on 6 validation rows: the 95 % interval is 43.6 % to 97.0 % (Wilson)."
     )

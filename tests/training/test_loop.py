@@ -65,9 +65,9 @@ def test_counters_and_the_window(steps: Callable[..., list[Stepped]]) -> None:
     assert [s.step for s in found] == [1, 2, 3] and state.step == 3 and state.skipped == 0
     assert found[0].tokens == 23 + 9 and state.tokens == 3 * 32 and found[0].counts["nsp"] == 1
     assert sum(s.seconds for s in found) <= state.seconds and found[0].norm > 0
-    told = Window(found).tell()
-    assert told["loss"]["mlm"] == pytest.approx(found[0].losses["mlm"]) and 0 <= told["padding"] < 0.5
-    assert "skipped" not in told
+    message = Window(found).tell()
+    assert message["loss"]["mlm"] == pytest.approx(found[0].losses["mlm"]) and 0 <= message["padding"] < 0.5
+    assert "skipped" not in message
 
 
 @pytest.mark.parametrize("static", [False, True])

@@ -43,10 +43,10 @@ def ended(id: str, values: list[float], group: str = "g", seed: int = 0, **more:
 def test_seeds_have_a_mean_and_the_fallen_are_named() -> None:
     details = [ended("a", [0.5, 0.9]), ended("b", [0.5, 0.5], seed=1), ended("c", [0.5, 0.8], "", seed=2)]
     service = Service(details, {})
-    told = comparison.told(service, details[0], "")  # type: ignore[arg-type]
-    assert "2 seeds" in told and "70.0 % ± 28.3 %" in told and "<img" not in told
-    assert "Collapsed" in told and told.split("Collapsed")[1].split(". Small")[0].rstrip().endswith("b")
-    assert comparison.told(service, details[2], "") == ""  # type: ignore[arg-type]
+    message = comparison.summary(service, details[0], "")  # type: ignore[arg-type]
+    assert "2 seeds" in message and "70.0 % ± 28.3 %" in message and "<img" not in message
+    assert "Collapsed" in message and message.split("Collapsed")[1].split(". Small")[0].rstrip().endswith("b")
+    assert comparison.summary(service, details[2], "") == ""  # type: ignore[arg-type]
     assert comparison.seeds(service, details[0].run, "") == ["b"]  # type: ignore[arg-type]
     assert [id for _, id in comparison.choices(service, details[0].run, "")] == ["b", "c"]  # type: ignore[arg-type]
 
@@ -57,17 +57,17 @@ def test_two_runs_row_by_row() -> None:
 
     details = [ended("a", [0.5, 0.5], rate=1), ended("b", [0.5, 1.0], rate=2), ended("c", [0.5, 1.0])]
     service = Service(details, {"a": rows([1, 0] * 50), "b": rows([1] * 100)})
-    told = comparison.compared(service, details[0], details[1:])  # type: ignore[arg-type]
-    assert "50.0 % and 100.0 %" in told and "better on 50 of 100 rows and worse on 0" in told
-    assert "p &lt; 0.001, more than chance" in told and "not tried on the same rows" in told
-    assert '<td dir="auto">rate</td>' in told and "<img" not in told
+    message = comparison.compared(service, details[0], details[1:])  # type: ignore[arg-type]
+    assert "50.0 % and 100.0 %" in message and "better on 50 of 100 rows and worse on 0" in message
+    assert "p &lt; 0.001, more than chance" in message and "not tried on the same rows" in message
+    assert '<td dir="auto">rate</td>' in message and "<img" not in message
     assert comparison.compared(service, details[0], []) == ""  # type: ignore[arg-type]
 
 
 def test_right_rows_are_not_among_the_most_wrong() -> None:
     right, wrong = {"text": "fine", "right": True, "loss": 0.6}, {"text": "amiss", "right": False, "loss": 0.9}
-    told = html.wrong([right, wrong])
-    assert "amiss" in told and "fine" not in told and "1 of 2 rows" in told
+    message = html.wrong([right, wrong])
+    assert "amiss" in message and "fine" not in message and "1 of 2 rows" in message
     assert "answered correctly" in html.wrong([right]) and not html.wrong([])
     assert "fine" in html.wrong([{"text": "fine", "loss": 0.6}]), "where nothing is right or wrong"
 
@@ -75,8 +75,8 @@ def test_right_rows_are_not_among_the_most_wrong() -> None:
 def test_a_finished_run_tells_the_interval_of_its_accuracy() -> None:
     about = {"step": 4, "metrics": {"accuracy": 5 / 6}, "tables": {}}
     spec = {"task": "classification", "data": {"dev": 6}}
-    told = html.results(RunDetail(Run("a", spec=spec), [], about, None), classification.METRICS)
-    assert "43.6 % to 97.0 %" in told
+    message = html.results(RunDetail(Run("a", spec=spec), [], about, None), classification.METRICS)
+    assert "43.6 % to 97.0 %" in message
     without = RunDetail(Run("a", spec={"task": "classification"}), [], about, None)  # of an earlier version
     assert "Wilson" not in html.results(without, classification.METRICS)
 

@@ -122,11 +122,11 @@ def test_another_persons_experiment_is_not_there(service: ExperimentService, tex
     assert service.trial(service.start("floor", 1.0, text, "me"), "you") is None
 
 
-@pytest.mark.parametrize(("name", "minutes", "told"), [("nothing", 1.0, "Pick one"), ("floor", 0.0, "wanted up to")])
+@pytest.mark.parametrize(("name", "minutes", "message"), [("nothing", 1.0, "Pick one"), ("floor", 0.0, "wanted up to")])
 def test_what_cannot_be_started_is_said(
-    service: ExperimentService, text: str, name: str, minutes: float, told: str
+    service: ExperimentService, text: str, name: str, minutes: float, message: str
 ) -> None:
-    with pytest.raises(ExplorerError, match=told):
+    with pytest.raises(ExplorerError, match=message):
         service.start(name, minutes, text, "")
     with pytest.raises(ExplorerError, match="Upload it again"):
         service.start("floor", 1.0, text + ".gone", "")
@@ -157,9 +157,9 @@ def test_its_end_is_compared_with_what_was_published(service: ExperimentService,
         service.jobs.ended(arm.run.id, "")
     trial = service.trial(group, "")
     assert not trial.live and trial.reached() == {nothing.name: 0.41, learnt.name: 0.6}
-    told = html.told(trial)
-    assert "is better than random weights, as published (60.0 % and 41.0 %)" in told
-    assert told.count("Open in Explore") == 2 and "30 %" in told and "2.0 M" in told
+    message = html.summary(trial)
+    assert "is better than random weights, as published (60.0 % and 41.0 %)" in message
+    assert message.count("Open in Explore") == 2 and "30 %" in message and "2.0 M" in message
 
 
 def test_stop_and_delete_take_all_of_it(service: ExperimentService, text: str) -> None:
@@ -183,9 +183,9 @@ def test_the_training_page_leaves_them_to_the_experiments(service: ExperimentSer
 
 def test_every_experiment_says_what_it_is_about() -> None:
     for experiment in EXPERIMENTS:
-        told = html.about(experiment)
-        assert experiment.question in told and "far larger models" in told and "None" not in told
-        assert all(arm.name in told for arm in experiment.arms)
+        message = html.about(experiment)
+        assert experiment.question in message and "far larger models" in message and "None" not in message
+        assert all(arm.name in message for arm in experiment.arms)
     assert "84.4" in html.about(BY_NAME["tasks"]) and "84.400" not in html.about(BY_NAME["tasks"])
 
 

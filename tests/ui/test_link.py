@@ -27,17 +27,17 @@ def explore() -> Explore:
 
 @pytest.mark.parametrize("view", [view for view in VIEWS if view != OPENING.view])
 def test_a_view_alone_opens_with_its_first_example(explore: Explore, view: str) -> None:
-    state, told = followed(explore, {"view": view}, OPENING)
+    state, message = followed(explore, {"view": view}, OPENING)
     example = shown_in(VIEWS[view].examples[0], replace(OPENING, view=view))
-    assert not told
+    assert not message
     assert state == replace(example, options=asdict(build(VIEWS[view].analysis.Options, dict(example.options))))
 
 
 def test_what_stands_in_the_link_goes_before_the_example(explore: Explore) -> None:
     asked = {"view": "contrast", "other": "In Rome [MASK].", "checkpoint": "a/b", "precision": "fp32"}
-    state, told = followed(explore, asked, OPENING)
+    state, message = followed(explore, asked, OPENING)
     assert (state.text, state.options["other"]) == (VIEWS["contrast"].examples[0].text, "In Rome [MASK].")
-    assert (state.checkpoint, state.precision, told) == ("a/b", "fp32", "")
+    assert (state.checkpoint, state.precision, message) == ("a/b", "fp32", "")
 
 
 def test_a_checkpoint_alone_opens_on_what_it_has(tiny: Callable[[str], Path], tmp_path: Path) -> None:
@@ -46,8 +46,8 @@ def test_a_checkpoint_alone_opens_on_what_it_has(tiny: Callable[[str], Path], tm
     for one in (name, "bert-mlm"):
         shutil.copytree(tiny(one), tmp_path / one)
     explore = Explore(CheckpointRegistry(Settings(models_dir=tmp_path)))
-    state, told = followed(explore, {"checkpoint": name}, OPENING)
-    assert (state.view, state.checkpoint, told) == ("answer", name, "") and explore.answer(state).error == ""
+    state, message = followed(explore, {"checkpoint": name}, OPENING)
+    assert (state.view, state.checkpoint, message) == ("answer", name, "") and explore.answer(state).error == ""
     both = with_heads(load(tiny("bert-mlm"), precision="fp32"), ["sequence_classifier"], seed=0, labels=("a", "b"))
     save(both, tmp_path / "both")
     for other in ("both", "bert-mlm", "mini", "nowhere/to-be-found"):
@@ -57,12 +57,12 @@ def test_a_checkpoint_alone_opens_on_what_it_has(tiny: Callable[[str], Path], tm
 
 @pytest.mark.parametrize("query", [{}, {"utm": "1"}, {"view": OPENING.view}])
 def test_a_link_that_names_nothing_is_the_opening(explore: Explore, query: dict[str, str]) -> None:
-    state, told = followed(explore, query, OPENING)
-    assert replace(state, options={}) == OPENING and not told
+    state, message = followed(explore, query, OPENING)
+    assert replace(state, options={}) == OPENING and not message
 
 
 def test_what_is_named_in_vain_is_said(explore: Explore) -> None:
-    state, told = followed(explore, {"view": "heads", "text": "A robin is a [MASK].", "top": "many"}, OPENING)
+    state, message = followed(explore, {"view": "heads", "text": "A robin is a [MASK].", "top": "many"}, OPENING)
     assert (state.view, state.text, state.options["top"]) == (OPENING.view, "A robin is a [MASK].", 10)
-    assert told.startswith("There is no view 'heads'. Pick one of those shown. ")
-    assert "many" in told and told.endswith("The link's settings are left out.")
+    assert message.startswith("There is no view 'heads'. Pick one of those shown. ")
+    assert "many" in message and message.endswith("The link's settings are left out.")

@@ -38,7 +38,7 @@ def test_the_handler_is_that_of_who_asks() -> None:
     "fails", [lambda: bind_owner(Service().one)(ASKS, 0), lambda: list(bind_owner(Service().several)(ASKS, 0))]
 )
 def test_an_error_that_nobody_expected_has_a_number(fails: Any, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.ERROR), pytest.raises(gr.Error) as told:
+    with caplog.at_level(logging.ERROR), pytest.raises(gr.Error) as words:
         fails()
     (line,) = caplog.records
-    assert f"error {line.id} in the log" in str(told.value.message) and "ZeroDivisionError" in caplog.text
+    assert f"error {line.id} in the log" in str(words.value.message) and "ZeroDivisionError" in caplog.text

@@ -56,7 +56,7 @@ def test_rows_are_looked_at_and_shown_as_they_are(service: RunService, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "message"),
     [
         (RunRequest("classification", "nowhere"), "not on this disk"),
         (RunRequest("nonsense", "tiny"), "no task"),
@@ -64,8 +64,8 @@ def test_rows_are_looked_at_and_shown_as_they_are(service: RunService, tmp_path:
         (RunRequest("classification", "tiny", "/nowhere.csv"), "cannot be read"),
     ],
 )
-def test_what_cannot_be_is_said(wanted: RunRequest, told: str, service: RunService) -> None:
-    with pytest.raises(ExplorerError, match=told):
+def test_what_cannot_be_is_said(wanted: RunRequest, message: str, service: RunService) -> None:
+    with pytest.raises(ExplorerError, match=message):
         service.start(wanted, "")
 
 

@@ -75,12 +75,12 @@ def preflight(train: Sequence[Row], dev: Sequence[Row], keys: Sequence[str], lab
     the cell to predict, if it is a class. *dev* may be empty if it is not chosen yet."""
     found = labels(train, dev, label) if label is not None else []
     pairs = contradictions(train, keys, label) if label is not None else []
-    told = set(pairs)
+    named = set(pairs)
     if pairs:
         found.append(
             counted(pairs, "repeats an earlier text with another label", "repeat an earlier text with another label")
         )
-    if again := [pair for pair in duplicates(train, keys) if pair not in told]:
+    if again := [pair for pair in duplicates(train, keys) if pair not in named]:
         found.append(counted(again, "duplicates an earlier row", "duplicate an earlier row"))
     if both := overlap(train, dev, keys):
         found.append(

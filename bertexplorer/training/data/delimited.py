@@ -43,7 +43,7 @@ def table(text: str, name: str, *, delimiter: str = "", header: bool | None = No
     columns = titles(fields[0] if headed else [""] * width)
     how = (f"{DELIMITERS.get(sign, repr(sign))} between columns" if width > 1 else "one column") + literal
     how += ", with a header" if headed else ", no header"
-    how += "".join(f", {told}" for told in repeated(fields[0])) if headed else ""
+    how += "".join(f", {note}" for note in repeated(fields[0])) if headed else ""
     empty = sum(isinstance(row, list) and bool(row) and not any(row) for _, _, row in found)
     how += f", {empty:,} empty row{'s' * (empty > 1)} skipped" if empty else ""
     return Parsed(entries(chain(found, later), columns, headed), how, columns)

@@ -124,20 +124,20 @@ def reasons(table: Table, columns: Sequence[Wanted], chosen: Mapping[str, str]) 
     """Why each column of *chosen* was guessed, in a few words, and which others would also do as a label; nothing for a
     column that the user chose instead."""
     guessed, rows = guess(table, columns), table.rows[:SEEN]
-    told = {}
+    reasons = {}
     for wanted in columns:
         if not (column := chosen.get(wanted.name)) or guessed.get(wanted.name) != column:
             continue
         names = (wanted.name, wanted.label, *NAMES.get(wanted.name, KINDS.get(wanted.kind, ())))
-        told[wanted.name] = "by its name" if plain(column) in map(plain, names) else BY_CONTENT.get(wanted.kind, "")
+        reasons[wanted.name] = "by its name" if plain(column) in map(plain, names) else BY_CONTENT.get(wanted.kind, "")
         if FITS.get(wanted.kind) is few:
             counts = {name: len({written(row.cells[name]).strip() for row in rows}) for name in table.columns}
-            told[wanted.name] += f", {counts[column]:,} different values"
+            reasons[wanted.name] += f", {counts[column]:,} different values"
             rivals = [n for n in table.columns if n not in chosen.values() and few([row.cells[n] for row in rows])]
             if rivals:
                 listed = ", ".join(f"“{name[:40]}” ({counts[name]:,} values)" for name in rivals[:3])
-                told[wanted.name] += f"; {listed} would do too"
-    return told
+                reasons[wanted.name] += f"; {listed} would do too"
+    return reasons
 
 
 def in_order(found: dict[str, str], there: Sequence[str], texts: list[str], rows: Sequence[Row]) -> dict[str, str]:

@@ -45,8 +45,8 @@ def fetch(name: str, most: int = MAX_ROWS) -> Table:
     if len(rows) < 2:
         raise ExplorerError(f"{repository} holds {len(rows)} rows in {split}; wanted 2 at least.")
     which = f"{repository}, {configuration}" if configuration else repository
-    told = f"{len(rows) + len(problems):,} rows of {split} of {which}, from the hub."
-    return Table(tuple(rows[0].cells), tuple(rows), tuple(problems), told, "hub", unit="row")
+    summary = f"{len(rows) + len(problems):,} rows of {split} of {which}, from the hub."
+    return Table(tuple(rows[0].cells), tuple(rows), tuple(problems), summary, "hub", unit="row")
 
 
 def taken(stream: Any, most: int) -> tuple[list[Row], list[Problem]]:

@@ -76,26 +76,26 @@ def rows(queries: str, documents: str, qrels: str, candidates: int = 0) -> list[
     an empty query (for retrieval). These added rows have line 0.
 
     Raises ExplorerError if no judgement refers to a known query and document."""
-    asked, told = texts(queries, "the queries"), texts(documents, "the documents")
+    asked, passages = texts(queries, "the queries"), texts(documents, "the documents")
     found = judgements(qrels, "the judgements")
     if queries.lstrip().startswith(".I") and not {query for _, query, _, _ in found} <= set(asked):  # as Cranfield does
         asked = {str(i): text for i, text in enumerate(asked.values(), 1)}
-    known = [one for one in found if asked.get(one[1]) and told.get(one[2])]
+    known = [one for one in found if asked.get(one[1]) and passages.get(one[2])]
     if not known:
         raise ExplorerError(
             "No judgement names a query and a document of these files. Check that they belong together."
         )
-    made = [row(line, asked[query], told[document], grade) for line, query, document, grade in known]
+    made = [row(line, asked[query], passages[document], grade) for line, query, document, grade in known]
     if not candidates:
         named = {document for _, _, document, _ in known}
-        return made + [row(0, "", text, 0.0) for key, text in told.items() if text and key not in named]
-    keys, index = list(told), BM25(list(told.values()))
+        return made + [row(0, "", text, 0.0) for key, text in passages.items() if text and key not in named]
+    keys, index = list(passages), BM25(list(passages.values()))
     judged: dict[str, set[str]] = defaultdict(set)
     for _, query, document, _ in known:
         judged[query].add(document)
     for query, named in judged.items():
-        others = [keys[i] for i in index.order(asked[query]) if keys[i] not in named and told[keys[i]]]
-        made += [row(0, asked[query], told[key], 0.0) for key in others[:candidates]]
+        others = [keys[i] for i in index.order(asked[query]) if keys[i] not in named and passages[keys[i]]]
+        made += [row(0, asked[query], passages[key], 0.0) for key in others[:candidates]]
     return made
 
 

@@ -99,12 +99,13 @@ def collected(parsed: Parsed, name: str, kind: str, encoding: str, most: int) ->
         here = f"{len(rows) or 'no'} row{'s' * (len(rows) != 1)} that can be used"
         named = f" below its header ({', '.join(columns)[:100]})" if "with a header" in parsed.how else ""
         raise ExplorerError(f"{name} holds {here}{named}; wanted {FEWEST} at least{first}. {smallest(kind)}")
-    told = f"{len(rows) + len(problems):,} rows from {name}: {encoding}, {parsed.how}"  # problems are counted elsewhere
+    count = len(rows) + len(problems)  # problems are counted elsewhere
+    summary = f"{count:,} rows from {name}: {encoding}, {parsed.how}"
     if beyond is not None:
         rest = f"row{'s' * (left_out > 1)} from {parsed.unit} {beyond[0]:,} on"
-        told += f"; {left_out:,} {rest} left out, beyond the limit of {most:,}"
+        summary += f"; {left_out:,} {rest} left out, beyond the limit of {most:,}"
     filled = tuple(Row(row.line, {column: row.cells.get(column, "") for column in columns}) for row in rows)
-    return Table(tuple(columns), filled, tuple(problems), f"{told}.", kind, left_out, parsed.unit)
+    return Table(tuple(columns), filled, tuple(problems), f"{summary}.", kind, left_out, parsed.unit)
 
 
 def paragraphs(text: str) -> Parsed:

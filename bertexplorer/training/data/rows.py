@@ -40,12 +40,12 @@ class Unfit(Exception):
 
 @dataclass(frozen=True)
 class Table:
-    """A file as it was read. Each row has all *columns*; *told* is a sentence on how the file was read."""
+    """A file as it was read. Each row has all *columns*; *summary* is a sentence on how the file was read."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     problems: tuple[Problem, ...]
-    told: str
+    summary: str
     kind: str  # csv, jsonl, json, conll, squad, label or text
     left_out: int = 0  # rows beyond the limit
     unit: str = "line"  # what Row.line counts: line, item (of a JSON list) or question (of a SQuAD file)

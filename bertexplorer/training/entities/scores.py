@@ -66,7 +66,7 @@ def ways(true: Sequence[Sequence[Entity]], claimed: Sequence[Sequence[Entity]]) 
     if not pairs:
         return []
     kinds = sorted({entity.kind for pair in pairs for side in pair for entity in side})
-    sides = [[[told(entity) for entity in pair[side]] for pair in pairs] for side in (0, 1)]
+    sides = [[[described(entity) for entity in pair[side]] for pair in pairs] for side in (0, 1)]
     overall = Evaluator(*sides, tags=kinds, loader="dict").evaluate()["overall"]
     counts = ("correct", "incorrect", "partial", "missed", "spurious")
     return [
@@ -77,7 +77,7 @@ def ways(true: Sequence[Sequence[Entity]], claimed: Sequence[Sequence[Entity]]) 
     ]
 
 
-def told(entity: Entity) -> dict[str, Any]:
+def described(entity: Entity) -> dict[str, Any]:
     """As nervaluate expects them, with inclusive ends."""
     return {"label": entity.kind, "start": entity.start, "end": entity.end - 1}
 

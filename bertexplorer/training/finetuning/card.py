@@ -50,5 +50,5 @@ def with_rows(card: str, rows: Sequence[dict[str, Any]]) -> str:
 
 def plain(held: dict[str, Any]) -> str:
     """On one line, without characters that are special in Markdown."""
-    told = ", ".join(f"{key}: {value}" for key, value in held.items() if value not in ("", None))
-    return " ".join(told.split())[:500].replace("<", "‹").replace("|", "/").replace("`", "'")
+    listed = ", ".join(f"{key}: {value}" for key, value in held.items() if value not in ("", None))
+    return " ".join(listed.split())[:500].replace("<", "‹").replace("|", "/").replace("`", "'")

@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None, find: Callable[[str], Path], runs: Path) -> int:
     """Run one command. *find*: a checkpoint's name -> its folder; *runs*: where new runs go. Returns 0 (also after a
-    stop by a signal), or 2 after an error told on stderr."""
+    stop by a signal), or 2 after an error, which stderr says."""
     given = parser().parse_args(arguments)
     try:
         need("train", "Fine-tuning")
@@ -63,9 +63,9 @@ def main(arguments: Sequence[str] | None, find: Callable[[str], Path], runs: Pat
             return 0
         return show(finetune(folder, asked_to_stop()))
     except ExplorerError as error:
-        told = str(error).replace("Choose one.", "Name it with --map NAME=COLUMN.")
-        told = told.replace("Choose another column.", "Name another column with --map label=COLUMN.")
-        sys.stderr.write(f"bertexplorer: {told}\n")
+        sentence = str(error).replace("Choose one.", "Name it with --map NAME=COLUMN.")
+        sentence = sentence.replace("Choose another column.", "Name another column with --map label=COLUMN.")
+        sys.stderr.write(f"bertexplorer: {sentence}\n")
         return 2
 
 
@@ -119,7 +119,7 @@ def set_up(
     spec, looked = plan(
         task, checkpoint, table, dev, values=values, mapping=dict(columns) or None, file=file, name=name
     )
-    tell(f"note: {looked.told}")
+    tell(f"note: {looked.summary}")
     for problem in looked.problems[:20]:
         tell(f"{'error' if strict else 'skipped'}: {table.unit} {problem.line} {problem.what}")
     for finding in looked.findings:
@@ -157,9 +157,9 @@ def collection(names: Sequence[str], task: str) -> Table:
             raise ExplorerError(f"{name} cannot be read: {error.strerror}. Name three text files.") from error
     queries, documents, judged = contents
     rows = qrels.rows(queries, documents, judged, CANDIDATES if task == "reranking" else 0)
-    told = f"{len(rows):,} rows from {', '.join(Path(name).name for name in names)}"
-    told += f"; each query with up to {CANDIDATES} more passages that BM25 finds." if task == "reranking" else "."
-    return Table(tuple(rows[0].cells), tuple(rows), (), told, "qrels", unit="line of the judgements")
+    summary = f"{len(rows):,} rows from {', '.join(Path(name).name for name in names)}"
+    summary += f"; each query with up to {CANDIDATES} more passages that BM25 finds." if task == "reranking" else "."
+    return Table(tuple(rows[0].cells), tuple(rows), (), summary, "qrels", unit="line of the judgements")
 
 
 def pairs(given: Sequence[str], flag: str) -> dict[str, Any]:

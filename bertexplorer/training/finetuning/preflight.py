@@ -26,7 +26,7 @@ READ = 2000  # texts whose lengths are checked
 @dataclass(frozen=True)
 class Preflight:
     """The usable rows for training and validation. *problems*: rows that cannot be used, with their lines; *findings*:
-    remarks on the others; *told*: how the files were read."""
+    remarks on the others; *summary*: how the files were read."""
 
     mapping: dict[str, str]
     train: list[Row]
@@ -34,7 +34,7 @@ class Preflight:
     problems: list[Problem]
     findings: list[checks.Finding]
     labels: dict[str, int]  # label -> rows to learn from
-    told: str
+    summary: str
     reasons: dict[str, str]  # column of the task -> why its column of the file was guessed
 
     @property
@@ -73,10 +73,10 @@ def preflight(
     if tokenizer is not None:
         findings += cut(train, texts, tokenizer, max_tokens)
     counts = checks.label_counts(train, label) if label else {}
-    told = table.told if dev_table is None else f"{table.told}Validation: {dev_table.told}"
+    summary = table.summary if dev_table is None else f"{table.summary}Validation: {dev_table.summary}"
     if said := interval.warning(len(dev), task.METRICS[task.METRIC], counted=task.METRIC == "accuracy"):
         findings.append(checks.Finding(said))
-    return Preflight(chosen, train, dev, problems, findings, counts, told, why)
+    return Preflight(chosen, train, dev, problems, findings, counts, summary, why)
 
 
 def plan(
@@ -104,7 +104,7 @@ def plan(
         tokenizer=tokenizer,
         max_tokens=spec.tuning.max_tokens,
     )
-    data: dict[str, Any] = {"file": file, "told": found.told, "mapping": found.mapping}
+    data: dict[str, Any] = {"file": file, "summary": found.summary, "mapping": found.mapping}
     data |= {"skipped": len(found.problems), "train": len(found.train), "dev": len(found.dev)}
     return replace(spec, data=data), found
 

@@ -138,12 +138,12 @@ class Reader(Learner):
             silent.append(scores.scored(texts(one), ""))
             exact, f1 = silent[-1] if quiet else spoken[-1]
             shares = self.shares(reply)
-            told = {"line": one.line, "question": one.question, "context": one.context}
-            told |= {"gold": " | ".join(dict.fromkeys(texts(one))), "predicted": "" if quiet else said}
-            told |= {"right": exact == 1.0, "exact": exact, "f1": f1, "loss": reply.loss, "windows": len(items)}
-            told |= {"probability": float(shares[-1 if quiet else 0]), "start": top.start, "end": top.end}
+            row = {"line": one.line, "question": one.question, "context": one.context}
+            row |= {"gold": " | ".join(dict.fromkeys(texts(one))), "predicted": "" if quiet else said}
+            row |= {"right": exact == 1.0, "exact": exact, "f1": f1, "loss": reply.loss, "windows": len(items)}
+            row |= {"probability": float(shares[-1 if quiet else 0]), "start": top.start, "end": top.end}
             lost = bool(one.answers) and all(item.target.answer == NOWHERE for item in items)
-            rows.append(told | {"lost": lost, "cut": items[0].left_out})
+            rows.append(row | {"lost": lost, "cut": items[0].left_out})
         return Evaluation(self.measured(rows), rows, self.tables(rows, replies, spoken, silent))
 
     def measured(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
@@ -191,7 +191,7 @@ class Reader(Learner):
                 for (score, a, b), share in zip(reply.spans, shares, strict=True)
             ]
             quiet = self.silent and self.surplus(reply) > self.options.threshold
-            told = {"question": one.question, "context": one.context, "answers": answers, "windows": len(items)}
+            reading = {"question": one.question, "context": one.context, "answers": answers, "windows": len(items)}
             said = "" if quiet or not answers else answers[0]["text"]
-            found.append(told | {"said": said, "no_answer": nothing if self.silent else None})
+            found.append(reading | {"said": said, "no_answer": nothing if self.silent else None})
         return found

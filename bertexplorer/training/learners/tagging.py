@@ -152,15 +152,15 @@ class Tagger(Learner):
             tags = self.tags(item, answer, len(one.words))
             unread += len(tags) - len(item.target.words)
             guess.append(tags)
-            told = {"line": one.line, "text": one.text, "gold": self.say(one, one.tags)}
-            told |= {
+            record = {"line": one.line, "text": one.text, "gold": self.say(one, one.tags)}
+            record |= {
                 "predicted": self.say(one, tags),
                 "right": tags == list(one.tags),
                 "loss": answer.loss,
                 "cut": item.left_out,
             }
             spelt = [one.text[start:end] for start, end in one.words]
-            rows.append(told | {"words": spelt, "gold_tags": list(one.tags), "predicted_tags": tags})
+            rows.append(record | {"words": spelt, "gold_tags": list(one.tags), "predicted_tags": tags})
         losses, sizes = np.array([answer.loss for answer in answers]), [len(item.target.words) for item in items]
         fine = np.isfinite(losses)
         loss = float(np.average(losses[fine], weights=np.array(sizes)[fine])) if fine.any() else float("nan")
@@ -182,7 +182,7 @@ class Tagger(Learner):
         """“Ada Lovelace (PER), London (LOC)”, or the plain tags."""
         if self.plain:
             return " ".join(tags)
-        return ", ".join(f"{found['text']} ({found['label']})" for found in told(one, entities(tags)))
+        return ", ".join(f"{found['text']} ({found['label']})" for found in described(one, entities(tags)))
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
         """The words of each text with tag and probability, and its entities as spans of characters of "text"."""
@@ -201,12 +201,12 @@ class Tagger(Learner):
             ]
             spans = words(tags) if self.plain else entities(tags)
             sure = [{"probability": float(np.mean(shares[span.start : span.end]))} for span in spans]
-            named = [span | share for span, share in zip(told(one, spans), sure, strict=True)]
+            named = [span | share for span, share in zip(described(one, spans), sure, strict=True)]
             found.append({"text": one.text, "words": spelt, "entities": named, "cut": item.left_out})
         return found
 
 
-def told(one: Sentence, found: Sequence[Entity]) -> list[dict[str, Any]]:
+def described(one: Sentence, found: Sequence[Entity]) -> list[dict[str, Any]]:
     """Entities with their text and position, in characters."""
     spans = [(kind, one.words[start][0], one.words[end - 1][1]) for kind, start, end in found]
     return [{"text": one.text[a:b], "label": kind, "start": a, "end": b} for kind, a, b in spans]

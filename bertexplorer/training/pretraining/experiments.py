@@ -195,19 +195,21 @@ def settings_of(experiment: Experiment, arm: Arm, minutes: float) -> dict[str, A
 def verdict(experiment: Experiment, reached: Mapping[str, float]) -> list[str]:
     """A sentence for each order that the papers found, on whether it showed here too. *reached*: arm -> value, 0 to 1,
     of the finished arms."""
-    told = []
+    sentences = []
     for first, second in experiment.better:
         if first not in reached or second not in reached:
             continue
         difference = reached[first] - reached[second]
         values = f"{100 * reached[first]:.1f} % and {100 * reached[second]:.1f} %"
         if abs(difference) < CLOSE:
-            told.append(f"{first} and {second} are too close to call here ({values}).")
+            sentences.append(f"{first} and {second} are too close to call here ({values}).")
         elif difference > 0:
-            told.append(f"{first} is better than {second}, as published ({values}).")
+            sentences.append(f"{first} is better than {second}, as published ({values}).")
         else:
-            told.append(f"At this size {first} is not better than {second}, unlike the published figures ({values}).")
-    return told
+            sentences.append(
+                f"At this size {first} is not better than {second}, unlike the published figures ({values})."
+            )
+    return sentences
 
 
 def reached(events: Sequence[Mapping[str, Any]], measure: Measure) -> float | None:

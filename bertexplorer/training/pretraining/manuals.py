@@ -67,6 +67,6 @@ def prose(text: str) -> Iterator[str]:
         words = " ".join(lines).split()
         if any(line.startswith(LISTS) for line in lines) or len(words) < FEWEST:
             continue
-        told = sum(bool(WORD.fullmatch(word)) for word in words)
-        if words[0][0].isupper() and words[-1][-1] in ".!?:" and told >= SHARE * len(words):
+        words_of_letters = sum(bool(WORD.fullmatch(word)) for word in words)
+        if words[0][0].isupper() and words[-1][-1] in ".!?:" and words_of_letters >= SHARE * len(words):
             yield " ".join(words)

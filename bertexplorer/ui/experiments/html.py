@@ -39,21 +39,21 @@ def doors(first: str) -> str:
 def about(experiment: Experiment) -> str:
     """What an experiment runs and measures, and what the papers found."""
     arms = ", ".join(arm.name for arm in experiment.arms)
-    told = f"{len(experiment.arms)} runs: {arms}. Measured: {WORDS[experiment.measure].lower()}. {experiment.note}"
+    about = f"{len(experiment.arms)} runs: {arms}. Measured: {WORDS[experiment.measure].lower()}. {experiment.note}"
     published = [{k: f"{v:g}" if isinstance(v, float) else v for k, v in row.items()} for row in experiment.published]
     return (
-        f'<p class="told">{escape(experiment.question)}</p><p class="note">{escape(told)}</p>'
+        f'<p class="summary">{escape(experiment.question)}</p><p class="note">{escape(about)}</p>'
         f"<h3>Published, on other data and far larger models</h3>{table(published)}"
         f'<p class="note">{escape(experiment.source)}.</p>'
     )
 
 
-def told(trial: Trial) -> str:
+def summary(trial: Trial) -> str:
     """The runs of an experiment, and whether they agree with the papers."""
     rows = "".join(line(arm) for arm in trial.arms)
     parts = [f'<ul class="runs arms">{rows}</ul>']
     if sentences := verdict(trial.experiment, trial.reached()):
-        parts.append(f'<p class="told" role="status">{escape(" ".join(sentences))}</p>')
+        parts.append(f'<p class="summary" role="status">{escape(" ".join(sentences))}</p>')
     parts.append(table([numbers(arm) for arm in trial.arms if arm.last("pairs_accuracy") is not None]))
     return "".join(parts)
 

@@ -36,7 +36,7 @@ class PageComponents:
     group: Menu  # experiments that were started
     stop: gr.Button
     delete: gr.Button
-    told: gr.HTML
+    summary: gr.HTML
     gone: gr.HTML  # deleted experiments that can be restored
     chart: gr.Plot
     said: gr.HTML
@@ -45,7 +45,7 @@ class PageComponents:
     @property
     def watched(self) -> list[Any]:
         """The components that an update of the runs may change."""
-        return [self.group, self.stop, self.delete, self.told, self.gone, self.chart, self.said, self.timer]
+        return [self.group, self.stop, self.delete, self.summary, self.gone, self.chart, self.said, self.timer]
 
 
 def build() -> PageComponents:
@@ -72,7 +72,7 @@ def build() -> PageComponents:
         made["group"] = Menu([], label="Started experiments", visible=False, elem_id="group")
         made["stop"] = gr.Button("Stop", size="sm", visible=False)
         made["delete"] = gr.Button("Delete", size="sm", visible=False)
-    made["told"] = gr.HTML("", elem_id="told", apply_default_css=False)
+    made["summary"] = gr.HTML("", elem_id="summary", apply_default_css=False)
     made["chart"] = gr.Plot(show_label=False, container=False, visible=False, elem_id="figure")
     made["said"] = gr.HTML("", js_on_load=script("caption.js"), elem_id="caption", apply_default_css=False)
     made["gone"] = gr.HTML("", js_on_load=script("runs.js"), elem_id="gone", apply_default_css=False)

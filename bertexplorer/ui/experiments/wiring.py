@@ -97,13 +97,13 @@ class Handlers:
             components.gone: gone(self.service.deleted(self.owner)),
         }
         if trial is None:
-            return out | {components.told: "", components.chart: gr.update(visible=False), components.said: ""}
+            return out | {components.summary: "", components.chart: gr.update(visible=False), components.said: ""}
         curves = [Curve(arm.name, arm.events) for arm in trial.arms]
         experiment = trial.experiment
         there = any(curve.points(experiment.measure, experiment.unit) for curve in curves)
         said = pretraining.say(curves, experiment.measure, experiment.unit)
         return out | {
-            components.told: html.told(trial),
+            components.summary: html.summary(trial),
             components.chart: gr.update(
                 visible=there, value=pretraining.draw(curves, experiment.measure, experiment.unit) if there else None
             ),

@@ -157,7 +157,7 @@ class Explore extends HTMLElement {
     const { status, answer } = await post(`api/v1/${upload}`, form).catch((error) => ({ status: 0, answer: { detail: error.message } }));
     if (status !== 200) { this.stage.tell(answer.detail); return; }
     await this.state.set({ options: { ...this.state.now.options, [upload]: answer[upload] } });
-    if (!this.stage.message.firstChild) this.stage.tell(answer.told, "busy");
+    if (!this.stage.message.firstChild) this.stage.tell(answer.notice, "busy");
   }
 
   /** Take the checkpoint *name*, brought to the server's disk first where it is not there. */
@@ -165,7 +165,7 @@ class Explore extends HTMLElement {
     this.wanted = name;
     this.stage.tell(`Looking for ${name}…`, "busy");
     const { precision, checkpoint } = this.state.now;
-    const tell = (line) => { if (line.told && this.wanted === name) this.stage.tell(line.told, "busy"); };
+    const tell = (line) => { if (line.notice && this.wanted === name) this.stage.tell(line.notice, "busy"); };
     const { status, answer } = await post("api/v1/checkpoints", { name, precision }, { tell });
     if (this.wanted !== name) return;  // another was chosen meanwhile
     if (status === 200) { await this.state.set({ checkpoint: name }); return; }
@@ -222,7 +222,7 @@ class Explore extends HTMLElement {
     }
     const { against, other } = this.state.now, wanting = other.trim() ? "" : OTHER[against];
     if (answer.detail) this.stage.tell(answer.detail, "error", answer.missing);
-    else if (answer.told) this.stage.tell(answer.told, "error stands");
+    else if (answer.notice) this.stage.tell(answer.notice, "error stands");
     else if (wanting) this.stage.tell(wanting, "busy");
     else this.stage.silence();
     if (!answer.state) return;

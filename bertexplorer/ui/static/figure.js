@@ -41,7 +41,7 @@ class Figure extends HTMLElement {
   figure = null;
   stale = false;  // another figure is on its way
 
-  /** Draw *figure*, told to those who listen as *said*. Resolves once it is painted. */
+  /** Draw *figure*; screen readers hear *said*. Resolves once it is painted. */
   async show(figure, said) {
     const mine = ++this.#number;
     this.figure = figure;
@@ -99,11 +99,11 @@ class Figure extends HTMLElement {
     const { plot } = this, Plotly = this.#plotly;
     this.#sized = new ResizeObserver(() => { if (plot.offsetParent) Plotly.Plots.resize(plot); });
     this.#sized.observe(this);
-    let presses = 0, told = 0;  // plotly tells of some presses twice
+    let presses = 0, reported = 0;  // plotly reports some presses twice
     plot.addEventListener("pointerdown", () => { presses += 1; }, true);
     plot.on("plotly_click", (event) => {
-      if (told === presses) return;
-      told = presses;
+      if (reported === presses) return;
+      reported = presses;
       if (this.stale) [this.#held] = event.points;
       else this.#jump(event.points);
     });

@@ -43,7 +43,7 @@ const wait = (ms, signal) => new Promise((done, left) => {
 const LONGEST_S = 8;  // between two tries to reach a server that does not answer
 
 /** {status, answer} of a POST, however often it must be sent: to a server that restarts, or where too many wait.
- *  *tell* hears what the server says ahead of its answer: {told}, {place, seconds} or {done, seconds}. */
+ *  *tell* hears what the server says ahead of its answer: {notice}, {place, seconds} or {done, seconds}. */
 export async function post(to, body, { signal, tell = () => {} } = {}) {
   for (let tries = 0; ; tries += 1) {
     try {
@@ -52,11 +52,11 @@ export async function post(to, body, { signal, tell = () => {} } = {}) {
       const reply = await fetch(to, { method: "POST", headers, body: form ? body : JSON.stringify(body), signal });
       const found = await read(reply, tell), again = found.status === 503 && (found.answer.retry_after ?? Number(reply.headers.get("retry-after")));
       if (!again) return found;
-      tell({ told: `Many are asking. Yours is asked again in ${again} s.` });
+      tell({ notice: `Many are asking. Yours is asked again in ${again} s.` });
       await wait(1000 * again, signal);
     } catch (error) {
       if (signal?.aborted || !(error instanceof TypeError)) throw error;  // else the network failed
-      if (tries) tell({ told: "The server does not answer. Asking again…" });
+      if (tries) tell({ notice: "The server does not answer. Asking again…" });
       await wait(1000 * Math.min(LONGEST_S, 2 ** (tries - 2)), signal);
     }
   }

@@ -35,8 +35,8 @@ class Picker extends HTMLElement {
     if (!Array.isArray(found)) return;
     this.list.replaceChildren(...found.map(({ name, label }) => h("option", { value: name }, label)));
     this.#choose(this.name);
-    const told = (one) => [one.name, `${one.parameters_m} M`, one.megabytes.toLocaleString("en"), one.heads.join(", "), one.licence, one.here ? "yes" : "no"];
-    this.table.replaceChildren(...found.filter((one) => one.about).map((one) => h("tr", { title: one.about }, told(one).map((cell) => h("td", {}, cell)))));
+    const cells = (one) => [one.name, `${one.parameters_m} M`, one.megabytes.toLocaleString("en"), one.heads.join(", "), one.licence, one.here ? "yes" : "no"];
+    this.table.replaceChildren(...found.filter((one) => one.about).map((one) => h("tr", { title: one.about }, cells(one).map((cell) => h("td", {}, cell)))));
   }
 
   /** Show which checkpoint is in use, and what is known of it. */

@@ -48,11 +48,11 @@ class Stage extends HTMLElement {
   silence() { this.message.replaceChildren(); }
 
   /** Show how an answer comes on: whether it is under way, what it waits for, how far it is, and what went wrong. */
-  hear({ busy, waits, progress, told }) {
+  hear({ busy, waits, progress, notice }) {
     if (busy !== undefined) this.busy(busy);
     if (waits) this.waits(waits);
     if (progress) this.progress(progress);
-    if (told) this.tell(told);
+    if (notice) this.tell(notice);
   }
 
   /** An answer is on its way, or no longer. */

@@ -18,7 +18,7 @@ export class State {
   counted = { text: "", pair: "" };  // the texts in which the hidden and picked spans count
 
   /** *views*: the schema of the views; *opening*: what the page opens with; *show*: hears what is to be shown: {busy},
-   *  {waits} and {progress} of what is under way, {told}, {status, answer};
+   *  {waits} and {progress} of what is under way, {notice}, {status, answer};
    *  *address*: whether the address bar is its text. */
   constructor(views, opening, show, { address = true } = {}) {
     this.#views = views;
@@ -65,7 +65,7 @@ export class State {
   stop() {
     this.#number += 1;
     this.#abort?.abort();
-    this.show({ busy: false, told: STOPPED });
+    this.show({ busy: false, notice: STOPPED });
   }
 
   async #send(body, asked) {
@@ -78,7 +78,7 @@ export class State {
     const { signal } = this.#abort;
     this.show({ busy: true });
     try {
-      const { status, answer } = await post("api/v1/view", body, { signal, tell: (line) => newest() && this.show(line.told ? { waits: line.told } : { progress: line }) });
+      const { status, answer } = await post("api/v1/view", body, { signal, tell: (line) => newest() && this.show(line.notice ? { waits: line.notice } : { progress: line }) });
       if (!newest()) return;
       if (answer.state) this.#adopt(asked, answer.state);
       this.show({ busy: false, status, answer });

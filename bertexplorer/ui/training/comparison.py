@@ -43,7 +43,7 @@ def outcome(detail: RunDetail) -> compare.Outcome | None:
     return compare.Outcome(detail.run.name, best, values[0], floor[1] if floor else None)
 
 
-def told(service: RunService, detail: RunDetail, owner: str) -> str:
+def summary(service: RunService, detail: RunDetail, owner: str) -> str:
     """The seeds of a run: mean and deviation, the best one, those that collapsed."""
     if not detail.run.group:
         return ""
@@ -64,7 +64,7 @@ def told(service: RunService, detail: RunDetail, owner: str) -> str:
     if spread.collapsed:
         fallen = ", ".join(spread.collapsed)
         said += f" Collapsed, no better than without learning: {fallen}. Small data sets do that; the best run counts."
-    return f'<h3>{len(found)} seeds</h3><p class="told">{escape(said)}</p>{table(rows)}'
+    return f'<h3>{len(found)} seeds</h3><p class="summary">{escape(said)}</p>{table(rows)}'
 
 
 def reached(detail: RunDetail, metric: str) -> str:
@@ -82,7 +82,7 @@ def compared(service: RunService, detail: RunDetail, others: Sequence[RunDetail]
     parts = [table(differ) if differ else '<p class="note">The settings are the same.</p>']
     own = service.predictions(detail)
     for name, other in zip(names[1:], others, strict=True):
-        parts.append(f'<p class="told">{escape(verdict(names[0], name, own, service.predictions(other)))}</p>')
+        parts.append(f'<p class="summary">{escape(verdict(names[0], name, own, service.predictions(other)))}</p>')
     return f"<h3>Beside each other</h3>{''.join(parts)}"
 
 

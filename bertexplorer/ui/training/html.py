@@ -28,7 +28,7 @@ def looked(found: RunPreview) -> str:
     """The preview of a run: rows as they were read, labels, problems."""
     preflight = found.found
     rows = [{"line": row.line, **row.cells} for row in preflight.train[:SHOWN]]
-    parts = [f'<p class="told">{escape(preflight.told)}</p>', table(rows)]
+    parts = [f'<p class="summary">{escape(preflight.summary)}</p>', table(rows)]
     counts = f"{len(preflight.train):,} training rows, {len(preflight.dev):,} validation rows"
     if preflight.labels:
         names = [(name, f"{count:,} row{'s' * (count != 1)}") for name, count in preflight.labels.items()]
@@ -52,8 +52,8 @@ def looked(found: RunPreview) -> str:
     if found.seconds:
         took = f"{found.steps:,} steps take {duration(found.seconds)}"
         took += f" and {found.memory_mb:,.0f} MB" if found.memory_mb else ""
-        told = f"Three steps were timed: {took}."
-        parts.append(f'<p class="estimate" role="status">{escape(told)}</p>')
+        message = f"Three steps were timed: {took}."
+        parts.append(f'<p class="estimate" role="status">{escape(message)}</p>')
     return "".join(parts)
 
 
@@ -185,8 +185,8 @@ def results(detail: RunDetail, words: Mapping[str, str]) -> str:
     spec = detail.run.spec or {}
     count = spec.get("data", {}).get("dev")
     if isinstance(count, int) and BY_NAME[detail.run.task].METRIC == "accuracy":
-        said = interval.told(detail.about["metrics"]["accuracy"], count, words["accuracy"])
-        parts.append(f'<p class="told">{escape(said)}</p>')
+        said = interval.sentence(detail.about["metrics"]["accuracy"], count, words["accuracy"])
+        parts.append(f'<p class="summary">{escape(said)}</p>')
     for title, rows in detail.about["tables"].items():
         parts.append(f"<details><summary>{escape(title)}</summary>{table(rows[:200])}</details>")
     parts.append(f"<details><summary>The same as a command</summary><pre>{escape(command(spec))}</pre></details>")

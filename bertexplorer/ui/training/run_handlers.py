@@ -124,7 +124,7 @@ class RunHandlers:
             components.headline: html.headline(detail),
             components.chart: gr.update(visible=drawable(curves), value=learning.draw(curves)),
             components.said: caption(learning.say(curves, higher=task.HIGHER), ""),
-            components.compared: comparison.told(self.service, detail, self.owner)
+            components.compared: comparison.summary(self.service, detail, self.owner)
             + comparison.compared(self.service, detail, others),
             **self.possible(detail),
         }

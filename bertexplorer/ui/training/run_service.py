@@ -164,10 +164,10 @@ class RunService:
             for last in spoken([sys.executable, "-m", "bertexplorer", "train", str(folder), "--trial"]):
                 if not last.startswith("{"):
                     yield last
-        told = json.loads(last)
-        self.timings = {**dict(list(self.timings.items())[-REMEMBERED:]), likeness(preview.spec): told["seconds"]}
+        timing = json.loads(last)
+        self.timings = {**dict(list(self.timings.items())[-REMEMBERED:]), likeness(preview.spec): timing["seconds"]}
         yield RunPreview(
-            preview.spec, preview.table, preview.found, told["seconds"], told["memory_mb"], int(told["steps"])
+            preview.spec, preview.table, preview.found, timing["seconds"], timing["memory_mb"], int(timing["steps"])
         )
 
     def start(self, request: RunRequest, owner: str, key: str = "", seconds: float = 0.0) -> Run:

@@ -102,11 +102,11 @@ class SetupHandlers:
             yield {components.looked: html.looked(looked), components.message: "", **self.columns(wish, looked)}
             if looked.found.stops or (looked.found.problems and not wish.skip):
                 return
-            for told in self.service.timed(looked):
-                if isinstance(told, str):
-                    yield {components.message: message(told, error=False)}
+            for step in self.service.timed(looked):
+                if isinstance(step, str):
+                    yield {components.message: message(step, error=False)}
                 else:
-                    yield {components.looked: html.looked(told), components.message: ""}
+                    yield {components.looked: html.looked(step), components.message: ""}
         except ExplorerError as error:
             yield {components.message: message(str(error))}
 

@@ -62,7 +62,7 @@ def check(found: Influences) -> str:
     count, total = found.planted, len(found.rows)
     by_loss = found.found(lambda row: row.loss)
     return (
-        f'<p class="told">{count:,} wrong labels were planted in {total:,} rows. Of the first {count:,} rows here, '
+        f'<p class="summary">{count:,} wrong labels were planted in {total:,} rows. Of the first {count:,} rows here, '
         f"{found.found():,} have one; sorted by loss, {by_loss:,} would; in random order, "
         f"{count * count / total:.1f}.</p>"
     )

@@ -31,7 +31,7 @@ def wire(service: RunService, components: PageComponents, blocks: gr.Blocks) -> 
         components.taken,
         components.checkpoint,
     ]
-    told = [
+    outputs = [
         components.about,
         components.looked,
         components.message,
@@ -43,7 +43,7 @@ def wire(service: RunService, components: PageComponents, blocks: gr.Blocks) -> 
     reported = [components.looked, components.message, *columns]
     look = gr.on(looks, bind_owner(starting.look), components.wish, reported, **common)
     others: dict[str, Any] = {**common, "cancels": [look]}
-    components.task.input(bind_owner(starting.task), components.task, told, **others)
+    components.task.input(bind_owner(starting.task), components.task, outputs, **others)
     components.source.input(
         bind_owner(starting.source), components.source, [components.files, components.hub, *reported], **others
     )

@@ -55,12 +55,12 @@ def test_preflight() -> None:
     train = rows(("a", "x"), ("A", "y"), ("b", "x"), ("b", "x"), ("c", "X"), ("", "y"), ("d", ""))
     dev = rows(("b", "x"), ("q", "z"))
     found = checks.preflight(train, dev, ["text"], "label")
-    told = " ".join(finding.what for finding in found)
-    assert "“X” has one example only." in told and "“z”: only in the validation data." in told
-    assert "“x”, “X” differ by case or spaces only" in told
-    assert "with another label: line 3 (as line 2)." in told and "an earlier row: line 5 (as line 4)." in told
-    assert "of the 2 validation rows is among the training rows too: line 2 (as line 4)." in told
-    assert "lack a text or a label: line 7, line 8." in told and not any(finding.stops for finding in found)
+    message = " ".join(finding.what for finding in found)
+    assert "“X” has one example only." in message and "“z”: only in the validation data." in message
+    assert "“x”, “X” differ by case or spaces only" in message
+    assert "with another label: line 3 (as line 2)." in message and "an earlier row: line 5 (as line 4)." in message
+    assert "of the 2 validation rows is among the training rows too: line 2 (as line 4)." in message
+    assert "lack a text or a label: line 7, line 8." in message and not any(finding.stops for finding in found)
     assert checks.preflight(rows(("a", "x"), ("b", "y"), ("c", "x"), ("d", "y")), [], ["text"], "label") == []
 
 

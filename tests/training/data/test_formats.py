@@ -58,7 +58,7 @@ def test_a_line_that_cannot_be_used_is_named(line: str, what: str) -> None:
 
 def test_lines_beyond_the_limit() -> None:
     found = read(GOOD * 3 + b"no JSON\n", "a.jsonl", most=4)
-    assert found.left_out == 3 and not found.problems and "3 rows from line 5 on left out" in found.told
+    assert found.left_out == 3 and not found.problems and "3 rows from line 5 on left out" in found.summary
 
 
 def test_two_byte_order_marks() -> None:
@@ -151,7 +151,7 @@ def test_the_flat_layout_of_squad() -> None:
 def test_conll() -> None:
     text = "-DOCSTART- -X- O O\n\n# id 1\nEU NNP I-NP B-ORG\nrejects VBZ I-VP O\n\n\t\nPeter NNP I-NP B-PER\n"
     found = read(text.encode(), "a.conll")
-    assert found.kind == "conll" and [row.line for row in found.rows] == [4, 8] and "4 fields a line" in found.told
+    assert found.kind == "conll" and [row.line for row in found.rows] == [4, 8] and "4 fields a line" in found.summary
     assert found.rows[0].cells == {"tokens": ["EU", "rejects"], "tags": ["B-ORG", "O"]}
 
 
@@ -177,4 +177,4 @@ def test_a_sentence_with_an_odd_line_is_named() -> None:
 def test_trec() -> None:
     found = read("ENTY:animal What is a « chien » ?\nno label here\nHUM:ind Who ?\n".encode("latin-1"), "t.label")
     assert found.rows[0].cells == {"label": "ENTY", "fine": "ENTY:animal", "text": "What is a « chien » ?"}
-    assert found.problems[0].line == 2 and "Latin-1" in found.told
+    assert found.problems[0].line == 2 and "Latin-1" in found.summary

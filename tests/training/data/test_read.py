@@ -26,7 +26,7 @@ def test_a_plain_csv() -> None:
     found = read(b'text,label\na cat,x\n\n"b, c",y\n', "a.csv")
     assert found.columns == ("text", "label") and cells(found) == [("a cat", "x"), ("b, c", "y")]
     assert lines(found) == [2, 4] and found.kind == "csv" and not found.problems and not found.left_out
-    assert found.told == "2 rows from a.csv: UTF-8, commas between columns, with a header."
+    assert found.summary == "2 rows from a.csv: UTF-8, commas between columns, with a header."
 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
@@ -37,7 +37,7 @@ def test_the_delimiter_is_found_and_told(sign: str, name: str) -> None:
         assert [problem.line for problem in found.problems] == [2 if sign == "," else 3]
     else:
         assert cells(found)[0] == ("well, a cat", "x")
-    assert delimited.DELIMITERS[sign] in found.told
+    assert delimited.DELIMITERS[sign] in found.summary
 
 
 def test_the_delimiter_can_be_given() -> None:
@@ -57,7 +57,9 @@ def test_an_odd_row_is_named_and_shifts_nothing() -> None:
         Problem(19, "has 1 field, expected 2"),
     )
     assert found.rows[-1].line == 18 and found.rows[-1].cells == {"text": "good", "label": "y"}
-    assert found.told.startswith("18 rows from a.csv") and "cannot be used" not in found.told, "counted once, elsewhere"
+    assert found.summary.startswith("18 rows from a.csv") and "cannot be used" not in found.summary, (
+        "counted once, elsewhere"
+    )
 
 
 def test_rows_longer_than_the_header_shift_nothing() -> None:
@@ -98,9 +100,9 @@ def test_quoted_newlines_keep_the_line_numbers() -> None:
 
 def test_quotes_in_tab_separated_files() -> None:
     raw = read(b'text\tlabel\n"a" cat\tx\nhe said "b\ty\n"\tx\n', "a.tsv")
-    assert cells(raw) == [('"a" cat', "x"), ('he said "b', "y"), ('"', "x")] and "quotes are part" in raw.told
+    assert cells(raw) == [('"a" cat', "x"), ('he said "b', "y"), ('"', "x")] and "quotes are part" in raw.summary
     quoted = read(b'text\tlabel\n"a ""cat"""\tx\n"b, c"\ty\n', "a.tsv")
-    assert cells(quoted) == [('a "cat"', "x"), ("b, c", "y")] and "quotes" not in quoted.told
+    assert cells(quoted) == [('a "cat"', "x"), ("b, c", "y")] and "quotes" not in quoted.summary
     several = read(b'text\tlabel\n"two\nlines"\tx\n"a\ttab"\ty\n', "a.tsv")
     assert cells(several) == [("two\nlines", "x"), ("a\ttab", "y")] and lines(several) == [2, 4]
 
@@ -132,7 +134,7 @@ def test_whether_there_is_a_header(head: str, headed: bool) -> None:
     rows = [f"row {i},{'xy'[i % 2]}" for i in range(8)]
     found = read("\n".join([head, *rows]).encode(), "a.csv")
     assert (found.columns == tuple(head.split(","))) == headed and len(found.rows) == 8 + (not headed)
-    assert ("with a header" in found.told) == headed
+    assert ("with a header" in found.summary) == headed
 
 
 def test_a_word_above_numbers_is_a_header() -> None:
@@ -140,7 +142,7 @@ def test_a_word_above_numbers_is_a_header() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ("text,label\nnaïve café,x\nb,y\n".encode("latin-1"), "Latin-1, commas"),
         ("text,label\nl’été “là”,x\nb,y\n".encode("cp1252"), "Windows Latin-1"),
@@ -149,9 +151,9 @@ def test_a_word_above_numbers_is_a_header() -> None:
         ("text,label\néé日日,x\nb".encode() + b"\xff,y\n", "UTF-8 (1 broken character shown as \ufffd)"),
     ],
 )
-def test_the_encoding_is_found_and_told(content: bytes, told: str) -> None:
+def test_the_encoding_is_found_and_told(content: bytes, message: str) -> None:
     found = read(content, "a.csv")
-    assert found.columns == ("text", "label") and told in found.told
+    assert found.columns == ("text", "label") and message in found.summary
     assert found.rows[0].cells["text"] in ("naïve café", "l’été “là”", "é日", "éé日日")
 
 
@@ -211,19 +213,19 @@ def test_a_cell_beyond_the_limit() -> None:
 def test_two_columns_of_one_name_are_told() -> None:
     found = read(b"text,label,text\na,x,b\nc,y,d\n", "a.csv")
     assert found.columns == ("text", "label", "text (2)")
-    assert "2 columns called “text”: the later ones are read as “text (2)” and so on" in found.told
+    assert "2 columns called “text”: the later ones are read as “text (2)” and so on" in found.summary
 
 
 def test_sixty_thousand_rows() -> None:
     found = read(b"text,label\n" + b"a cat,x\n" * 60_000, "a.csv")
     assert len(found.rows) == 50_000 and found.left_out == 10_000 and lines(found)[-1] == 50_001
-    assert not found.problems and found.told.startswith("50,000 rows from")
-    assert "10,000 rows from line 50,002 on left out, beyond the limit of 50,000" in found.told
+    assert not found.problems and found.summary.startswith("50,000 rows from")
+    assert "10,000 rows from line 50,002 on left out, beyond the limit of 50,000" in found.summary
     assert [read(b"text,label\n" + b"a cat,x\n" * 6, "a.csv", most=most).left_out for most in (5, 6)] == [1, 0]
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("../../x.csv", "x.csv"),
         ("c:\\y\\x.csv", "x.csv"),
@@ -235,8 +237,8 @@ def test_sixty_thousand_rows() -> None:
         ("", "The file"),
     ],
 )
-def test_names_of_files(name: str, told: str) -> None:
-    assert f"from {told}: " in read(b"text\tlabel\na\tx\nb\ty\n", name).told
+def test_names_of_files(name: str, message: str) -> None:
+    assert f"from {message}: " in read(b"text\tlabel\na\tx\nb\ty\n", name).summary
 
 
 def test_a_long_name_keeps_its_kind() -> None:

@@ -57,8 +57,8 @@ def test_killed_at_any_moment_it_ends_as_if_it_had_not_been(begin: Callable[...,
     for _ in range(KILLS):
         kill_while_it_works(killed, draw.uniform(0.0, 0.5))
     assert runs.history(killed)[-1]["event"] != "finished", "it was over before the last kill"
-    told = [event["event"] for event in finetune(killed)]
-    assert "resumed" in told and told[-1] == "finished"
+    message = [event["event"] for event in finetune(killed)]
+    assert "resumed" in message and message[-1] == "finished"
     assert digest(killed) == digest(quiet)
     steps = [event["step"] for event in runs.history(killed) if event["event"] == "evaluated"]
     assert steps == sorted(set(steps)), "as a reader sees it, no evaluation stands there twice"

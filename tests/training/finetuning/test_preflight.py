@@ -22,7 +22,7 @@ def test_rows_are_counted_once() -> None:
     rows = [f"text {i},{'ab'[i % 2]}" for i in range(8)]
     table = read("\n".join(["text,label", *rows, "x", "y", "z", ",a"]).encode(), "x.csv")
     found = preflight(classification, table, None, options=classification.Options(), seed=0)
-    assert found.told.startswith("12 rows from x.csv") and "cannot" not in found.told
+    assert found.summary.startswith("12 rows from x.csv") and "cannot" not in found.summary
     assert len(found.problems) == 4 and len(found.train) + len(found.dev) == 8
 
 

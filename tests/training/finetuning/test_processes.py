@@ -34,8 +34,8 @@ def test_two_processes_learn_what_one_does(begin: Begin) -> None:
     weights = [load_file(next((folder / "best").glob("*/model.safetensors"))) for folder in (one, two)]
     # a step of Adam is as long as the rate however small the gradient: what rounds differently may go far
     assert all(torch.allclose(weights[0][key], weights[1][key], atol=1e-3) for key in weights[0])
-    told = [[e["loss"]["label"] for e in runs.history(folder) if e["event"] == "steps"] for folder in (one, two)]
-    assert 0.5 < sum(told[1]) / len(told[1]) / (sum(told[0]) / len(told[0])) < 2
+    message = [[e["loss"]["label"] for e in runs.history(folder) if e["event"] == "steps"] for folder in (one, two)]
+    assert 0.5 < sum(message[1]) / len(message[1]) / (sum(message[0]) / len(message[0])) < 2
 
 
 def test_a_run_from_a_file_on_the_command_line(tiny: Callable[..., Path], tmp_path: Path) -> None:

@@ -127,8 +127,8 @@ def test_of_equal_values_that_with_the_lower_loss_is_best() -> None:
 def test_one_answer_for_all_is_called_so(begin: Begin) -> None:
     folder = begin(rate=0.9, epochs=1, clip=0.0, warmup=0.0)
     list(finetune(folder))
-    told = " ".join(event["text"] for event in of(folder, "warning"))
-    assert "every answer is" in told or "no number" in told
+    message = " ".join(event["text"] for event in of(folder, "warning"))
+    assert "every answer is" in message or "no number" in message
 
 
 def test_a_full_disk_leaves_what_was_committed(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_a_full_disk_leaves_what_was_committed(begin: Begin, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "message"),
     [
         ({"frozen_layers": 7}, "7 layers cannot be frozen; the checkpoint has 3"),
         ({"epochs": "many"}, "Epochs"),
@@ -159,8 +159,8 @@ def test_a_full_disk_leaves_what_was_committed(begin: Begin, monkeypatch: pytest
         ({"task": "nonsense"}, "no task"),
     ],
 )
-def test_settings_that_cannot_be_are_named(values: dict, told: str, begin: Begin) -> None:
-    with pytest.raises(ExplorerError, match=told):
+def test_settings_that_cannot_be_are_named(values: dict, message: str, begin: Begin) -> None:
+    with pytest.raises(ExplorerError, match=message):
         list(finetune(begin(**values)))
 
 

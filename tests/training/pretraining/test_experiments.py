@@ -20,8 +20,8 @@ def test_an_experiment_is_whole(experiment: Experiment) -> None:
 
 def test_arms_differ_in_what_the_experiment_is_about() -> None:
     for experiment in EXPERIMENTS:
-        told = [experiments.settings_of(experiment, arm, 2.0) for arm in experiment.arms]
-        assert all(a != b for i, a in enumerate(told) for b in told[:i])
+        message = [experiments.settings_of(experiment, arm, 2.0) for arm in experiment.arms]
+        assert all(a != b for i, a in enumerate(message) for b in message[:i])
     mixes = [dict(arm.values) for arm in BY_NAME["mix"].arms]
     shares = [(m["masked"], round(1 - m["masked"] - m["random"], 9), m["random"]) for m in mixes]
     names = [tuple(int(part) / 100 for part in arm.name.split("/")) for arm in BY_NAME["mix"].arms]
@@ -32,12 +32,12 @@ def test_the_verdict_follows_from_the_numbers() -> None:
     tasks = BY_NAME["tasks"]
     both, mlm, left = (arm.name for arm in tasks.arms)
     assert verdict(tasks, {both: 0.6, mlm: 0.55}) == [f"{both} is better than {mlm}, as published (60.0 % and 55.0 %)."]
-    told = verdict(tasks, {both: 0.6, mlm: 0.601, left: 0.7})
-    assert "too close to call" in told[0] and f"{mlm} is not better than {left}, unlike" in told[1]
+    message = verdict(tasks, {both: 0.6, mlm: 0.601, left: 0.7})
+    assert "too close to call" in message[0] and f"{mlm} is not better than {left}, unlike" in message[1]
     assert verdict(tasks, {left: 0.7}) == []
 
 
 def test_what_is_reached_is_the_last_evaluation() -> None:
-    told = [{"event": "evaluated", "probe": 0.1}, {"event": "steps"}, {"event": "evaluated", "probe": 0.3}]
-    assert experiments.reached(told, "probe") == 0.3
-    assert experiments.reached(told[1:2], "probe") is None and experiments.reached(told, "pairs_accuracy") is None
+    message = [{"event": "evaluated", "probe": 0.1}, {"event": "steps"}, {"event": "evaluated", "probe": 0.3}]
+    assert experiments.reached(message, "probe") == 0.3
+    assert experiments.reached(message[1:2], "probe") is None and experiments.reached(message, "pairs_accuracy") is None

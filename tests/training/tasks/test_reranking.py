@@ -122,13 +122,13 @@ def test_measures_are_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
 
 def test_playground(tiny: Callable[..., Path]) -> None:
     learner, _ = made(tiny())
-    told = learner.predict([{"query": "which film", "passage": "the mat\n\n a great film \n"}])[0]["ranked"]
-    scores = [one["score"] for one in told]
-    assert scores == sorted(scores, reverse=True) and {one["passage"]: one["before"] for one in told} == {
+    prediction = learner.predict([{"query": "which film", "passage": "the mat\n\n a great film \n"}])[0]["ranked"]
+    scores = [one["score"] for one in prediction]
+    assert scores == sorted(scores, reverse=True) and {one["passage"]: one["before"] for one in prediction} == {
         "a great film": 1,
         "the mat": 2,
     }
-    assert told[0]["probability"] == pytest.approx(1 / (1 + np.exp(-told[0]["score"])), abs=of_sum(2))
+    assert prediction[0]["probability"] == pytest.approx(1 / (1 + np.exp(-prediction[0]["score"])), abs=of_sum(2))
     for given in ({"query": "", "passage": "a"}, {"query": "a", "passage": "\n"}, {}):
         with pytest.raises(ExplorerError, match="Type a query"):
             learner.predict([given])

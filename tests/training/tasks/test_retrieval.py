@@ -122,12 +122,12 @@ def test_what_is_kept_searches_the_same(tiny: Callable[..., Path]) -> None:
     tensors = {name: tensor.clone() for name, tensor in learner.extra.state_dict().items()}
     again = learners.restore(retrieval, load(tiny(), precision="fp32"), described, tensors)
     asked = [{"query": "who works"}, {"query": "which city", "passage": "Paris is a city\n\n  the bank \n"}]
-    told = again.predict(asked)
-    assert told == learner.predict(asked)
-    assert told[0]["searched"] == len(retrieval.passages(found)) and told[0]["left_out"] == 0
-    cosines = [one["cosine"] for one in told[0]["ranked"]]
+    prediction = again.predict(asked)
+    assert prediction == learner.predict(asked)
+    assert prediction[0]["searched"] == len(retrieval.passages(found)) and prediction[0]["left_out"] == 0
+    cosines = [one["cosine"] for one in prediction[0]["ranked"]]
     assert cosines == sorted(cosines, reverse=True)
-    assert {one["passage"] for one in told[1]["ranked"]} == {"Paris is a city", "the bank"}
+    assert {one["passage"] for one in prediction[1]["ranked"]} == {"Paris is a city", "the bank"}
     with pytest.raises(ExplorerError, match="The query is empty"):
         again.predict([{"query": " "}])
 

@@ -77,8 +77,8 @@ def test_scores_are_told_in_their_own_range(tiny: Callable[..., Path]) -> None:
     assert (learner.low, learner.high) == (1.0, 5.0)
     assert [learner.score(cosine) for cosine in (-0.4, 0.0, 0.5, 1.0)] == [1.0, 1.0, 3.0, 5.0]
     allowed = of_encoder(learner.checkpoint.config, 5.0)
-    told = learner.predict([{"text_a": "the cat", "text_b": "The cat"}])[0]
-    assert told == pytest.approx({"cosine": 1.0, "score": 5.0, "low": 1.0, "high": 5.0}, abs=allowed)
+    prediction = learner.predict([{"text_a": "the cat", "text_b": "The cat"}])[0]
+    assert prediction == pytest.approx({"cosine": 1.0, "score": 5.0, "low": 1.0, "high": 5.0}, abs=allowed)
     with pytest.raises(ExplorerError, match="One of the two texts is empty"):
         learner.predict([{"text_a": "the cat", "text_b": "  "}])
 

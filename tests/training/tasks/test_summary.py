@@ -115,9 +115,9 @@ def test_what_does_not_fit_is_said(tiny: Callable[..., Path]) -> None:
     item = learner.read(found)[0]
     assert len(item.target.starts) == 2 and item.ids == whole.ids[: len(item.ids)]
     assert item.left_out == len(whole.ids) - len(item.ids)
-    told = learner.predict([{"document": " ".join(found[0].document)}])[0]
-    assert [one["probability"] is None for one in told["sentences"]] == [False, False, True]
-    assert told["cut"] == item.left_out and not told["sentences"][2]["chosen"]
+    prediction = learner.predict([{"document": " ".join(found[0].document)}])[0]
+    assert [one["probability"] is None for one in prediction["sentences"]] == [False, False, True]
+    assert prediction["cut"] == item.left_out and not prediction["sentences"][2]["chosen"]
     learner.set_max_tokens(4)
     item = learner.read(found)[0]
     assert len(item.ids) == 4 and item.target.starts == [0], "the first sentence is cut, the others left out"
@@ -126,10 +126,14 @@ def test_what_does_not_fit_is_said(tiny: Callable[..., Path]) -> None:
 
 def test_playground(tiny: Callable[..., Path]) -> None:
     learner, _ = made(tiny(), sentences=2)
-    told = learner.predict([{"document": "The cat sat.\nA dog was on the mat! </script>"}])[0]
-    assert [one["sentence"] for one in told["sentences"]] == ["The cat sat.", "A dog was on the mat!", "</script>"]
-    assert sum(one["chosen"] for one in told["sentences"]) == 2
-    assert told["summary"] == " ".join(one["sentence"] for one in told["sentences"] if one["chosen"])
+    prediction = learner.predict([{"document": "The cat sat.\nA dog was on the mat! </script>"}])[0]
+    assert [one["sentence"] for one in prediction["sentences"]] == [
+        "The cat sat.",
+        "A dog was on the mat!",
+        "</script>",
+    ]
+    assert sum(one["chosen"] for one in prediction["sentences"]) == 2
+    assert prediction["summary"] == " ".join(one["sentence"] for one in prediction["sentences"] if one["chosen"])
     with pytest.raises(ExplorerError, match="The document is empty"):
         learner.predict([{"document": " \n"}])
 
