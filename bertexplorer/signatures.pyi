@@ -108,7 +108,8 @@ def query_key(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
     """The products of single dimensions that add up to the attention score of one token in one head.
     The products q_i k_ij of the query of one token with the key of each token j, dimension by dimension i. They add
     up to the attention score before the scale 1/√k and the softmax (Vaswani et al., 2017, section 3.2.1). Query and key
-    include their biases and, in ModernBERT, the rotary positions.
+    include their biases and, in ModernBERT, the rotary positions. In MPNet and DeBERTa the distance of the two tokens
+    adds to the score.
     The token is the first that was picked, else the first mask, else the first that is not special. Raises
     ExplorerError for a layer or a head that this checkpoint does not have, and for a text that cannot be read.
         query_key.run(checkpoint, "The cat sat.", options=Options(layer=2, head=1)).products  # shape (t, k)
@@ -226,8 +227,8 @@ def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
 def answer(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30) -> Result:
     """What the fine-tuned head of a checkpoint says of a text: its label, a tag for each word, or a span.
     The answer of the fine-tuned head. In question answering the first text is the question, the second the passage.
-    Probabilities are a softmax over the labels; a sigmoid of each where a text may have several. Raises ExplorerError
-    without a fine-tuned head, and for a question without a passage.
+    Probabilities are a softmax over the labels; a sigmoid of each where a text may have several; over all paths of tags
+    where the run has a CRF. Raises ExplorerError without a fine-tuned head, and for a question without a passage.
     Options:
         top: Answers, 1 to 100 (labels, tags of a word, or spans)
         longest: Longest span, 1 to 200 (tokens of an answer in a passage)

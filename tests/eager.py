@@ -20,6 +20,8 @@ FAMILIES = (
     "electra-discriminator",
     "distilbert",
     "albert",
+    "mpnet",
+    "deberta",
     "modernbert",
 )
 
@@ -46,6 +48,10 @@ class Eager:
             attention = modules(base)[0]
             return attention.value.weight.T, attention.value.bias, attention.dense.weight.T
         attention = base.encoder.layer[layer].attention
+        if base.config.model_type == "mpnet":
+            return attention.attn.v.weight.T, attention.attn.v.bias, attention.attn.o.weight.T
+        if base.config.model_type == "deberta-v2":
+            return attention.self.value_proj.weight.T, attention.self.value_proj.bias, attention.output.dense.weight.T
         return attention.self.value.weight.T, attention.self.value.bias, attention.output.dense.weight.T
 
 
@@ -58,7 +64,7 @@ def modules(model: nn.Module) -> list[nn.Module]:
         return [layer.attn for layer in model.layers]
     if kind == "albert":
         return [model.encoder.albert_layer_groups[0].albert_layers[0].attention]
-    return [layer.attention.self for layer in model.encoder.layer]
+    return [layer.attention.attn if kind == "mpnet" else layer.attention.self for layer in model.encoder.layer]
 
 
 def eager(folder: Path, encoding: Encoding) -> Eager:
@@ -84,7 +90,7 @@ def eager(folder: Path, encoding: Encoding) -> Eager:
 
 def entering(model: nn.Module, layer: int, change: Callable[[Tensor], Tensor]) -> RemovableHandle:
     """Change what enters the output of attention in *layer*, for one pass. ALBERT's layers have one module there."""
-    ends = ("attention.output.dense", "attention.out_lin", "attn.Wo", "attention.dense")
+    ends = ("attention.output.dense", "attention.out_lin", "attn.Wo", "attention.dense", "attention.attn.o")
     mixing = [module for name, module in model.named_modules() if name.endswith(ends)]
     calls = count()
 

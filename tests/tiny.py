@@ -42,6 +42,19 @@ COMMON = {
     "initializer_range": 0.2,
 }
 ELECTRA = {"embedding_size": 16, "pad_token_id": 0}
+DEBERTA: dict[str, Any] = {
+    "relative_attention": True,
+    "share_att_key": True,
+    "position_biased_input": False,
+    "norm_rel_ebd": "layer_norm",
+    "pos_att_type": ["p2c", "c2p"],
+    "position_buckets": 4,  # so that texts of a test reach the distances that share a vector
+    "max_relative_positions": 16,
+    "type_vocab_size": 0,
+    "pooler_hidden_size": 32,
+    "pooler_hidden_act": "gelu",
+    "legacy": True,
+}
 DISTIL = {"dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 48, "max_position_embeddings": 64}
 RECIPES = {
     "bert": Recipe("bert", "BertForPreTraining"),
@@ -64,6 +77,8 @@ RECIPES = {
         "albert",
         {"embedding_size": 32, "hidden_act": "gelu", "tie_word_embeddings": False},
     ),
+    "mpnet": Recipe("mpnet", "MPNetForMaskedLM", "mpnet", {"layer_norm_eps": 1e-5}),
+    "deberta": Recipe("deberta-v2", "DebertaV2ForMaskedLM", "albert", DEBERTA),
     "modernbert": Recipe(
         "modernbert", "ModernBertForMaskedLM", "modern", {"num_hidden_layers": 5, "local_attention": 8}
     ),
@@ -76,6 +91,8 @@ FAMILIES = {  # the recipe with a family's numbers, and what its classes in tran
     "electra-discriminator": "Electra",
     "distilbert": "DistilBert",
     "albert": "Albert",
+    "mpnet": "MPNet",
+    "deberta": "DebertaV2",
     "modernbert": "ModernBert",
 }
 LABELS = {
@@ -96,6 +113,7 @@ IDS = {
     "wordpiece": (2, 0, 3),
     "modern": (2, 0, 3),
     "albert": (2, 0, 3),
+    "mpnet": (0, 1, 2),
 }  # cls, pad, sep
 
 
@@ -149,6 +167,20 @@ def wordpiece() -> Tokenizer:
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     tokenizer.decoder = decode.WordPiece()
     add_special(tokenizer, BERT_SPECIAL)
+    return tokenizer
+
+
+def mpnet_wordpiece() -> Tokenizer:
+    """WordPiece with RoBERTa's spelling of the special tokens and its two </s> between a pair, as MPNet has it."""
+    vocabulary = {piece: i for i, piece in enumerate(dict.fromkeys([*ROBERTA_SPECIAL, *PIECES]))}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    tokenizer.decoder = decode.WordPiece()
+    add_special(tokenizer, ROBERTA_SPECIAL)
     return tokenizer
 
 
@@ -209,4 +241,5 @@ TOKENIZERS = {
     "modern": modern_bytes,
     "unigram": unigram,
     "albert": albert_unigram,
+    "mpnet": mpnet_wordpiece,
 }

@@ -44,6 +44,7 @@ class BertViz:
     queries: Float[np.ndarray, "m h t k"] | None  # for the neuron view
     keys: Float[np.ndarray, "m h t k"] | None
     left_out: int  # tokens beyond the checkpoint's limit
+    distances: bool = False  # whether distances add to the scores of queries and keys (MPNet, DeBERTa)
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> BertViz:
@@ -61,7 +62,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         queries, keys = (both.numpy()[chosen] for both in engine.queries_and_keys(checkpoint, encoding))
     shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
     second = next((i for i, span in enumerate(encoding.spans) if span and span.side == 1), None)
-    return BertViz(options.kind, shown, second, layers, attention, queries, keys, encoding.left_out)
+    return BertViz(
+        options.kind, shown, second, layers, attention, queries, keys, encoding.left_out, bool(config.relative)
+    )
 
 
 def refuse_heavy(kind: str, tokens: int, layer: int, layers: int) -> None:

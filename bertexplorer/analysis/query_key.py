@@ -36,6 +36,8 @@ class QueryKey:
     position: int  # of the token that looks
     query: Float[np.ndarray, " k"]
     keys: Float[np.ndarray, "t k"]
+    scale: float  # what the sum of the products is divided by: √k, in DeBERTa √(3 k)
+    distance: Float[np.ndarray, " t"] | None  # what the distance adds to the score (MPNet, DeBERTa)
     seen: Bool[np.ndarray, " t"]  # False: outside the window of a local layer (ModernBERT)
     weights: Float[np.ndarray, " t"]  # 0 to 1; sum to 1
     picked: bool  # whether a person picked the token
@@ -48,20 +50,18 @@ class QueryKey:
         return self.query * self.keys
 
     @property
-    def scale(self) -> float:
-        """What the sum of the products is divided by: √k."""
-        return float(len(self.query) ** 0.5)
-
-    @property
     def scores(self) -> Float[np.ndarray, " t"]:
-        """q · k / √k for each token. Their softmax over the tokens that are seen is the weights."""
-        return self.products.sum(axis=1) / self.scale
+        """q · k / √k for each token, with what its distance adds. Their softmax over the tokens that are seen is the
+        weights."""
+        scaled = self.products.sum(axis=1) / self.scale
+        return scaled if self.distance is None else scaled + self.distance
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> QueryKey:
     """The products q_i k_ij of the query of one token with the key of each token j, dimension by dimension i. They add
     up to the attention score before the scale 1/√k and the softmax (Vaswani et al., 2017, section 3.2.1). Query and key
-    include their biases and, in ModernBERT, the rotary positions.
+    include their biases and, in ModernBERT, the rotary positions. In MPNet and DeBERTa the distance of the two tokens
+    adds to the score.
 
     The token is the first that was picked, else the first mask, else the first that is not special. Raises
     ExplorerError for a layer or a head that this checkpoint does not have, and for a text that cannot be read.
@@ -72,12 +72,13 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     head = Head(options.layer - 1, options.head - 1)
     encoding = checkpoint.tokenizer.encode(text)
     position = chosen(encoding)
-    found = engine.query_and_keys(checkpoint, encoding, *head, position)
-    query, keys, seen, weights = (part.numpy() for part in found)
+    found = engine.scored(checkpoint, encoding, *head, position)
+    distance = None if found.distance is None else found.distance.numpy()
+    numbers = (found.query.numpy(), found.keys.numpy(), 1 / found.scale, distance, found.seen.numpy())
     shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
     others = max(0, len(encoding.picked) - 1)
     asked = (bool(encoding.picked), others, encoding.left_out)
-    return QueryKey(head, shown, position, query, keys, seen, weights, *asked)
+    return QueryKey(head, shown, position, *numbers, found.weights.numpy(), *asked)
 
 
 def chosen(encoding: Encoding) -> int:
@@ -87,9 +88,9 @@ def chosen(encoding: Encoding) -> int:
 
 
 def rows(result: QueryKey) -> list[dict[str, object]]:
-    """A row for each token and dimension (from 0). score is the scaled sum of the token's products; seen is false
-    outside the window of a local layer, where the score counts for nothing. If there are more than MAX_ROWS, only the
-    tokens with the largest weights are listed."""
+    """A row for each token and dimension (from 0). score is the scaled sum of the token's products, with what its
+    distance adds in families with relative positions; seen is false outside the window of a local layer, where the
+    score counts for nothing. If there are more than MAX_ROWS, only the tokens with the largest weights are listed."""
     size = len(result.query)
     start = {"layer": result.head.layer + 1, "head": result.head.head + 1, "from": result.tokens[result.position],
              "from_position": result.position}  # fmt: skip
@@ -103,6 +104,7 @@ def rows(result: QueryKey) -> list[dict[str, object]]:
             "query": float(result.query[i]),
             "key": float(result.keys[j, i]),
             "product": float(products[j, i]),
+            **({} if result.distance is None else {"distance": float(result.distance[j])}),
             "score": float(scores[j]),
             "weight": float(result.weights[j]),
             "seen": bool(result.seen[j]),

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         head_outputs,
         hidden_states,
         queries_and_keys,
-        query_and_keys,
+        scored,
         value_norms,
     )
     from bertexplorer.engine.run import forward, masked_log_probs
@@ -61,7 +61,7 @@ __all__ = [
     "mean_head_outputs",
     "next_sentence_logits",
     "queries_and_keys",
-    "query_and_keys",
+    "scored",
     "sentence_vectors",
     "sequence_logits",
     "span_logits",
@@ -89,7 +89,7 @@ MODULES = {
     "mean_head_outputs": "ablation",
     "next_sentence_logits": "pairs",
     "queries_and_keys": "passes",
-    "query_and_keys": "passes",
+    "scored": "passes",
     "sentence_vectors": "vectors",
     "sequence_logits": "task_heads",
     "span_logits": "task_heads",

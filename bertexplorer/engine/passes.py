@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import cast
@@ -14,6 +15,7 @@ from bertexplorer.engine.collate import TOKEN_BUDGET, collate
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.encoder import Layer
 from bertexplorer.model.forward import Forward
+from bertexplorer.model.positions import Surroundings
 from bertexplorer.model.text import Encoding
 
 
@@ -103,7 +105,7 @@ def attentions(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l h
 @torch.inference_mode()
 def head_outputs(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l h t k"]:
     """The output of each head before the output matrix mixes the heads. fp32 on the CPU."""
-    found = [weigh(layer, x, seen, turn) @ values(layer, x) for layer, x, seen, turn in layers(checkpoint, encoding)]
+    found = [weigh(layer, x, around) @ values(layer, x) for layer, x, around in layers(checkpoint, encoding)]
     return torch.stack([output.cpu() for output in found])
 
 
@@ -112,13 +114,13 @@ def value_norms(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l 
     """‖α_ij f(x_j)‖ for every head, with f(x) = (x W_V + b_V) W_O (Kobayashi et al., 2020, "Attention is Not Only a
     Weight", eq. 3). This is how much token j gives to token i, not only how much i looks at it. fp32 on the CPU."""
     norms = []
-    for layer, x, seen, angles in layers(checkpoint, encoding):
+    for layer, x, around in layers(checkpoint, encoding):
         mix = layer.attention.output.weight.to_dense().float()
         parts = mix.unflatten(1, (layer.attention.num_heads, -1)).permute(
             1, 2, 0
         )  # each head's share of W_O, h x k x d
         lengths = (values(layer, x) @ parts).norm(dim=-1)
-        norms.append((weigh(layer, x, seen, angles) * lengths[:, None, :]).cpu())
+        norms.append((weigh(layer, x, around) * lengths[:, None, :]).cpu())
     return torch.stack(norms)
 
 
@@ -127,42 +129,59 @@ def queries_and_keys(
     checkpoint: Checkpoint, encoding: Encoding
 ) -> tuple[Float[Tensor, "l h t k"], Float[Tensor, "l h t k"]]:
     """(queries, keys) as they are multiplied: softmax(q kᵀ / √k) gives `attentions`. In ModernBERT the rotary positions
-    are already applied, and some layers see a window only. fp32 on the CPU."""
-    pairs = [layer.attention.queries_keys(x, angles) for layer, x, _, angles in layers(checkpoint, encoding)]
+    are already applied, and some layers see a window only; in MPNet and DeBERTa distances add to the scores. fp32 on
+    the CPU."""
+    pairs = [layer.attention.queries_keys(x, around.angles) for layer, x, around in layers(checkpoint, encoding)]
     queries, keys = (torch.cat(found).float().cpu() for found in zip(*pairs, strict=True))
     return queries, keys
 
 
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """How one token scores all t tokens in one head. fp32 on the CPU."""
+
+    query: Float[Tensor, " k"]
+    keys: Float[Tensor, "t k"]
+    scale: float  # what the product of query and key is multiplied by
+    distance: Float[Tensor, " t"] | None  # what is added for the distance, in families with relative positions
+    seen: Bool[Tensor, " t"]  # which tokens it may look at
+    weights: Float[Tensor, " t"]  # the softmax of the scores over these
+
+
 @torch.inference_mode()
-def query_and_keys(
-    checkpoint: Checkpoint, encoding: Encoding, layer: int, head: int, position: int
-) -> tuple[Float[Tensor, " k"], Float[Tensor, "t k"], Bool[Tensor, " t"], Float[Tensor, " t"]]:
-    """(query of the token at *position*, keys of all tokens, which of them it may look at, its attention weights) in
-    one head; all three numbers are 0-based. Query and keys are those of `queries_and_keys`. fp32 on the CPU."""
-    module, x, seen, angles = next(islice(layers(checkpoint, encoding), layer, None))
-    queries, keys = module.attention.queries_keys(x, angles)
-    query, keys = queries[:, head : head + 1, position : position + 1].float(), keys[:, head : head + 1].float()
-    row = None if seen is None else seen[:, :, position : position + 1]
-    weights = module.attention.weigh(query, keys, row)
-    looked = torch.ones(len(encoding), dtype=torch.bool) if row is None else row[0, 0, 0].cpu()
-    return query[0, 0, 0].cpu(), keys[0, 0].cpu(), looked, weights[0, 0, 0].cpu()
+def scored(checkpoint: Checkpoint, encoding: Encoding, layer: int, head: int, position: int) -> Scored:
+    """How the token at *position* scores the others; all three numbers are 0-based. Query and keys are those of
+    `queries_and_keys`."""
+    module, x, around = next(islice(layers(checkpoint, encoding), layer, None))
+    attention = module.attention
+    queries, keys = attention.queries_keys(x, around.angles, torch.tensor([position], device=x.device))
+    queries, keys, around = queries.float(), keys.float(), around.of(slice(position, position + 1))
+    distance = None if around.distances is None else attention.by_distance(queries, keys, around.distances)
+    weights = attention.weigh(queries, keys, attention.bias(queries, keys, around))
+    seen = torch.ones(len(encoding), dtype=torch.bool) if around.seen is None else around.seen[0, 0, 0].cpu()
+    return Scored(
+        queries[0, head, 0].cpu(),
+        keys[0, head].cpu(),
+        attention.scale,
+        None if distance is None else distance[0, head, 0].cpu(),
+        seen,
+        weights[0, head, 0].cpu(),
+    )
 
 
-def layers(
-    checkpoint: Checkpoint, encoding: Encoding
-) -> Iterator[tuple[Layer, Tensor, Tensor | None, tuple[Tensor, Tensor] | None]]:
-    """(layer, input of its attention, mask of which token may look at which, rotary angles) for each layer."""
+def layers(checkpoint: Checkpoint, encoding: Encoding) -> Iterator[tuple[Layer, Tensor, Surroundings]]:
+    """(layer, input of its attention, what it is given beside that) for each layer."""
     first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # the output of the last layer is not needed
     encoder, inputs = checkpoint.encoder, cached_forward(checkpoint, encoding, first).inputs
-    for module, x, (seen, angles) in zip(encoder.layers, inputs, encoder.surroundings(inputs[0]), strict=True):
+    for module, x, around in zip(encoder.layers, inputs, encoder.surroundings(inputs[0]), strict=True):
         layer = cast(Layer, module)
-        yield layer, layer.attention_norm(x) if layer.pre else x, seen, angles
+        yield layer, layer.attention_norm(x) if layer.pre else x, around
 
 
-def weigh(layer: Layer, x: Tensor, seen: Tensor | None, angles: tuple[Tensor, Tensor] | None) -> Float[Tensor, "h t t"]:
+def weigh(layer: Layer, x: Tensor, around: Surroundings) -> Float[Tensor, "h t t"]:
     """The softmax weights of one layer in fp32."""
-    q, k = layer.attention.queries_keys(x, angles)
-    return layer.attention.weigh(q.float(), k.float(), seen)[0]
+    q, k = (part.float() for part in layer.attention.queries_keys(x, around.angles))
+    return layer.attention.weigh(q, k, layer.attention.bias(q, k, around))[0]
 
 
 def values(layer: Layer, x: Tensor) -> Float[Tensor, "h t k"]:

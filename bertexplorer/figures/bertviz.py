@@ -114,4 +114,7 @@ def say(result: BertViz) -> str:
     layers = f"{count} layers" if count > 1 else f"layer {result.layers[0] + 1}"
     cut = f" {result.left_out:,} tokens beyond the limit are not read." if result.left_out else ""
     of = f"{len(result.tokens)} tokens, {layers} with {heads} heads"
-    return f"BertViz ({result.kind} view) of {of}. {notes[result.kind]}{cut}"
+    more = ""
+    if result.distances and result.kind == "neuron":
+        more = " In this family distances add to the sum: the attention is not that of the sums alone."
+    return f"BertViz ({result.kind} view) of {of}. {notes[result.kind]}{more}{cut}"

@@ -81,8 +81,8 @@ def scores(result: QueryKey, drawn: list[int]) -> kit.Part:
 def weights(result: QueryKey, drawn: list[int]) -> kit.Part:
     values = [float(result.weights[j]) for j in drawn]
     hovers = [
-        f"{safe(result.tokens[j])}: {decimal(float(result.scores[j]) * result.scale)} ÷ {result.scale:.2f} = "
-        f"{decimal(float(result.scores[j]))}, weight {percent(float(result.weights[j]))}"
+        f"{safe(result.tokens[j])}: {decimal(float(result.products[j].sum()))} ÷ {result.scale:.2f}"
+        f"{distance(result, j)} = {decimal(float(result.scores[j]))}, weight {percent(float(result.weights[j]))}"
         if result.seen[j]
         else f"{safe(result.tokens[j])}: outside the window of this layer"
         for j in drawn
@@ -91,18 +91,24 @@ def weights(result: QueryKey, drawn: list[int]) -> kit.Part:
     return kit.bars(values, ACCENT, text=text, hover=hovers, xaxis="x3", textfont={"size": 12})
 
 
+def distance(result: QueryKey, position: int) -> str:
+    """What the distance adds to a score, in families with relative positions."""
+    return "" if result.distance is None else f" + {decimal(float(result.distance[position]))} for the distance"
+
+
 def say(result: QueryKey) -> str:
     """Which token is looked at most, and how its score comes about."""
     best = int(result.weights.argmax())
     row = result.products[best]
     first = int(np.abs(row).argmax())
+    root = f"√{len(row)}" if result.scale**2 < 2 * len(row) else f"√(3 · {len(row)})"
     size, who = len(row), quote(clip(result.tokens[result.position], 30))
     usual = float(result.scores[result.seen].mean())
     sentences = [
         f"In head {result.head}, {who} gives {percent(float(result.weights[best]))} of its attention to "
         f"{quote(clip(result.tokens[best], 30))}: {size} products sum to {decimal(float(row.sum()), 1)}, which divided "
-        f"by √{size} is a score of {decimal(float(result.scores[best]), 1)}; the mean over the tokens is "
-        f"{decimal(usual, 1)}. Dimension {first} counts most, with {decimal(float(row[first]), 1)}."
+        f"by {root}{distance(result, best)} is a score of {decimal(float(result.scores[best]), 1)}; the mean over the "
+        f"tokens is {decimal(usual, 1)}. Dimension {first} counts most, with {decimal(float(row[first]), 1)}."
     ]
     if not result.picked:
         sentences.append("Press a token to see its query.")

@@ -2,6 +2,7 @@
 
 config.py            the numbers that make an encoder, in one vocabulary for every family
 encoder.py           the whole encoder, top down in the order data flows: start reading here
+positions.py         rotary angles and relative positions: where tokens stand, if their embeddings do not say it
 attention_mask.py    which token may look at which: padding, direction and window in one mask
 forward.py           what a pass leaves behind, and the changes that can be made to it while it runs
 heads.py             the heads of pretraining and of fine-tuning: vectors -> the logits of one task

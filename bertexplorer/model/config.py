@@ -33,6 +33,9 @@ class EncoderConfig:
     head_bias: bool = True  # the dense layer of the MLM head
     head_activation: str = "gelu"  # of the MLM head
     rope_theta: tuple[float, float] | None = None  # (global, local) base of the rotary angles; None: learned positions
+    relative: Literal["", "number", "disentangled"] = ""  # MPNet, DeBERTa: what a distance adds to attention scores
+    distances: int = 0  # rows of the table of distances
+    farthest: int = 0  # tokens apart, from which on all distances count the same
     window: int = 0  # tokens on each side that a local layer sees; 0: every layer sees all
     global_layers: tuple[int, ...] = ()  # 0-based layers that see all, where window > 0
     # the fine-tuned heads
@@ -83,6 +86,8 @@ BOUNDS = {  # refused before anything is allocated
     "num_segments": (0, 16),
     "embedding_size": (0, 4096),
     "window": (0, 8192),
+    "distances": (0, 16_384),
+    "farthest": (0, 8192),
     "pad_id": (0, 1_000_000),
     "first_position": (0, 8192),
     "num_labels": (1, 100_000),
@@ -118,6 +123,11 @@ def check_agreement(config: EncoderConfig) -> None:
         raise ValueError(
             f"config.json gives hidden_size = {config.hidden_size} and num_heads = {config.num_heads}; "
             "the first must be a multiple of the second."
+        )
+    if config.relative and not 4 <= config.distances <= 4 * config.farthest - 8:  # logarithms of more than 1
+        raise ValueError(
+            f"config.json gives {config.distances} rows for relative positions up to {config.farthest} tokens apart; "
+            "wanted 4 rows at least, and less than 4 for each token."
         )
     if config.rope_theta:
         if not all(0 < theta < inf for theta in config.rope_theta):

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from bertexplorer.model.attention_mask import attention_mask
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.forward import NO_CHANGE, Forward, Intervention
+from bertexplorer.model.positions import Angles, Distances, RelativePositions, Rotary, Surroundings, table
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
@@ -30,17 +31,12 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def table(rows: int, size: int) -> nn.Embedding:
-    """An embedding table whose numbers are not set yet: they are loaded, or drawn by `initialise`."""
-    return nn.Embedding.from_pretrained(torch.empty(rows, size), freeze=False)
-
-
 class Embeddings(nn.Module):
     """Word + position + segment vectors, normalised; ELECTRA and ALBERT project the sum up to the hidden size."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
-        learned = config.rope_theta is None
+        learned = config.rope_theta is None and config.relative != "disentangled"
         self.first_position = config.first_position
         rows = config.max_positions + config.first_position
         self.words = table(config.vocab_size, config.word_size)
@@ -67,35 +63,16 @@ class Embeddings(nn.Module):
         return normed if self.project is None else self.project(normed)
 
 
-class Rotary(nn.Module):
-    """Rotary positions (Su et al., 2021): a query and a key at i and j meet at an angle that depends on i - j."""
-
-    def __init__(self, head_size: int) -> None:
-        super().__init__()
-        self.head_size = head_size
-
-    def forward(self, tokens: int, theta: float, like: Tensor) -> tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]]:
-        exponent = torch.arange(0, self.head_size, 2, device=like.device, dtype=torch.float32) / self.head_size
-        angle = torch.arange(tokens, device=like.device, dtype=torch.float32)[:, None] / theta**exponent
-        angle = torch.cat([angle, angle], dim=-1)
-        return angle.cos().to(like.dtype), angle.sin().to(like.dtype)
-
-    @staticmethod
-    def turn(
-        x: Float[Tensor, "b h t k"], angles: tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]]
-    ) -> Float[Tensor, "b h t k"]:
-        cos, sin = (a.float() for a in angles)
-        first, second = x.float().chunk(2, dim=-1)
-        return (x.float() * cos + torch.cat([-second, first], dim=-1) * sin).to(x.dtype)
-
-
 class Attention(nn.Module):
-    """Multi-head self-attention (Vaswani et al., 2017): softmax(q kᵀ / √k) v in every head, then mixed."""
+    """Multi-head self-attention (Vaswani et al., 2017): softmax(q kᵀ / √k) v in every head, then mixed. With relative
+    positions, distances add to the scores; DeBERTa then has three products for a score and divides by √(3 k)."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         size = config.hidden_size
         self.num_heads = config.num_heads
+        self.disentangled = config.relative == "disentangled"
+        self.scale = (config.head_size * (3 if self.disentangled else 1)) ** -0.5
         self.query = nn.Linear(size, size, bias=config.bias)
         self.key = nn.Linear(size, size, bias=config.bias)
         self.value = nn.Linear(size, size, bias=config.bias)
@@ -108,33 +85,27 @@ class Attention(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "b t d"],
-        seen: Bool[Tensor, "#b 1 t t"] | None,
-        angles: tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None,
+        around: Surroundings,
         change: Callable[[Tensor], Tensor],
         keep_weights: bool,
         positions: Int[Tensor, " q"] | None,
     ) -> tuple[Float[Tensor, "b q d"], Float[Tensor, "b h q t"] | None, Float[Tensor, "b h q k"]]:
-        (q, k), v = self.queries_keys(x, angles, positions), self.split(self.value(x))
-        if seen is not None and positions is not None:
-            seen = seen[:, :, positions]
+        (q, k), v = self.queries_keys(x, around.angles, positions), self.split(self.value(x))
+        bias = self.bias(q, k, around if positions is None else around.of(positions))
         dropout = self.dropout if self.training else 0.0
         weights = None
         if keep_weights:
-            weights = self.weigh(q, k, seen)
+            weights = self.weigh(q, k, bias)
             context = F.dropout(weights, dropout, self.training) @ v
-        elif seen is None and long_bf16_on_cpu(q) and not dropout:  # three plain steps are quicker there
-            context = ((q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)).softmax(dim=-1) @ v
+        elif bias is None and long_bf16_on_cpu(q) and not dropout:  # three plain steps are quicker there
+            context = ((q * self.scale) @ k.transpose(-1, -2)).softmax(dim=-1) @ v
         else:
-            bias = None if seen is None else q.new_zeros(seen.shape).masked_fill_(~seen, torch.finfo(q.dtype).min)
-            context = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
+            context = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout, scale=self.scale)
         context = change(context)
         return self.output(context.transpose(1, 2).flatten(2)), weights, context
 
     def queries_keys(
-        self,
-        x: Float[Tensor, "b t d"],
-        angles: tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None,
-        positions: Int[Tensor, " q"] | None = None,
+        self, x: Float[Tensor, "b t d"], angles: Angles | None, positions: Int[Tensor, " q"] | None = None
     ) -> tuple[Float[Tensor, "b h q k"], Float[Tensor, "b h t k"]]:
         """Queries (at *positions* only) and keys of every head, rotated if positions are rotary."""
         q, k = self.split(self.query(pick(x, positions))), self.split(self.key(x))
@@ -143,14 +114,38 @@ class Attention(nn.Module):
             k = Rotary.turn(k, angles)
         return q, k
 
-    @staticmethod
+    def bias(
+        self, q: Float[Tensor, "b h q k"], k: Float[Tensor, "b h t k"], around: Surroundings
+    ) -> Float[Tensor, "#b #h q t"] | None:
+        """What is added to the scaled products: the part of the distances, and the lowest number where a token must not
+        look (not -inf: a row that sees nothing must not become NaN). None: nothing."""
+        added = None if around.distances is None else self.by_distance(q, k, around.distances)
+        if around.seen is None:
+            return added
+        if added is None:
+            added = q.new_zeros(around.seen.shape)
+        return added.masked_fill(~around.seen, torch.finfo(q.dtype).min)
+
+    def by_distance(
+        self, q: Float[Tensor, "b h q k"], k: Float[Tensor, "b h t k"], distances: Distances
+    ) -> Float[Tensor, "#b h q t"]:
+        """A number for each distance, or DeBERTa's two products: of the query with the distance's key, and of the
+        distance's query with the key (He et al., 2021, equation 4)."""
+        rows, table = distances
+        if not self.disentangled:
+            return table[rows].permute(2, 0, 1)[None].to(q.dtype)
+        index = rows.expand(len(q), self.num_heads, -1, -1)
+        queries, keys = (self.split(part(table[None])).to(q.dtype) for part in (self.query, self.key))
+        own, theirs = (q @ keys.transpose(-1, -2)).gather(3, index), (queries @ k.transpose(-1, -2)).gather(2, index)
+        return (own + theirs) * self.scale
+
     def weigh(
-        q: Float[Tensor, "b h q k"], k: Float[Tensor, "b h t k"], seen: Bool[Tensor, "#b 1 q t"] | None
+        self, q: Float[Tensor, "b h q k"], k: Float[Tensor, "b h t k"], bias: Float[Tensor, "#b #h q t"] | None
     ) -> Float[Tensor, "b h q t"]:
-        """How much of its attention each token (row) gives to each other: softmax(q kᵀ / √k)."""
-        scores = (q @ k.transpose(-1, -2)) * q.shape[-1] ** -0.5
-        if seen is not None:  # the lowest number, not -inf: a row that sees nothing must not become NaN
-            scores = scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
+        """How much of its attention each token (row) gives to each other: softmax(q kᵀ / √k + bias)."""
+        scores = (q @ k.transpose(-1, -2)) * self.scale
+        if bias is not None:
+            scores = scores + bias
         return scores.softmax(dim=-1, dtype=torch.float32).to(q.dtype)
 
 
@@ -199,14 +194,13 @@ class Layer(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "b t d"],
-        seen: Bool[Tensor, "#b 1 t t"] | None,
-        angles: tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None,
+        around: Surroundings,
         change: Callable[[Tensor], Tensor],
         keep_weights: bool,
         positions: Int[Tensor, " q"] | None,
     ) -> tuple[Float[Tensor, "b q d"], Float[Tensor, "b h q t"] | None, Float[Tensor, "b h q k"]]:
         attended, weights, context = self.attention(
-            self.attention_norm(x) if self.pre else x, seen, angles, change, keep_weights, positions
+            self.attention_norm(x) if self.pre else x, around, change, keep_weights, positions
         )
         x = pick(x, positions) + self.dropout(attended)
         if self.pre:
@@ -223,6 +217,7 @@ class Encoder(nn.Module):
         self.config = config
         self.embeddings = Embeddings(config)
         self.rotary = Rotary(config.head_size) if config.rope_theta else None
+        self.relative = RelativePositions(config) if config.relative else None
         own = [Layer(config, index) for index in range(1 if config.shared_layers else config.num_layers)]
         self.layers = nn.ModuleList(own * (config.num_layers // len(own)))  # ALBERT repeats its only one
         norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps, bias=config.norm_bias)
@@ -271,7 +266,7 @@ class Encoder(nn.Module):
             asked = positions if index == last else None
             x, weight, context = self.layers[index](
                 x,
-                *surroundings[index],
+                surroundings[index],
                 lambda c, index=index, asked=asked: intervention.apply(index, c, asked),
                 attention,
                 asked,
@@ -286,8 +281,8 @@ class Encoder(nn.Module):
 
     def surroundings(
         self, x: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None = None, change: Intervention = NO_CHANGE
-    ) -> list[tuple[Bool[Tensor, "#b 1 t t"] | None, tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]] | None]]:
-        """For each layer, which token may look at which, and the rotary angles if the family has them."""
+    ) -> list[Surroundings]:
+        """What each layer is given beside the vectors."""
         config, tokens = self.config, x.shape[1]
         is_local = [config.is_local(index) for index in range(config.num_layers)]
         seen = partial(attention_mask, tokens, mask, causal=change.causal, prefix=change.prefix, device=x.device)
@@ -295,4 +290,8 @@ class Encoder(nn.Module):
         angles = (
             [self.rotary(tokens, theta, x) for theta in config.rope_theta] if self.rotary and config.rope_theta else []
         )
-        return [(near if local else wide, angles[int(local)] if angles else None) for local in is_local]
+        distances = self.relative(tokens) if self.relative else None
+        return [
+            Surroundings(near if local else wide, angles[int(local)] if angles else None, distances)
+            for local in is_local
+        ]

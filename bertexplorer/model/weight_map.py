@@ -17,6 +17,7 @@ ARCHITECTURES = {  # the fine-tuned heads -> the endings of their class names in
     "span": "ForQuestionAnswering",
 }
 TASK_HEADS = ("classifier.", "pre_classifier.", "qa_outputs.", "score.", "head.", "sequence_summary.", "crf.")
+NOT_LEARNT = ("lm_predictions.", "mask_predictions.")  # DeBERTa-v3's discriminator was not trained to fill masks
 SENTENCE_ORDER = "sop_classifier."  # ALBERT's: which sentence came first, not whether the second follows
 
 
@@ -75,9 +76,9 @@ def canonical_names(family: ModuleType, found: Iterable[str]) -> dict[str, str]:
 
 
 def is_task_head(name: str) -> bool:
-    """Whether a published name belongs to a head that may be left aside: a fine-tuned one, or ALBERT's for the order of
-    sentences. If the head is not in HEADS, it is reported and ignored."""
-    return name.startswith((*TASK_HEADS, SENTENCE_ORDER))
+    """Whether a published name belongs to a head that may be left aside: a fine-tuned one, ALBERT's for the order of
+    sentences, or those that DeBERTa-v3 did not learn with. If the head is not in HEADS, it is reported and ignored."""
+    return name.startswith((*TASK_HEADS, *NOT_LEARNT, SENTENCE_ORDER))
 
 
 def share_layers(family: ModuleType, heads: nn.ModuleDict) -> None:

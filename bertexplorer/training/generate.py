@@ -51,15 +51,17 @@ def read(
         ids, segments = torch.cat([past.ids, ids], 1), torch.cat([past.segments, segments], 1)
     whole = encoder.embeddings(ids, segments if encoder.config.num_segments > 1 else None)
     x, keys, values = whole[:, start:], [], []
-    for index, (seen, angles) in enumerate(encoder.surroundings(whole, None, change)):
+    for index, around in enumerate(encoder.surroundings(whole, None, change)):
         layer = cast(Layer, encoder.layers[index])
         attention = layer.attention
         entering = layer.attention_norm(x) if layer.pre else x
-        q, k = attention.queries_keys(entering, angles and (angles[0][start:], angles[1][start:]))
+        angles = around.angles and (around.angles[0][start:], around.angles[1][start:])
+        q, k = attention.queries_keys(entering, angles)
         v = attention.split(attention.value(entering))
         if past:
             k, v = torch.cat([past.keys[index], k], 2), torch.cat([past.values[index], v], 2)
-        context = F.scaled_dot_product_attention(q, k, v, attn_mask=None if seen is None else seen[:, :, start:])
+        bias = attention.bias(q, k, around.of(slice(start, None)))
+        context = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=attention.scale)
         x = x + attention.output(context.transpose(1, 2).flatten(2))
         if layer.pre:
             x = x + layer.feed_forward(layer.output_norm(x))

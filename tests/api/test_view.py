@@ -55,7 +55,7 @@ def test_a_state_gets_all_that_the_page_shows(api: Api) -> None:
 def test_what_is_left_out_is_as_the_page_opens(api: Api) -> None:
     back = api.shown(state(FRANCE))["state"]
     assert (back["view"], back["checkpoint"], back["precision"]) == ("fill-mask", "small", "fp32")
-    empty = api.message({"state": {}})
+    empty = api.problem({"state": {}})
     assert empty["detail"].startswith("The text is empty.") and empty["state"] == {**back, "text": ""}
 
 
@@ -139,12 +139,12 @@ def test_a_view_leaves_the_text_alone_and_has_its_own_settings(api: Api, view: s
 
 
 def test_a_view_that_lacks_something_says_what_and_shows_no_figure(api: Api) -> None:
-    message = api.message(state(FRANCE, view="next-sentence"))
+    message = api.problem(state(FRANCE, view="next-sentence"))
     assert message["missing"] == "pair" and "no second sentence" in message["detail"] and "figure" not in message
     assert message["state"]["text"] == FRANCE and message["strip"]["chips"] and message["checkpoint"]["layers"] == 3
     assert api.shown(state(FRANCE, view="next-sentence", pair="It is big."))["figure"]
-    assert api.message(state("A cat."))["missing"] == "mask"
-    message = api.message(state(FRANCE, checkpoint="no/where"))
+    assert api.problem(state("A cat."))["missing"] == "mask"
+    message = api.problem(state(FRANCE, checkpoint="no/where"))
     assert message["missing"] == "checkpoint" and "no/where is not on this disk" in message["detail"]
     assert message["state"]["text"] == FRANCE and message["strip"] is None
 

@@ -88,9 +88,9 @@ def test_what_a_link_names_in_vain_is_said_beside_the_answer(api: Api) -> None:
     ],
 )
 def test_a_bad_setting_is_said_and_the_next_one_counts(api: Api, options: dict[str, Any], sentence: str) -> None:
-    assert sentence in api.message(state(FRANCE, options=options))["detail"]
+    assert sentence in api.problem(state(FRANCE, options=options))["detail"]
     for kind in ("csv", "json", "python"):
-        assert sentence in api.message(state(FRANCE, options=options), f"{VIEW}/{kind}")["detail"]
+        assert sentence in api.problem(state(FRANCE, options=options), f"{VIEW}/{kind}")["detail"]
     assert api.shown(state(FRANCE, options={"top": "5"}))["state"]["options"]["top"] == 5
 
 
@@ -149,7 +149,7 @@ def test_there_are_no_other_files(api: Api, kind: str) -> None:
 
 
 def test_there_is_nothing_to_export_where_there_is_no_answer(api: Api) -> None:
-    assert api.message(state("A cat."), f"{VIEW}/csv")["missing"] == "mask"
+    assert api.problem(state("A cat."), f"{VIEW}/csv")["missing"] == "mask"
 
 
 def test_a_run_is_called_by_its_name_and_tells_its_moments(api: Api) -> None:
@@ -170,4 +170,4 @@ def test_lines_that_were_uploaded_are_searched(api: Api) -> None:
     assert shown["figure"] and "3" in shown["said"] and shown["state"]["options"]["lines"] == key
     rows = json.loads(api.post(state("a cat", **asked), f"{VIEW}/json").text)["rows"]
     assert "the cat sat on the mat" in json.dumps(rows)
-    assert api.message(state("a cat", view="search", options={"lines": "../x"}))["detail"]
+    assert api.problem(state("a cat", view="search", options={"lines": "../x"}))["detail"]

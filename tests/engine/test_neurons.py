@@ -15,7 +15,7 @@ from tests.tolerance import assert_same
 PAIR = Text("The doctor said it was good, and she believes it.", "She works in <mask>.")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name not in ("mpnet", "deberta")])
 def test_they_make_the_weights(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(PAIR)

@@ -9,14 +9,18 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from bertexplorer.engine import queries_and_keys, query_and_keys
+from bertexplorer.engine import queries_and_keys, scored
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding, Text
 from tests.eager import FAMILIES, eager
 from tests.tolerance import assert_same
 
 PAIR = Text("The doctor said it was good, and she believes it.", "She works in <mask>.")
-LINEAR = {"distilbert": ("q_lin", "k_lin")}  # else query and key
+LINEAR = {
+    "distilbert": ("q_lin", "k_lin"),
+    "mpnet": ("q", "k"),
+    "deberta-v2": ("query_proj", "key_proj"),
+}  # else query and key
 
 
 def projected(folder: Path, encoding: Encoding) -> list[tuple[Tensor, Tensor]]:
@@ -26,7 +30,11 @@ def projected(folder: Path, encoding: Encoding) -> list[tuple[Tensor, Tensor]]:
     kept: dict[str, list[Tensor]] = {name: [] for name in names}
 
     def keep(name: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
-        return lambda module, given, output: kept[name].append(output[0].detach())
+        def taken(module: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> None:
+            if output.shape[1] == len(encoding):  # DeBERTa passes its vectors of distances through them too
+                kept[name].append(output[0].detach())
+
+        return taken
 
     hooks = [m.register_forward_hook(keep(end)) for n, m in model.named_modules() if (end := n.split(".")[-1]) in names]
     segments = {}
@@ -46,11 +54,10 @@ def test_they_are_those_of_the_linear_modules(family: str, tiny: Callable[[str],
     size = checkpoint.config.head_size
     for layer, (queries, keys) in enumerate(projected(tiny(family), encoding)):
         for head in range(checkpoint.config.num_heads):
-            query, found, seen, _ = query_and_keys(checkpoint, encoding, layer, head, 3)
-            part = slice(head * size, (head + 1) * size)
-            assert_same(checkpoint.config, query, queries[3, part])
-            assert_same(checkpoint.config, found, keys[:, part])
-            assert bool(seen.all())
+            found, part = scored(checkpoint, encoding, layer, head, 3), slice(head * size, (head + 1) * size)
+            assert_same(checkpoint.config, found.query, queries[3, part])
+            assert_same(checkpoint.config, found.keys, keys[:, part])
+            assert bool(found.seen.all())
 
 
 def test_modernbert_rotates_them(tiny: Callable[[str], Path]) -> None:
@@ -71,9 +78,9 @@ def test_modernbert_rotates_them(tiny: Callable[[str], Path]) -> None:
         eager(tiny("modernbert"), encoding)
     assert len(rotated) == checkpoint.config.num_layers
     for layer, (queries, keys) in enumerate(rotated):
-        query, found, _, _ = query_and_keys(checkpoint, encoding, layer, 1, 3)
-        assert_same(checkpoint.config, query, queries[0, 1, 3].detach())
-        assert_same(checkpoint.config, found, keys[0, 1].detach())
+        found = scored(checkpoint, encoding, layer, 1, 3)
+        assert_same(checkpoint.config, found.query, queries[0, 1, 3].detach())
+        assert_same(checkpoint.config, found.keys, keys[0, 1].detach())
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -83,19 +90,23 @@ def test_they_make_the_weights_of_transformers(family: str, tiny: Callable[[str]
     wanted = eager(tiny(family), encoding).attention
     every_query, every_key = queries_and_keys(checkpoint, encoding)
     for layer, head, position in ((0, 0, 0), (1, 1, 5), (checkpoint.config.num_layers - 1, 0, len(encoding) - 1)):
-        query, keys, seen, weights = query_and_keys(checkpoint, encoding, layer, head, position)
-        row = wanted[layer, head, position]
-        assert torch.equal(seen, row > 0)
-        scores = (query * keys).sum(dim=-1) / len(query) ** 0.5
-        assert_same(checkpoint.config, scores.masked_fill(~seen, -torch.inf).softmax(dim=-1), row)
-        assert_same(checkpoint.config, weights, row)
-        assert_same(checkpoint.config, query, every_query[layer, head, position])
-        assert_same(checkpoint.config, keys, every_key[layer, head])
+        found, row = scored(checkpoint, encoding, layer, head, position), wanted[layer, head, position]
+        assert torch.equal(found.seen, row > 0)
+        scores = (found.query * found.keys).sum(dim=-1) * found.scale
+        assert (found.distance is None) == (family not in ("mpnet", "deberta"))
+        if found.distance is not None:
+            assert not torch.allclose(scores.softmax(dim=-1), row, atol=1e-3), "without the distances it is wrong"
+            scores = scores + found.distance
+        assert_same(checkpoint.config, scores.masked_fill(~found.seen, -torch.inf).softmax(dim=-1), row)
+        assert_same(checkpoint.config, found.weights, row)
+        assert_same(checkpoint.config, found.query, every_query[layer, head, position])
+        assert_same(checkpoint.config, found.keys, every_key[layer, head])
 
 
 def test_bf16(bundled: Path) -> None:
     exact, near = (load(bundled, name="mini", precision=p, device="cpu") for p in ("fp32", "bf16"))
     encoding = exact.tokenizer.encode("The cat sat.")
-    pairs = zip(*(query_and_keys(one, encoding, 3, 1, 2) for one in (exact, near)), strict=True)
-    for place, (one, other) in enumerate(pairs):
-        assert other.dtype == one.dtype and (place == 2 or float((one - other).norm() / one.norm()) < 0.03)
+    found, other = (scored(one, encoding, 3, 1, 2) for one in (exact, near))
+    for name in ("query", "keys", "weights"):
+        mine, its = getattr(found, name), getattr(other, name)
+        assert its.dtype == mine.dtype and float((mine - its).norm() / mine.norm()) < 0.03

@@ -50,7 +50,9 @@ def at_once(checkpoint: Checkpoint, jobs: list[Callable[[], object]]) -> None:
         thread.join()
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "electra-generator", "distilbert", "albert", "modernbert"])
+@pytest.mark.parametrize(
+    "family", ["bert", "roberta", "electra-generator", "distilbert", "albert", "mpnet", "deberta", "modernbert"]
+)
 def test_a_batch_of_many_people_answers_as_each_alone(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32")
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]

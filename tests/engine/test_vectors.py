@@ -14,7 +14,17 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from tests.tolerance import assert_same
 
-FAMILIES = ("bert", "roberta", "xlm-roberta", "electra-discriminator", "distilbert", "albert", "modernbert")
+FAMILIES = (
+    "bert",
+    "roberta",
+    "xlm-roberta",
+    "electra-discriminator",
+    "distilbert",
+    "albert",
+    "mpnet",
+    "deberta",
+    "modernbert",
+)
 TEXTS = (
     "the capital of france is paris .",
     "a cat .",

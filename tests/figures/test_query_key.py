@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bertexplorer.analysis import query_key
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.query_key import QueryKey
 from bertexplorer.figures import query_key as figure
@@ -18,8 +19,9 @@ def result(tokens: int = 4, size: int = 4, window: int = 99, **more: object) -> 
     scores = np.where(seen, (keys @ query) / size**0.5, -np.inf)
     weights = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
     names = tuple(EVIL if i == 1 else f"t{i}" for i in range(tokens))
+    scale, distance = more.pop("scale", size**0.5), more.pop("distance", None)
     given = {"picked": True, "others": 0, "left_out": 0, **more}
-    return QueryKey(Head(4, 2), names, 1, query, keys, seen, weights, **given)  # type: ignore[arg-type]
+    return QueryKey(Head(4, 2), names, 1, query, keys, scale, distance, seen, weights, **given)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -68,6 +70,15 @@ def test_the_sentence() -> None:
         ({"tokens": 8, "window": 2}, "4 tokens are outside the window of this layer."),
     ):
         assert part in figure.say(result(**more)) and part not in said  # type: ignore[arg-type]
+
+
+def test_a_distance_adds_to_the_score() -> None:
+    one = result(scale=12**0.5, distance=np.array([0.5, 0.0, -0.25, 1.0]))
+    assert np.allclose(one.scores, one.products.sum(axis=1) / 12**0.5 + one.distance)
+    bars = figure.draw(one).data[3]
+    assert bars.customdata[3].startswith("t3: 6.67 ÷ 3.46 + 1.00 for the distance = 2.92")
+    assert "divided by √(3 · 4) + 1.00 for the distance is a score of 2.9" in figure.say(one)
+    assert [row["distance"] for row in query_key.rows(one)][::4] == [0.5, 0.0, -0.25, 1.0]
 
 
 def test_the_strip_is_coloured_by_the_weights() -> None:

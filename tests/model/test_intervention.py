@@ -13,7 +13,10 @@ from tests.tolerance import assert_same
 HEAD = 8  # numbers of a head: 32 / 4
 
 
-@pytest.fixture(scope="module", params=["bert", "roberta", "electra-generator", "distilbert", "albert", "modernbert"])
+@pytest.fixture(
+    scope="module",
+    params=["bert", "roberta", "electra-generator", "distilbert", "albert", "mpnet", "deberta", "modernbert"],
+)
 def small(request: pytest.FixtureRequest, tiny) -> Case:
     return make_case(request.param, RECIPES[request.param].model, tiny(request.param))
 

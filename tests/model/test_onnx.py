@@ -26,7 +26,7 @@ def untyped() -> Iterator[None]:
     config.update("jaxtyping_disable", False)
 
 
-FAMILIES = ("bert-mlm", "distilbert", "roberta", "modernbert", "electra-generator", "albert")
+FAMILIES = ("bert-mlm", "distilbert", "roberta", "modernbert", "electra-generator", "albert", "mpnet", "deberta")
 WITH = [(family, head) for family in FAMILIES for head in ("sequence_classifier", "")]  # which families have their own
 
 

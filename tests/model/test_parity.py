@@ -4,9 +4,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from bertexplorer.model.families import BY_MODEL_TYPE
+from bertexplorer.model.weight_map import source_of
 from tests.model.conftest import Case, make_case
 from tests.tiny import RECIPES
-from tests.tolerance import assert_same, of_sum
+from tests.tolerance import assert_same, assert_within, of_gradient, of_sum
 
 
 def test_hidden_states_of_every_layer(case: Case) -> None:
@@ -71,3 +73,29 @@ def test_every_norm_has_the_eps_of_transformers(case: Case) -> None:
     ours = [module for part in (case.ours.encoder, *case.ours.heads.values()) for module in part.modules()]
     mine, other = ({m.eps for m in each if isinstance(m, nn.LayerNorm)} for each in (ours, case.theirs.modules()))
     assert mine == other
+
+
+@pytest.mark.parametrize("name", ["albert", "mpnet", "deberta"])
+def test_gradients_are_those_of_transformers(tiny, name: str) -> None:
+    """Of the word vectors, and of every parameter: a layer that repeats (ALBERT) gets the sum over its places."""
+    case = make_case(name, RECIPES[name].model, tiny(name))
+    weights = torch.randn(*case.ids.shape, case.ours.config.vocab_size, generator=torch.Generator().manual_seed(0))
+    weights = weights * case.mask[..., None]
+    modules = nn.ModuleDict({"encoder": case.ours.encoder, **case.ours.heads}).requires_grad_(True)
+    tables = (case.ours.encoder.embeddings.words, case.theirs.get_input_embeddings())
+    mine, other = (table.weight[case.ids].detach().requires_grad_() for table in tables)
+    with torch.enable_grad():
+        start = case.ours.encoder.embeddings.finish(mine, case.segments)
+        last = case.ours.encoder.from_embeddings(start, case.mask).last
+        (case.ours.masked_lm(last) * weights).sum().backward()
+        given = {"attention_mask": case.mask.long()}
+        if case.segments is not None:
+            given["token_type_ids"] = case.segments
+        (case.theirs(inputs_embeds=other, **given).logits * weights).sum().backward()
+    assert_within(mine.grad, other.grad, of_gradient(case.ours.config, other.grad))
+    theirs = dict(case.theirs.named_parameters())
+    family = BY_MODEL_TYPE[case.ours.family]
+    named = {key: theirs[source_of(family, key).name].grad for key, _ in modules.named_parameters()}
+    allowed = of_gradient(case.ours.config, torch.cat([grad.flatten() for grad in named.values()]))
+    for key, parameter in modules.named_parameters():
+        assert_within(parameter.grad, named[key], allowed)

@@ -35,7 +35,9 @@ def test_no_prefix_is_causal_and_a_whole_one_changes_nothing() -> None:
     assert whole is not None and plain is not None and torch.equal(whole, plain)
 
 
-@pytest.fixture(scope="module", params=["bert", "roberta", "electra-generator", "distilbert", "modernbert"])
+@pytest.fixture(
+    scope="module", params=["bert", "roberta", "electra-generator", "distilbert", "mpnet", "deberta", "modernbert"]
+)
 def small(request: pytest.FixtureRequest, tiny) -> Case:
     return make_case(request.param, RECIPES[request.param].model, tiny(request.param))
 

@@ -25,7 +25,7 @@ def logits(modules: nn.ModuleDict) -> torch.Tensor:
 
 
 @needs_packing
-@pytest.mark.parametrize("name", ["bert", "albert", "modernbert"])
+@pytest.mark.parametrize("name", ["bert", "albert", "deberta", "modernbert"])
 @pytest.mark.parametrize("shared", [False, True])
 def test_packed_layers_give_the_same(tiny, name: str, shared: bool) -> None:
     plain, other = in_bf16(tiny(name)), in_bf16(tiny(name))

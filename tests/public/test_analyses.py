@@ -105,7 +105,7 @@ def test_fill_mask_is_that_of_transformers(tiny: Callable[..., Path], bert: bx.B
     assert [r["probability"] for r in found.rows] == pytest.approx(best.values.tolist(), abs=of_sum(32 * 3))
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "albert", "modernbert"])
+@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "albert", "mpnet", "deberta", "modernbert"])
 def test_a_model_in_memory_answers_as_its_folder(tiny: Callable[..., Path], family: str) -> None:
     folder = tiny(family)
     model = transformers.AutoModelForMaskedLM.from_pretrained(folder)

@@ -117,7 +117,7 @@ class Api:
         found: dict[str, Any] = answer.json()
         return found
 
-    def words(self, body: Any, path: str = VIEW) -> dict[str, Any]:
+    def problem(self, body: Any, path: str = VIEW) -> dict[str, Any]:
         """The sentence in place of an answer, and what comes with it."""
         answer = self.post(body, path)
         assert answer.status_code == 422 and answer.headers["content-type"] == "application/problem+json", answer.text

@@ -17,7 +17,7 @@ def state(text: str = "a great [MASK]", **more: Any) -> dict[str, Any]:
     return {"state": {"text": text, **more}}
 
 
-def message(answer: httpx.Response) -> list[dict[str, Any]]:
+def read_lines(answer: httpx.Response) -> list[dict[str, Any]]:
     """The lines of JSON of an answer."""
     return [json.loads(line) for line in answer.text.split("\n") if line]
 

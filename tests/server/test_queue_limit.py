@@ -20,7 +20,7 @@ from bertexplorer.engine.progress import Work
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError
 from tests.server.conftest import settle
-from tests.server.talk import LINES, words
+from tests.server.talk import LINES, read_lines
 
 PLAIN = {"accept": "application/json"}
 
@@ -79,7 +79,7 @@ def test_the_place_of_who_asks_then_the_answer(service: Service) -> None:
                 tasks.append(asyncio.create_task(browser.post("/", headers=LINES)))
                 await until(lambda number=number: len(queue.inside) + queue.waiting == number + 1)
             refused = await browser.post("/", headers=PLAIN)
-            (in_line,) = words(await browser.post("/", headers=LINES))
+            (in_line,) = read_lines(await browser.post("/", headers=LINES))
             await asyncio.sleep(0.1)
             service.go.release(3)
             first, second, third = await asyncio.gather(*tasks)
@@ -89,7 +89,7 @@ def test_the_place_of_who_asks_then_the_answer(service: Service) -> None:
         assert int(refused.headers["retry-after"]) == refused.json()["retry_after"] >= 1
         assert first.headers["content-type"] == "application/json" and first.json() == {"answer": 2}, "nothing to tell"
         for answer, place in ((second, 1), (third, 2)):
-            *lines, last = words(answer)
+            *lines, last = read_lines(answer)
             assert answer.headers["content-type"] == "application/x-ndjson"
             assert last == {"status": 200, "answer": {"answer": 2}}
             assert lines[0]["place"] == place and all(line["seconds"] >= 1 for line in lines)
@@ -116,7 +116,7 @@ def test_how_far_long_work_has_come(service: Service) -> None:
                 service.go.release()
             return await asked
 
-    *lines, last = words(settle(ask(LINES)))
+    *lines, last = read_lines(settle(ask(LINES)))
     shares = [line["done"] for line in lines]
     assert {0.4, 0.8} <= set(shares) and shares == sorted(shares) and all(line["seconds"] >= 1 for line in lines)
     assert last == {"status": 200, "answer": "done"}
@@ -134,7 +134,7 @@ def test_what_the_work_itself_tells_comes_in_a_line(service: Service) -> None:
 
     async def go() -> None:
         async with service.browser() as browser:
-            *lines, last = words(await browser.post("/", headers=LINES))
+            *lines, last = read_lines(await browser.post("/", headers=LINES))
             assert lines[0] == {"notice": 0} and lines[-1] == {"notice": 2} and last["answer"] == 3
 
     settle(go())
@@ -164,7 +164,9 @@ def test_what_fails_is_a_sentence_and_gives_its_place_back(
             answer = await browser.post("/", headers=PLAIN)
             problem = answer.json()
             assert answer.status_code == problem["status"] == status and sentence in problem["detail"]
-            (line,) = words(await browser.post("/", headers=LINES))  # a page hears of it without a fault on its console
+            (line,) = read_lines(
+                await browser.post("/", headers=LINES)
+            )  # a page hears of it without a fault on its console
             assert line["status"] == status and sentence in line["answer"]["detail"]
             assert "secret" not in answer.text and problem.get("missing") == getattr(error, "missing", None)
             service.compute = service.soon
@@ -183,7 +185,7 @@ def test_a_refusal_after_lines_comes_in_the_last_line(service: Service) -> None:
 
     async def go() -> None:
         async with service.browser() as browser:
-            *_, last = words(await browser.post("/", headers=LINES))
+            *_, last = read_lines(await browser.post("/", headers=LINES))
             assert last["status"] == 422 and last["answer"]["detail"] == "Too much."
 
     settle(go())

@@ -11,7 +11,7 @@ from bertexplorer.model.load import load
 from bertexplorer.training.generate import CAUSAL, Writer, beam_search, continued, read, score, sharpened
 from tests.tolerance import assert_same, assert_within, of_encoder, of_sum
 
-FAMILIES = ["bert", "roberta", "electra-generator", "distilbert", "albert", "modernbert"]
+FAMILIES = ["bert", "roberta", "electra-generator", "distilbert", "albert", "mpnet", "deberta", "modernbert"]
 
 
 @pytest.fixture(scope="module", params=FAMILIES)

@@ -28,7 +28,7 @@ from bertexplorer.ui.state import State, to_link
 
 pytestmark = pytest.mark.slow
 
-CHECKPOINTS = ("bert", "roberta", "xlm-roberta", "electra-discriminator", "albert", "modernbert")
+CHECKPOINTS = ("bert", "roberta", "xlm-roberta", "electra-discriminator", "albert", "mpnet", "deberta", "modernbert")
 MANY = int(os.environ.get("EXAMPLES", "0"))  # a longer search, on other examples each time
 PIECES = st.sampled_from(
     [

@@ -161,7 +161,9 @@ def test_it_begins_with_some_layers_of_a_teacher(begin: Begin, tiny, tmp_path: P
         list(pretrain(begin("more", plain=plain | {"start_layers": count + 1})))
 
 
-@pytest.mark.parametrize("name", ["roberta", "distilbert", "modernbert", "electra-generator", "albert"])
+@pytest.mark.parametrize(
+    "name", ["roberta", "distilbert", "modernbert", "electra-generator", "albert", "mpnet", "deberta"]
+)
 def test_other_families_go_on_with_masked_words(begin: Begin, tiny, name: str) -> None:
     folder = begin(plain={"vocabulary": "", "start": str(tiny(name))}, objective="mlm", steps=2, heldout_pairs=4)
     assert list(pretrain(folder))[-1]["event"] == "finished"

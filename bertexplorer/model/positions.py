@@ -1,0 +1,104 @@
+"""What a layer is given beside the vectors of its tokens: which token may look at which, and where they stand.
+
+Learned positions are part of the embeddings. Rotary angles (ModernBERT) turn queries and keys. Relative positions add
+to the attention scores: a learned number for a distance (MPNet), or products with the vector of a distance (DeBERTa).
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from bertexplorer.model.config import EncoderConfig
+
+Angles = tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]]  # cosines, sines
+
+
+def table(rows: int, size: int) -> nn.Embedding:
+    """An embedding table whose numbers are not set yet: they are loaded, or drawn by `initialise`."""
+    return nn.Embedding.from_pretrained(torch.empty(rows, size), freeze=False)
+
+
+class Distances(NamedTuple):
+    """What stands for the distance between two tokens. Similar long distances share a row of *table*."""
+
+    rows: Int[Tensor, "q t"]  # the row of the table for token i (that looks) and token j
+    table: Float[Tensor, "r s"]  # s: heads (MPNet), or the hidden size (DeBERTa)
+
+
+class Surroundings(NamedTuple):
+    """What a layer is given beside its vectors. Each part is None in families that do not have it."""
+
+    seen: Bool[Tensor, "#b 1 q t"] | None = None  # which token may look at which; None: all at all
+    angles: Angles | None = None
+    distances: Distances | None = None
+
+    def of(self, positions: Int[Tensor, " q"] | slice) -> "Surroundings":
+        """The same for tokens at *positions* that look at all others."""
+        seen, distances = self.seen, self.distances
+        return self._replace(
+            seen=None if seen is None else seen[:, :, positions],
+            distances=None if distances is None else distances._replace(rows=distances.rows[positions]),
+        )
+
+
+class Rotary(nn.Module):
+    """Rotary positions (Su et al., 2021): a query and a key at i and j meet at an angle that depends on i - j."""
+
+    def __init__(self, head_size: int) -> None:
+        super().__init__()
+        self.head_size = head_size
+
+    def forward(self, tokens: int, theta: float, like: Tensor) -> Angles:
+        exponent = torch.arange(0, self.head_size, 2, device=like.device, dtype=torch.float32) / self.head_size
+        angle = torch.arange(tokens, device=like.device, dtype=torch.float32)[:, None] / theta**exponent
+        angle = torch.cat([angle, angle], dim=-1)
+        return angle.cos().to(like.dtype), angle.sin().to(like.dtype)
+
+    @staticmethod
+    def turn(x: Float[Tensor, "b h t k"], angles: Angles) -> Float[Tensor, "b h t k"]:
+        cos, sin = (a.float() for a in angles)
+        first, second = x.float().chunk(2, dim=-1)
+        return (x.float() * cos + torch.cat([-second, first], dim=-1) * sin).to(x.dtype)
+
+
+class RelativePositions(nn.Module):
+    """The distance between two tokens as a learned number for each head (MPNet; Raffel et al., 2020, section 2.1), or
+    as a vector that every layer multiplies with queries and keys (DeBERTa; He et al., 2021, section 3.1)."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.disentangled, self.farthest = config.relative == "disentangled", config.farthest
+        size = config.hidden_size
+        self.table = table(config.distances, size if self.disentangled else config.num_heads)
+        self.norm = nn.LayerNorm(size, eps=config.norm_eps) if self.disentangled else nn.Identity()
+        self.dropout = nn.Dropout(config.dropout if self.disentangled else 0.0)
+
+    def forward(self, tokens: int) -> Distances:
+        weight: Tensor = self.table.weight
+        place = torch.arange(tokens, device=weight.device)
+        apart = place[:, None] - place  # i - j
+        bucket = log_buckets if self.disentangled else half_buckets
+        return Distances(bucket(apart, len(weight), self.farthest), self.dropout(self.norm(weight)))
+
+
+def log_buckets(apart: Int[Tensor, "t t"], rows: int, farthest: int) -> Int[Tensor, "t t"]:
+    """DeBERTa's rows: the first half of them for j after i, the second for j before i. Up to rows / 4 tokens apart,
+    each distance has its own; beyond, rows stand for ranges that widen up to *farthest* tokens (He et al., 2023)."""
+    near = rows // 4
+    away = apart.abs().clamp(min=near)
+    widened = torch.log(away / near) / torch.log(torch.tensor((farthest - 1) / near)) * (near - 1)
+    far = (torch.ceil(widened) + near) * apart.sign()
+    return (torch.where(apart.abs() <= near, apart, far.long()) + rows // 2).clamp(0, rows - 1)
+
+
+def half_buckets(apart: Int[Tensor, "t t"], rows: int, farthest: int) -> Int[Tensor, "t t"]:
+    """MPNet's rows, as in T5: the first half of them for j before i, the second for j after i. Up to rows / 4 tokens
+    apart, each distance has its own; beyond, rows stand for ranges that widen up to *farthest* tokens."""
+    near = rows // 4
+    away = apart.abs()
+    widened = torch.log(away.clamp(min=near) / near) / math.log(farthest / near) * near
+    far = (near + widened.long()).clamp(max=rows // 2 - 1)
+    return torch.where(away < near, away, far) + (apart < 0) * (rows // 2)
