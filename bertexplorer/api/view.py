@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import parse_qsl
@@ -78,7 +79,7 @@ def routes(explore: Explore, admission: Admission, opening: State, shelf: Shelf)
     @router.post("/view", operation_id="show-view", summary="Show a view", openapi_extra=ASKED)
     async def view(request: Request) -> Response:
         """The answer to a state, or to the link of one."""
-        return await asked(request, lambda own, state, notice, tell: shown(own.answer(state), notice))
+        return await asked(request, lambda own, state, notice, tell: reply(own, state, notice))
 
     @router.post("/view/{kind}", operation_id="export-view", summary="Export a view", openapi_extra=ASKED)
     async def export(request: Request, kind: str) -> Response:
@@ -197,6 +198,25 @@ def spans(given: dict[str, Any], name: str) -> tuple[Span, ...]:
 def written(state: State) -> dict[str, Any]:
     """A state as JSON."""
     return {**asdict(state), "hidden": write_spans(state.hidden), "picked": write_spans(state.picked)}
+
+
+def reply(explore: Explore, state: State, notice: str) -> Reply:
+    """The reply to a state. That of a quick view which depends on its text alone is kept with the checkpoint's passes,
+    because a class presses the same examples."""
+    view, cache = VIEWS[state.view], None
+    if not (view.needs or view.slow or state.compared or notice):
+        with suppress(ExplorerError):  # the answer will say it
+            cache = explore.library.get(state.checkpoint, state.precision).cache
+    if cache is None:
+        return shown(explore.answer(state), notice)
+    key = ("view", orjson.dumps(written(state), option=orjson.OPT_SORT_KEYS))
+    made: Reply | None = cache.peek(key)
+    if made is None:
+        answer = explore.answer(state)
+        made = shown(answer, notice)
+        if made.status == 200 and not answer.series:  # whose downloads change
+            cache.get(key, lambda: made, lambda one: len(one.body))
+    return made
 
 
 def shown(answer: Answer, notice: str) -> Reply:

@@ -43,6 +43,15 @@ class LRUCache:
                 self.kept.popitem(last=False)
         return value
 
+    def peek(self, key: Hashable) -> Any:
+        """The value of *key* if it is there and made, else None. Nobody waits."""
+        with self.lock:
+            found = self.kept.get(key)
+            if found is None or not found[0].done():
+                return None
+            self.kept.move_to_end(key)
+        return found[0].result()
+
     def clear(self) -> None:
         """Forget everything."""
         with self.lock:

@@ -182,3 +182,19 @@ def test_an_example_is_taken_as_it_is_offered(api: Api, view: str) -> None:
         answer = api.post({"state": {**given, "view": view}}).json()
         back = answer["state"]
         assert {**given, "options": {**DEFAULTS[view], **given["options"]}} == {name: back[name] for name in given}
+
+
+def test_what_a_class_presses_is_drawn_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[State] = []
+    answer = Explore.answer
+    monkeypatch.setattr(Explore, "answer", lambda self, given: asked.append(given) or answer(self, given))
+    example = "The cat sat on the [MASK] today."
+    first, again = (api.shown(state(example)) for _ in range(2))
+    assert first == again and len(asked) == 1
+    assert api.shown(state(example, options={"top": 3}))["state"] != first["state"] and len(asked) == 2
+    for _ in range(2):  # what depends on more than its text is made anew
+        api.shown(state(example, against="another text", other="A cat is a [MASK]."))
+    assert len(asked) == 4
+    for _ in range(2):
+        api.problem(state("no mask here"))
+    assert len(asked) == 6
