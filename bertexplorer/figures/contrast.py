@@ -11,7 +11,7 @@ from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, clip, finish, label, quote, safe
 
 LINE = 34  # characters of a sentence below the plot, on a phone
-CELLS = 150  # along each axis; a cell is about one dot wide
+CELLS = 180  # along each axis; a cell is about one dot wide
 FAINT = 0.25  # the opacity of one word
 
 
@@ -58,14 +58,13 @@ def draw(result: Contrast) -> go.Figure:
 
 
 def thinned(first: np.ndarray, second: np.ndarray, cell: float) -> tuple[np.ndarray, np.ndarray]:
-    """The most probable word of each square *cell* (in decades), and how many words share it.
+    """A word of each square *cell* (in decades), the first in the vocabulary, and how many words share the cell.
 
     A browser needs seconds for the 30,000 dots of a vocabulary; most of them lie on each other.
     """
-    order = np.argsort(-np.maximum(first, second))
-    places = np.floor(np.log10(np.maximum(1e-30, np.stack([first[order], second[order]]))) / cell)
-    _, found, counts = np.unique(places, axis=1, return_index=True, return_counts=True)
-    return order[found], counts
+    places = np.floor(np.log10(np.maximum(1e-30, np.stack([first, second]))) / cell)
+    _, shown, counts = np.unique(places, axis=1, return_index=True, return_counts=True)
+    return shown, counts
 
 
 def apart(words: list[Word], decades: int) -> list[Word]:
