@@ -91,6 +91,16 @@ def test_the_newest_state_is_on_the_screen(page: Page, trouble: Callable[[Route,
     agrees(page)
 
 
+def test_a_link_fills_the_form_before_it_is_answered(page: Page) -> None:
+    held: list[Route] = []
+    page.route(VIEW, lambda route: held.append(route))  # playwright marks what it calls
+    page.goto(page.url.partition("?")[0] + "?view=layers&text=A+robin+is+a+[MASK].&lens=tuned&top=5")
+    expect(page.locator("[data-setting=lens]").get_by_label("tuned")).to_be_checked()
+    expect(page.locator("[data-setting=top]")).to_have_value("5")
+    assert held and page.locator("bx-explore").get_attribute("aria-busy") == "true"
+    page.unroute(VIEW)
+
+
 # A sequence of what a person might do, whether the last of it is answered yet or not. Numbers are drawn by the test.
 WALK = """async ([steps, texts, views]) => {
   const backs = [], all = (which) => [...document.querySelectorAll(which)];

@@ -10,7 +10,7 @@ import { saveView } from "./hand_in.js";
 import { grow, h, post, save } from "./kit.js";
 import { about, masthead } from "./masthead.js";
 import { picture } from "./picture.js";
-import { State } from "./state.js";
+import { State, named } from "./state.js";
 
 const OTHER = {
   "another checkpoint": "Type the name of the other checkpoint, and press Enter. Suite takes several, separated by commas.",
@@ -35,6 +35,7 @@ class Explore extends HTMLElement {
     const asked = new URLSearchParams(location.search), view = asked.get("view") in schema.views ? asked.get("view") : schema.opening.view;
     const text = asked.get("text") ?? ((view !== schema.opening.view && schema.views[view].examples[0].text) || schema.opening.text);
     this.state = new State(schema.views, { ...schema.opening, view, text }, (what) => this.#show(what));
+    this.state.keep({ options: { ...this.state.now.options, ...named(asked, schema.views[view].settings) } });  // until the answer comes
     this.#fill();
     this.state.open(location.search);
   }

@@ -5,6 +5,12 @@ import { post } from "./kit.js";
 const TYPING_MS = 100;  // between two questions while a person types or drags
 const STOPPED = "Stopped before it was done. Change the text or a setting to ask again.";
 
+/** The *settings* that the query of a link names, as the form shows them until the server has read the link. */
+export function named(query, settings) {
+  const read = { boolean: (word) => word === "True", number: Number, string: String };
+  return Object.fromEntries(settings.filter((one) => query.has(one.name)).map((one) => [one.name, read[typeof one.default](query.get(one.name))]));
+}
+
 export class State {
   #views;
   #address;
