@@ -16,8 +16,9 @@ from bertexplorer.training.optimiser import Learning, adamw
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.batches import Batch, Collator
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.examples import Example, Pool, buckets
+from bertexplorer.training.pretraining.examples import buckets
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
+from bertexplorer.training.pretraining.pool import FOLLOWS, SINGLE, Examples, Pool
 from bertexplorer.training.pretraining.run import Run
 from bertexplorer.training.weights import set_dropout
 
@@ -33,8 +34,7 @@ def steps(shards: list[Shard], tiny) -> Callable[..., list[Stepped]]:
         objective = MaskedLanguage(checkpoint, pairs=True)
         objective.modules.requires_grad_(True)
         set_dropout(objective.modules, dropout)
-        ids = np.arange(5, 25)
-        examples = [Example(ids[:9], ids[9:], 0), Example(ids[:7])]
+        examples = Examples.of([(range(5, 14), range(14, 25)), (range(5, 12), ())], [FOLLOWS, SINGLE])
         batches = Collator.of(checkpoint.tokenizer, Masking()).batches(examples, 64, np.random.default_rng(0))
         learning = Learning(peak=0.0)
         found = train(
