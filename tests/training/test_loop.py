@@ -82,5 +82,21 @@ def test_text_and_masks_come_again_as_asked(static: bool, shards: list[Shard], t
     assert same(first, batches(0), "ids")
 
 
+def test_batches_for_a_gpu_are_in_pinned_memory(
+    shards: list[Shard], tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(Path(), [specs.make({"text": ("x",)}, {"batch_tokens": 200, "lengths": "60:1:0.2"})], lambda: False)
+    pool = Pool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
+    batches = run.batches(pool, buckets("60:1:0.2", 64), tokenizer)
+    plain = batches(0)
+    pinned: list[torch.Tensor] = []
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: (pinned.append(tensor), tensor)[1])
+    assert same(plain, batches(0), "ids") and not pinned
+    run.device = torch.device("cuda")
+    made = batches(0)
+    tensors = [value for batch in made for value in vars(batch).values() if isinstance(value, torch.Tensor)]
+    assert len(pinned) == len(tensors) and same(plain, made, "ids")
+
+
 def same(one: list[Batch], other: list[Batch], name: str) -> bool:
     return all(torch.equal(getattr(a, name), getattr(b, name)) for a, b in zip(one, other, strict=False))
