@@ -50,10 +50,11 @@ def choose(
 
     Each token (or word) is chosen with probability *masking.chosen*. A row without any gets one. Tokens that are
     *fixed* (special tokens, padding) are never chosen."""
-    rows = np.arange(len(ids))[:, None]
-    starts = ~vocabulary.continues[ids] if masking.whole_words else np.ones(ids.shape, bool)
-    unit = np.cumsum(starts, axis=1) - 1  # the pieces of a word share a number
-    chance = np.where(fixed, np.inf, draw.random(ids.shape)[rows, np.maximum(unit, 0)])
+    chance = draw.random(ids.shape)
+    if masking.whole_words:  # the pieces of a word share a number
+        word = np.cumsum(~vocabulary.continues[ids], axis=1) - 1
+        chance = np.take_along_axis(chance, np.maximum(word, 0), axis=1)
+    chance[fixed] = np.inf
     lowest = chance.min(axis=1, keepdims=True, initial=np.inf)
     found: NDArray[np.bool_] = (chance < np.maximum(masking.chosen, np.nextafter(lowest, 2))) & ~fixed
     return found

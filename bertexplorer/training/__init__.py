@@ -8,6 +8,7 @@ texts.py          texts -> ids -> padded tensors, and the pass over them while l
 objective.py      what the loop trains: an objective over batches, the losses of its tasks
 loop.py           the training loop, a generator of steps; the caller saves, evaluates and stops
 data_parallel.py  a step's batches divided among threads, each with its own gradients
+prefetch.py       the next step's batches, made in a thread meanwhile
 optimiser.py      AdamW in groups, and the learning rate along the budget
 distributed.py    one process, or several that sum their gradients
 run_driver.py     what fine-tuning and pretraining share: resume, commits, snapshots

@@ -133,13 +133,14 @@ def by_length(items: Sequence[Item], most: int = AT_ONCE) -> list[list[int]]:
 def cuts(lengths: Sequence[int], most: int) -> list[tuple[int, int]]:
     """Where to cut ascending *lengths* into batches of at most *most* padded tokens, so that padding plus OVERHEAD per
     batch is smallest: a shortest path, exact."""
-    best, last = [0.0], [0]
-    for end in range(1, len(lengths) + 1):
-        longest = lengths[end - 1]
-        starts = range(max(0, end - max(1, most // longest)), end)
-        costs = [best[start] + longest * (end - start) + OVERHEAD for start in starts]
-        best.append(min(costs))
-        last.append(starts[costs.index(best[-1])])
+    best, last = np.zeros(len(lengths) + 1, np.int64), [0]
+    rows = np.arange(len(lengths), 0, -1)
+    for end, longest in enumerate(lengths, 1):
+        start = max(0, end - max(1, most // longest))
+        costs = best[start:end] + longest * rows[start - end :]
+        least = int(costs.argmin())
+        last.append(start + least)
+        best[end] = costs[least] + OVERHEAD
     found = []
     end = len(lengths)
     while end:

@@ -16,8 +16,9 @@ from bertexplorer.training.optimiser import Learning, adamw
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.batches import Batch, Collator
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.examples import Example, Pool, buckets
+from bertexplorer.training.pretraining.examples import buckets
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
+from bertexplorer.training.pretraining.pool import FOLLOWS, SINGLE, Examples, Pool
 from bertexplorer.training.pretraining.run import Run
 from bertexplorer.training.weights import set_dropout
 
@@ -33,8 +34,7 @@ def steps(shards: list[Shard], tiny) -> Callable[..., list[Stepped]]:
         objective = MaskedLanguage(checkpoint, pairs=True)
         objective.modules.requires_grad_(True)
         set_dropout(objective.modules, dropout)
-        ids = np.arange(5, 25)
-        examples = [Example(ids[:9], ids[9:], 0), Example(ids[:7])]
+        examples = Examples.of([(range(5, 14), range(14, 25)), (range(5, 12), ())], [FOLLOWS, SINGLE])
         batches = Collator.of(checkpoint.tokenizer, Masking()).batches(examples, 64, np.random.default_rng(0))
         learning = Learning(peak=0.0)
         found = train(
@@ -80,6 +80,22 @@ def test_text_and_masks_come_again_as_asked(static: bool, shards: list[Shard], t
     assert same(first, third, "original") and not same(first, second, "original")
     assert same(first, third, "ids") is static
     assert same(first, batches(0), "ids")
+
+
+def test_batches_for_a_gpu_are_in_pinned_memory(
+    shards: list[Shard], tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(Path(), [specs.make({"text": ("x",)}, {"batch_tokens": 200, "lengths": "60:1:0.2"})], lambda: False)
+    pool = Pool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
+    batches = run.batches(pool, buckets("60:1:0.2", 64), tokenizer)
+    plain = batches(0)
+    pinned: list[torch.Tensor] = []
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: (pinned.append(tensor), tensor)[1])
+    assert same(plain, batches(0), "ids") and not pinned
+    run.device = torch.device("cuda")
+    made = batches(0)
+    tensors = [value for batch in made for value in vars(batch).values() if isinstance(value, torch.Tensor)]
+    assert len(pinned) == len(tensors) and same(plain, made, "ids")
 
 
 def same(one: list[Batch], other: list[Batch], name: str) -> bool:

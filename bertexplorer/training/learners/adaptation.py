@@ -13,8 +13,8 @@ from bertexplorer.settings import ASSETS
 from bertexplorer.training.language import Predictions, likeliest, perplexity, pieces, predictions, unigram
 from bertexplorer.training.learner import Learner, evaluation_mode
 from bertexplorer.training.pretraining.batches import Batch, Collator
-from bertexplorer.training.pretraining.examples import Example as Ids
 from bertexplorer.training.pretraining.objectives import MaskedLanguage, run
+from bertexplorer.training.pretraining.pool import SINGLE, Examples
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.adaptation import Example, Options
 from bertexplorer.training.texts import Item, by_length, encode, pad
@@ -62,9 +62,8 @@ class Adapter(MaskedLanguage, Learner):
 
     @staticmethod
     def hidden(items: Sequence[Item], collator: Collator, *seed: int) -> Batch:
-        return collator.collate(
-            [Ids(np.asarray(item.ids[1:-1], np.int64)) for item in items], np.random.default_rng(seed)
-        )
+        examples = Examples.of([(item.ids[1:-1], ()) for item in items], [SINGLE] * len(items))
+        return collator.collate(examples, np.random.default_rng(seed))
 
     def predictions(self, texts: Sequence[str]) -> list[Predictions]:
         """The predictions for each text, under masks that depend only on *texts*."""

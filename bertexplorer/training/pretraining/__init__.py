@@ -7,6 +7,7 @@ start.py        the checkpoint and objective of a run, from scratch or from a co
 sentences.py    plain text -> documents -> paragraphs -> sentences
 corpus.py       text files -> token ids on disk, memory-mapped
 vocabulary.py   a WordPiece vocabulary trained on the text
+pool.py         the documents to draw from; segments, drawn in whole arrays
 examples.py     examples drawn on the fly, reproducible from seed and step
 batches.py      examples -> padded tensors
 objectives.py   masked tokens, next sentence, next token, replaced tokens

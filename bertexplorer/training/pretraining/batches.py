@@ -1,6 +1,6 @@
 """Examples -> padded tensors, grouped by length so that there is little padding."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bertexplorer.engine.masking import Masking, Vocabulary, alter, choose
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training.pretraining.examples import Example
+from bertexplorer.training.pretraining.pool import SINGLE, Examples
 from bertexplorer.training.texts import cuts
 
 
@@ -25,7 +25,8 @@ class Batch:
     mask: Bool[Tensor, "b t"] | None  # False at padding; None: no padding
     chosen: Int[Tensor, " m"]  # flat positions, ascending
     kinds: Int[Tensor, " m"]  # MASKED, SAME or RANDOM of masking.py
-    labels: Int[Tensor, " b"]  # FOLLOWS, NOT or SINGLE of examples.py
+    labels: Int[Tensor, " b"]  # FOLLOWS, NOT or SINGLE of pool.py
+    pairs: Int[Tensor, " p"]  # rows of two segments; listed so that a GPU need not be waited for to count them
     tokens: int  # without padding
 
     @property
@@ -34,8 +35,17 @@ class Batch:
         return self.original.flatten()[self.chosen]
 
     def to(self, device: torch.device) -> "Batch":
-        moved: dict[str, Any] = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
-        return replace(self, **moved)
+        """A copy on *device*; from pinned memory it does not wait for what the device computes."""
+        return self.each(lambda tensor: tensor.to(device, non_blocking=tensor.is_pinned()))
+
+    def pinned(self) -> "Batch":
+        """A copy in memory that CUDA reads directly."""
+        return self.each(Tensor.pin_memory)
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        """*change* applied to every tensor."""
+        changed: dict[str, Any] = {k: change(v) for k, v in vars(self).items() if isinstance(v, Tensor)}
+        return replace(self, **changed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,37 +64,31 @@ class Collator:
         special = tokenizer.special
         return cls(Vocabulary.of(tokenizer), masking, ids[special["cls"]], ids[special["sep"]], tokenizer.pad_id)
 
-    def collate(self, examples: Sequence[Example], draw: np.random.Generator) -> Batch:
+    def batches(self, examples: Examples, most: int, draw: np.random.Generator) -> list[Batch]:
+        """*examples*, sorted by length, in batches of *most* padded tokens (a single longer example is a batch)."""
+        order = np.argsort(examples.sizes, kind="stable")
+        parts = cuts(examples.sizes[order].tolist(), most)
+        return [self.collate(examples.take(order[start:end]), draw) for start, end in parts]
+
+    def collate(self, examples: Examples, draw: np.random.Generator) -> Batch:
         """One batch of *examples*, padded on the right to the longest."""
-        shape = (len(examples), max(map(len, examples)))
-        ids, segments = np.full(shape, self.pad_id, np.int64), np.zeros(shape, np.int64)
-        fixed = np.ones(shape, bool)
-        for row, example in enumerate(examples):
-            middle = 1 + len(example.first)
-            ids[row, 0] = self.cls_id
-            ids[row, 1:middle], fixed[row, 1:middle] = example.first, False
-            ids[row, middle] = self.sep_id
-            if example.second is not None:
-                end = len(example) - 1
-                ids[row, middle + 1 : end], fixed[row, middle + 1 : end] = example.second, False
-                ids[row, end] = self.sep_id
-                segments[row, middle + 1 : end + 1] = 1
-        lengths = np.array([len(e) for e in examples])
-        real = np.arange(shape[1]) < lengths[:, None]
+        first, sizes = examples.lengths[:, :1], examples.sizes[:, None]
+        column = np.arange(sizes.max())
+        real, second = column < sizes, (column > first + 1) & (column < sizes)
+        fixed = (column == 0) | (column == first + 1) | (column >= sizes - 1)
+        ids = np.where(real, self.sep_id, self.pad_id)
+        ids[:, 0] = self.cls_id
+        ids[~fixed] = examples.ids
         chosen = choose(ids, fixed, self.vocabulary, self.masking, draw)
         changed, kinds = alter(ids, chosen, self.vocabulary, self.masking, draw)
         return Batch(
             ids=torch.from_numpy(changed),
             original=torch.from_numpy(ids),
-            segments=torch.from_numpy(segments),
+            segments=torch.from_numpy(second.astype(np.int64)),
             mask=None if real.all() else torch.from_numpy(real),
             chosen=torch.from_numpy(np.flatnonzero(chosen)),
             kinds=torch.from_numpy(kinds[chosen].astype(np.int64)),
-            labels=torch.tensor([e.label for e in examples]),
-            tokens=int(lengths.sum()),
+            labels=torch.from_numpy(examples.labels),
+            pairs=torch.from_numpy(np.flatnonzero(examples.labels != SINGLE)),
+            tokens=int(sizes.sum()),
         )
-
-    def batches(self, examples: Sequence[Example], most: int, draw: np.random.Generator) -> list[Batch]:
-        """*examples*, sorted by length, in batches of *most* padded tokens (a single longer example is a batch)."""
-        ordered = sorted(examples, key=len)
-        return [self.collate(ordered[start:end], draw) for start, end in cuts([len(e) for e in ordered], most)]

@@ -19,8 +19,8 @@ from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.batches import Batch, Collator
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.examples import FOLLOWS, Example, Pool
 from bertexplorer.training.pretraining.objectives import CAUSAL, CausalLanguage, ReplacedTokens, run
+from bertexplorer.training.pretraining.pool import FOLLOWS, Kind, Pool
 
 SEED = 2018
 LONG, SHORT = 128, 24  # tokens of a pair and of a single sentence
@@ -84,14 +84,15 @@ def fix(
     pool = Pool([shards[i] for i in order], [1.0] * len(order), [held[i] for i in order])
     draw = np.random.default_rng(SEED)
     collator = Collator.of(tokenizer, Masking())
-    found: dict[str, list[Example]] = {"pairs": [], "same": []}
-    if pool.with_boundary >= 2:
-        found["pairs"] = [pool.pair(draw, room, "other" if i % 2 else "") for i in range(count)]
-        found["same"] = [pool.pair(draw, room, "same") for _ in range(count // 2)]
-    else:
-        found["pairs"] = [Example(pool.text(draw, room + 1)) for _ in range(count)]
-    found["short"] = [Example(pool.sentence(draw, SHORT - 2)) for _ in range(3 * count)]
-    batches = {name: collator.batches(group, 4096, draw) for name, group in found.items()}
+
+    def batches(kinds: Sequence[Kind], number: int, most: int) -> list[Batch]:
+        drawn = pool.examples(draw, np.resize(kinds, number), np.full(number, most))
+        return collator.batches(drawn, 4096, draw)
+
+    divisible = pool.with_boundary >= 2
+    pairs = batches([Kind.NEXT, Kind.OTHER], count, room) if divisible else batches([Kind.TEXT], count, room + 1)
+    same = batches([Kind.SAME], count // 2, room) if divisible else []
+    short = batches([Kind.SENTENCE], 3 * count, SHORT - 2)
     counts = np.ones(tokenizer.vocab_size)  # add-one smoothing
     for shard, out in zip(shards, held, strict=True):
         counts += np.bincount(shard.ids, minlength=len(counts))
@@ -100,10 +101,10 @@ def fix(
             counts -= np.bincount(shard.ids[begin:end], minlength=len(counts))
     nats = -np.log(counts / counts.sum())
     unigram = {
-        name: float(np.concatenate([nats[b.targets.numpy()] for b in batches[name]]).mean())
-        for name in ("pairs", "short")
+        name: float(np.concatenate([nats[b.targets.numpy()] for b in fixed]).mean())
+        for name, fixed in (("pairs", pairs), ("short", short))
     }
-    return HeldOut(batches["pairs"], batches["same"], batches["short"], unigram, log(len(counts)))
+    return HeldOut(pairs, same, short, unigram, log(len(counts)))
 
 
 @torch.no_grad()

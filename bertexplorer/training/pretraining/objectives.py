@@ -31,15 +31,16 @@ class MaskedLanguage:
 
     def counts(self, batch: Batch) -> dict[str, int]:
         found = {"mlm": len(batch.chosen)}
-        return found | {"nsp": int((batch.labels >= 0).sum())} if self.pairs else found
+        return found | {"nsp": len(batch.pairs)} if self.pairs else found
 
     def losses(self, batch: Batch) -> dict[str, Loss]:
         last = run(self.modules["encoder"], batch, batch.ids)
         head = cast(MaskedLM, self.modules["masked_lm"])
         found = {"mlm": cross_entropy(head(last.flatten(0, 1)[batch.chosen]), batch.targets)}
-        if self.pairs and (two := batch.labels >= 0).any():
-            pooled = cast(Pooler, self.modules["pooler"])(last[two])
-            found["nsp"] = cross_entropy(cast(NextSentence, self.modules["next_sentence"])(pooled), batch.labels[two])
+        if self.pairs and len(batch.pairs):
+            pooled = cast(Pooler, self.modules["pooler"])(last[batch.pairs, :1])
+            logits = cast(NextSentence, self.modules["next_sentence"])(pooled)
+            found["nsp"] = cross_entropy(logits, batch.labels[batch.pairs])
         return found
 
 

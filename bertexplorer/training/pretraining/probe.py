@@ -19,7 +19,7 @@ from bertexplorer.model.text import Tokenizer
 from bertexplorer.training import texts
 from bertexplorer.training.pretraining.batches import Collator
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.examples import FOLLOWS, Pool
+from bertexplorer.training.pretraining.pool import FOLLOWS, Kind, Pool
 from bertexplorer.training.texts import Item
 
 SEED = 2019
@@ -61,14 +61,10 @@ def fix(
         draw = np.random.default_rng([SEED, half])
         gaps.append([])
         pairs.append([])
-        if not any(mine.any() for mine in own):
-            continue
-        pool = Pool(shards, [1.0] * len(shards), own)
-        for _ in range(GAPS):
-            if question := gap(pool, collator, common, draw, min(ROOM, longest - 2)):
-                gaps[-1].append(question)
-        for number in range(PAIRS if pool.with_boundary >= 2 else 0):
-            pairs[-1].append(pair(pool, collator, draw, min(PAIR_ROOM, longest) - 3, wrong=bool(number % 2)))
+        if any(mine.any() for mine in own):
+            pool = Pool(shards, [1.0] * len(shards), own)
+            gaps[-1] = gap_questions(pool, collator, common, draw, min(ROOM, longest - 2))
+            pairs[-1] = pair_questions(pool, collator, draw, min(PAIR_ROOM, longest) - 3)
     spelt = tuple(tokenizer.whole.id_to_token(i) or "" for i in common)
     return Probe((gaps[0], gaps[1]), (pairs[0], pairs[1]), spelt)
 
@@ -92,24 +88,40 @@ def commonest(shards: Sequence[Shard], held: Sequence[NDArray[np.bool_]], tokeni
     return words[:WORDS]
 
 
-def gap(pool: Pool, collator: Collator, common: Sequence[int], draw: np.random.Generator, room: int) -> Question | None:
-    """A text of *room* tokens with one of the common words removed; None if TRIES draws find none."""
+def gap_questions(
+    pool: Pool, collator: Collator, common: Sequence[int], draw: np.random.Generator, room: int
+) -> list[Question]:
+    """GAPS texts of at most *room* tokens, each with one of the common words removed; fewer if TRIES draws of each give
+    no such text."""
+    questions: list[Question] = []
     for _ in range(TRIES):
-        ids = pool.text(draw, room)
-        places = [i for i in range(1, len(ids) - 1) if int(ids[i]) in common]
-        if places:
-            at = places[int(draw.integers(len(places)))]
-            rest = [collator.cls_id, *map(int, ids[:at]), *map(int, ids[at + 1 :]), collator.sep_id]
-            return Question(Item(rest, [0] * len(rest)), (at, at + 1), common.index(int(ids[at])))
-    return None
+        left = GAPS - len(questions)
+        drawn = pool.examples(draw, np.full(left, Kind.TEXT), np.full(left, room))
+        questions += [q for ids, _ in drawn.segments() if (q := gap(ids.tolist(), collator, common, draw))]
+    return questions
 
 
-def pair(pool: Pool, collator: Collator, draw: np.random.Generator, room: int, *, wrong: bool) -> Question:
-    found = pool.pair(draw, room, "other" if wrong else "")
-    first, second = list(map(int, found.first)), list(map(int, found.second if found.second is not None else ()))
-    ids = [collator.cls_id, *first, collator.sep_id, *second, collator.sep_id]
-    segments = [0] * (len(first) + 2) + [1] * (len(second) + 1)
-    return Question(Item(ids, segments), (len(first) + 1, len(ids) - 1), int(found.label == FOLLOWS))
+def gap(ids: list[int], collator: Collator, common: Sequence[int], draw: np.random.Generator) -> Question | None:
+    """*ids* without one of its common words; None if it has none but at its ends."""
+    positions = [i for i in range(1, len(ids) - 1) if ids[i] in common]
+    if not positions:
+        return None
+    at = positions[int(draw.integers(len(positions)))]
+    rest = [collator.cls_id, *ids[:at], *ids[at + 1 :], collator.sep_id]
+    return Question(Item(rest, [0] * len(rest)), (at, at + 1), common.index(ids[at]))
+
+
+def pair_questions(pool: Pool, collator: Collator, draw: np.random.Generator, room: int) -> list[Question]:
+    """PAIRS pairs of at most *room* tokens, half of them true; none if there are not two documents with a boundary."""
+    if pool.with_boundary < 2:
+        return []
+    drawn = pool.examples(draw, np.resize([Kind.NEXT, Kind.OTHER], PAIRS), np.full(PAIRS, room))
+    questions = []
+    for (first, second), label in zip(drawn.segments(), drawn.labels, strict=True):
+        ids = [collator.cls_id, *first.tolist(), collator.sep_id, *second.tolist(), collator.sep_id]
+        segments = [0] * (len(first) + 2) + [1] * (len(second) + 1)
+        questions.append(Question(Item(ids, segments), (len(first) + 1, len(ids) - 1), int(label == FOLLOWS)))
+    return questions
 
 
 def measure(

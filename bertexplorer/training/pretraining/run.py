@@ -25,13 +25,15 @@ from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.events import Event
 from bertexplorer.training.loop import Budget, Window, train
 from bertexplorer.training.optimiser import adamw
+from bertexplorer.training.prefetch import Prefetched
 from bertexplorer.training.pretraining import heldout
 from bertexplorer.training.pretraining import probe as probes
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.batches import Batch, Collator
 from bertexplorer.training.pretraining.corpus import Progress, Shard, prepare
-from bertexplorer.training.pretraining.examples import Bucket, Pool, buckets, examples
+from bertexplorer.training.pretraining.examples import Bucket, buckets, examples
 from bertexplorer.training.pretraining.objectives import CausalLanguage
+from bertexplorer.training.pretraining.pool import Pool
 from bertexplorer.training.pretraining.sentences import text_files
 from bertexplorer.training.pretraining.spec import Spec
 from bertexplorer.training.pretraining.start import Trained, again, begin, capture, export
@@ -82,7 +84,7 @@ class Run(RunDriver):
         self.probe = probes.fix(shards, held, tokenizer, longest=most) if self.spec.running.probe else None
         yield {
             "event": "ready",
-            "documents": len(pool.shard),
+            "documents": len(pool.first),
             "tokens": int(sum(s.tokens[k].sum() for s, k in zip(shards, kept, strict=True))),
             "heldout_documents": int(sum(h.sum() for h in held)),
             "precision": "bf16" if self.bf16 else "fp32",
@@ -90,7 +92,8 @@ class Run(RunDriver):
             "threads": self.threads,
             "floors": {"uniform": measure.uniform} | {f"unigram_{k}": v for k, v in measure.unigram.items()},
         }
-        yield from self.learn(trained, optimiser, self.batches(pool, parts, tokenizer), measure)
+        with Prefetched(self.batches(pool, parts, tokenizer)) as batches:
+            yield from self.learn(trained, optimiser, batches, measure)
 
     def read(self) -> Generator[Event, None, tuple[Tokenizer, list[Shard]]]:
         """The text as ids, and the tokenizer that made them."""
@@ -137,8 +140,9 @@ class Run(RunDriver):
             turn = step % running.repeat_steps if running.repeat_steps else step
             text = np.random.default_rng([running.seed, TEXT, turn])
             masks = np.random.default_rng([running.seed, MASKS, turn if running.static else step])
-            found = examples(pool, parts, spec.pairs, spec.drawing, running.batch_tokens, text)
-            return collator.batches(found, running.piece_tokens, masks)
+            step_examples = examples(pool, parts, spec.pairs, spec.drawing, running.batch_tokens, text)
+            made = collator.batches(step_examples, running.piece_tokens, masks)
+            return [batch.pinned() for batch in made] if self.device.type == "cuda" else made
 
         return drawn
 

@@ -10,17 +10,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.pretraining.batches import Collator
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.examples import (
-    FOLLOWS,
-    NOT,
-    SINGLE,
-    Bucket,
-    Drawing,
-    Example,
-    Pool,
-    buckets,
-    examples,
-)
+from bertexplorer.training.pretraining.examples import Bucket, Drawing, buckets, examples
+from bertexplorer.training.pretraining.pool import FOLLOWS, NOT, SINGLE, Examples, Kind, Pool
 from bertexplorer.training.texts import OVERHEAD, cuts
 
 
@@ -36,12 +27,13 @@ def pool(shards: list[Shard]) -> Pool:
 class Places:
     """Where a run of ids stands in the text: every place, since short runs repeat."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, shards: list[Shard]) -> None:
         self.documents = []
-        for shard, first, after in zip(pool.shard, pool.first, pool.after, strict=True):
-            offsets = pool.shards[shard].sentences[first : after + 1]
-            ids = pool.shards[shard].ids[offsets[0] : offsets[-1]]
-            self.documents.append((ids.tolist(), set((offsets - offsets[0]).tolist())))
+        for shard in shards:
+            for first, after in zip(shard.documents[:-1], shard.documents[1:], strict=True):
+                offsets = shard.sentences[first : after + 1]
+                ids = shard.ids[offsets[0] : offsets[-1]]
+                self.documents.append((ids.tolist(), set((offsets - offsets[0]).tolist())))
 
     def of(self, segment: np.ndarray) -> set[tuple[int, int]]:
         """(document, offset)."""
@@ -54,57 +46,97 @@ class Places:
         }
 
 
-@pytest.mark.parametrize("wrong", ["", "other", "same", "order"])
-def test_pairs_are_what_their_label_says(pool: Pool, wrong: str) -> None:
-    places, draw = Places(pool), np.random.default_rng(0)
-    for _ in range(60):
-        example = pool.pair(draw, 40, wrong)
-        first, second = places.of(example.first), places.of(example.second)
-        assert first and second and len(example) <= 43
-        assert min(len(example.first), len(example.second)) >= 1
-        follows = {(d, a) for d, a in first if (d, a + len(example.first)) in second}
-        preceded = {(d, a) for d, a in second if (d, a + len(example.second)) in first}
-        assert example.label == (NOT if wrong else FOLLOWS)
-        if wrong == "order":
-            assert preceded
-        if wrong == "":
+def some(pool: Pool, kind: Kind, count: int, room: int, seed: int = 0) -> Examples:
+    return pool.examples(np.random.default_rng(seed), np.full(count, kind), np.full(count, room))
+
+
+@pytest.mark.parametrize("kind", [Kind.NEXT, Kind.OTHER, Kind.SAME, Kind.SWAPPED])
+def test_pairs_are_what_their_label_says(pool: Pool, shards: list[Shard], kind: Kind) -> None:
+    places, drawn = Places(shards), some(pool, kind, 60, 40)
+    assert (drawn.labels == (FOLLOWS if kind == Kind.NEXT else NOT)).all()
+    assert drawn.sizes.max() <= 43 and drawn.lengths.min() >= 1
+    for a, b in drawn.segments():
+        first, second = places.of(a), places.of(b)
+        assert first and second
+        follows = {(d, at) for d, at in first if (d, at + len(a)) in second}
+        if kind == Kind.SWAPPED:
+            assert {(d, at) for d, at in second if (d, at + len(b)) in first}
+        if kind == Kind.NEXT:
             assert follows
-            assert any(a + len(example.first) in places.documents[d][1] for d, a in follows), "cut between sentences"
-        if wrong == "same":
+            assert any(at + len(a) in places.documents[d][1] for d, at in follows), "cut between sentences"
+        if kind == Kind.SAME:
             assert {d for d, _ in first} & {d for d, _ in second}
-        if wrong == "other" and len(first) == len(second) == 1:
+        if kind == Kind.OTHER and len(first) == len(second) == 1:
             assert {d for d, _ in first} != {d for d, _ in second} and not follows
-        if wrong == "same" and len(first) == len(second) == 1:
-            (_, a), (_, b) = *first, *second
-            assert a + len(example.first) < b or b + len(example.second) <= a, "B neither follows nor overlaps A"
+        if kind == Kind.SAME and len(first) == len(second) == 1:
+            (_, at), (_, other) = *first, *second
+            assert at + len(a) < other or other + len(b) <= at, "B neither follows nor overlaps A"
 
 
-def test_segments_are_whole_sentences_where_one_fits(pool: Pool) -> None:
-    places, draw = Places(pool), np.random.default_rng(0)
-    longest = max(int(np.diff(s.sentences).max()) for s in pool.shards)
-    for _ in range(60):
-        at, sentence = pool.boundary(draw)
-        offset = int(pool.shards[pool.shard[at]].sentences[pool.first[at]])
-        _, before = pool.ending(at, sentence, longest)
-        _, after = pool.beginning(at, sentence, longest)
-        end = int(pool.shards[pool.shard[at]].sentences[sentence]) - offset
-        assert end - len(before) in places.documents[at][1] and end + len(after) in places.documents[at][1]
-        assert len(pool.ending(at, sentence, 2)[1]) == len(pool.beginning(at, sentence, 2)[1]) == 2, "else cut"
+def plain_ending(pool: Pool, document: int, sentence: int, room: int) -> tuple[int, int]:
+    """One sentence more to the left, as long as there is room."""
+    end = begin = int(pool.sentences[sentence])
+    first = sentence
+    while first > pool.first[document] and end - pool.sentences[first - 1] <= room:
+        first -= 1
+        begin = int(pool.sentences[first])
+    return (first, begin) if first < sentence else (sentence - 1, end - room)
 
 
-def drawn(pool: Pool, pairs: str, drawing: Drawing, tokens: int = 60_000) -> list[Example]:
+def plain_beginning(pool: Pool, document: int, sentence: int, room: int) -> tuple[int, int]:
+    """One sentence more to the right, as long as there is room."""
+    begin, after = int(pool.sentences[sentence]), sentence
+    while after < pool.after[document] and pool.sentences[after + 1] - begin <= room:
+        after += 1
+    return begin, int(pool.sentences[after]) - begin if after > sentence else room
+
+
+def test_segments_are_those_of_a_loop_over_sentences(pool: Pool) -> None:
+    """Whole sentences where one fits, else a cut one, for each room from a token to a whole document."""
+    draw = np.random.default_rng(0)
+    document, sentence = pool.boundaries(draw, 2000)
+    room = draw.integers(1, 150, size=2000)
+    for whole, plain in ((pool.ending, plain_ending), (pool.beginning, plain_beginning)):
+        wanted = [plain(pool, *one) for one in zip(document, sentence, room, strict=True)]
+        assert np.array_equal(np.stack(whole(document, sentence, room), axis=1), wanted)
+
+
+def test_single_texts_are_whole_sentences(pool: Pool, shards: list[Shard]) -> None:
+    places = Places(shards)
+    for kind, room in ((Kind.SENTENCE, 22), (Kind.TEXT, 50)):
+        drawn = some(pool, kind, 60, room)
+        assert (drawn.labels == SINGLE).all() and drawn.sizes.max() <= room + 2 and not drawn.lengths[:, 1].any()
+        for text, _ in drawn.segments():
+            spots = [(places.documents[d][1], at) for d, at in places.of(text)]
+            assert any({at, at + len(text)} <= offsets for offsets, at in spots)
+            inside = min(sum(at < o < at + len(text) for o in offsets) for offsets, at in spots)
+            assert inside == 0 or kind == Kind.TEXT
+    assert (some(pool, Kind.SENTENCE, 9, 2).lengths[:, 0] == 2).all(), "else cut"
+
+
+def drawn(pool: Pool, pairs: str, drawing: Drawing, tokens: int = 60_000) -> Examples:
     return examples(pool, buckets(drawing.lengths, 64), pairs, drawing, tokens, np.random.default_rng(3))
 
 
 def test_rates_of_labels(pool: Pool) -> None:
     plain = Drawing(lengths="60:1:0.25", not_next=0.5)
-    labels = Counter(e.label for e in drawn(pool, "next", plain))
+    labels = Counter(drawn(pool, "next", plain).labels.tolist())
     total = sum(labels.values())
     pairs = labels[FOLLOWS] + labels[NOT]
     assert abs(labels[SINGLE] / total - 0.25) < 5 * np.sqrt(0.25 * 0.75 / total)
     assert abs(labels[NOT] / pairs - 0.5) < 5 * np.sqrt(0.25 / pairs)
-    assert {e.label for e in drawn(pool, "none", plain, 2000)} == {SINGLE}
-    assert all(e.second is None for e in drawn(pool, "none", plain, 2000))
+    texts = drawn(pool, "none", plain, 2000)
+    assert set(texts.labels.tolist()) == {SINGLE} and not texts.lengths[:, 1].any()
+
+
+def test_a_step_has_its_tokens(pool: Pool) -> None:
+    for tokens in (64, 1000, 9000):
+        found = drawn(pool, "next", Drawing(lengths="60:1:0.25"), tokens)
+        assert found.sizes[:-1].sum() < tokens <= found.sizes.sum(), "and not an example more"
+        assert len(found.ids) == found.lengths.sum() and len(found) == len(found.lengths)
+    sparse = pool_of([Shard("short", np.arange(600), np.arange(601), np.arange(0, 601, 2), np.arange(300))], (1.0,))
+    found = drawn(sparse, "next", Drawing(lengths="60:1:0.25"), 9000)
+    assert found.sizes[:-1].sum() < 9000 <= found.sizes.sum(), "however short the documents are"
 
 
 def long_documents() -> Pool:
@@ -115,43 +147,77 @@ def long_documents() -> Pool:
     return pool_of([Shard("long", ids, sentences, np.arange(0, 2001, 50), np.arange(40, dtype=np.uint64))], (1.0,))
 
 
+def documents_of(pool: Pool, drawn: Examples) -> np.ndarray:
+    """n x 2 documents of A and B, where each token is its own number."""
+    first = np.array([[a[0], b[0]] for a, b in drawn.segments()])
+    return np.searchsorted(pool.sentences[pool.first], first, side="right")
+
+
 def test_lengths_come_in_their_shares() -> None:
-    found = drawn(long_documents(), "next", Drawing(lengths="24:0.5:0, 60:0.5:0"))
-    assert max(map(len, found)) <= 60
-    short = sum(len(e) for e in found if len(e) <= 24)
-    assert abs(short / sum(map(len, found)) - 0.5) < 0.1
-    assert 0.75 < sum(map(len, found)) / sum(24 if len(e) <= 24 else 60 for e in found) < 1, "and are well filled"
+    sizes = drawn(long_documents(), "next", Drawing(lengths="24:0.5:0, 60:0.5:0")).sizes
+    assert sizes.max() <= 60
+    assert abs(sizes[sizes <= 24].sum() / sizes.sum() - 0.5) < 0.1
+    assert 0.75 < sizes.sum() / np.where(sizes <= 24, 24, 60).sum() < 1, "and are well filled"
+
+
+def test_wrong_pairs_come_from_both_kinds_of_documents() -> None:
+    pool = long_documents()
+    found = drawn(pool, "next", Drawing(lengths="60:1:0", same_document=0.2))
+    wrong = found.take(np.flatnonzero(found.labels == NOT))
+    a, b = documents_of(pool, wrong).T
+    assert abs((a == b).mean() - 0.2) < 5 * np.sqrt(0.16 / len(wrong))
 
 
 def test_a_pair_of_one_document_is_told_by_its_numbers() -> None:
     """Where each token is its own number, following and overlapping are plain to see."""
-    pool, draw = long_documents(), np.random.default_rng(0)
-    for wrong in ("", "same", "other"):
-        for _ in range(100):
-            example = pool.pair(draw, 57, wrong)
-            gap = int(example.second[0]) - int(example.first[-1])
-            one = np.searchsorted(pool.shards[0].sentences[pool.first], [example.first[0], example.second[0]], "right")
-            assert (gap == 1) == (wrong == "")
-            assert (one[0] == one[1]) == (wrong != "other")
-            assert not set(example.first.tolist()) & set(example.second.tolist())
+    pool = long_documents()
+    for kind in (Kind.NEXT, Kind.SAME, Kind.OTHER):
+        found = some(pool, kind, 300, 57)
+        for (a, b), (one, other) in zip(found.segments(), documents_of(pool, found), strict=True):
+            assert (np.diff(a) == 1).all() and (np.diff(b) == 1).all()
+            assert (b[0] - a[-1] == 1) == (kind == Kind.NEXT)
+            assert (one == other) == (kind != Kind.OTHER)
+            assert not set(a.tolist()) & set(b.tolist())
+
+
+def test_a_wrong_b_of_the_same_document_is_any_that_is_possible(pool: Pool) -> None:
+    """Against every boundary of the document, tried one by one."""
+    draw = np.random.default_rng(0)
+    seen = []
+    for number in range(60):
+        room = (40, 20, 9)[number % 3]  # tokens; a sentence has up to 20
+        a = pool.first_segments(draw, np.array([room]))
+        document, after, first, begin = a[:, 0].tolist()
+        left = room - int(pool.sentences[after] - begin)
+        possible = set()
+        for other in range(int(pool.first[document]) + 1, int(pool.after[document])):
+            start, length = plain_beginning(pool, document, other, left)
+            if other > after or start + length <= pool.sentences[first]:
+                possible.add(other)
+        sentences = pool.elsewhere(np.random.default_rng(number), np.repeat(a, 400, axis=1), np.full(400, room))
+        assert set(sentences.tolist()) == (possible or {0})
+        if possible:
+            assert np.bincount(sentences)[list(possible)].min() > 400 / len(possible) / 3, "each as likely as another"
+        seen.append(len(possible))
+    assert min(seen) == 0 and max(seen) > 3
 
 
 def test_files_come_by_their_weight(shards: list[Shard]) -> None:
     tokens = np.array([len(s.ids) for s in shards], float)
     for weights in ((1.0, 1.0), (1.0, 5.0), (0.0, 1.0)):
         pool, draw = pool_of(shards, weights), np.random.default_rng(0)
-        share = np.mean([pool.shard[pool.document(draw)] for _ in range(4000)])
-        wanted = tokens[1] * weights[1] / (tokens * weights).sum()
-        assert abs(share - wanted) < 5 * np.sqrt(0.25 / 4000)
+        for documents in (pool.documents(draw, 4000), pool.boundaries(draw, 4000)[0]):
+            share = (pool.first[documents] >= len(shards[0].sentences) - 1).mean()
+            wanted = tokens[1] * weights[1] / (tokens * weights).sum()
+            assert abs(share - wanted) < 5 * np.sqrt(0.25 / 4000)
 
 
 def test_documents_left_out_are_never_drawn(shards: list[Shard]) -> None:
-    kept = [np.arange(len(s.hashes)) % 3 > 0 for s in shards]
-    pool, draw = Pool(shards, [1, 1], kept), np.random.default_rng(0)
-    for _ in range(200):
-        at = pool.document(draw)
-        number = int(np.searchsorted(shards[pool.shard[at]].documents, pool.first[at]))
-        assert kept[pool.shard[at]][number]
+    masks = [np.arange(len(s.hashes)) % 3 > 0 for s in shards]
+    pool = Pool(shards, [1, 1], masks)
+    every, within = pool_of(shards).first, np.concatenate(masks)
+    documents = pool.documents(np.random.default_rng(0), 400)
+    assert within[np.searchsorted(every, pool.first[documents])].all() and len(set(documents)) > 50
 
 
 @pytest.mark.parametrize("lengths", ["", "128", "a:b:c", "128:0.5:2", "4:1:0", "1000:1:0", "60:0:0", "60:nan:0"])
@@ -169,23 +235,41 @@ def test_nothing_to_draw_from(shards: list[Shard]) -> None:
 
 
 def test_a_batch_is_what_transformers_makes_of_the_pair(pool: Pool, tokenizer: Tokenizer) -> None:
-    collator, draw = Collator.of(tokenizer, Masking()), np.random.default_rng(0)
-    found = [pool.pair(draw, 40, ""), Example(pool.text(draw, 30)), pool.pair(draw, 20, "other")]
+    collator, kinds = Collator.of(tokenizer, Masking()), np.array([Kind.NEXT, Kind.TEXT, Kind.OTHER])
+    found = pool.examples(np.random.default_rng(0), kinds, np.array([40, 30, 20]))
     batch = collator.collate(found, np.random.default_rng(1))
-    for row, example in enumerate(found):
-        size = len(example)
+    for row, (first, second) in enumerate(found.segments()):
+        size = int(found.sizes[row])
         ids = batch.original[row, :size].tolist()
         special = [i for i, token in enumerate(ids) if token in (2, 3)]
-        assert ids[0] == 2 and ids[-1] == 3 and len(special) == (2 if example.second is None else 3)
-        assert ids[1 : 1 + len(example.first)] == example.first.tolist()
+        assert ids[0] == 2 and ids[-1] == 3 and len(special) == (3 if len(second) else 2)
         middle = special[1] + 1
+        assert ids[1 : middle - 1] == first.tolist() and ids[middle:-1] == second.tolist()
         assert batch.segments[row].tolist() == [0] * middle + [1] * (size - middle) + [0] * (batch.ids.shape[1] - size)
         assert (batch.original[row, size:] == 0).all()
         assert batch.mask is not None and batch.mask[row].tolist() == [i < size for i in range(batch.ids.shape[1])]
-    assert batch.labels.tolist() == [FOLLOWS, SINGLE, NOT] and batch.tokens == sum(map(len, found))
+    assert batch.labels.tolist() == [FOLLOWS, SINGLE, NOT] and batch.tokens == found.sizes.sum()
+    assert batch.pairs.tolist() == [0, 2]
     assert set(batch.original.flatten()[batch.chosen].tolist()).isdisjoint({0, 2, 3})
     changed = (batch.ids != batch.original).flatten().nonzero().squeeze(1)
     assert set(changed.tolist()) <= set(batch.chosen.tolist())
+
+
+def test_examples_are_made_of_segments_and_divided_into_them() -> None:
+    found = Examples.of([([5, 6], [7]), ([8], ()), ([9, 9], [4, 4, 4])], [FOLLOWS, SINGLE, NOT])
+    assert found.sizes.tolist() == [6, 3, 8] and len(found) == 3
+    again = found.take(np.array([2, 0, 1]))
+    assert [(a.tolist(), b.tolist()) for a, b in again.segments()] == [([9, 9], [4, 4, 4]), ([5, 6], [7]), ([8], [])]
+    assert again.labels.tolist() == [NOT, FOLLOWS, SINGLE]
+
+
+def test_batches_have_every_example_once(pool: Pool, tokenizer: Tokenizer) -> None:
+    found = drawn(pool, "next", Drawing(lengths="24:0.4:0.5, 60:0.6:0.1"), 5000)
+    made = Collator.of(tokenizer, Masking()).batches(found, 300, np.random.default_rng(0))
+    rows = [row[row > 0].tolist() for batch in made for row in batch.original]
+    wanted = [[2, *a.tolist(), 3, *([*b.tolist(), 3] if len(b) else [])] for a, b in found.segments()]
+    assert sorted(rows) == sorted(wanted) and sum(batch.tokens for batch in made) == found.sizes.sum()
+    assert max(batch.ids.numel() for batch in made) <= 300
 
 
 def test_cuts_are_the_cheapest() -> None:

@@ -71,7 +71,7 @@ def test_numbers_are_those_of_transformers(fixed: HeldOut, tiny) -> None:
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert"), attn_implementation="eager").eval()
     found = heldout.evaluate(MaskedLanguage(checkpoint, pairs=True), fixed, CPU, bf16=False)
     for name, batches in (("pairs", fixed.pairs), ("short", fixed.short)):
-        nats, right, kinds = [], [], []
+        nats, hits, kinds = [], [], []
         for batch in batches:
             mask = torch.ones_like(batch.ids) if batch.mask is None else batch.mask.long()
             with torch.no_grad():
@@ -79,22 +79,37 @@ def test_numbers_are_those_of_transformers(fixed: HeldOut, tiny) -> None:
             rows = logits.flatten(0, 1)[batch.chosen].log_softmax(-1)
             targets = batch.original.flatten()[batch.chosen]
             nats += (-rows[torch.arange(len(targets)), targets]).tolist()
-            right += (rows.argmax(-1) == targets).tolist()
+            hits += (rows.argmax(-1) == targets).tolist()
             kinds += batch.kinds.tolist()
         assert found[f"{name}_loss"] == pytest.approx(np.mean(nats), abs=of_encoder(checkpoint.config, nats))
-        assert found[f"{name}_accuracy"] == pytest.approx(np.mean(right), abs=of_sum(len(right)))
+        assert found[f"{name}_accuracy"] == pytest.approx(np.mean(hits), abs=of_sum(len(hits)))
         masked = [n for n, kind in zip(nats, kinds, strict=True) if kind == 0]
         assert found[f"{name}_loss_mask"] == pytest.approx(np.mean(masked), abs=of_encoder(checkpoint.config, nats))
-    labels, answers = [], []
-    for batch in fixed.pairs:
+    assert checkpoint.encoder.training is False
+
+
+def test_next_sentence_accuracies_are_those_of_transformers(fixed: HeldOut, tiny) -> None:
+    """True pairs, wrong ones of another document and of the same one; two thirds of the answers are "is next"."""
+    checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
+    theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert"), attn_implementation="eager").eval()
+    labels, margins = [], []
+    for batch in fixed.pairs + fixed.same:
         mask = torch.ones_like(batch.ids) if batch.mask is None else batch.mask.long()
         with torch.no_grad():
             logits = theirs(batch.ids, attention_mask=mask, token_type_ids=batch.segments).seq_relationship_logits
-        answers += logits.argmax(-1).tolist()
+        margins += (logits[:, 1] - logits[:, 0]).tolist()
         labels += batch.labels.tolist()
-    assert sorted(labels) == [0] * 15 + [1] * 15
-    assert found["nsp_accuracy"] == pytest.approx(np.mean([a == b for a, b in zip(labels, answers, strict=True)]))
-    assert checkpoint.encoder.training is False
+    least = float(np.sort(margins)[2 * len(margins) // 3])  # that of one pair, a little below which the classes part
+    with torch.no_grad():
+        checkpoint.next_sentence.output.bias[1] -= least - 1e-4
+    right = (np.array(margins) > least - 1e-4) == np.array(labels)
+    found = heldout.evaluate(MaskedLanguage(checkpoint, pairs=True), fixed, CPU, bf16=False)
+    true, wrong = np.array(labels[:30]) == 0, np.array(labels[:30]) == 1
+    assert true.sum() == wrong.sum() == 15 and labels[30:] == [1] * 15
+    shares = {"true": right[:30][true], "other": right[:30][wrong], "same_document": right[30:], "": right[:30]}
+    assert len({rows.mean() for rows in shares.values()}) == 4, "they differ"
+    for name, rows in shares.items():
+        assert found["_".join(filter(None, ("nsp_accuracy", name)))] == pytest.approx(rows.mean())
 
 
 def test_a_causal_objective_guesses_the_same_tokens_from_the_left(fixed: HeldOut, tiny) -> None:

@@ -18,22 +18,28 @@ from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.batches import Batch, Collator
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.examples import Example, Pool
 from bertexplorer.training.pretraining.objectives import CausalLanguage, MaskedLanguage, ReplacedTokens
+from bertexplorer.training.pretraining.pool import Examples, Kind, Pool
 from tests.tolerance import assert_within, of_encoder, of_gradient
 
 CPU = torch.device("cpu")
 
 
 @pytest.fixture(scope="module")
-def examples(shards: list[Shard]) -> list[Example]:
-    pool, draw = Pool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards]), np.random.default_rng(0)
-    pairs = [pool.pair(draw, 40, "other" if i % 2 else "") for i in range(8)]
-    return [*pairs, *(Example(pool.text(draw, 30)) for _ in range(4))]
+def examples(shards: list[Shard]) -> Examples:
+    """Four true pairs, four wrong ones and four single texts."""
+    pool = Pool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
+    kinds = np.array([*[Kind.NEXT, Kind.OTHER] * 4, *[Kind.TEXT] * 4])
+    return pool.examples(np.random.default_rng(0), kinds, np.where(kinds == Kind.TEXT, 30, 40))
+
+
+def singles_of(examples: Examples, collator: Collator) -> list[Batch]:
+    """A batch for each example."""
+    return [collator.collate(examples.take(np.array([i])), np.random.default_rng(0)) for i in range(len(examples))]
 
 
 @pytest.fixture(scope="module")
-def batch(examples: list[Example], tokenizer: Tokenizer) -> Batch:
+def batch(examples: Examples, tokenizer: Tokenizer) -> Batch:
     return Collator.of(tokenizer, Masking(chosen=0.3)).collate(examples, np.random.default_rng(1))
 
 
@@ -71,11 +77,9 @@ def test_mlm_and_nsp_are_transformers_losses(batch: Batch, checkpoint: Checkpoin
     assert int(found["mlm"].right) == int(right)
 
 
-def test_the_whole_loss_and_its_gradient_are_transformers(
-    examples: list[Example], checkpoint: Checkpoint, tiny
-) -> None:
+def test_the_whole_loss_and_its_gradient_are_transformers(examples: Examples, checkpoint: Checkpoint, tiny) -> None:
     tokenizer = checkpoint.tokenizer
-    batch = Collator.of(tokenizer, Masking(chosen=0.3)).collate(examples[:8], np.random.default_rng(1))
+    batch = Collator.of(tokenizer, Masking(chosen=0.3)).collate(examples.take(np.arange(8)), np.random.default_rng(1))
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert"), attn_implementation="eager").eval()
     inputs = {"input_ids": batch.ids, "token_type_ids": batch.segments, "attention_mask": batch.mask.long()}
     loss = theirs(**inputs, labels=scatter(batch), next_sentence_label=batch.labels).loss
@@ -118,6 +122,7 @@ def test_causal_loss_is_a_plain_loop_over_prefixes(batch: Batch, checkpoint: Che
             batch.chosen,
             batch.kinds,
             batch.labels[:3],
+            batch.pairs[:3],
             count + 3,
         )
         loss = CausalLanguage(checkpoint).losses(part)["causal"]
@@ -176,13 +181,11 @@ def test_the_discriminators_loss_does_not_reach_the_generator(batch: Batch, toke
     assert all(p.grad is None for p in modules["generator"].layers.parameters())
 
 
-def test_in_bf16_many_batches_are_one_too(
-    examples: list[Example], checkpoint: Checkpoint, tokenizer: Tokenizer
-) -> None:
+def test_in_bf16_many_batches_are_one_too(examples: Examples, checkpoint: Checkpoint, tokenizer: Tokenizer) -> None:
     """All batches of a step share the weights' bf16 copies; their gradients must all arrive."""
     objective = trainable(MaskedLanguage(checkpoint, pairs=True))
     collator = Collator.of(tokenizer, Masking(chosen=0.99, masked=1.0))
-    singles = [collator.collate([e], np.random.default_rng(0)) for e in examples]
+    singles = singles_of(examples, collator)
     found = []
     for bf16, count, batches in ((False, 1, singles), (True, 1, singles), (True, 2, singles)):
         objective.modules.zero_grad()
@@ -194,12 +197,12 @@ def test_in_bf16_many_batches_are_one_too(
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_batches_and_workers_add_up_to_one_batch(
-    examples: list[Example], checkpoint: Checkpoint, count: int, tokenizer: Tokenizer
+    examples: Examples, checkpoint: Checkpoint, count: int, tokenizer: Tokenizer
 ) -> None:
     """The same masks in one batch and in many: the same gradient."""
     objective = trainable(MaskedLanguage(checkpoint, pairs=True, weight=0.7))
     collator = Collator.of(tokenizer, Masking(chosen=0.99, masked=1.0))  # next to no choice
-    singles = [collator.collate([e], np.random.default_rng(0)) for e in examples]
+    singles = singles_of(examples, collator)
     whole = join(singles, collator.pad_id)
     parameters = list(objective.modules.parameters())
     _, one = DataParallel(objective, 1, CPU, bf16=False).gradients([whole])
@@ -235,4 +238,5 @@ def join(batches: list[Batch], pad: int) -> Batch:
     chosen = torch.cat([b.chosen + i * longest for i, b in enumerate(batches)])
     kinds, labels = torch.cat([b.kinds for b in batches]), torch.cat([b.labels for b in batches])
     parts = [padded("ids", pad), padded("original", pad), padded("segments", 0)]
-    return Batch(*parts, mask, chosen, kinds, labels, sum(b.tokens for b in batches))
+    pairs = (labels >= 0).nonzero().squeeze(1)
+    return Batch(*parts, mask, chosen, kinds, labels, pairs, sum(b.tokens for b in batches))

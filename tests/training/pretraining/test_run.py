@@ -5,7 +5,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,40 @@ def test_stopped_and_resumed_is_uninterrupted_bit_for_bit(begin: Begin, values: 
     assert kinds(whole)[-1] == kinds(parts)[-1] == "finished" and kinds(parts).count("stopped") == 2
     first, second = ([e for e in runs.history(f) if e["event"] == "evaluated"] for f in (whole, parts))
     assert first[-1]["pairs_loss"] == second[-1]["pairs_loss"] and first[0]["step"] == 0
+
+
+def test_batches_made_in_advance_give_the_same_weights(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead, parts, plain = begin("ahead"), begin("parts"), begin("plain")
+    list(pretrain(ahead))
+    for steps in (2, 99):  # what was made for the step after the last is lost
+        list(pretrain(parts, after(steps)))
+    asked: list[int] = []
+
+    @contextmanager
+    def one_at_a_time(make: Callable[[int], object]) -> Iterator[Callable[[int], object]]:
+        yield lambda step: (asked.append(step), make(step))[1]
+
+    monkeypatch.setattr(run, "Prefetched", one_at_a_time)
+    list(pretrain(plain))
+    assert asked == [0, 1, 2, 3, 4, 5]
+    for name, one in last(plain).items():
+        assert torch.equal(one, last(ahead)[name]) and torch.equal(one, last(parts)[name])
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_to_the_same_weights(begin: Begin) -> None:
+    whole, killed = begin("whole", steps=40), begin("killed", steps=40, commit_minutes=0.0)
+    list(pretrain(whole))
+    command = [sys.executable, "-m", "bertexplorer.training.pretraining.command", str(killed)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    for line in process.stdout:
+        if line.startswith("committed"):
+            break
+    process.kill()
+    process.communicate(timeout=60)
+    list(pretrain(killed))
+    assert kinds(killed).count("resumed") == 1 and kinds(killed)[-1] == "finished"
+    assert all(torch.equal(one, last(killed)[name]) for name, one in last(whole).items())
 
 
 @pytest.mark.slow
