@@ -2,7 +2,7 @@
 import "./board.js";
 import "./question.js";
 import "./view.js";
-import { drawn, h, post, save } from "./kit.js";
+import { drawn, h, post, save, unbroken } from "./kit.js";
 import { handIn } from "./hand_in.js";
 import { saveLesson } from "./offline.js";
 
@@ -207,7 +207,7 @@ function run(name) {
   get(`lessons/runs/${name}`).then(({ title, said, card, command, figure, detail }) => {
     if (detail) { made.replaceChildren(h("p", { class: "message error" }, detail)); return; }
     const picture = h("bx-figure", { class: "figure" }), facts = Object.entries(card).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]);
-    made.replaceChildren(h("h3", {}, title), picture, h("p", { class: "said" }, said),
+    made.replaceChildren(h("h3", {}, title), picture, h("p", { class: "said" }, unbroken(said)),
       h("details", { class: "sources" }, h("summary", {}, "What was trained, and how to do it yourself"), h("dl", { class: "facts" }, facts),
         command && h("pre", { translate: "no" }, command), h("p", {}, h("a", { href: "train" }, "Start a run of your own on the page Train"))));
     picture.show(figure, said).then(() => made.dispatchEvent(new CustomEvent("answered")));
