@@ -126,7 +126,7 @@ class Learn extends HTMLElement {
     const questions = (kind, words) => h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind, checkpoint) }, words);
     const teachers = h("details", { class: "sources" }, h("summary", {}, "For teachers"), h("div", { class: "row" }, offline, questions("gift", "Questions for Moodle (GIFT)"), questions("csv", "Questions as CSV")));
     const next = this.lessons[this.lessons.findIndex((one) => one.slug === lesson.slug) + 1];
-    const ask = h("button", { type: "button", class: "quiet", onclick: () => this.#class(lesson.slug, checkpoint) }, "Ask the class");
+    const ask = h("button", { type: "button", class: "quiet accent", onclick: () => this.#class({ lesson: lesson.slug, ...(checkpoint && { checkpoint }), ...(lang && { language: lang }) }) }, "Ask the class");
     this.skipped = new Set();
     this.skip = h("button", { type: "button", class: "quiet skip", onclick: () => { this.skipped.add(this.skip.previousElementSibling.id); this.#advance(article); } }, "Go on without answering");
     this.#advance(article);
@@ -158,8 +158,8 @@ class Learn extends HTMLElement {
   }
 
   /** Open a class for the questions of a lesson. */
-  async #class(slug, checkpoint) {
-    const { status, answer } = await post("api/v1/class", { lesson: slug, ...(checkpoint && { checkpoint }) });
+  async #class(asked) {
+    const { status, answer } = await post("api/v1/class", asked);
     if (status !== 200) { this.status.textContent = answer.detail; return; }
     history.pushState(null, "", link({ class: answer.code }));
     this.#route();
