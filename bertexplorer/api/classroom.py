@@ -29,6 +29,7 @@ OPENED = body(
     {"lesson": "next-sentence"},
     lesson={**TEXT, "description": "A lesson whose questions are asked in order."},
     checkpoint={**TEXT, "description": "The checkpoint that answers the lesson; without it, the page's."},
+    language={**TEXT, "description": "The language to ask in, where the lesson has a translation; else English."},
     question={"type": "object", "description": "Instead of a lesson: prompt, choices, and the link of a view."},
 )
 SUGGESTED = body(("link",), {"link": "/?view=fill-mask&text=The+cat+[MASK]."}, link=TEXT)
@@ -49,8 +50,7 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, rooms: Classroo
         own = explore.of(request.scope["state"]["owner"])
 
         def open_room(tell: Tell) -> Reply:
-            questions, lesson = asked(own, shelf, given, opening)
-            return as_json({"code": rooms.open(own.owner, questions, lesson).code})
+            return as_json({"code": rooms.open(own.owner, *asked(own, shelf, given, opening)).code})
 
         return admission.answer(request, open_room, place=False)
 
@@ -133,6 +133,7 @@ def snapshot(room: Room, owner: str) -> dict[str, Any]:
     out: dict[str, Any] = {
         "v": room.changes,
         "code": room.code,
+        "language": room.language or "en",
         "phase": "ended" if room.ended else room.phase,
         "round": ROUND.get(room.phase),
         "question": room.at,

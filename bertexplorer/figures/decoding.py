@@ -54,21 +54,22 @@ def worth(fig: go.Figure, result: Decoding, methods: list[str]) -> None:
     """What each method claims for its filling, and what the filling is worth scored in order."""
     claimed, chained = [f.claimed for f in result.fillings], [f.chained for f in result.fillings]
     marks = (("claims", ORANGE, "diamond", claimed, "top"), ("scored in order", ACCENT, "circle", chained, "bottom"))
+    low, high = min(claimed + chained), max(claimed + chained)
     for name, colour, symbol, values, side in marks:
+        inwards = "right" if 2 * values[0] < low + high else "left"  # off the names of the methods, and of the edge
         fig.add_scatter(
             x=values,
             y=methods,
             mode="markers+text",
             marker={"color": colour, "size": 12, "symbol": symbol},
             text=[name, *[""] * (len(values) - 1)],
-            textposition=f"{side} center",
+            textposition=f"{side} {inwards}",
             textfont={"color": colour},
             cliponaxis=False,
             hovertemplate="%{y} " + name + " %{x:.2f} nats<extra></extra>",
             row=2,
             col=1,
         )
-    low, high = min(claimed + chained), max(claimed + chained)
     pad = max(0.6, (high - low) * 0.2)
     fig.update_xaxes(range=[low - pad, high + pad], row=2, col=1)
     fig.update_yaxes(range=[len(methods) - 0.4, -0.9], tickfont={"size": 12}, row=2, col=1)

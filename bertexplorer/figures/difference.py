@@ -11,8 +11,9 @@ from bertexplorer.figures import Aligning, FigureModule, kit
 from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, coloured, finish, percent, safe
 
 DRAWN = 16  # rows
-ROW_HEIGHT = 40  # px
-LABEL = 40  # characters, what a phone has room for
+ROW_HEIGHT, TALL = 40, 54  # px: with its words in one line, and in two
+LINE = 37  # characters of such a line, what a phone has room for
+LABEL = 40  # characters of a name
 WORDS = {"token", "from", "to"}  # columns that name the token at a position
 Key = tuple[object, ...]  # what a row is about
 
@@ -55,9 +56,11 @@ def draw(
             cliponaxis=False,
         )
     labels = [safe(name) for name in told_apart(names_of(keys, analysis.KEYS), LABEL)]
-    changes = [f"{label}: {change(ours.get(k), theirs.get(k), shares)}" for label, k in zip(labels, keys, strict=True)]
+    changes = [change(ours.get(key), theirs.get(key), shares) for key in keys]
+    tall = max(len(label) + 2 + len(words) for label, words in zip(labels, changes, strict=True)) > LINE
+    rows = [f"{label}{'<br>' if tall else ': '}{words}" for label, words in zip(labels, changes, strict=True)]
     font = {"size": 13, "color": TEXT, "family": MONO}
-    fig.add_trace(kit.texts(low, [row - 0.42 for row in range(len(keys))], changes, textfont=font))
+    fig.add_trace(kit.texts(low, [row - 0.42 for row in range(len(keys))], rows, textfont=font))
     legend = [safe(name) for name in told_apart(names, LABEL)]
     marks = f"{coloured('●', ACCENT)} {legend[0]}<br>{coloured('◆', ORANGE)} {legend[1]}"
     fig.add_annotation(kit.above(marks, 12))
@@ -65,7 +68,7 @@ def draw(
     ticks = {"tickformat": ".0%"} if shares else {}
     fig.update_xaxes(range=[low - room, high + room], fixedrange=True, nticks=5, **ticks)
     fig.update_yaxes(range=[len(keys) - 0.5, -0.9], **kit.HIDDEN)
-    return finish(fig, 110 + ROW_HEIGHT * len(keys), margin={"l": 8, "r": 16, "t": 64, "b": 36})
+    return finish(fig, 110 + (TALL if tall else ROW_HEIGHT) * len(keys), margin={"l": 8, "r": 16, "t": 64, "b": 36})
 
 
 def between(

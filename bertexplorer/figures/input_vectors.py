@@ -10,6 +10,7 @@ from bertexplorer.figures.style import clip, decimal, finish, quote
 SIGNED = [[0.0, "#d55e00"], [0.5, "#f7f9fb"], [1.0, "#2b6cb0"]]
 STRIPE, CELL, GAP = 46, 40, 84  # px
 NAMES = {"word": "word", "position": "position", "segment": "segment", "sum": "sum", "normalised": "LayerNorm"}
+BROKEN = {"position": "posi-<br>tion", "segment": "seg-<br>ment", "LayerNorm": "Layer-<br>Norm"}  # for a phone
 
 
 def draw(result: InputVectors) -> go.Figure:
@@ -32,9 +33,9 @@ def draw(result: InputVectors) -> go.Figure:
     for row, labels in ((1, lengths), (2, names)):
         fig.update_yaxes(kit.down(labels), fixedrange=True, row=row, col=1)
     fig.update_xaxes(showgrid=False, fixedrange=True)
-    short = kit.ticks([clip(name, 9) for name in names])
+    short = kit.ticks([BROKEN.get(name, clip(name, 9)) for name in names])
     fig.update_xaxes(tickangle=0, tickfont={"size": 12}, **short, row=2, col=1)
-    return finish(fig, kit.height_of(heights, GAP) + 80, margin={"l": 8, "r": 12, "t": 32, "b": 34})
+    return finish(fig, kit.height_of(heights, GAP) + 90, margin={"l": 8, "r": 12, "t": 32, "b": 44})
 
 
 def say(result: InputVectors) -> str:

@@ -51,9 +51,9 @@ def draw(curves: Sequence[Curve]) -> go.Figure:
             fig.add_hline(y=curve.floor[1], line={"color": GREY, "dash": "dot", "width": 1.5}, row=1, col=1)
         losses(fig, curve, colour)
     names = legend([curve.name for curve in curves], 18) if len(curves) > 1 else []
-    words = f"{safe(curves[0].words if curves else '')}, on the validation rows"
+    words = f"{curves[0].words if curves else ''}, on the validation rows"
     dotted = [f"dotted: {name}, {shown(curves[0].metric, value)}" for name, value in floors]
-    head = [*names, words, *(safe(line) for one in dotted for line in wrap(one, 42))]
+    head = [*names, *(safe(line) for one in (words, *dotted) for line in wrap(one, 42))]
     fig.add_annotation(kit.above("<br>".join(head), row=1, size=13))
     fig.add_annotation(kit.above("Loss. Line: training rows,<br>points: validation rows", row=2, size=13))
     fig.update_xaxes(rangemode="tozero", fixedrange=True)

@@ -36,7 +36,7 @@ def answers(fig: go.Figure, blank: Blank, column: int, widest: float) -> None:
     fig.add_trace({**bars, "hovertemplate": "%{customdata} %{text}<extra></extra>"}, 1, column)
     labels = [label(c.token, 14) for c in blank.candidates]
     fig.update_yaxes(kit.down(labels, mono=13), row=1, col=column)
-    fig.update_xaxes(range=[0, widest * 1.5], visible=False, row=1, col=column)
+    fig.update_xaxes(range=[0, widest * 1.9], visible=False, row=1, col=column)
 
 
 def matrix(fig: go.Figure, result: LeftContext, seen: np.ndarray, column: int) -> None:

@@ -13,7 +13,7 @@ LINES = 64  # tokens that are drawn
 LINE = 26  # pixels
 GREENISH = "#66c2a5"
 SHADES = {MASKED: ACCENT, SAME: GREENISH, RANDOM: ORANGE}
-WORDS = {MASKED: "[MASK]", SAME: "left as it is", RANDOM: "a random piece"}
+WORDS = {MASKED: "[MASK]", SAME: "as it is", RANDOM: "another piece"}
 
 
 def draw(result: Masked) -> go.Figure:

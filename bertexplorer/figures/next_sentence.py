@@ -67,7 +67,7 @@ def tokens(fig: go.Figure, chips: list[tuple[float, int, float, str, int]]) -> N
     lines = 1 + chips[-1][1]
     fig.update_yaxes(range=[lines - 0.5, -0.5], row=1, col=1)
     fig.update_xaxes(range=[0, LINE], row=1, col=1)
-    fig.add_annotation(kit.above("What BERT reads, with the segment id under each token", 4, row=1, size=13))
+    fig.add_annotation(kit.above("What BERT reads, with segment ids", 4, row=1, size=13))
 
 
 def bars_of(result: NextSentence) -> tuple[list[str], list[Score]]:

@@ -9,6 +9,8 @@ from bertexplorer.analysis.pseudo_likelihood import PseudoLikelihood
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, decimal, finish, label, percent, quote
 
+LEVEL = 8  # bars whose shares fit side by side on a phone; those of more are turned
+
 
 def draw(result: PseudoLikelihood) -> go.Figure:
     places = np.flatnonzero(result.ranks)
@@ -16,6 +18,7 @@ def draw(result: PseudoLikelihood) -> go.Figure:
     shares = np.exp(result.log_probabilities[places])
     labels = [label(result.tokens[i], 16) for i in places]
     ranks = result.ranks[places]
+    few = len(places) <= LEVEL
     hovers = [f"{one}: {percent(float(p))}, rank {r:,}" for one, p, r in zip(labels, shares, ranks, strict=True)]
     fig = go.Figure(
         go.Bar(
@@ -24,9 +27,9 @@ def draw(result: PseudoLikelihood) -> go.Figure:
             marker={"color": ACCENT},
             text=[percent(float(p)) for p in shares] if len(places) <= 24 else None,
             textposition="outside",
-            textangle=0 if len(places) <= 12 else -90,
-            constraintext="inside" if len(places) <= 12 else "none",  # turned, it is read above a thin bar, too
-            textfont={"size": 11} if len(places) > 12 else None,
+            textangle=0 if few else -90,
+            constraintext="inside" if few else "none",  # turned, it is read above a thin bar, too
+            textfont=None if few else {"size": 11},
             cliponaxis=False,
             customdata=hovers,
             hovertemplate="%{customdata}, %{y:.1f} bits<extra></extra>",

@@ -130,12 +130,12 @@ def lengths(fig: go.Figure, result: Tokenization, row: int) -> None:
     for column, (name, numbers) in enumerate(values.items(), 1):
         digits = 2 if name == "cosine" or (len(values) < 7 and numbers.max() < 10) else 1
         written = [f"{number:.{digits}f}" for number in numbers[:count].tolist()]
-        style = {"textfont": {"size": 11}, "constraintext": "none"}
+        style = {"textfont": {"size": 10}, "constraintext": "none"}
         bars = kit.bars(numbers[:count], COLOURS.get(name, GREY), text=written, hover=hovers, **style)
         tip = "%{customdata}<br>" + name + " %{x:.3f}<extra></extra>"
         fig.add_trace({**bars, "hovertemplate": tip}, row, column)
         low, top = min(0.0, float(numbers[:count].min())), max(float(np.abs(numbers[:count]).max()), 1e-6)
-        fig.update_xaxes(range=[low * 2.8, top * 2.8], visible=False, row=row, col=column)
+        fig.update_xaxes(range=[low * 3.1, top * 3.1], visible=False, row=row, col=column)
         fig.update_yaxes(range=[count - 0.5, -0.5], showgrid=False, showticklabels=column == 1, row=row, col=column)
     ticks = kit.ticks([label(token, 10) for token in result.tokens[:count]], mono=13)
     fig.update_yaxes(**ticks, row=row, col=1)

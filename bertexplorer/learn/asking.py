@@ -22,17 +22,20 @@ YES_NO, OTHER = ("yes", "no"), "something else"
 RARE = (60, 90)  # ranks of answers that are offered in addition to the first three
 
 
-def asked(explore: Explore, shelf: Shelf, given: Any, opening: State) -> tuple[list[Question], str]:
-    """(questions, the name of the lesson) of a request. Raises ExplorerError."""
-    if not isinstance(given, dict) or set(given) not in ({"lesson"}, {"lesson", "checkpoint"}, {"question"}):
+def asked(explore: Explore, shelf: Shelf, given: Any, opening: State) -> tuple[list[Question], str, str]:
+    """(questions, the name of the lesson, its language) of a request. Raises ExplorerError."""
+    of_lesson = isinstance(given, dict) and "lesson" in given and set(given) <= {"lesson", "checkpoint", "language"}
+    if not of_lesson and (not isinstance(given, dict) or set(given) != {"question"}):
         raise ExplorerError(
-            'Send {"lesson": "…"}, with {"checkpoint": "…"} for another one than the page\'s, or '
-            '{"question": {"prompt": "…", "choices": […], "link": "…"}}.'
+            'Send {"lesson": "…"}, with {"checkpoint": "…"} for another one than the page\'s and {"language": "…"} for '
+            'a translation, or {"question": {"prompt": "…", "choices": […], "link": "…"}}.'
         )
-    if "lesson" in given:
-        lesson, checkpoint = shelf.lesson(str(given["lesson"])), str(given.get("checkpoint", ""))
+    if of_lesson:
+        checkpoint, language = str(given.get("checkpoint", "")), str(given.get("language", ""))
+        lesson = shelf.lesson(str(given["lesson"]), language)
         blocks = [block for block in lesson.blocks if block.kind in ASKED]
-        return [question_of(explore, block, opening, checkpoint) for block in blocks], lesson.slug
+        spoken = language if language in shelf.languages(lesson.slug) else ""
+        return [question_of(explore, block, opening, checkpoint) for block in blocks], lesson.slug, spoken
     one = given["question"]
     if not isinstance(one, dict) or set(one) - {"prompt", "choices", "link"}:
         raise ExplorerError("question: wanted an object with prompt, choices and link.")
@@ -43,7 +46,7 @@ def asked(explore: Explore, shelf: Shelf, given: Any, opening: State) -> tuple[l
         raise ExplorerError("question: wanted choices that are texts.")
     if link:
         grading.state_of(explore, link, opening)
-    return [Question(prompt, tuple(choices), link)], ""
+    return [Question(prompt, tuple(choices), link)], "", ""
 
 
 def question_of(explore: Explore, block: Block, opening: State, checkpoint: str = "") -> Question:
@@ -66,7 +69,7 @@ def revealed(explore: Explore, shelf: Shelf, room: Room, opening: State) -> dict
     if not question.block:
         return {"link": question.link, **own_shares(explore, question, opening)}
     try:
-        block = shelf.lesson(room.lesson).block(question.block)
+        block = shelf.lesson(room.lesson, room.language).block(question.block)
         shown = question.link if block.shown else ""
         return {"link": shown, **answered(explore, block, question.link, opening)}
     except ExplorerError as error:  # this checkpoint has no answer; the class goes on

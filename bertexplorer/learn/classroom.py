@@ -60,6 +60,7 @@ class Room:
     at: int = 0  # the question
     phase: str = "lobby"
     votes: dict[tuple[int, int], dict[str, float]] = field(default_factory=dict)
+    language: str = ""  # that the lesson is asked in; "" for English
     reveals: dict[int, dict[str, Any]] = field(default_factory=dict)  # what the checkpoint answered
     changes: int = 0  # changes that phones see: steps and reveals
     here: dict[str, float] = field(default_factory=dict)  # voter -> when the phone was last heard
@@ -108,7 +109,7 @@ class Classroom:
         self.wrong: dict[str, list[float]] = {}
         self.over: set[str] = set()  # codes of classes that ended while this server ran; they do not count as guesses
 
-    def open(self, teacher: str, questions: Sequence[Question], lesson: str = "") -> Room:
+    def open(self, teacher: str, questions: Sequence[Question], lesson: str = "", language: str = "") -> Room:
         """A new room. Raises ExplorerError for questions that cannot be asked, or if there are too many rooms."""
         check(questions)
         with self.lock:
@@ -116,9 +117,10 @@ class Classroom:
             if len(list(self.folder.glob("*.jsonl"))) >= MOST_ROOMS:
                 raise ExplorerError(f"There are {MOST_ROOMS} classes on this server. End one before you open another.")
             code = next(code for _ in range(1000) if not self.path(code := self.letters()).exists())
-            room = Room(code, teacher, lesson, tuple(questions), self.path(code))
+            room = Room(code, teacher, lesson, tuple(questions), self.path(code), language=language)
             asked = [[one.prompt, list(one.choices), one.link, one.block] for one in questions]
-            write(room, {"open": {"teacher": teacher, "lesson": lesson, "questions": asked, "time": time.time()}})
+            about = {"teacher": teacher, "lesson": lesson, "language": language, "questions": asked}
+            write(room, {"open": {**about, "time": time.time()}})
             self.rooms[code] = room
             self.over.discard(code)
             return room
@@ -252,7 +254,7 @@ def replay(code: str, file: Path) -> Room:
     questions = tuple(
         Question(prompt, tuple(choices), link, block) for prompt, choices, link, block in opened["questions"]
     )
-    room = Room(code, opened["teacher"], opened["lesson"], questions, file)
+    room = Room(code, opened["teacher"], opened["lesson"], questions, file, language=opened.get("language", ""))
     for line in lines[1:-1]:
         try:
             apply(room, json.loads(line))

@@ -21,7 +21,7 @@ OPENING = re.compile(r"(`{3,}|~{3,})")
 FIELD = re.compile(r"([a-z]+):(?:\s+(.*))?$")
 ITEM = re.compile(r"- (?:\[( |x)\] )?(.+)$")
 UNDER = re.compile(r"\s+(?:> ?(.*)|(when|value):\s+(.+))$")
-NEAR = re.compile(r"(.+?)\s*->\s*\"(.*)\"$")
+NEAR = re.compile(r"(?:(.+?)\s*->\s*)?\"(.*)\"$")  # in a translation, without the condition
 RANGE = re.compile(r"(?:below (\S+)|above (\S+)|(\S+) to (\S+))$")
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 MAX_CHARACTERS = 100_000
@@ -35,7 +35,7 @@ KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # kind -> fields th
     "share": (frozenset({"view"}), frozenset({"after", "show"})),
     "claim": (frozenset({"text", "view", "holds"}), frozenset({"otherwise"})),
     "figure": (frozenset({"view"}), frozenset({"text"})),
-    "text": (frozenset({"of"}), frozenset({"text", "otherwise", "after", "hint", "model"})),  # of a translation
+    "text": (frozenset({"of"}), frozenset({"text", "otherwise", "after", "hint", "model", "near"})),  # of a translation
 }
 BLOCKS = tuple(kind for kind in KINDS if kind != "text")
 QUESTIONS = ("predict", "choice", "number", "find", "click", "say", "share")
@@ -217,10 +217,11 @@ def parsed(block: Block, lines: list[str], first: int, problems: list[Problem]) 
             name, value = found[1], (found[2] or "").strip().strip('"') if found[1] == "example" else (found[2] or "")
             if name != "near":
                 fields[name] = value.strip()
-            elif hint := NEAR.match(value):
-                near.append((hint[1], hint[2]))
+            elif (hint := NEAR.match(value)) and bool(hint[1]) == (block.kind != "text"):
+                near.append((hint[1] or "", hint[2]))
             else:
-                problems.append(Problem(number, 'near: is not of the form: condition -> "hint".'))
+                wanted = '"hint"' if block.kind == "text" else 'condition -> "hint"'
+                problems.append(Problem(number, f"near: is not of the form: {wanted}."))
         elif found and found[1] in {name for needs, may in KINDS.values() for name in needs | may}:
             problems.append(Problem(number, f"A {block.kind} has no {found[1]}:."))
         elif line.strip() and (items or fields):

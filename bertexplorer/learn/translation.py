@@ -34,6 +34,7 @@ def fingerprint(block: Block) -> str:
     """Eight digits that change with the English text of *block*."""
     texts = [block.prompt, *(block.fields.get(name, "") for name in TEXTS)]
     texts += [text for item in block.items for text in (item.text, item.feedback)]
+    texts += [hint for _, hint in block.near]
     return sha256("\0".join(texts).encode()).hexdigest()[:8]
 
 
@@ -67,6 +68,8 @@ def unusable(block: Block, english: dict[str, Block]) -> str:
         return f"The English text of {block.id} has changed; translate it anew, with of: {fingerprint(wanted)}."
     if len(block.items) != len(wanted.items):
         return f"{block.id} has {len(block.items)} items; wanted {len(wanted.items)}."
+    if len(block.near) != len(wanted.near):
+        return f"{block.id} has {len(block.near)} lines of near:; wanted {len(wanted.near)}."
     return ""
 
 
@@ -74,7 +77,8 @@ def merged(block: Block, other: Block) -> Block:
     """*block* with the texts of *other*; a choice keeps its English text as what a key names."""
     fields = {**block.fields, **{name: other.fields[name] for name in TEXTS if other.fields.get(name)}}
     items = tuple(item_of(mine, theirs) for mine, theirs in zip(block.items, other.items, strict=True))
-    return replace(block, prompt=other.prompt or block.prompt, fields=fields, items=items)
+    near = tuple((condition, hint) for (condition, _), (_, hint) in zip(block.near, other.near, strict=True))
+    return replace(block, prompt=other.prompt or block.prompt, fields=fields, items=items, near=near)
 
 
 def item_of(mine: Item, theirs: Item) -> Item:
@@ -97,4 +101,5 @@ def template(lesson: Lesson) -> Iterator[str]:
                 yield f"  > {item.feedback}"
         yield f"of: {fingerprint(block)}"
         yield from (f"{name}: {block.fields[name]}" for name in TEXTS if block.fields.get(name))
+        yield from (f'near: "{hint}"' for _, hint in block.near)
         yield "```"

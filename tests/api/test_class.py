@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.classes import OWN, STEPS, opened, refused
 from tests.api.conftest import Served
-from tests.api.teaching import EVIL, VIEW
+from tests.api.teaching import EVIL, VIEW, words
 
 MASKED = {**OWN, "link": "/?view=fill-mask&text=The+capital+of+france+is+[MASK]."}
 HIDDEN = {"counts", "numbers", "moves", "here", "voted", "reveal", "right", "feedback", "after", "shares", "teacher"}
@@ -72,6 +72,19 @@ def test_a_lesson_of_another_checkpoint_is_answered_by_that_one(taught: Served) 
     assert room.seen(room.teacher)["reveal"]["link"] == f"{VIEW}&checkpoint=little"
     asked = taught.browser().post("/class", json={"lesson": "pieces", "checkpoint": "nobody's"})
     assert asked.status_code == 422 and "nobody's" in asked.json()["detail"]
+
+
+def test_a_lesson_is_asked_and_answered_in_its_language(taught: Served) -> None:
+    room = opened(taught, lesson="welcome", language="de").until("vote1")
+    phone = room.phone()
+    seen = room.seen(phone)
+    assert seen["language"] == "de" and words(seen["prompt"]).startswith("Du verdeckst milk")
+    assert words(seen["choices"][1]) == "Ein anderes Wort"
+    room.until("reveal")
+    assert "an die erste Stelle" in words(room.seen(phone)["reveal"]["after"])
+    english = opened(taught, lesson="welcome", language="xx").until("vote1")
+    seen = english.seen(english.phone())
+    assert seen["language"] == "en" and words(seen["prompt"]).startswith("You hide milk")
 
 
 @pytest.mark.parametrize(("typed", "share"), [("1", 0.01), ("1 %", 0.01), ("100", 1), ("0.3", 0.3), ("30,5", 0.305)])

@@ -85,3 +85,9 @@ def test_a_position_stands_right_after_its_token() -> None:
     assert message == ["1·3 · bank 6 · the 5", "1·3 · the 1 · went 3", "2·7 · doctor 2 · [CLS] 0"]
     once = difference.names_of([(1, "a", "b", 2), (2, "a", "b", 3)], ("layer", "from", "to", "to_position"))
     assert once == ["layer 1 · to position 2", "layer 2 · to position 3"]
+
+
+def test_rows_that_are_too_long_for_a_phone_have_their_numbers_in_a_second_line() -> None:
+    rows = [row(11, "children", 0.0002), row(12, "a", 0.027)]
+    drawn = difference.draw(LISTS, rows, [row(11, "children", 0.0003), row(12, "a", 0.04)], ("one", "two"))
+    assert drawn.data[-1].text == ("layer 12 · a<br>2.7 % → 4.0 %", "layer 11 · children<br>< 0.1 % → < 0.1 %")

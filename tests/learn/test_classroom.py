@@ -53,6 +53,14 @@ def test_a_whole_question(rooms):
     assert room.numbers(1, 1) == [0.25]
 
 
+def test_a_restarted_server_knows_the_language(rooms):
+    room = rooms.open(TEACHER, QUESTIONS, "welcome", "de")
+    assert again(rooms).room(room.code).language == "de"
+    older = room.file.read_text("utf-8").replace('"language": "de", ', "")  # as classes were written before
+    room.file.write_text(older, "utf-8")
+    assert again(rooms).room(room.code).language == ""
+
+
 @pytest.mark.parametrize("phase", NEXT)
 def test_only_the_phase_that_follows(rooms, phase):
     room = opened(rooms, phase)

@@ -31,6 +31,18 @@ def test_texts_are_replaced_and_keys_still_name_the_english_choice():
     assert (found.right, found.key, found.answer) == (False, 0, "Paris (F)")
 
 
+def test_hints_are_replaced_and_their_conditions_stay():
+    near = 'near: top() == "y" -> "Nearly: {top()}."'
+    english = read(f'{HEAD}```find it\nFind it.\nstart: /?view=fill-mask\naccept: top() == "x"\n{near}\n```', "masks")
+    german = "\n".join(template(english)).replace("Nearly:", "Fast:")
+    lesson, problems = translated(english, german)
+    assert not problems and lesson.block("it").near == (('top() == "y"', "Fast: {top()}."),)
+    for lacking, said in (("", "it has 0 lines of near:; wanted 1"), ('near: top() -> "x"', 'not of the form: "hint"')):
+        lesson, problems = translated(english, german.replace('near: "Fast: {top()}."', lacking))
+        assert lesson.block("it").near == english.block("it").near
+        assert any(said in problem.text for problem in problems)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said", "id"),
     [

@@ -52,11 +52,12 @@ class Board extends HTMLElement {
   #show(room) {
     this.room = room;
     const { phase, here, voted, round } = room;
-    this.status.textContent = this.problem || (round ? `${voted} voted, ${here} here` : phase === "lobby" ? `${here} here` : `${voted} voted`);
+    this.status.textContent = this.problem || (round ? `${voted} voted, ${here} here` : phase === "lobby" ? (here ? `${here} here` : "Nobody is here yet") : `${voted} voted`);
     const key = JSON.stringify([phase, room.question, this.#peek, room.counts, room.numbers]);
     if (key === this.#shown) return;
     this.#shown = key;
     this.#join(room);
+    this.stage.lang = room.language;
     this.stage.replaceChildren(...(phase === "lobby" ? [] : this.#asked(room)));
     this.#press(room);
   }
@@ -66,7 +67,7 @@ class Board extends HTMLElement {
     this.join.classList.toggle("large", large);
     this.join.replaceChildren(
       large ? h("img", { src: `api/v1/class/${code}/qr.svg`, alt: `QR code of ${address}`, width: 320, height: 320 }) : "",
-      h("div", {}, h("p", { class: "code", translate: "no" }, code), h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")), note && large ? h("p", { class: "message error" }, note) : ""));
+      h("div", {}, large ? h("p", {}, "Point your phone’s camera at this, or open the address below.") : "", h("p", { class: "code", translate: "no" }, code), h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")), note && large ? h("p", { class: "message error" }, note) : ""));
   }
 
   #press({ phase, question, of, choices }) {

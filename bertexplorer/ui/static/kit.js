@@ -13,8 +13,11 @@ export function h(name, attributes = {}, ...children) {
   return made;
 }
 
+/** *words* in which no line ends between a number and the signs beside it, as in < 0.1 %. */
+export const unbroken = (words) => words.replace(/(?<=[<>]) (?=\d)|(?<=\d) (?=%)/g, "\u00a0");
+
 /** Elements of a *tree*, strings and [name, attributes, children], as the server made it from Markdown. */
-export const drawn = (tree) => tree.map((part) => (typeof part === "string" ? part : h(part[0], part[1], drawn(part[2]))));
+export const drawn = (tree) => tree.map((part) => (typeof part === "string" ? unbroken(part) : h(part[0], part[1], drawn(part[2]))));
 
 /** Make a textarea as high as its text. */
 export function grow(field) {

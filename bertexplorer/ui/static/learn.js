@@ -2,7 +2,7 @@
 import "./board.js";
 import "./question.js";
 import "./view.js";
-import { drawn, h, post, save } from "./kit.js";
+import { drawn, h, post, save, unbroken } from "./kit.js";
 import { handIn } from "./hand_in.js";
 import { saveLesson } from "./offline.js";
 
@@ -126,7 +126,7 @@ class Learn extends HTMLElement {
     const questions = (kind, words) => h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind, checkpoint) }, words);
     const teachers = h("details", { class: "sources" }, h("summary", {}, "For teachers"), h("div", { class: "row" }, offline, questions("gift", "Questions for Moodle (GIFT)"), questions("csv", "Questions as CSV")));
     const next = this.lessons[this.lessons.findIndex((one) => one.slug === lesson.slug) + 1];
-    const ask = h("button", { type: "button", class: "quiet", onclick: () => this.#class(lesson.slug, checkpoint) }, "Ask the class");
+    const ask = h("button", { type: "button", class: "quiet accent", onclick: () => this.#class({ lesson: lesson.slug, ...(checkpoint && { checkpoint }), ...(lang && { language: lang }) }) }, "Ask the class");
     this.skipped = new Set();
     this.skip = h("button", { type: "button", class: "quiet skip", onclick: () => { this.skipped.add(this.skip.previousElementSibling.id); this.#advance(article); } }, "Go on without answering");
     this.#advance(article);
@@ -158,8 +158,8 @@ class Learn extends HTMLElement {
   }
 
   /** Open a class for the questions of a lesson. */
-  async #class(slug, checkpoint) {
-    const { status, answer } = await post("api/v1/class", { lesson: slug, ...(checkpoint && { checkpoint }) });
+  async #class(asked) {
+    const { status, answer } = await post("api/v1/class", asked);
     if (status !== 200) { this.status.textContent = answer.detail; return; }
     history.pushState(null, "", link({ class: answer.code }));
     this.#route();
@@ -207,7 +207,7 @@ function run(name) {
   get(`lessons/runs/${name}`).then(({ title, said, card, command, figure, detail }) => {
     if (detail) { made.replaceChildren(h("p", { class: "message error" }, detail)); return; }
     const picture = h("bx-figure", { class: "figure" }), facts = Object.entries(card).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]);
-    made.replaceChildren(h("h3", {}, title), picture, h("p", { class: "said" }, said),
+    made.replaceChildren(h("h3", {}, title), picture, h("p", { class: "said" }, unbroken(said)),
       h("details", { class: "sources" }, h("summary", {}, "What was trained, and how to do it yourself"), h("dl", { class: "facts" }, facts),
         command && h("pre", { translate: "no" }, command), h("p", {}, h("a", { href: "train" }, "Start a run of your own on the page Train"))));
     picture.show(figure, said).then(() => made.dispatchEvent(new CustomEvent("answered")));

@@ -2,7 +2,7 @@
 // takes long comes on. Fires "jump" from a figure, "open" from the table of cases, "stop", and "add" with what the text lacks.
 import "./cases.js";
 import "./figure.js";
-import { h } from "./kit.js";
+import { h, unbroken } from "./kit.js";
 
 const ADDS = { mask: "Insert [MASK]", pair: "Add a second sentence" };
 const LONG_NAME = 80;
@@ -82,7 +82,7 @@ class Stage extends HTMLElement {
 
   draw({ state, figure, document: source, height, said, beside, cases }) {
     this.drawn = state.view;
-    this.said.textContent = said;
+    this.said.textContent = unbroken(said);
     if (source) this.figure.frame(source, height);
     else this.figure.show(figure, said);
     this.cases.show(cases, beside?.name);
@@ -91,7 +91,7 @@ class Stage extends HTMLElement {
     if (!beside) return;
     this.ours.textContent = short(beside.ours);
     this.named.textContent = short(beside.name);
-    this.their_words.textContent = beside.said;
+    this.their_words.textContent = unbroken(beside.said);
     if (beside.figure) this.theirs.show(beside.figure, beside.said);
     else this.theirs.clear();
     if (beside.difference) this.difference.show(beside.difference, "The difference between the two");

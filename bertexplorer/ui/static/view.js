@@ -79,8 +79,8 @@ class View extends HTMLElement {
     const { now } = this.state, { settings, question, note } = this.schema.views[now.view];
     for (const [name, box] of Object.entries(this.boxes)) {
       const field = box.querySelector("textarea");
-      if (field.value !== now[name]) { field.value = now[name]; grow(field); }
       box.hidden = name === "pair" && !now.pair && document.activeElement !== field;
+      if (field.value !== now[name]) { field.value = now[name]; grow(field); }
     }
     this.form.draw(now.view, settings);
     const { layers, heads } = this.answer.checkpoint ?? {};
