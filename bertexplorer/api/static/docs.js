@@ -39,8 +39,8 @@ function kind(whole, given) {
 function table(whole, schema, caption) {
   const rows = Object.entries(schema.properties ?? {}).map(([name, given]) => {
     const needed = schema.required?.includes(name);
-    const described = given.default ?? "";
-    const start = !["", "[]", "{}"].includes(described === "" ? "" : JSON.stringify(described)) ? `; default ${JSON.stringify(described)}` : "";
+    const preset = given.default ?? "";
+    const start = !["", "[]", "{}"].includes(preset === "" ? "" : JSON.stringify(preset)) ? `; default ${JSON.stringify(preset)}` : "";
     const words = [given.title, given.description].filter((one, i) => one && (i || one.toLowerCase() !== name));
     return make("tr", {}, make("th", { scope: "row" }, make("code", {}, name)),
       make("td", { class: "kind" }, `${kind(whole, given)}${needed ? "; needed" : start}`),
@@ -72,21 +72,21 @@ function command(path, method, body) {
   return `curl --json '${JSON.stringify(body.schema.examples?.[0] ?? {}).replaceAll("'", "'\\''")}' ${address}`;
 }
 
-function operation(whole, path, method, described) {
-  const body = described.requestBody?.content["application/json"];
-  const answers = Object.entries(described.responses);
+function operation(whole, path, method, route) {
+  const body = route.requestBody?.content["application/json"];
+  const answers = Object.entries(route.responses);
   const good = answers.find(([status]) => status.startsWith("2"));
   const answer = good?.[1].content?.["application/json"]?.schema;
   const words = answers.map(([status, one]) => `${status}: ${one.description}`).join(" · ");
   const asked = { properties: {}, required: [] };
-  for (const one of described.parameters ?? []) {
+  for (const one of route.parameters ?? []) {
     asked.properties[one.name] = { ...one.schema, description: `${one.description ?? ""} (${one.in})` };
     if (one.required) asked.required.push(one.name);
   }
-  const section = make("section", { id: described.operationId },
-    make("h3", {}, described.summary ?? described.operationId),
+  const section = make("section", { id: route.operationId },
+    make("h3", {}, route.summary ?? route.operationId),
     make("code", { class: "address" }, make("b", {}, method.toUpperCase()), ` ${path}`),
-    make("p", {}, described.description ?? ""),
+    make("p", {}, route.description ?? ""),
     make("pre", {}, command(path, method, body)));
   if (Object.keys(asked.properties).length) section.append(table(whole, asked, "In the address"));
   if (body) section.append(...bodies(whole, body.schema, "The request"));
@@ -110,9 +110,9 @@ async function show() {
   const groups = new Map();
   for (const [path, methods] of Object.entries(whole.paths)) {
     for (const method of METHODS.filter((one) => one in methods)) {
-      const described = methods[method];
-      const group = described.tags?.[0] ?? "Others";
-      groups.set(group, [...(groups.get(group) ?? []), [path, method, described]]);
+      const route = methods[method];
+      const group = route.tags?.[0] ?? "Others";
+      groups.set(group, [...(groups.get(group) ?? []), [path, method, route]]);
     }
   }
   const parts = whole.info.description.split("`").map((part, i) => (i % 2 ? make("code", {}, part) : part));
@@ -121,9 +121,9 @@ async function show() {
   const operations = document.getElementById("operations");
   for (const name of ["Analyses", ...[...groups.keys()].filter((one) => one !== "Analyses")]) {
     index.append(make("h2", {}, name));
-    for (const [path, method, described] of groups.get(name) ?? []) {
-      index.append(make("a", { href: `#${described.operationId}` }, described.operationId));
-      operations.append(operation(whole, path, method, described));
+    for (const [path, method, route] of groups.get(name) ?? []) {
+      index.append(make("a", { href: `#${route.operationId}` }, route.operationId));
+      operations.append(operation(whole, path, method, route));
     }
   }
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
