@@ -46,7 +46,7 @@ def test_shares_are_a_loop(family: str, tiny: Callable[[str], Path]) -> None:
     encoding = checkpoint.tokenizer.encode(TEXT)
     attention = eager(tiny(family), encoding).attention.numpy()
     result = ask(checkpoint, TEXT, on="this text")
-    cls, sep = ("<s>", "</s>") if "roberta" in family else ("[CLS]", "[SEP]")
+    cls, sep = ("<s>", "</s>") if family in ("roberta", "xlm-roberta", "mpnet") else ("[CLS]", "[SEP]")
     said = [encoding.texts[s.side][s.start : s.end] if s else "" for s in encoding.spans]
     dots = {i for i, piece in enumerate(said) if piece in (",", ".", "?", "!", "?!")}
     assert len(dots) >= 4

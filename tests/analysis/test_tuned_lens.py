@@ -24,6 +24,7 @@ def tuned(mini: Checkpoint) -> Layers:
     return layers.run(mini, FRANCE, options=TUNED)
 
 
+@pytest.mark.slow
 def test_mini_is_read_better_at_every_layer(tuned: Layers) -> None:
     found = tuned.tuned
     assert found is not None and found.worse == ()
@@ -31,12 +32,14 @@ def test_mini_is_read_better_at_every_layer(tuned: Layers) -> None:
     assert found.positions > 600 and 150 < found.held_out < found.positions / 2 and found.seconds > 0
 
 
+@pytest.mark.slow
 def test_the_last_layer_is_untouched(tuned: Layers, mini: Checkpoint) -> None:
     raw = layers.run(mini, FRANCE, options=replace(TUNED, lens="raw"))
     assert raw.tuned is None and tuned.layers[-1] == raw.layers[-1]
     assert all(one.candidates != other.candidates for one, other in zip(tuned.layers[:-1], raw.layers, strict=False))
 
 
+@pytest.mark.slow
 def test_rows(tuned: Layers, mini: Checkpoint) -> None:
     rows, raw = layers.rows(tuned), layers.rows(layers.run(mini, FRANCE, options=replace(TUNED, lens="raw")))
     assert tuned.tuned is not None and [tuple(row) for row in rows] == [tuple(row) for row in raw]

@@ -63,7 +63,13 @@ def by_hand(run: TrainingRun, label: str) -> dict[int, float]:
     return found
 
 
-@pytest.mark.parametrize(("family", "balance"), [("bert", False), ("bert", True), ("albert", False)])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("family", "balance"),
+    [("bert", True), pytest.param("bert", False, marks=SLOW), pytest.param("albert", False, marks=SLOW)],
+)
 def test_the_scores_are_products_of_gradients(trained: Callable[..., TrainingRun], family: str, balance: bool) -> None:
     run = trained(snapshots=2, dropout=0.0, family=family, balance=balance)
     found = run.influence(ASKED)
@@ -100,6 +106,7 @@ def test_planting_is_repeatable_and_changes_no_other_row(begin: Callable[..., Pa
         assert (before == after) is (i not in own) and own.get(i, before.labels) == before.labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "values",
     [
