@@ -89,7 +89,7 @@ def nearest_pieces(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
 def attention(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), show: Literal['grid', 'head', 'arcs'] = 'grid', layer: int = 0, head: int = 0, heads: str | Sequence[str] = '', combine: Literal['mean', 'max'] = 'mean', merge: bool = False, special: Literal['shown', 'hidden', 'discounted'] = 'shown', direction: Literal['all', 'A to B', 'B to A'] = 'all', measure: Literal['weight', 'norm'] = 'weight') -> Result:
     """Who looks at whom, in one head, in several together, or in all of them side by side.
     Attention weights (rows sum to 1), or norms ‖α f(x)‖ (Kobayashi et al., 2020), between the tokens of *text*.
-    Words are merged from their pieces as Clark et al. (2019) do: added where looked at, averaged where looking. Norms
+    Words are merged from their pieces as Clark et al. (2019) do: weights to a word are added, weights from it averaged. Norms
     are added likewise, which bounds the norm of the whole word from above. Tokens that
     are hidden are cut out of the rows and of the columns. Raises ExplorerError for a layer or head that is not there, a
     direction without a second text, and a text too long to hold all weights.
@@ -98,11 +98,11 @@ def attention(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
         layer: Layer, 0 to 100 (0: all layers)
         head: Head, 0 to 100 (0: all heads)
         heads: Or these heads (such as 5·3, 5.7; empty: layer and head above)
-        combine: Several heads (averaged, or the largest of them)
-        merge: Pieces to words (added where looked at, averaged where looking)
+        combine: Several heads (their mean, or the largest)
+        merge: Pieces to words (weights to a word are added, weights from it averaged)
         special: [CLS] and [SEP] (discounted: left out, and the rest scaled up to 100 %)
         direction: Sentences (A to B: A looks at B)
-        measure: Measure (norm: length of what is taken over (Kobayashi et al., 2020))
+        measure: Measure (norm: length of what is taken in (Kobayashi et al., 2020))
     """
 def query_key(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = 1, head: int = 1) -> Result:
     """The products of single dimensions that add up to the attention score of one token in one head.
@@ -265,7 +265,7 @@ def masking(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini'
     Roll the dice of pretraining over *text*, what is hidden in it shown. No layer is run. Raises ExplorerError if
     nothing is left to read, or the shares are above 1.
     Options:
-        roll: Roll, 1 to 1000 (another number, other dice)
+        roll: Roll, 1 to 1000 (another number draws again)
         chosen: Chosen, 0.01 to 0.9 (share of the tokens that are to be guessed)
         masked: [MASK], 0 to 1 (share of the chosen that becomes [MASK])
         random: Random, 0 to 1 (share of the chosen that becomes a random piece)
@@ -278,8 +278,8 @@ def sentence_pairs(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
     follows another.
     Options:
         not_next: Wrong pairs, 0 to 1 (share of pairs whose B does not follow A)
-        same_document: Of them, same document, 0 to 1 (else B is of another one)
-        roll: Roll, 1 to 1000 (another number, other dice)
+        same_document: Of these, same document, 0 to 1 (else B is from another one)
+        roll: Roll, 1 to 1000 (another number draws again)
     """
 def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
     """Many sentences put to a checkpoint, the share that it gets right with its uncertainty, and each case.

@@ -125,7 +125,7 @@ def tagged(checkpoint: Checkpoint, encoding: Encoding, top: int, crf: CRF | None
     """The tags of every word, as *crf* chooses them if there is one. Raises ExplorerError if there is no word."""
     words = task_head.words(encoding)
     if not words:
-        raise ExplorerError("The text has no word that could have a tag. Type a sentence.")
+        raise ExplorerError("The text has no word to tag. Type a sentence.")
     logits = engine.token_logits(checkpoint, [encoding])[0][[word.positions[0] for word in words]]
     values, best = tag_probabilities(logits, crf)
     found = []

@@ -72,8 +72,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 def refuse_slow(encoding: Encoding, picked: int) -> None:
     if len(encoding) > FLOW_TOKENS:
         raise ExplorerError(
-            f"The text has {len(encoding):,} tokens; flow is computed for {FLOW_TOKENS} at most, as each token of each "
-            "layer takes a search of its own. Shorten the text, or choose rollout."
+            f"The text has {len(encoding):,} tokens; flow is computed for {FLOW_TOKENS} at most, because each token of "
+            f"each layer needs its own search. Shorten the text, or choose rollout."
         )
     if picked > FLOW_PICKED:
         raise ExplorerError(

@@ -32,7 +32,7 @@ NOT_CHOSEN = -1
 class Dice:
     """Which dice are thrown."""
 
-    roll: Annotated[int, Option("Roll", 1, 1000, "another number, other dice")] = 1
+    roll: Annotated[int, Option("Roll", 1, 1000, "another number draws again")] = 1
 
 
 @dataclass(frozen=True)

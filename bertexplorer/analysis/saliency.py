@@ -97,8 +97,8 @@ def ask(
     found, question = targets.question(checkpoint, text, target, word, tagged_word)
     if len(question.encoding) > MAX_TOKENS:
         raise ExplorerError(
-            f"The text has {len(question.encoding):,} tokens; which of them matter is worked out for {MAX_TOKENS:,} at "
-            "most, as it takes many passes. Shorten the text."
+            f"The text has {len(question.encoding):,} tokens; this view reads {MAX_TOKENS:,} at most, "
+            "because it takes many passes. Shorten the text."
         )
     return found, question
 

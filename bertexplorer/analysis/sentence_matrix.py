@@ -79,8 +79,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     found = [(side, *span) for side in (0, 1) for span in sentences(read.texts[side])]
     if len(found) < 2:
         raise ExplorerError(
-            "The text is one sentence; wanted two or more. Type a paragraph; where its sentences are not told apart, "
-            "put each on a line of its own."
+            "The text is one sentence; wanted two or more. Type a paragraph; if its sentences are not recognised, put "
+            "each on its own line."
         )
     parts = [part(text, read, *span) for span in found[:MAX_SENTENCES]]
     count = len(parts)

@@ -37,8 +37,8 @@ class Options:
     """How pairs are drawn."""
 
     not_next: Annotated[float, Option("Wrong pairs", 0.0, 1.0, "share of pairs whose B does not follow A")] = 0.5
-    same_document: Annotated[float, Option("Of them, same document", 0.0, 1.0, "else B is of another one")] = 0.0
-    roll: Annotated[int, Option("Roll", 1, 1000, "another number, other dice")] = 1
+    same_document: Annotated[float, Option("Of these, same document", 0.0, 1.0, "else B is from another one")] = 0.0
+    roll: Annotated[int, Option("Roll", 1, 1000, "another number draws again")] = 1
 
 
 @dataclass(frozen=True)

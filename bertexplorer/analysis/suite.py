@@ -72,7 +72,7 @@ def run(
     The columns of the rows say what is asked, see `FORMATS` in suite_cases. Raises ExplorerError for rows that are no
     suite, if none can be scored, and if the checkpoint lacks the head that is needed."""
     if options.rows and not rows:
-        raise ExplorerError(f"The rows {options.rows!r:.60} are not here any more. Upload the file again.")
+        raise ExplorerError(f"The rows {options.rows!r:.60} are no longer here. Upload the file again.")
     kind, found, unusable = cases(rows or built_in(options.suite))
     kept = spread(found, options.most)
     scorer = Scorer(checkpoint, kind, options.scoring)

@@ -202,8 +202,8 @@ def filling(checkpoint: Checkpoint, encoding: Encoding, options: Options) -> Ten
         source = tokenizer.encode(Text(options.source))
         if len(source) != len(encoding):
             raise ExplorerError(
-                f"The sentence to patch from has {len(source)} tokens and yours {len(encoding)}, so they do not "
-                "lie over each other. Change words of it until both are equally long."
+                f"The sentence to patch from has {len(source)} tokens and yours {len(encoding)}, so they do not line "
+                f"up. Change its words until both are equally long."
             )
         return engine.head_outputs(checkpoint, source)
     return None

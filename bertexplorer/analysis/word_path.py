@@ -121,5 +121,5 @@ class Facts(facts.Facts[WordPath]):
     def apart(self, layer: int) -> float:
         """Mean cosine of two of the paths at a layer."""
         if self._result.apart is None:
-            raise ExplorerError("There is one path only. Add a sentence with the same word.")
+            raise ExplorerError("There is only one path. Add a sentence with the same word.")
         return float(facts.item(list(self._result.apart), layer + 1, "layer"))

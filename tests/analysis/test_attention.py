@@ -202,7 +202,7 @@ def test_discounted_norms_are_shares_and_called_so(tiny: Callable[[str], Path]) 
     kept = whole.every[:, :, 1:-1, 1:-1]
     np.testing.assert_allclose(result.every, kept / kept.sum(-1, keepdims=True), rtol=of_sum(kept.shape[-1]))
     assert not result.norms and {row["measure"] for row in attention.rows(result)} == {"share of the norms"}
-    assert "% of what it takes over from" in drawn.say(result)
+    assert "% of what it takes in from" in drawn.say(result)
 
 
 def test_a_grid_too_large_for_a_file_says_what_it_holds(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
