@@ -89,8 +89,8 @@ def nearest_pieces(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
 def attention(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), show: Literal['grid', 'head', 'arcs'] = 'grid', layer: int = 0, head: int = 0, heads: str | Sequence[str] = '', combine: Literal['mean', 'max'] = 'mean', merge: bool = False, special: Literal['shown', 'hidden', 'discounted'] = 'shown', direction: Literal['all', 'A to B', 'B to A'] = 'all', measure: Literal['weight', 'norm'] = 'weight') -> Result:
     """Who looks at whom, in one head, in several together, or in all of them side by side.
     Attention weights (rows sum to 1), or norms ‖α f(x)‖ (Kobayashi et al., 2020), between the tokens of *text*.
-    Words are merged from their pieces as Clark et al. (2019) do: weights to a word are added, weights from it averaged. Norms
-    are added likewise, which bounds the norm of the whole word from above. Tokens that
+    Words are merged from their pieces as Clark et al. (2019) do: weights to a word are added, weights from it averaged.
+    Norms are added likewise, which bounds the norm of the whole word from above. Tokens that
     are hidden are cut out of the rows and of the columns. Raises ExplorerError for a layer or head that is not there, a
     direction without a second text, and a text too long to hold all weights.
     Options:

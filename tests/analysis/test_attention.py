@@ -160,7 +160,7 @@ def test_what_is_not_there(options: dict[str, object], said: str, mini: Checkpoi
 
 def test_only_special_tokens(mini: Checkpoint) -> None:
     assert ask(mini, "[SEP] [CLS]").matrix.shape == (4, 4)
-    with pytest.raises(ExplorerError, match="no token but"):
+    with pytest.raises(ExplorerError, match="has only"):
         ask(mini, "[SEP] [CLS]", special="hidden")
 
 

@@ -96,9 +96,9 @@ def test_a_browser_without_cookies_is_told(taught: Served) -> None:
     room = opened(taught).until("vote1")
     for _ in range(2):
         bare = httpx.get(f"{taught.url}/api/v1/class/{room.code}")
-        refused(bare, "This browser takes no cookies")
+        refused(bare, "This browser blocks cookies")
         assert "samesite" in bare.headers["set-cookie"].lower() and "httponly" in bare.headers["set-cookie"].lower()
-    refused(httpx.post(f"{taught.url}/api/v1/class/{room.code}/vote", json={}), "This browser takes no cookies")
+    refused(httpx.post(f"{taught.url}/api/v1/class/{room.code}/vote", json={}), "This browser blocks cookies")
     assert room.seen(room.teacher)["here"] == 0
 
 

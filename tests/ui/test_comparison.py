@@ -59,7 +59,7 @@ def test_two_runs_row_by_row() -> None:
     service = Service(details, {"a": rows([1, 0] * 50), "b": rows([1] * 100)})
     message = comparison.compared(service, details[0], details[1:])  # type: ignore[arg-type]
     assert "50.0 % and 100.0 %" in message and "better on 50 of 100 rows and worse on 0" in message
-    assert "p &lt; 0.001, more than chance" in message and "not tried on the same rows" in message
+    assert "p &lt; 0.001, more than chance" in message and "not tested on the same rows" in message
     assert '<td dir="auto">rate</td>' in message and "<img" not in message
     assert comparison.compared(service, details[0], []) == ""  # type: ignore[arg-type]
 

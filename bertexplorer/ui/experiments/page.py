@@ -16,9 +16,9 @@ MANUALS, OWN = "the manuals on this machine", "my text"
 SOURCES = (MANUALS, OWN)
 POLL_S = 3.0
 TEXT_NOTE = (
-    "The manuals are the prose inside the Python packages that this app is installed with: four megabytes of English "
-    "on programming, no download. A text of your own is plain text (.txt or .txt.xz, up to 25 MB, 100 MB unpacked), "
-    "a paragraph a line, a blank line between documents."
+    "The manuals are the prose in the Python packages installed with this app: four megabytes of English on "
+    "programming, with no download. A text of your own must be plain text (.txt or .txt.xz, up to 25 MB, 100 MB "
+    "unpacked), one paragraph per line, a blank line between documents."
 )
 
 
