@@ -90,9 +90,9 @@ def attention(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
     """Who looks at whom, in one head, in several together, or in all of them side by side.
     Attention weights (rows sum to 1), or norms ‖α f(x)‖ (Kobayashi et al., 2020), between the tokens of *text*.
     Words are merged from their pieces as Clark et al. (2019) do: weights to a word are added, weights from it averaged.
-    Norms are added likewise, which bounds the norm of the whole word from above. Tokens that
-    are hidden are cut out of the rows and of the columns. Raises ExplorerError for a layer or head that is not there, a
-    direction without a second text, and a text too long to hold all weights.
+    Norms are added likewise, which bounds the norm of the whole word from above. Hidden tokens are cut out of the rows
+    and of the columns. Raises ExplorerError for a layer or head that is not there, a direction without a second text,
+    and a text too long to hold all weights.
     Options:
         show: Show (a click in the grid opens that head)
         layer: Layer, 0 to 100 (0: all layers)
@@ -129,7 +129,7 @@ def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mi
     """What every head looks at, on plain sentences or on this text, and which heads behave alike.
     Shares of attention by Clark et al. (2019), section 3: summed over the tokens that fit a pattern, averaged over
     all tokens that look, then over the texts. Where a token fits several patterns ([SEP] before a [CLS]) it counts for
-    each. *text* is read only where that is what is measured on. Raises ExplorerError for a text that cannot be read.
+    each. *text* is read only if it is what is measured. Raises ExplorerError for a text that cannot be read.
     Options:
         show: Show (map: heads that behave alike are close together)
         pattern: Pattern (main role: what most of the attention goes to)
@@ -262,7 +262,7 @@ def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini'
     """
 def masking(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result:
     """Which tokens pretraining would hide of a text, what would stand in their place, and how often.
-    Roll the dice of pretraining over *text*, what is hidden in it shown. No layer is run. Raises ExplorerError if
+    Roll the dice of pretraining over *text*, with hidden words shown. No layer is run. Raises ExplorerError if
     nothing is left to read, or the shares are above 1.
     Options:
         roll: Roll, 1 to 1000 (another number draws again)

@@ -79,9 +79,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     """Attention weights (rows sum to 1), or norms ‖α f(x)‖ (Kobayashi et al., 2020), between the tokens of *text*.
 
     Words are merged from their pieces as Clark et al. (2019) do: weights to a word are added, weights from it averaged.
-    Norms are added likewise, which bounds the norm of the whole word from above. Tokens that
-    are hidden are cut out of the rows and of the columns. Raises ExplorerError for a layer or head that is not there, a
-    direction without a second text, and a text too long to hold all weights."""
+    Norms are added likewise, which bounds the norm of the whole word from above. Hidden tokens are cut out of the rows
+    and of the columns. Raises ExplorerError for a layer or head that is not there, a direction without a second text,
+    and a text too long to hold all weights."""
     layers, heads = checkpoint.config.num_layers, checkpoint.config.num_heads
     chosen = parse_heads(options.heads, layers, heads) or one_or_all(options.layer, options.head, layers, heads)
     encoding = checkpoint.tokenizer.encode(text)

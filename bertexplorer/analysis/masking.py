@@ -64,7 +64,7 @@ class Masked:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Masked:
-    """Roll the dice of pretraining over *text*, what is hidden in it shown. No layer is run. Raises ExplorerError if
+    """Roll the dice of pretraining over *text*, with hidden words shown. No layer is run. Raises ExplorerError if
     nothing is left to read, or the shares are above 1."""
     if options.masked + options.random > 1 + 1e-9:
         raise ExplorerError(

@@ -45,7 +45,7 @@ def test_seeds_have_a_mean_and_the_fallen_are_named() -> None:
     service = Service(details, {})
     message = comparison.summary(service, details[0], "")  # type: ignore[arg-type]
     assert "2 seeds" in message and "70.0 % ± 28.3 %" in message and "<img" not in message
-    assert "Collapsed" in message and message.split("Collapsed")[1].split(". Small")[0].rstrip().endswith("b")
+    assert "Collapsed" in message and message.split("Collapsed")[1].split(". This")[0].rstrip().endswith("b")
     assert comparison.summary(service, details[2], "") == ""  # type: ignore[arg-type]
     assert comparison.seeds(service, details[0].run, "") == ["b"]  # type: ignore[arg-type]
     assert [id for _, id in comparison.choices(service, details[0].run, "")] == ["b", "c"]  # type: ignore[arg-type]
