@@ -61,7 +61,7 @@ def next_sentence(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 
         candidates: Other second sentences (up to 50, with | between)
     """
 def sentence_matrix(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = ()) -> Result:
-    """A paragraph cut into sentences, and for every two of them how sure it is that one follows the other.
+    """A paragraph in sentences, and for every two of them how sure BERT is that one follows the other.
     Score every ordered pair of the sentences of *text*, those of a second text after those of the first. What is
     hidden stays hidden. Raises ExplorerError without an NSP head, or for fewer than two sentences.
     """
@@ -118,7 +118,7 @@ def query_key(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
         head: Head, 1 to 100
     """
 def attention_flow(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0) -> Result:
-    """How much of each input token can reach a token of a later layer, layers taken together.
+    """How much of each input token can reach a token of a later layer, through the layers in between.
     Attention averaged over the heads of each layer, followed back to the input. Raises ExplorerError for a layer
     that is not there and, for flow, beyond 64 tokens or 8 picked ones.
     Options:
@@ -272,7 +272,7 @@ def masking(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini'
         whole_words: Whole words (all pieces of a word are chosen, or none)
     """
 def sentence_pairs(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), not_next: float = 0.5, same_document: float = 0.0, roll: int = 1) -> Result:
-    """The true and the random next sentences that pretraining would draw, and what the head says of them.
+    """The true and random next sentences that pretraining would draw, and what the head says about them.
     Draw up to ten different pairs from the sentences of *text*, those of a second text after the first's; a blank
     line ends a document, and another document is one of ten that are built in. Raises ExplorerError where no sentence
     follows another.
@@ -283,7 +283,7 @@ def sentence_pairs(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
     """
 def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
     """Many sentences put to a checkpoint, the share that it gets right with its uncertainty, and each case.
-    Put each of *rows*, or of the built-in suite, to the checkpoint. *text* is not read.
+    Score each of *rows*, or of the built-in suite. *text* is not read.
     The columns of the rows say what is asked, see `FORMATS` in suite_cases. Raises ExplorerError for rows that are no
     suite, if none can be scored, and if the checkpoint lacks the head that is needed.
     Options:
@@ -292,7 +292,7 @@ def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', '
         most: Cases at most, 1 to 1000 (equally many of each category)
     """
 def probe(task: Literal['part of speech', 'number', 'tense', 'length', 'word order'] = 'part of speech', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', seeds: int = 3, most: int = 300, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
-    """From which layer a linear classifier reads a property of words or sentences, beside a control task.
+    """From which layer a linear classifier reads a property of words or sentences, compared with a control task.
     Probe every layer for the labels of *rows*, or of the built-in task. *text* is not read.
     The vector of a word is the mean over its pieces, that of a sentence the mean over all its tokens. Raises
     ExplorerError for rows that cannot be probed: other columns, fewer than 20 or more than 10,000 rows, one label

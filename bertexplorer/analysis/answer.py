@@ -244,7 +244,7 @@ class Facts(facts.Facts[Answer]):
         return self._word(word, nth).labels[0].value
 
     def tagged(self) -> float:
-        """Words with another tag than O."""
+        """Words with a tag other than O."""
         return sum(word.labels[0].name != OUTSIDE for word in self._result.words)
 
     def labels(self) -> float:

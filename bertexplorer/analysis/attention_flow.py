@@ -1,4 +1,4 @@
-"""Attention flow: how much of each input token can reach a token of a later layer, layers taken together."""
+"""Attention flow: how much of each input token can reach a token of a later layer, through the layers in between."""
 
 from __future__ import annotations
 

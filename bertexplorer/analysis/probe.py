@@ -1,4 +1,4 @@
-"""Probe: from which layer a linear classifier reads a property of words or sentences, beside a control task.
+"""Probe: from which layer a linear classifier reads a property of words or sentences, compared with a control task.
 
 The checkpoint stays frozen. At each layer a logistic regression learns the labels of some rows from their vectors and
 is tested on rows of other documents, over several random splits. Its accuracy alone does not say what the checkpoint

@@ -148,7 +148,7 @@ class Facts(facts.Facts[Saliency]):
         return self._result.probability
 
     def score(self, word: str, nth: int = 1) -> float:
-        """What a word counts, in the unit of the method."""
+        """How much a word counts, in the unit of the method."""
         return float(self._scores()[facts.at([unit.label for unit in self._result.units], word, nth)])
 
     def order(self, rank: int = 1) -> str:

@@ -1,4 +1,4 @@
-"""Sentence matrix: a paragraph cut into sentences, and for every two of them how sure it is that one follows the other.
+"""Sentence matrix: a paragraph in sentences, and for every two of them how sure BERT is that one follows the other.
 
 A sentence ends at a line break, or at . ! ? or … (and closing quotes or brackets) before a space and a capital letter
 or [MASK]; so "Mr. Smith" is cut in two. A part without a letter or digit is not a sentence. The first 12 sentences are

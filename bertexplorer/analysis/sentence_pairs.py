@@ -1,4 +1,4 @@
-"""Sentence pairs: the true and the random next sentences that pretraining would draw, and what the head says of them.
+"""Sentence pairs: the true and random next sentences that pretraining would draw, and what the head says about them.
 
 Half of the time B is the sentence after A, otherwise a random one (Devlin et al., 2019, section 3.1) from another
 document or the same one. Here a segment is one sentence; in this package's pretraining, a segment contains as many

@@ -67,7 +67,7 @@ class Suite:
 def run(
     checkpoint: Checkpoint, text: Text | str = "", *, options: Options = Options(), rows: Sequence[Row] = ()
 ) -> Suite:
-    """Put each of *rows*, or of the built-in suite, to the checkpoint. *text* is not read.
+    """Score each of *rows*, or of the built-in suite. *text* is not read.
 
     The columns of the rows say what is asked, see `FORMATS` in suite_cases. Raises ExplorerError for rows that are no
     suite, if none can be scored, and if the checkpoint lacks the head that is needed."""

@@ -259,7 +259,7 @@ class Facts(facts.Facts[Switchboard]):
         return facts.item(self._result.after.candidates, 1, "answer").token
 
     def change(self, layer: int, head: int) -> float:
-        """What one head off does to the answer's probability, in bits."""
+        """What switching off one head does to the answer's probability, in bits."""
         return float(facts.item(list(facts.item(list(self._result.change), layer, "layer")), head, "head"))
 
     def share_below(self, bits: float) -> float:
