@@ -136,7 +136,7 @@ def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mi
         on: Measured on (sample: 20 plain sentences)
     """
 def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result:
-    """Attention heads switched off, or replaced, and what that does to the answer; each head in turn too.
+    """Attention heads switched off or replaced, together or one by one, and what that does to the answer.
     Ablate heads of *text*: the target is the word in the first blank, else what a fine-tuned head decides, else that
     B is next.
     Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
@@ -172,7 +172,7 @@ def word_in_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
         baseline: Subtract random pairs (the mean cosine of two random words)
     """
 def word_path(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '') -> Result:
-    """The way of a word's vector through the layers, seen in one fixed plane.
+    """The path of a word's vector through the layers, seen in one fixed plane.
     Follow each occurrence of the word, the vectors of its pieces averaged. Raises ExplorerError if there is none,
     and for a layer that is not there.
     Options:
@@ -225,7 +225,7 @@ def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
 def answer(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30) -> Result:
-    """What the fine-tuned head of a checkpoint says of a text: its label, a tag for each word, or a span.
+    """What the fine-tuned head of a checkpoint says about a text: its label, a tag for each word, or a span.
     The answer of the fine-tuned head. In question answering the first text is the question, the second the passage.
     Probabilities are a softmax over the labels; a sigmoid of each where a text may have several; over all paths of tags
     where the run has a CRF. Raises ExplorerError without a fine-tuned head, and for a question without a passage.
@@ -261,7 +261,7 @@ def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini'
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
 def masking(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result:
-    """Which tokens pretraining would hide of a text, what would stand in their place, and how often.
+    """Which tokens pretraining would hide in a text, what would replace them, and how often.
     Roll the dice of pretraining over *text*, with hidden words shown. No layer is run. Raises ExplorerError if
     nothing is left to read, or the shares are above 1.
     Options:
@@ -282,7 +282,7 @@ def sentence_pairs(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
         roll: Roll, 1 to 1000 (another number draws again)
     """
 def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
-    """Many sentences put to a checkpoint, the share that it gets right with its uncertainty, and each case.
+    """Many sentences given to a checkpoint: the share that it gets right, its uncertainty, and each case.
     Score each of *rows*, or of the built-in suite. *text* is not read.
     The columns of the rows say what is asked, see `FORMATS` in suite_cases. Raises ExplorerError for rows that are no
     suite, if none can be scored, and if the checkpoint lacks the head that is needed.

@@ -1,4 +1,4 @@
-"""Answer: what the fine-tuned head of a checkpoint says of a text: its label, a tag for each word, or a span."""
+"""Answer: what the fine-tuned head of a checkpoint says about a text: its label, a tag for each word, or a span."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suite: many sentences put to a checkpoint, the share that it gets right with its uncertainty, and each case."""
+"""Suite: many sentences given to a checkpoint: the share that it gets right, its uncertainty, and each case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Switchboard: attention heads switched off, or replaced, and what that does to the answer; each head in turn too."""
+"""Switchboard: attention heads switched off or replaced, together or one by one, and what that does to the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Word path: the way of a word's vector through the layers, seen in one fixed plane.
+"""Word path: the path of a word's vector through the layers, seen in one fixed plane.
 
 The plane is spanned by the first two principal components of all vectors at all layers of the texts that contain the
 word. [CLS] and [SEP] are left out: they lie far off and would take up a component of their own. The plane is the same

@@ -63,7 +63,7 @@ def build() -> PageComponents:
         made["about"] = gr.HTML(html.about(first), elem_id="about", apply_default_css=False)
         with gr.Row(elem_classes="options"):
             made["source"] = gr.Radio(list(SOURCES), value=MANUALS, label="Text to learn from", elem_id="text-source")
-            made["minutes"] = gr.Slider(0.5, MOST_MINUTES, value=first.minutes, step=0.5, label="Minutes a run",
+            made["minutes"] = gr.Slider(0.5, MOST_MINUTES, value=first.minutes, step=0.5, label="Minutes per run",
                                         elem_id="minutes")  # fmt: skip
         made["file"] = gr.File(label="Text", file_types=[".txt", ".xz"], visible=False, height=120, elem_id="text-file")
         gr.HTML(f'<p class="note">{TEXT_NOTE}</p>', apply_default_css=False)
