@@ -82,9 +82,10 @@ SWITCHBOARD = View(
     title="Switchboard",
     question="Which heads does the answer need?",
     note=(
-        "The network was never trained without this head, and the layers above have never seen zeros in its place: "
+        "The network was never trained with a head missing, and the layers above have never seen zeros in its place: "
         "compare with the random sets and with the mean. A head picked because it changes the answer most beats random "
-        "ones for that reason alone. Heads stand in for each other, so a head that seems unnecessary may still be used."
+        "ones for that reason alone. Heads stand in for each other, so a head that seems unnecessary may still be "
+        "used."
     ),
     examples=(
         Example("The capital of France", "The capital of France is [MASK].", options={"off": "6·6"}),
@@ -131,8 +132,8 @@ QUERY_KEY = View(
     question="Where does an attention weight come from?",
     note=(
         "A dimension of a head means nothing by itself: rotate queries and keys together, and the products change but "
-        "the weights do not. Only the sum counts, and only next to the sums of the other tokens: the softmax "
-        "ignores what they all share."
+        "the weights do not. Only the sum counts, and only next to the sums of the other tokens: the softmax ignores "
+        "what they all share."
     ),
     examples=(
         Example(

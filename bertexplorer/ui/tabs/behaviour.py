@@ -57,8 +57,7 @@ COUNTERFACTUALS = View(
         "These edits were found; there may be others, because a search tries few of the possible words. Edits from "
         "gradients may read like nonsense, and the words that change an answer need not be those it rests on. The same "
         "goes for the words that a reduction leaves: short texts are unlike any that BERT has read, and it is often "
-        "sure of "
-        "them (Feng et al., 2018)."
+        "sure of them (Feng et al., 2018)."
     ),
     examples=(
         Example("He or she?", "The doctor told the nurse that [MASK] was tired.", options={"word": "she"}),

@@ -30,8 +30,7 @@ DECODING = View(
     note=(
         "Independent answers ignore each other, so their product is not the probability of the sentence. Scored in "
         "order, each word is judged given the ones before it; compare only those numbers. BERT never learned to write "
-        "left to "
-        "right."
+        "left to right."
     ),
     examples=(
         Example("Two words that must agree", "She poured the [MASK] into the [MASK]."),
@@ -66,10 +65,8 @@ CONTRAST = View(
     question="What changes when one word of the sentence does?",
     note=(
         "Each dot is a piece of the vocabulary; on the dotted line it is equally likely in both. Words are named only "
-        "if "
-        "one of the two gives them 0.01 % or more. A difference shows what the training text contains, not what is "
-        "true "
-        "or fair."
+        "if one of the two gives them 0.01 % or more. A difference shows what the training text contains, not what is "
+        "true or fair."
     ),
     examples=(
         Example(
@@ -99,8 +96,8 @@ LEFT_CONTEXT = View(
     title="Left side only",
     question="What does it mean to read in both directions?",
     note=(
-        "On the right no token can see what follows it, as in a left-to-right language model. BERT "
-        "was not trained that way, so its left-only answers are worse than such a model's would be."
+        "On the right no token can see what follows it, as in a left-to-right language model. BERT was not trained "
+        "that way, so its left-only answers are worse than such a model's would be."
     ),
     examples=(
         Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),

@@ -10,8 +10,8 @@ NEXT_SENTENCE = View(
     question="Does B follow A?",
     note=(
         "In training, B came from another document half of the time, so the answer rests on topic more than on order "
-        "or sense: a shared topic fools it, even where B contradicts A or the two are the wrong way round. Label 0 "
-        "is “is next”, label 1 “is not next”: here 0 means yes."
+        "or sense: a shared topic fools it, even where B contradicts A or the two are the wrong way round. Label 0 is "
+        "“is next”, label 1 “is not next”: here 0 means yes."
     ),
     examples=(
         Example(
