@@ -73,7 +73,7 @@ def refuse_slow(encoding: Encoding, picked: int) -> None:
     if len(encoding) > FLOW_TOKENS:
         raise ExplorerError(
             f"The text has {len(encoding):,} tokens; flow is computed for {FLOW_TOKENS} at most, because each token of "
-            f"each layer needs its own search. Shorten the text, or choose rollout."
+            "each layer needs its own search. Shorten the text, or choose rollout."
         )
     if picked > FLOW_PICKED:
         raise ExplorerError(

@@ -81,8 +81,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     if len(spots) < 2:
         raise ExplorerError(
             f"{len(spots)} of the tokens can be hidden besides the mask, [CLS] and [SEP], so there is no order to "
-            f"test. "
-            "Type a longer sentence."
+            "test. Type a longer sentence."
         )
     usual = saliency.Options()
     lines = 2 * len(METHODS) + options.orders

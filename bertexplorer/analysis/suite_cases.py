@@ -85,8 +85,7 @@ def cases(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[Unusable]]:
     named = ", ".join(sorted(columns))[:200]
     raise ExplorerError(
         f"The columns {named} are not those of a suite. Wanted: good and bad; stereotype and other; text and answer; "
-        f"first, second "
-        "and next; template and expect; or text and label."
+        "first, second and next; template and expect; or text and label."
     )
 
 

@@ -203,7 +203,7 @@ def filling(checkpoint: Checkpoint, encoding: Encoding, options: Options) -> Ten
         if len(source) != len(encoding):
             raise ExplorerError(
                 f"The sentence to patch from has {len(source)} tokens and yours {len(encoding)}, so they do not line "
-                f"up. Change its words until both are equally long."
+                "up. Change its words until both are equally long."
             )
         return engine.head_outputs(checkpoint, source)
     return None

@@ -173,7 +173,7 @@ def translate(family: ModuleType, hf: dict[str, Any]) -> EncoderConfig:
     if hf.get("position_embedding_type", "absolute") != "absolute":
         raise ExplorerError(
             f"config.json gives position_embedding_type {hf['position_embedding_type']!r}; only 'absolute' is "
-            f"supported."
+            "supported."
         )
     return config
 

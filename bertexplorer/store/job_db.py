@@ -81,7 +81,7 @@ class JobDatabase:
             what = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise ExplorerError(
                 f"The runs in {self.folder} cannot be kept ({what}). Make room or check its permissions, then try "
-                f"again."
+                "again."
             ) from error
 
     def ask(self, sql: str, *values: Any) -> list[Any]:

@@ -42,7 +42,7 @@ def limits(settings: Settings) -> tuple[str, ...]:
     own = (f"All your runs and uploads together: {settings.quota / 1e9:,.1f} GB.",) if settings.quota else ()
     return (
         f"A text or any other entry: {settings.request_kb:,} kB. A checkpoint reads as many tokens as it was made for, "
-        f"usually 512; the cut is marked.",
+        "usually 512; the cut is marked.",
         f"Files: {settings.upload_mb} MB at once, {settings.upload_files} at most; kept for a day, or with the run "
         "that learns from them.",
         *answer,

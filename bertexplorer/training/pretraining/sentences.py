@@ -83,7 +83,7 @@ class Unpacked(io.RawIOBase):
         if self.most and self.count > self.most:
             raise ExplorerError(
                 f"{self.path.name} unpacks to more than {self.most / 1e6:,.0f} MB, the limit on this page. Use part of "
-                f"it, or use the command line: python -m bertexplorer pretrain."
+                "it, or use the command line: python -m bertexplorer pretrain."
             )
         buffer[: len(found)] = found
         return len(found)

@@ -192,6 +192,6 @@ def distinct(text: Path) -> int:
     if count < FEWEST:
         raise ExplorerError(
             f"The text has {count:,} different documents; wanted {FEWEST} at least, so that some can be held out and a "
-            f"wrong next sentence can come from another one. Put a blank line between documents, or add text."
+            "wrong next sentence can come from another one. Put a blank line between documents, or add text."
         )
     return count
