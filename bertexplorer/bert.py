@@ -224,8 +224,7 @@ def read_lines(lines: Sequence[str] | str | Path) -> Sequence[Any]:
 
 def read_rows(rows: Sequence[Mapping[str, Any]] | str | Path) -> Sequence[tuple[int, Mapping[str, Any]]]:
     """Rows with their lines, from dicts, a file, or the key of an upload; a warning names rows of a file that cannot be
-    read. Raises ExplorerError if there is no such
-    file, or it is no table."""
+    read. Raises ExplorerError if there is no such file, or it is not a table."""
     from bertexplorer.store.text_uploads import KEY, RowUploads, parse_rows, read_file
 
     if not isinstance(rows, str | Path):

@@ -17,7 +17,7 @@ from bertexplorer.ui.state import State
 
 @dataclass(frozen=True)
 class Feedback:
-    """What is said of an answer. *right*: None where there is nothing to be right or wrong about; *answer*: the right
+    """The verdict on an answer. *right*: None where there is nothing to be right or wrong about; *answer*: the right
     one, once it is out."""
 
     right: bool | None

@@ -53,7 +53,9 @@ class TrainingRun:
 
         if found := [*committed(self.folder / "best")[-1:], *runs.pretrained(self.folder)]:
             return found[0]
-        raise ExplorerError(f"The run in {self.folder} has kept no checkpoint yet. Resume it until it was evaluated.")
+        raise ExplorerError(
+            f"The run in {self.folder} has kept no checkpoint yet. Resume it until its first evaluation."
+        )
 
     def load(self) -> Bert:
         """The best checkpoint, with every analysis."""

@@ -61,7 +61,7 @@ def next_sentence(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 
         candidates: Other second sentences (up to 50, with | between)
     """
 def sentence_matrix(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = ()) -> Result:
-    """A paragraph cut into sentences, and for every two of them how sure it is that one follows the other.
+    """A paragraph in sentences, and for every two of them how sure BERT is that one follows the other.
     Score every ordered pair of the sentences of *text*, those of a second text after those of the first. What is
     hidden stays hidden. Raises ExplorerError without an NSP head, or for fewer than two sentences.
     """
@@ -89,20 +89,20 @@ def nearest_pieces(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
 def attention(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), show: Literal['grid', 'head', 'arcs'] = 'grid', layer: int = 0, head: int = 0, heads: str | Sequence[str] = '', combine: Literal['mean', 'max'] = 'mean', merge: bool = False, special: Literal['shown', 'hidden', 'discounted'] = 'shown', direction: Literal['all', 'A to B', 'B to A'] = 'all', measure: Literal['weight', 'norm'] = 'weight') -> Result:
     """Who looks at whom, in one head, in several together, or in all of them side by side.
     Attention weights (rows sum to 1), or norms ‖α f(x)‖ (Kobayashi et al., 2020), between the tokens of *text*.
-    Words are merged from their pieces as Clark et al. (2019) do: added where looked at, averaged where looking. Norms
-    are added likewise, which bounds the norm of the whole word from above. Tokens that
-    are hidden are cut out of the rows and of the columns. Raises ExplorerError for a layer or head that is not there, a
-    direction without a second text, and a text too long to hold all weights.
+    Words are merged from their pieces as Clark et al. (2019) do: weights to a word are added, weights from it averaged.
+    Norms are added likewise, which bounds the norm of the whole word from above. Hidden tokens are cut out of the rows
+    and of the columns. Raises ExplorerError for a layer or head that is not there, a direction without a second text,
+    and a text too long to hold all weights.
     Options:
         show: Show (a click in the grid opens that head)
         layer: Layer, 0 to 100 (0: all layers)
         head: Head, 0 to 100 (0: all heads)
         heads: Or these heads (such as 5·3, 5.7; empty: layer and head above)
-        combine: Several heads (averaged, or the largest of them)
-        merge: Pieces to words (added where looked at, averaged where looking)
+        combine: Several heads (their mean, or the largest)
+        merge: Pieces to words (weights to a word are added, weights from it averaged)
         special: [CLS] and [SEP] (discounted: left out, and the rest scaled up to 100 %)
         direction: Sentences (A to B: A looks at B)
-        measure: Measure (norm: length of what is taken over (Kobayashi et al., 2020))
+        measure: Measure (norm: length of what is taken in (Kobayashi et al., 2020))
     """
 def query_key(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = 1, head: int = 1) -> Result:
     """The products of single dimensions that add up to the attention score of one token in one head.
@@ -118,7 +118,7 @@ def query_key(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
         head: Head, 1 to 100
     """
 def attention_flow(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0) -> Result:
-    """How much of each input token can reach a token of a later layer, layers taken together.
+    """How much of each input token can reach a token of a later layer, through the layers in between.
     Attention averaged over the heads of each layer, followed back to the input. Raises ExplorerError for a layer
     that is not there and, for flow, beyond 64 tokens or 8 picked ones.
     Options:
@@ -129,14 +129,14 @@ def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mi
     """What every head looks at, on plain sentences or on this text, and which heads behave alike.
     Shares of attention by Clark et al. (2019), section 3: summed over the tokens that fit a pattern, averaged over
     all tokens that look, then over the texts. Where a token fits several patterns ([SEP] before a [CLS]) it counts for
-    each. *text* is read only where that is what is measured on. Raises ExplorerError for a text that cannot be read.
+    each. *text* is read only if it is what is measured. Raises ExplorerError for a text that cannot be read.
     Options:
         show: Show (map: heads that behave alike are close together)
         pattern: Pattern (main role: what most of the attention goes to)
         on: Measured on (sample: 20 plain sentences)
     """
 def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result:
-    """Attention heads switched off, or replaced, and what that does to the answer; each head in turn too.
+    """Attention heads switched off or replaced, together or one by one, and what that does to the answer.
     Ablate heads of *text*: the target is the word in the first blank, else what a fine-tuned head decides, else that
     B is next.
     Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
@@ -172,7 +172,7 @@ def word_in_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
         baseline: Subtract random pairs (the mean cosine of two random words)
     """
 def word_path(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '') -> Result:
-    """The way of a word's vector through the layers, seen in one fixed plane.
+    """The path of a word's vector through the layers, seen in one fixed plane.
     Follow each occurrence of the word, the vectors of its pieces averaged. Raises ExplorerError if there is none,
     and for a layer that is not there.
     Options:
@@ -225,7 +225,7 @@ def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
 def answer(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30) -> Result:
-    """What the fine-tuned head of a checkpoint says of a text: its label, a tag for each word, or a span.
+    """What the fine-tuned head of a checkpoint says about a text: its label, a tag for each word, or a span.
     The answer of the fine-tuned head. In question answering the first text is the question, the second the passage.
     Probabilities are a softmax over the labels; a sigmoid of each where a text may have several; over all paths of tags
     where the run has a CRF. Raises ExplorerError without a fine-tuned head, and for a question without a passage.
@@ -261,29 +261,29 @@ def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini'
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
 def masking(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result:
-    """Which tokens pretraining would hide of a text, what would stand in their place, and how often.
-    Roll the dice of pretraining over *text*, what is hidden in it shown. No layer is run. Raises ExplorerError if
+    """Which tokens pretraining would hide in a text, what would replace them, and how often.
+    Roll the dice of pretraining over *text*, with hidden words shown. No layer is run. Raises ExplorerError if
     nothing is left to read, or the shares are above 1.
     Options:
-        roll: Roll, 1 to 1000 (another number, other dice)
+        roll: Roll, 1 to 1000 (another number draws again)
         chosen: Chosen, 0.01 to 0.9 (share of the tokens that are to be guessed)
         masked: [MASK], 0 to 1 (share of the chosen that becomes [MASK])
         random: Random, 0 to 1 (share of the chosen that becomes a random piece)
         whole_words: Whole words (all pieces of a word are chosen, or none)
     """
 def sentence_pairs(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), not_next: float = 0.5, same_document: float = 0.0, roll: int = 1) -> Result:
-    """The true and the random next sentences that pretraining would draw, and what the head says of them.
+    """The true and random next sentences that pretraining would draw, and what the head says about them.
     Draw up to ten different pairs from the sentences of *text*, those of a second text after the first's; a blank
     line ends a document, and another document is one of ten that are built in. Raises ExplorerError where no sentence
     follows another.
     Options:
         not_next: Wrong pairs, 0 to 1 (share of pairs whose B does not follow A)
-        same_document: Of them, same document, 0 to 1 (else B is of another one)
-        roll: Roll, 1 to 1000 (another number, other dice)
+        same_document: Of these, same document, 0 to 1 (else B is from another one)
+        roll: Roll, 1 to 1000 (another number draws again)
     """
 def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
-    """Many sentences put to a checkpoint, the share that it gets right with its uncertainty, and each case.
-    Put each of *rows*, or of the built-in suite, to the checkpoint. *text* is not read.
+    """Many sentences given to a checkpoint: the share that it gets right, its uncertainty, and each case.
+    Score each of *rows*, or of the built-in suite. *text* is not read.
     The columns of the rows say what is asked, see `FORMATS` in suite_cases. Raises ExplorerError for rows that are no
     suite, if none can be scored, and if the checkpoint lacks the head that is needed.
     Options:
@@ -292,7 +292,7 @@ def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', '
         most: Cases at most, 1 to 1000 (equally many of each category)
     """
 def probe(task: Literal['part of speech', 'number', 'tense', 'length', 'word order'] = 'part of speech', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', seeds: int = 3, most: int = 300, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
-    """From which layer a linear classifier reads a property of words or sentences, beside a control task.
+    """From which layer a linear classifier reads a property of words or sentences, compared with a control task.
     Probe every layer for the labels of *rows*, or of the built-in task. *text* is not read.
     The vector of a word is the mean over its pieces, that of a sentence the mean over all its tokens. Raises
     ExplorerError for rows that cannot be probed: other columns, fewer than 20 or more than 10,000 rows, one label

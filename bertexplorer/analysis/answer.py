@@ -1,4 +1,4 @@
-"""Answer: what the fine-tuned head of a checkpoint says of a text: its label, a tag for each word, or a span."""
+"""Answer: what the fine-tuned head of a checkpoint says about a text: its label, a tag for each word, or a span."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def tagged(checkpoint: Checkpoint, encoding: Encoding, top: int, crf: CRF | None
     """The tags of every word, as *crf* chooses them if there is one. Raises ExplorerError if there is no word."""
     words = task_head.words(encoding)
     if not words:
-        raise ExplorerError("The text has no word that could have a tag. Type a sentence.")
+        raise ExplorerError("The text has no word to tag. Type a sentence.")
     logits = engine.token_logits(checkpoint, [encoding])[0][[word.positions[0] for word in words]]
     values, best = tag_probabilities(logits, crf)
     found = []
@@ -244,7 +244,7 @@ class Facts(facts.Facts[Answer]):
         return self._word(word, nth).labels[0].value
 
     def tagged(self) -> float:
-        """Words with another tag than O."""
+        """Words with a tag other than O."""
         return sum(word.labels[0].name != OUTSIDE for word in self._result.words)
 
     def labels(self) -> float:

@@ -32,17 +32,17 @@ class Options:
     layer: Annotated[int, Option("Layer", 0, 100, info="0: all layers")] = 0
     head: Annotated[int, Option("Head", 0, 100, info="0: all heads")] = 0
     heads: Annotated[str, Option("Or these heads", info="such as 5·3, 5.7; empty: layer and head above")] = ""
-    combine: Annotated[Literal["mean", "max"], Option("Several heads", info="averaged, or the largest of them")] = (
-        "mean"
+    combine: Annotated[Literal["mean", "max"], Option("Several heads", info="their mean, or the largest")] = "mean"
+    merge: Annotated[bool, Option("Pieces to words", info="weights to a word are added, weights from it averaged")] = (
+        False
     )
-    merge: Annotated[bool, Option("Pieces to words", info="added where looked at, averaged where looking")] = False
     special: Annotated[
         Literal["shown", "hidden", "discounted"],
         Option("[CLS] and [SEP]", info="discounted: left out, and the rest scaled up to 100 %"),
     ] = "shown"
     direction: Annotated[Literal["all", "A to B", "B to A"], Option("Sentences", info="A to B: A looks at B")] = "all"
     measure: Annotated[
-        Literal["weight", "norm"], Option("Measure", info="norm: length of what is taken over (Kobayashi et al., 2020)")
+        Literal["weight", "norm"], Option("Measure", info="norm: length of what is taken in (Kobayashi et al., 2020)")
     ] = "weight"
 
 
@@ -78,10 +78,10 @@ class Attention:
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Attention:
     """Attention weights (rows sum to 1), or norms ‖α f(x)‖ (Kobayashi et al., 2020), between the tokens of *text*.
 
-    Words are merged from their pieces as Clark et al. (2019) do: added where looked at, averaged where looking. Norms
-    are added likewise, which bounds the norm of the whole word from above. Tokens that
-    are hidden are cut out of the rows and of the columns. Raises ExplorerError for a layer or head that is not there, a
-    direction without a second text, and a text too long to hold all weights."""
+    Words are merged from their pieces as Clark et al. (2019) do: weights to a word are added, weights from it averaged.
+    Norms are added likewise, which bounds the norm of the whole word from above. Hidden tokens are cut out of the rows
+    and of the columns. Raises ExplorerError for a layer or head that is not there, a direction without a second text,
+    and a text too long to hold all weights."""
     layers, heads = checkpoint.config.num_layers, checkpoint.config.num_heads
     chosen = parse_heads(options.heads, layers, heads) or one_or_all(options.layer, options.head, layers, heads)
     encoding = checkpoint.tokenizer.encode(text)
@@ -120,7 +120,7 @@ def sides(found: tuple[Unit, ...], options: Options) -> tuple[list[int], list[in
     """The units that look and those that are looked at."""
     kept = [i for i, unit in enumerate(found) if options.special == "shown" or not unit.special]
     if not kept:
-        raise ExplorerError("The text has no token but [CLS] and [SEP], and these are hidden. Type a sentence.")
+        raise ExplorerError("The text has only [CLS] and [SEP], and these are hidden. Type a sentence.")
     if options.direction == "all":
         return kept, kept
     first, second = ([i for i in kept if found[i].side == side] for side in (0, 1))
@@ -142,7 +142,7 @@ def choose(
     picked = tuple(i for i, unit in enumerate(rows) if asked.intersection(unit.positions))
     if picked:
         return picked, True, ()
-    notes = ("What was picked is not among the tokens that look here.",) if asked else ()
+    notes = ("The picked token is not among those that look here.",) if asked else ()
     masks = [i for i, unit in enumerate(rows) if set(encoding.masked).intersection(unit.positions)]
     if masks:
         return (masks[0],), False, notes

@@ -1,4 +1,4 @@
-"""Attention flow: how much of each input token can reach a token of a later layer, layers taken together."""
+"""Attention flow: how much of each input token can reach a token of a later layer, through the layers in between."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 def refuse_slow(encoding: Encoding, picked: int) -> None:
     if len(encoding) > FLOW_TOKENS:
         raise ExplorerError(
-            f"The text has {len(encoding):,} tokens; flow is computed for {FLOW_TOKENS} at most, as each token of each "
-            "layer takes a search of its own. Shorten the text, or choose rollout."
+            f"The text has {len(encoding):,} tokens; flow is computed for {FLOW_TOKENS} at most, because each token of "
+            "each layer needs its own search. Shorten the text, or choose rollout."
         )
     if picked > FLOW_PICKED:
         raise ExplorerError(

@@ -121,7 +121,7 @@ def decide(
 def about_tag(checkpoint: Checkpoint, encoding: Encoding, answer: str, tagged_word: str) -> Decision:
     words = task_head.words(encoding)
     if not words:
-        raise ExplorerError("The text has no word that could have a tag. Type a sentence.")
+        raise ExplorerError("The text has no word to tag. Type a sentence.")
     logits = engine.token_logits(checkpoint, [encoding])[0]
     names = checkpoint.labels
     best = [int(logits[word.positions[0]].argmax()) for word in words]

@@ -86,7 +86,7 @@ def choose(editor: Editor, single: bool, edits: int, candidates: int) -> tuple[l
     are tried. *single*: only words of one piece can be replaced. Raises ExplorerError if no word can."""
     free = list(editor.replaceable)
     if not free:
-        raise ExplorerError("The text has no word that could be replaced beside the mask. Type a longer sentence.")
+        raise ExplorerError("Besides the mask, the text has no word to replace. Type a longer sentence.")
     if single:
         free = [i for i in free if len(editor.words[i].positions) == 1]
         if not free:
@@ -108,7 +108,7 @@ def reduce(editor: Editor, base: Tried) -> Outcome:
     """Remove what matters least, measured by leaving it out, as long as the answer stays. In a long text neighbouring
     words go together until few are left."""
     if len(editor.words) < 2 or not editor.free:
-        raise ExplorerError("The text has no word that could be removed. Type a longer sentence.")
+        raise ExplorerError("The text has no word to remove. Type a longer sentence.")
     at, left, tried, widest, spent = base.draft, list(editor.free), 0, 1, 0
     finest = len(left)
     steps: list[tuple[int, ...]] = []

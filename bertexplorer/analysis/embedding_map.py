@@ -104,7 +104,7 @@ def run(
     ones). Raises ExplorerError for fewer than three points, a layer or point that is not there, or without UMAP."""
     layer = layer_of(checkpoint, options.layer)
     if options.lines and not lines:
-        raise ExplorerError(f"The lines {options.lines!r:.60} are not here any more. Upload the file again.")
+        raise ExplorerError(f"The lines {options.lines!r:.60} are no longer here. Upload the file again.")
     above = checkpoint.tokenizer.encode(text)
     if options.unit == "tokens":
         points, vectors, source, notes = of_tokens(checkpoint, above, lines, layer, options)
@@ -113,7 +113,7 @@ def run(
     if len(points) < 3:
         raise ExplorerError(f"There are {len(points)} points; wanted at least 3 for a map. Add words or sentences.")
     if options.point >= len(points):
-        notes = f"{notes} Point {options.point} is not there any more.".strip()
+        notes = f"{notes} Point {options.point} is no longer there.".strip()
     vectors = unit(vectors)
     places, explained = lay_out(vectors, options.method, 2 if options.dimensions == "2-D" else 3)
     chosen = choose(points, above, options, bool(lines))

@@ -82,7 +82,7 @@ class HeadRoles:
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> HeadRoles:
     """Shares of attention by Clark et al. (2019), section 3: summed over the tokens that fit a pattern, averaged over
     all tokens that look, then over the texts. Where a token fits several patterns ([SEP] before a [CLS]) it counts for
-    each. *text* is read only where that is what is measured on. Raises ExplorerError for a text that cannot be read."""
+    each. *text* is read only if it is what is measured. Raises ExplorerError for a text that cannot be read."""
     sample: Sequence[Text | str] = SAMPLE if options.on == "sample" else [text]
     encodings = [checkpoint.tokenizer.encode(one) for one in sample]
     heads = checkpoint.config.num_layers * checkpoint.config.num_heads

@@ -98,7 +98,7 @@ class Layers:
 
     @property
     def settled(self) -> int:
-        """The layer from which on the first choice is the final one."""
+        """The layer from which the first choice is the final one."""
         final = self.layers[-1].candidates[0].id
         other = [answer.layer for answer in self.layers if answer.candidates[0].id != final]
         return max(other, default=-1) + 1
@@ -240,7 +240,7 @@ class Facts(facts.Facts[Layers]):
     """*layer* 0 is what enters the first layer."""
 
     def settled(self) -> float:
-        """The layer from which on the first choice is the final one."""
+        """The layer from which the first choice is the final one."""
         return self._result.settled
 
     def top(self, layer: int = -1) -> str:

@@ -1,4 +1,4 @@
-"""Masking: which tokens pretraining would hide of a text, what would stand in their place, and how often.
+"""Masking: which tokens pretraining would hide in a text, what would replace them, and how often.
 
 The defaults are the 15 % and 80/10/10 of BERT (Devlin et al., 2019, section 3.1). The same code draws the masks in the
 pretraining here. At least one token of a text is chosen.
@@ -32,7 +32,7 @@ NOT_CHOSEN = -1
 class Dice:
     """Which dice are thrown."""
 
-    roll: Annotated[int, Option("Roll", 1, 1000, "another number, other dice")] = 1
+    roll: Annotated[int, Option("Roll", 1, 1000, "another number draws again")] = 1
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Masked:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Masked:
-    """Roll the dice of pretraining over *text*, what is hidden in it shown. No layer is run. Raises ExplorerError if
+    """Roll the dice of pretraining over *text*, with hidden words shown. No layer is run. Raises ExplorerError if
     nothing is left to read, or the shares are above 1."""
     if options.masked + options.random > 1 + 1e-9:
         raise ExplorerError(

@@ -112,7 +112,7 @@ def picked(encoding: Encoding) -> tuple[str, ...]:
             words.append(whole(encoding.texts[span.side], span))
     if encoding.picked and not words:
         token = encoding.tokens[encoding.picked[0]]
-        raise ExplorerError(f"{token} is picked, which stands for no word of the text. Pick a word.")
+        raise ExplorerError(f"{token} is picked, but it is not a word of the text. Pick a word.")
     return tuple(dict.fromkeys(words))
 
 

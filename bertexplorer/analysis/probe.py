@@ -1,4 +1,4 @@
-"""Probe: from which layer a linear classifier reads a property of words or sentences, beside a control task.
+"""Probe: from which layer a linear classifier reads a property of words or sentences, compared with a control task.
 
 The checkpoint stays frozen. At each layer a logistic regression learns the labels of some rows from their vectors and
 is tested on rows of other documents, over several random splits. Its accuracy alone does not say what the checkpoint
@@ -106,7 +106,7 @@ def run(
     ExplorerError for rows that cannot be probed: other columns, fewer than 20 or more than 10,000 rows, one label
     only, a label that occurs once or in one document."""
     if options.rows and not rows:
-        raise ExplorerError(f"The rows {options.rows!r:.60} are not here any more. Upload the file again.")
+        raise ExplorerError(f"The rows {options.rows!r:.60} are no longer here. Upload the file again.")
     found = read(checkpoint, rows or built_in(options.task), options.most)
     fits = 2 * options.seeds * (checkpoint.config.num_layers + 1) * len(found.examples)  # a fit: a token for each row
     progress.expect(sum(map(len, found.encodings)) + fits)

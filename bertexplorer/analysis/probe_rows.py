@@ -83,7 +83,7 @@ def read(checkpoint: Checkpoint, rows: Sequence[Row], most: int) -> Read:
 def unit_of(rows: Sequence[Row]) -> Unit:
     """Whether the rows are about words or sentences. Raises ExplorerError if they are about neither, or too many."""
     if len(rows) > MOST_GIVEN:
-        raise ExplorerError(f"{len(rows):,} rows were given; the limit is {MOST_GIVEN:,}. Give a part of them.")
+        raise ExplorerError(f"{len(rows):,} rows were given; the limit is {MOST_GIVEN:,}. Give fewer.")
     columns = {str(name).lower() for _, cells in rows for name in cells}
     if not (columns & {*TEXTS} and "label" in columns):
         given = f"The columns {', '.join(sorted(columns))[:200]}" if columns else "No rows"

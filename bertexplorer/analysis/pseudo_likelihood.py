@@ -54,7 +54,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     spots = [i for i, odd in enumerate(whole.special) if not odd and whole.ids[i] != whole.mask_id]
     if not spots:
         raise ExplorerError(
-            "Only masks, or signs outside the vocabulary, were typed, so there is no word to score. Type a sentence."
+            "The text has only masks or characters outside the vocabulary, so there is no word to score. Type a "
+            "sentence."
         )
     unscored = max(0, len(spots) - options.most)
     spots = spots[: options.most]

@@ -80,8 +80,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     spots = np.array(question.hideable)
     if len(spots) < 2:
         raise ExplorerError(
-            f"{len(spots)} of the tokens can be hidden beside the mask, [CLS] and [SEP], so there is no order to test. "
-            "Type a longer sentence."
+            f"{len(spots)} of the tokens can be hidden besides the mask, [CLS] and [SEP], so there is no order to "
+            "test. Type a longer sentence."
         )
     usual = saliency.Options()
     lines = 2 * len(METHODS) + options.orders

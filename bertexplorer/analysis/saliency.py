@@ -97,8 +97,8 @@ def ask(
     found, question = targets.question(checkpoint, text, target, word, tagged_word)
     if len(question.encoding) > MAX_TOKENS:
         raise ExplorerError(
-            f"The text has {len(question.encoding):,} tokens; which of them matter is worked out for {MAX_TOKENS:,} at "
-            "most, as it takes many passes. Shorten the text."
+            f"The text has {len(question.encoding):,} tokens; this view reads {MAX_TOKENS:,} at most, "
+            "because it takes many passes. Shorten the text."
         )
     return found, question
 
@@ -148,7 +148,7 @@ class Facts(facts.Facts[Saliency]):
         return self._result.probability
 
     def score(self, word: str, nth: int = 1) -> float:
-        """What a word counts, in the unit of the method."""
+        """How much a word counts, in the unit of the method."""
         return float(self._scores()[facts.at([unit.label for unit in self._result.units], word, nth)])
 
     def order(self, rank: int = 1) -> str:

@@ -75,7 +75,7 @@ def run(
     be reached."""
     layer = layer_of(checkpoint, options.layer)
     if options.lines and not lines:
-        raise ExplorerError(f"The lines {options.lines!r:.60} are not here any more. Upload the file again.")
+        raise ExplorerError(f"The lines {options.lines!r:.60} are no longer here. Upload the file again.")
     if len(lines) > MAX_LINES:
         raise ExplorerError(f"{len(lines):,} lines were given; the limit is {MAX_LINES:,}. Give fewer.")
     asked = checkpoint.tokenizer.encode(text)

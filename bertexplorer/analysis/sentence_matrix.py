@@ -1,4 +1,4 @@
-"""Sentence matrix: a paragraph cut into sentences, and for every two of them how sure it is that one follows the other.
+"""Sentence matrix: a paragraph in sentences, and for every two of them how sure BERT is that one follows the other.
 
 A sentence ends at a line break, or at . ! ? or … (and closing quotes or brackets) before a space and a capital letter
 or [MASK]; so "Mr. Smith" is cut in two. A part without a letter or digit is not a sentence. The first 12 sentences are
@@ -79,8 +79,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     found = [(side, *span) for side in (0, 1) for span in sentences(read.texts[side])]
     if len(found) < 2:
         raise ExplorerError(
-            "The text is one sentence; wanted two or more. Type a paragraph; where its sentences are not told apart, "
-            "put each on a line of its own."
+            "The text is one sentence; wanted two or more. Type a paragraph; if its sentences are not recognised, put "
+            "each on its own line."
         )
     parts = [part(text, read, *span) for span in found[:MAX_SENTENCES]]
     count = len(parts)

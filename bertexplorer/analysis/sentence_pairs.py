@@ -1,4 +1,4 @@
-"""Sentence pairs: the true and the random next sentences that pretraining would draw, and what the head says of them.
+"""Sentence pairs: the true and random next sentences that pretraining would draw, and what the head says about them.
 
 Half of the time B is the sentence after A, otherwise a random one (Devlin et al., 2019, section 3.1) from another
 document or the same one. Here a segment is one sentence; in this package's pretraining, a segment contains as many
@@ -37,8 +37,8 @@ class Options:
     """How pairs are drawn."""
 
     not_next: Annotated[float, Option("Wrong pairs", 0.0, 1.0, "share of pairs whose B does not follow A")] = 0.5
-    same_document: Annotated[float, Option("Of them, same document", 0.0, 1.0, "else B is of another one")] = 0.0
-    roll: Annotated[int, Option("Roll", 1, 1000, "another number, other dice")] = 1
+    same_document: Annotated[float, Option("Of these, same document", 0.0, 1.0, "else B is from another one")] = 0.0
+    roll: Annotated[int, Option("Roll", 1, 1000, "another number draws again")] = 1
 
 
 @dataclass(frozen=True)

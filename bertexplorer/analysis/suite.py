@@ -1,4 +1,4 @@
-"""Suite: many sentences put to a checkpoint, the share that it gets right with its uncertainty, and each case."""
+"""Suite: many sentences given to a checkpoint: the share that it gets right, its uncertainty, and each case."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ class Suite:
 def run(
     checkpoint: Checkpoint, text: Text | str = "", *, options: Options = Options(), rows: Sequence[Row] = ()
 ) -> Suite:
-    """Put each of *rows*, or of the built-in suite, to the checkpoint. *text* is not read.
+    """Score each of *rows*, or of the built-in suite. *text* is not read.
 
     The columns of the rows say what is asked, see `FORMATS` in suite_cases. Raises ExplorerError for rows that are no
     suite, if none can be scored, and if the checkpoint lacks the head that is needed."""
     if options.rows and not rows:
-        raise ExplorerError(f"The rows {options.rows!r:.60} are not here any more. Upload the file again.")
+        raise ExplorerError(f"The rows {options.rows!r:.60} are no longer here. Upload the file again.")
     kind, found, unusable = cases(rows or built_in(options.suite))
     kept = spread(found, options.most)
     scorer = Scorer(checkpoint, kind, options.scoring)

@@ -84,8 +84,8 @@ def cases(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[Unusable]]:
         return collect("minimal pairs", pair("good", "bad"), [(line, unnamed(cells)) for line, cells in rows])
     named = ", ".join(sorted(columns))[:200]
     raise ExplorerError(
-        f"The columns {named} are no suite. Wanted: good and bad; stereotype and other; text and answer; first, second "
-        "and next; template and expect; or text and label."
+        f"The columns {named} are not those of a suite. Wanted: good and bad; stereotype and other; text and answer; "
+        "first, second and next; template and expect; or text and label."
     )
 
 
@@ -212,7 +212,7 @@ def winobias(cells: Cells) -> Asked:
     the pronoun of the other gender."""
     found = next((match for cell in cells.values() if (match := WINOBIAS.fullmatch(words(cell)))), None)
     if found is None:
-        raise Unfit("is no sentence of WinoBias, such as: 1 [The developer] met the designer because [she] asked.")
+        raise Unfit("is not a sentence of WinoBias, such as: 1 [The developer] met the designer because [she] asked.")
     pronoun, end = found[2].lower(), found[1].rfind(f"[{found[2]}]") + len(found[2]) + 2
     owner = NOUN_FOLLOWS.match(found[1][end:])
     other = ("his" if owner else "him") if pronoun == "her" else SWAPPED[pronoun]

@@ -98,7 +98,7 @@ class Scorer:
             raise Unfit(f"has {len(found) + found.left_out:,} tokens; the checkpoint reads {limit:,}")
         odd = zip(found.special, found.spans, found.ids, strict=True)
         if any(special and span and token != found.mask_id for special, span, token in odd):
-            raise Unfit("has a sign outside the vocabulary")
+            raise Unfit("has a character outside the vocabulary")
         return found
 
     # Two texts.

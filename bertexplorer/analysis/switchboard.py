@@ -1,4 +1,4 @@
-"""Switchboard: attention heads switched off, or replaced, and what that does to the answer; each head in turn too."""
+"""Switchboard: attention heads switched off or replaced, together or one by one, and what that does to the answer."""
 
 from __future__ import annotations
 
@@ -202,8 +202,8 @@ def filling(checkpoint: Checkpoint, encoding: Encoding, options: Options) -> Ten
         source = tokenizer.encode(Text(options.source))
         if len(source) != len(encoding):
             raise ExplorerError(
-                f"The sentence to patch from has {len(source)} tokens and yours {len(encoding)}, so they do not "
-                "lie over each other. Change words of it until both are equally long."
+                f"The sentence to patch from has {len(source)} tokens and yours {len(encoding)}, so they do not line "
+                "up. Change its words until both are equally long."
             )
         return engine.head_outputs(checkpoint, source)
     return None
@@ -259,7 +259,7 @@ class Facts(facts.Facts[Switchboard]):
         return facts.item(self._result.after.candidates, 1, "answer").token
 
     def change(self, layer: int, head: int) -> float:
-        """What one head off does to the answer's probability, in bits."""
+        """What switching off one head does to the answer's probability, in bits."""
         return float(facts.item(list(facts.item(list(self._result.change), layer, "layer")), head, "head"))
 
     def share_below(self, bits: float) -> float:

@@ -183,5 +183,5 @@ class Facts(facts.Facts[WordInContext]):
 
     def _senses(self, means: Float[np.ndarray, " layers"] | None, layer: int) -> float:
         if means is None:
-            raise ExplorerError("The sentences have no two senses. Begin each with its sense, such as “river: …”.")
+            raise ExplorerError("The sentences do not have two senses. Begin each with its sense, such as “river: …”.")
         return float(facts.item(list(means), layer + 1, "layer"))

@@ -1,4 +1,4 @@
-"""Word path: the way of a word's vector through the layers, seen in one fixed plane.
+"""Word path: the path of a word's vector through the layers, seen in one fixed plane.
 
 The plane is spanned by the first two principal components of all vectors at all layers of the texts that contain the
 word. [CLS] and [SEP] are left out: they lie far off and would take up a component of their own. The plane is the same
@@ -121,5 +121,5 @@ class Facts(facts.Facts[WordPath]):
     def apart(self, layer: int) -> float:
         """Mean cosine of two of the paths at a layer."""
         if self._result.apart is None:
-            raise ExplorerError("There is one path only. Add a sentence with the same word.")
+            raise ExplorerError("There is only one path. Add a sentence with the same word.")
         return float(facts.item(list(self._result.apart), layer + 1, "layer"))

@@ -123,7 +123,7 @@ def known(rooms: Classroom, request: Request, code: str) -> tuple[Room, str]:
     """(room, browser) of a request. Raises ExplorerError for a wrong code, and for a browser without cookies."""
     state = request.scope["state"]
     if not state["known"]:
-        raise ExplorerError("This browser takes no cookies, so a vote could not be told from another. Allow them.")
+        raise ExplorerError("This browser blocks cookies, so votes could not be told apart. Allow them.")
     return rooms.room(code, state["owner"], request.client.host if request.client else ""), state["owner"]
 
 
@@ -208,5 +208,5 @@ def chosen(room: Room, given: dict[str, Any]) -> float:
         return whole(given, "choice")
     number = typed_number(given["choice"], question.prompt)
     if not math.isfinite(number) or abs(number) > 1e12:
-        raise ExplorerError(f"choice: got {given['choice']!r:.40}; wanted a number that can be.")
+        raise ExplorerError(f"choice: got {given['choice']!r:.40}; wanted a number of ordinary size.")
     return number

@@ -25,7 +25,7 @@ ABOUT = (
     "first answer sets: keep it, as `curl -c jar -b jar` does."
 )
 WORDS = {  # status -> (when, whether it says when to try again)
-    "400": ("Not JSON, or the server was asked for by a name that it does not go by", False),
+    "400": ("Not JSON, or a host name that the server does not answer to", False),
     "422": ("A field is unfit, or the analysis cannot be made of it", False),
     "503": ("Too many wait already", True),
     "default": ("Any other error", False),

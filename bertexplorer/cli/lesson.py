@@ -61,5 +61,5 @@ def check_all(library: CheckpointRegistry, shelf: Shelf, names: Sequence[str], c
             print(f"{where}: {'WRONG: ' * line.wrong}{line.text}")
         print(f"{name}: {len(lesson.questions)} questions, {time.perf_counter() - started:.1f} s")
     if faults:
-        print(f"bertexplorer: {faults} thing{'s' * (faults > 1)} to mend.", file=sys.stderr)
+        print(f"bertexplorer: {faults} thing{'s' * (faults > 1)} to fix.", file=sys.stderr)
     return 1 if faults else 0

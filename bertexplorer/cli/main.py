@@ -63,7 +63,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"bertexplorer {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     commands.add_parser("serve", help="open the page: serve [--public] [--host H] [--port P] [--open]")
-    commands.add_parser("train", help="fine-tune a checkpoint: train --task … --data …, or train RUN to go on with it")
+    commands.add_parser("train", help="fine-tune a checkpoint: train --task … --data …, or train RUN to resume it")
     commands.add_parser("pretrain", help="pretrain an encoder on plain text: pretrain RUN --text …")
     commands.add_parser(
         "lesson", help="lesson list, or lesson check [FILE …]: the lessons, and whether their claims hold"

@@ -19,7 +19,7 @@ class Busy(ExplorerError):
     """Raised if too many wait already. *seconds*: when to try again."""
 
     def __init__(self, others: int, seconds: int) -> None:
-        super().__init__(f"Busy: {others} others wait already. Your text is kept; try again in {seconds} s.")
+        super().__init__(f"Busy: {others} others are already waiting. Your text is kept; try again in {seconds} s.")
         self.seconds = seconds
 
 

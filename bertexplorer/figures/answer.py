@@ -213,7 +213,7 @@ def say_span(result: Answer) -> str:
     sure = f"starts there with {percent(float(result.starts[best.first]))} and ends there with " + percent(
         float(result.ends[best.last])
     )
-    none = f"no answer has {percent(nothing.probability)}" if nothing else ""
+    none = f"“no answer” has {percent(nothing.probability)}" if nothing else ""
     if result.silent:
         return f"The passage has no answer ({none}); the best span is {where}, which {sure}."
     return f"The answer is {where}: it {sure}; {none}."
@@ -226,15 +226,15 @@ def limits(result: Answer) -> list[str]:
         found.append("The run's CRF chooses the tags together, as one path; probabilities are over all paths.")
     elif training.crf:
         found.append(
-            "The run chooses its tags with a CRF over these; here they are without it, because task.safetensors does "
-            "not lie beside the weights."
+            "The run chooses its tags with a CRF over these; here it is missing, because task.safetensors is not next "
+            "to the weights."
         )
     if training.features:
         found.append(f"The run also reads {listed(list(training.features))} of each row, which a text does not have.")
     if 0 < training.max_tokens < len(result.tokens):
         found.append(f"The run cut its texts to {training.max_tokens} tokens; here all {len(result.tokens)} are read.")
     if len(result.words) > DRAWN:
-        found.append(f"Drawn are the first {DRAWN} of {len(result.words):,} words.")
+        found.append(f"The first {DRAWN} of {len(result.words):,} words are drawn.")
     if result.left_out:
         found.append(f"{result.left_out:,} tokens beyond the checkpoint's limit were not read.")
     return found

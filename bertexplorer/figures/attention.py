@@ -175,9 +175,9 @@ def map_said(result: Attention) -> str:
 def gives_to(result: Attention, value: float, column: int) -> str:
     to = quote(result.columns[column].label)
     if result.norms:
-        return f"takes over a vector of length {value:.2f} from {to}"
+        return f"takes in a vector of length {value:.2f} from {to}"
     if result.norm_shares:
-        return f"has {percent(value)} of what it takes over from {to}"
+        return f"has {percent(value)} of what it takes in from {to}"
     return f"gives {percent(value)} of its attention to {to}"
 
 

@@ -83,7 +83,7 @@ def say(result: AttentionFlow) -> str:
     looked = int(raw.argmax())
     compare = f"that layer alone looks most at {quote(result.tokens[looked])} ({percent(float(raw[looked]))})."
     if result.method == "rollout":
-        said = f"{at}, {strongest(result, by, 'from')} is what {who} is made of by rollout; {compare}"
+        said = f"{at}, by rollout {who} takes {strongest(result, by, 'from')}; {compare}"
     elif result.method == "flow":
         said = f"{at}, at most {strongest(result, by, 'from')} can flow to {who}; {compare}{full(result)}"
     else:

@@ -116,5 +116,5 @@ def say(result: BertViz) -> str:
     of = f"{len(result.tokens)} tokens, {layers} with {heads} heads"
     more = ""
     if result.distances and result.kind == "neuron":
-        more = " In this family distances add to the sum: the attention is not that of the sums alone."
+        more = " In this family distances add to the sum: the sums alone do not give the attention."
     return f"BertViz ({result.kind} view) of {of}. {notes[result.kind]}{more}{cut}"

@@ -174,7 +174,7 @@ def flipped(result: Counterfactuals, name: str) -> list[str]:
 
 def unmoved(result: Counterfactuals, name: str) -> list[str]:
     if not result.edits:
-        return [f"{name} has {percent(result.probability)}. No word could be found to put in place of another."]
+        return [f"{name} has {percent(result.probability)}. No word was found to replace another."]
     best = result.edits[0]
     goal = f"makes {quote(result.wanted)} the answer" if result.wanted else "changes the answer"
     sentences = [
@@ -191,7 +191,7 @@ def unmoved(result: Counterfactuals, name: str) -> list[str]:
 def reduced(result: Counterfactuals, name: str) -> list[str]:
     total = sum(map(len, result.words))
     if not result.edits:
-        return [f"{name} has {percent(result.probability)}. No word can be left out: each removal changes it."]
+        return [f"{name} has {percent(result.probability)}. No word can be left out: every removal changes it."]
     last, most = result.edits[-1], max(result.edits, key=lambda one: one.kept)
     left = clip(joined(last.words), 120)
     sentences = [
@@ -232,8 +232,8 @@ def compare(first: Counterfactuals, second: Counterfactuals) -> str:
     ours, theirs = ([written(one) for one in result.edits] for result in (first, second))
     both = [one for one in ours if one in theirs]
     if not both:
-        return "No edit that is listed changes both answers."
-    return f"{len(both)} of the edits that are listed change{'s' * (len(both) == 1)} both answers, first {both[0]}."
+        return "No listed edit changes both answers."
+    return f"{len(both)} of the listed edits change{'s' * (len(both) == 1)} both answers, first {both[0]}."
 
 
 def cases(result: Counterfactuals, other: Counterfactuals | None = None) -> dict[str, Any]:

@@ -186,8 +186,8 @@ def say(result: EmbeddingMap) -> str:
         said.append(f"PCA in {result.options.dimensions} shows {percent(sum(result.explained))} of the variance.")
     if result.trust is not None:
         said.append(
-            f"The map's trustworthiness is {result.trust:.2f} (1: whoever is near on it is near in full; about 0.5: no "
-            "better than chance)."
+            f"The map's trustworthiness is {result.trust:.2f} (1: neighbours on it are neighbours in full; about 0.5: "
+            "no better than chance)."
         )
     near = f"Two points have a cosine of {result.anisotropy:.2f} on average"
     said.append(near + (f", two random words {result.baseline:.2f}." if result.baseline == result.baseline else "."))

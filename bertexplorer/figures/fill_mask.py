@@ -68,7 +68,7 @@ def say(result: FillMask) -> str:
         choices = 2**blank.entropy
         even = f"{choices:,.0f}" if choices >= 10 else f"{choices:.1f}"
         sentences.append(
-            f"{text}. Its uncertainty is {blank.entropy:.1f} bits, as if choosing among {even} equal words."
+            f"{text}. Its uncertainty is {blank.entropy:.1f} bits, as if choosing among {even} equally likely words."
         )
     rest = len(result.blanks) - 3 + result.left_out
     if rest > 0:

@@ -48,8 +48,8 @@ def say(result: InputVectors) -> str:
     closest = max(range(into), key=lambda i: result.cosines[into, i])
     others = f" {result.others} more picked tokens are not shown." if result.others else ""
     return (
-        f"For {quote(result.token)} at position {result.position}, vectors of these lengths are added up: {parts}. The "
-        f"sum, {lengths[into]:.1f} long, points most nearly the way of the {result.parts[closest]} vector (cosine "
+        f"For {quote(result.token)} at position {result.position}, vectors of these lengths are added: {parts}. The "
+        f"sum, {lengths[into]:.1f} long, is closest in direction to the {result.parts[closest]} vector (cosine "
         f"{result.cosines[into, closest]:.2f}); LayerNorm makes it {lengths[into + 1]:.1f} long (its "
         f"colours have their own scale).{others}"
     )

@@ -121,7 +121,7 @@ def say(result: Layers) -> str:
     start = (
         f"is the first choice from the input on and ends at {percent(final.probability)}"
         if result.settled == 0
-        else f"is the first choice for good from layer {result.settled} of {count} on and ends at "
+        else f"stays the first choice from layer {result.settled} of {count} on and ends at "
         f"{percent(final.probability)}"
     )
     about = {"span start": "Start of the answer: ", "span end": "End of the answer: "}.get(result.target, "")

@@ -32,7 +32,7 @@ class Curve:
 
     @property
     def floor(self) -> tuple[str, float] | None:
-        """What is reached without learning."""
+        """The score without learning."""
         for event in self.events:
             if event["event"] == "ready" and self.metric in event.get("floors", {}):
                 found = event["floors"][self.metric]

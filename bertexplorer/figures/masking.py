@@ -53,7 +53,7 @@ def tell(result: Masked, roll: int, place: int) -> str:
         return f"roll {roll + 1}: {token} is not chosen"
     if kind == RANDOM:
         return f"roll {roll + 1}: {token} becomes {safe(result.pieces[roll][place])}"
-    return f"roll {roll + 1}: {token} " + ("becomes [MASK]" if kind == MASKED else "is left, and asked for")
+    return f"roll {roll + 1}: {token} " + ("becomes [MASK]" if kind == MASKED else "stays, and must be guessed")
 
 
 def colours(result: Masked) -> dict[int, float]:
@@ -73,8 +73,8 @@ def say(result: Masked) -> str:
     shares, options = result.shares, result.options
     wanted = f"{percent(options.masked)}, {percent(options.random)}, {percent(1 - options.masked - options.random)}"
     said = (
-        f"In the first roll {count} of {result.can_be_chosen} tokens are to be guessed: {', '.join(changes)}{more}. "
-        f"Over {COUNTED:,} rolls {percent(result.chosen)} were chosen ({percent(options.chosen)} asked for); of them "
+        f"In the first roll BERT must guess {count} of {result.can_be_chosen} tokens: {', '.join(changes)}{more}. "
+        f"Over {COUNTED:,} rolls {percent(result.chosen)} were chosen ({percent(options.chosen)} asked for); of these "
         f"{percent(shares[KINDS[MASKED]])} became [MASK], {percent(shares[KINDS[RANDOM]])} a random piece, "
         f"{percent(shares[KINDS[SAME]])} stayed ({wanted} asked for)."
     )

@@ -83,7 +83,7 @@ def say(result: Referee) -> str:
         )
     if failing:
         sentences.append(
-            f"Not so: {listed(failing)}."
+            f"Not better: {listed(failing)}."
             if holding
             else f"No method beats all {len(result.random)} random orders (shaded) both ways."
         )

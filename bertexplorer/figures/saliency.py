@@ -213,7 +213,7 @@ def limits(result: Saliency) -> list[str]:
     if result.precision != "fp32" and any(a.method in GRADIENTS for a in result.attributions):
         found.append("Gradients were taken in fp32.")
     if len(result.units) > DRAWN:
-        found.append(f"Drawn are the {DRAWN} strongest of {len(result.units):,}.")
+        found.append(f"The {DRAWN} strongest of {len(result.units):,} are drawn.")
     if result.other_masks:
         found.append(f"This is about the first of {result.other_masks + 1} masks.")
     if result.left_out:

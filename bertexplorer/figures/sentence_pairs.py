@@ -35,7 +35,7 @@ def draw(result: SentencePairs) -> go.Figure:
 def say(result: SentencePairs) -> str:
     count = len(result.pairs)
     true = sum(pair.kind == NEXT for pair in result.pairs)
-    said = f"{true} of {count} pairs are what really stood next to each other, {count - true} are drawn at random."
+    said = f"{true} of {count} pairs really are neighbours in the text, {count - true} are drawn at random."
     if np.isnan(result.is_next).any():
         return said + " This checkpoint has no next-sentence head, so it is not asked."
     return said + f" The checkpoint tells {result.right} of {count} right."

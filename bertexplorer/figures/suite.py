@@ -22,7 +22,7 @@ SHARES = {"range": [0, 1.02], "fixedrange": True, "tickformat": ".0%", "tickvals
 RIGHT = {  # what counts, by kind
     "minimal pairs": "prefers the better sentence",
     "stereotype pairs": "prefers the stereotype",
-    "cloze": "has an accepted word first",
+    "cloze": "puts an accepted word first",
     "invariance": "reacts as expected",
     "next sentence": "is right about what follows",
     "labels": "gives the right label",

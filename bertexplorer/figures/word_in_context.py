@@ -128,7 +128,8 @@ def say(result: WordInContext) -> str:
         where = f"furthest apart {'in the input' if best == 0 else f'in layer {best}'} (by {gap[best]:.2f})"
         said.append(
             f"Occurrences of the same sense have {result.within[result.layer]:.2f}, of different senses "
-            f"{result.between[result.layer]:.2f}; the senses are {where if gap[best] > 0.005 else 'apart in no layer'}."
+            f"{result.between[result.layer]:.2f}; the senses are "
+            f"{where if gap[best] > 0.005 else 'not apart in any layer'}."
         )
     off = result.static[np.triu_indices(count, 1)]
     table = "one vector (cosine 1.00)" if off.min() > 0.9999 else f"a mean cosine of {off.mean():.2f}"

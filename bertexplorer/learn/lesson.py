@@ -139,7 +139,7 @@ def read(source: str, slug: str) -> Lesson:
         if isinstance(part, str):
             parts.append(part)
         elif part.id in seen:
-            problems.append(Problem(number, f"The id {part.id!r:.60} is there twice; ids are unique in a lesson."))
+            problems.append(Problem(number, f"The id {part.id!r:.60} occurs twice; ids are unique in a lesson."))
         elif wrong := lacking(part):
             problems.append(Problem(number, wrong))
         else:

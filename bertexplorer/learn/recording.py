@@ -82,10 +82,10 @@ class RunFacts:
         return self._value(evaluated[round(share * (len(evaluated) - 1))], metric)
 
     def floor(self, run: int = 1) -> float:
-        """What is reached without learning."""
+        """The score without learning."""
         found = self._curve(run).floor
         if found is None:
-            raise ExplorerError("This run names nothing that is reached without learning.")
+            raise ExplorerError("This run records no score without learning.")
         return found[1]
 
     def mean(self) -> float:

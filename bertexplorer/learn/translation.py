@@ -65,7 +65,7 @@ def unusable(block: Block, english: dict[str, Block]) -> str:
         return f"There is no block {block.id!r:.60} in the English lesson."
     wanted = english[block.id]
     if block.fields.get("of") != fingerprint(wanted):
-        return f"The English text of {block.id} has changed; translate it anew, with of: {fingerprint(wanted)}."
+        return f"The English text of {block.id} has changed; translate it again, with of: {fingerprint(wanted)}."
     if len(block.items) != len(wanted.items):
         return f"{block.id} has {len(block.items)} items; wanted {len(wanted.items)}."
     if len(block.near) != len(wanted.near):

@@ -169,10 +169,11 @@ def translate(family: ModuleType, hf: dict[str, Any]) -> EncoderConfig:
             raise ExplorerError(f"config.json gives activation {activation!r}; wanted one of {', '.join(ACTIVATIONS)}.")
     for odd in ("is_decoder", "rope_scaling"):  # transformers would compute other numbers
         if hf.get(odd):
-            raise ExplorerError(f"config.json gives {odd} = {hf[odd]!r:.80}; such a checkpoint is not computed here.")
+            raise ExplorerError(f"config.json gives {odd} = {hf[odd]!r:.80}; such a checkpoint is not supported.")
     if hf.get("position_embedding_type", "absolute") != "absolute":
         raise ExplorerError(
-            f"config.json gives position_embedding_type {hf['position_embedding_type']!r}; only 'absolute' is known."
+            f"config.json gives position_embedding_type {hf['position_embedding_type']!r}; only 'absolute' is "
+            "supported."
         )
     return config
 

@@ -33,7 +33,7 @@ def initialise(module: nn.Module, seed: int, std: float = 0.02) -> None:
                     continue
                 done.add(id(parameter))
                 if parameter.layout != torch.strided:
-                    raise ExplorerError("Packed weights cannot be drawn anew. Load the checkpoint in fp32.")
+                    raise ExplorerError("Packed weights cannot be drawn at random. Load the checkpoint in fp32.")
                 if isinstance(part, nn.LayerNorm):
                     parameter.fill_(1.0 if name == "weight" else 0.0)
                 elif name == "bias":

@@ -134,7 +134,7 @@ class Counted:
     def promised(self, length: str) -> None:
         if length.isdecimal() and int(length) > self.limit:
             self.stop(413, f"The upload has {int(length) / 2**20:,.1f} MB; the limit is {self.settings.upload_mb} MB "
-                           "for all files together. Upload a part of it.")  # fmt: skip
+                           "for all files together. Upload part of it.")  # fmt: skip
 
     def stop(self, status: int, detail: str) -> NoReturn:
         self.refused = Refused(status, detail)
@@ -157,7 +157,7 @@ class Counted:
         self.tail = seen[-(len(self.mark) - 1) :]
         if self.size > self.limit:
             self.stop(413, f"The upload has more than {self.settings.upload_mb} MB, the limit for all files together. "
-                           "Upload a part of it.")  # fmt: skip
+                           "Upload part of it.")  # fmt: skip
         if self.parts > self.settings.upload_files:
             self.stop(413, f"More than {self.settings.upload_files} files came at once. Upload fewer at a time.")
         return message

@@ -108,7 +108,7 @@ def serve(
 
     def opened() -> None:
         for name in GONE.keys() & os.environ.keys():
-            print(f"{name} has no effect any more: {GONE[name]}.", file=sys.stderr)  # noqa: T201
+            print(f"{name} no longer has an effect: {GONE[name]}.", file=sys.stderr)  # noqa: T201
         print(f"BERT Explorer is open at {address(settings)}", flush=True)  # noqa: T201
         warming.start()
         if browse:

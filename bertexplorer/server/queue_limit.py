@@ -30,11 +30,11 @@ class Events:
 
         Gradio would fail on such JSON and write what people typed to stderr."""
         if not isinstance(asked, dict):
-            return "The request is no event. Reload the page."
+            return "The request is not an event. Reload the page."
         number, values = asked.get("fn_index"), asked.get("data")
         wanted = self.inputs(number) if type(number) is int else None
         if wanted is None:
-            return f"There is no event of the number {number!r:.20} here. Reload the page."
+            return f"There is no event number {number!r:.20} here. Reload the page."
         if not isinstance(values, list) or len(values) != wanted:
             found = f"{len(values):,} values" if isinstance(values, list) else "no list of values"
             return f"The event came with {found}; wanted {wanted}. Reload the page."
@@ -53,7 +53,9 @@ class QueueLimit:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = scope["state"]["route"] if scope["type"] == "http" else ""
         if route == "join" and self.events.going() >= self.most:
-            detail = f"Busy: {self.most} events wait already. What you entered is kept; try again in {AGAIN_S} s."
+            detail = (
+                f"Busy: {self.most} events are already waiting. What you entered is kept; try again in {AGAIN_S} s."
+            )
             await reply(send, 503, json.dumps({"detail": detail}), [("retry-after", str(AGAIN_S))], JSON)
         elif route == "stream" and not self.events.awaited(scope["state"]["page"]):
             await reply(send, 200, CLOSED, kind="text/event-stream")

@@ -76,7 +76,7 @@ class RequestFilter:
         if name in self.names or (not self.local and is_address(name)):
             return None
         return 400, (
-            f"This server was asked for as {name!r:.80}, a name that it does not go by. Open it as localhost or by its "
+            f"This server does not answer to the name {name!r:.80}. Open it as localhost or by its "
             "address, or start it with BERTEXPLORER_HOSTS set to that name."
         )
 
@@ -134,6 +134,6 @@ def wrong_origin(scope: Scope) -> tuple[int, str] | None:
     if alike and (origins or header(scope, "sec-fetch-site") in ("", "same-origin", "none")):
         return None
     return 403, (
-        "This request came from a page of another site. Open BERT Explorer itself and try there; behind a proxy, have "
-        "it pass the header Host on as it is."
+        "This request came from a page of another site. Open BERT Explorer itself and try there; behind a proxy, make "
+        "it pass the Host header on unchanged."
     )

@@ -138,7 +138,7 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: 
             ref.write_text(commit, "utf-8")
     except GatedRepoError as error:
         raise ExplorerError(
-            f"{repo} asks for its licence to be accepted on the hub first. Choose another one."
+            f"{repo} has a licence that must first be accepted on the hub. Choose another one."
         ) from error
     except RevisionNotFoundError as error:
         raise ExplorerError(f"{name} has no revision {revision!r} on the hub. Check the spelling. {there}") from error

@@ -61,7 +61,9 @@ class JobDatabase:
                 db.executescript(f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version={FORMAT}; COMMIT;")
         if version > FORMAT:
             db.close()
-            raise ExplorerError(f"{self.folder} is of a newer BERT Explorer (format {version}, not {FORMAT}); use it.")
+            raise ExplorerError(
+                f"{self.folder} belongs to a newer BERT Explorer (format {version}, not {FORMAT}); use it."
+            )
         return db
 
     def close(self) -> None:
@@ -78,7 +80,8 @@ class JobDatabase:
         except (sqlite3.Error, OSError) as error:
             what = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise ExplorerError(
-                f"The runs in {self.folder} cannot be kept ({what}). Make room or see to its rights, then try again."
+                f"The runs in {self.folder} cannot be kept ({what}). Make room or check its permissions, then try "
+                "again."
             ) from error
 
     def ask(self, sql: str, *values: Any) -> list[Any]:

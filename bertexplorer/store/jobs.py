@@ -131,9 +131,9 @@ class Jobs:
         with self.lock:
             run = self.run(id, owner)
             if run.state in ("finished", "deleted"):
-                raise ExplorerError(f"{run.name} is {run.state}; there is nothing to go on with. Retry begins it anew.")
+                raise ExplorerError(f"{run.name} is {run.state}; there is nothing to resume. Retry starts it again.")
             if run.state == "stopping":
-                raise ExplorerError(f"{run.name} is just being stopped. Resume it when it has.")
+                raise ExplorerError(f"{run.name} is being stopped. Resume it once it has stopped.")
             if run.state not in ("queued", "starting", "running"):
                 self.room()
                 log = run.folder / "events.jsonl"
@@ -275,7 +275,7 @@ class Jobs:
             free = shutil.disk_usage(self.folder).free
         if free < self.reserve:
             raise ExplorerError(
-                f"{free / 1e9:,.2f} GB are free on this disk; a run wants {self.reserve / 1e9:,.2f} GB. "
+                f"{free / 1e9:,.2f} GB are free on this disk; a run needs {self.reserve / 1e9:,.2f} GB. "
                 "Make room (deleted runs can be erased), then start it again."
             )
 

@@ -50,7 +50,7 @@ def missing_bytes(name: str, folder: Path, precision: str, droppable: int) -> in
     had = max(0, free + droppable - RESERVE)
     if wanted > had:
         raise ExplorerError(
-            f"{name} takes {wanted / 1e9:,.1f} GB of memory and {had / 1e9:,.1f} GB can be had. Choose a smaller "
+            f"{name} takes {wanted / 1e9:,.1f} GB of memory and {had / 1e9:,.1f} GB are available. Choose a smaller "
             "checkpoint, or precision bf16 where the processor has it."
         )
     return max(0, wanted + RESERVE - free)

@@ -195,7 +195,7 @@ def of_legacy(mapped: mmap.mmap) -> tuple[Any, dict[str, memoryview]]:
         parts.append(reader.load())
         kinds |= reader.kinds
         if parts[0] != MAGIC:
-            raise ExplorerError("it is no file that PyTorch wrote")
+            raise ExplorerError("PyTorch did not write it")
     _, protocol, system, found, keys = parts
     if protocol != PROTOCOL or not isinstance(system, dict) or system.get("little_endian") is not True:
         raise ExplorerError("it was written by another version of the format, or on another kind of machine")

@@ -28,7 +28,7 @@ class Quota:
                 return
         raise ExplorerError(
             f"Your runs and uploads take {self.used(owner) / 1e9:,.2f} GB of the {self.most / 1e9:,.2f} GB that each "
-            "person has on this server. Take along what you want to keep, then delete runs."
+            "person has on this server. Export what you want to keep, then delete runs."
         )
 
     def used(self, owner: str) -> int:

@@ -41,7 +41,7 @@ class SuiteFolder:
 
     def __init__(self, folder: Path, checkpoint: Checkpoint, given: Sequence[Row], scoring: Scoring) -> None:
         if len(given) > MOST:
-            raise ExplorerError(f"{len(given):,} rows were given; the limit is {MOST:,}. Give a part of them.")
+            raise ExplorerError(f"{len(given):,} rows were given; the limit is {MOST:,}. Give fewer.")
         self.folder, self.checkpoint, self.scoring = folder, checkpoint, scoring
         self.kind, self.cases, self.unusable = cases(given)
         self.scorer = Scorer(checkpoint, self.kind, scoring)

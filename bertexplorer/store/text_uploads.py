@@ -181,7 +181,7 @@ def parse(content: bytes, filename: str) -> Lines:
     if not kept:
         raise ExplorerError(f"{name} holds no text. Give a file with a sentence on each line.")
     if len(kept) > MAX_LINES:
-        raise ExplorerError(f"{name} holds {len(kept):,} lines; the limit is {MAX_LINES:,}. Give a part of it.")
+        raise ExplorerError(f"{name} holds {len(kept):,} lines; the limit is {MAX_LINES:,}. Give part of it.")
     dropped = len(lines) - len(kept) - (suffix == ".txt" and text.endswith(("\n", "\r")))
     empty = f"; {dropped:,} empty {'lines' if dropped > 1 else 'line'} dropped" if dropped else ""
     return Lines(kept, f"{len(kept):,} line{'s' * (len(kept) > 1)} from {name}: {encoding}, {how}{empty}.")

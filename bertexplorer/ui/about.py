@@ -7,17 +7,16 @@ from bertexplorer.ui.experiments.experiment_service import MOST_MINUTES
 
 PROMISES = (
     "What you type or upload is shown as text, never run.",
-    "A run that was accepted goes on when you close the page, and is kept when the server stops or is killed. Resumed, "
-    "it repeats a minute at most and ends with exactly the weights it would have had.",
+    "An accepted run goes on when you close the page, and survives when the server stops or is killed. A resumed run "
+    "repeats a minute at most and ends with exactly the weights it would have had.",
     "Quick answers never wait behind long ones or a run, and a page that waits shows its place in line.",
     "No checkpoint and no file can run code: only safetensors are opened, and nothing is fetched from an address.",
-    "It works without a network. Nothing leaves this server unless you name a checkpoint or a data set of the hub.",
+    "It works without a network. Nothing leaves this server unless you name a checkpoint or a data set on the hub.",
     "Where a text is cut, a word is unknown or the precision is reduced, the page says so.",
     "Only your browser sees your runs and uploads. A link to a view of uploaded lines shows them to anyone who has it.",
 )
 OPEN = (
-    "Your browser is known by a cookie alone: delete it and your runs are no longer shown to you. Export what you "
-    "want to keep.",
+    "Only a cookie identifies your browser: delete it, and you no longer see your runs. Export what you want to keep.",
     "These limits do not protect against attackers. Set a class code on a public network.",
     "A hosted demo may forget everything when it restarts.",
     "Computing time is shared: when many press at once, everyone waits.",
@@ -43,7 +42,7 @@ def limits(settings: Settings) -> tuple[str, ...]:
     own = (f"All your runs and uploads together: {settings.quota / 1e9:,.1f} GB.",) if settings.quota else ()
     return (
         f"A text or any other entry: {settings.request_kb:,} kB. A checkpoint reads as many tokens as it was made for, "
-        "512 mostly; the cut is marked.",
+        "usually 512; the cut is marked.",
         f"Files: {settings.upload_mb} MB at once, {settings.upload_files} at most; kept for a day, or with the run "
         "that learns from them.",
         *answer,

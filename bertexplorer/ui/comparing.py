@@ -71,7 +71,7 @@ def sides(library: CheckpointRegistry, state: State) -> list[Side]:
         return [Side(scrub(state.text), state), Side(scrub(other.text), other, checkpoint)]
     names = training(library, state) if state.against == "its training" else [state.checkpoint, *named(state.other)]
     if len(names) > MOST:
-        raise ExplorerError(f"{len(names)} checkpoints were named; {MOST} fit beside each other.")
+        raise ExplorerError(f"{len(names)} checkpoints were named; {MOST} fit side by side.")
     return [
         own
         if name == state.checkpoint
@@ -91,7 +91,7 @@ def training(library: CheckpointRegistry, state: State) -> list[str]:
     names = [saved.name for saved in library.series(state.checkpoint)]
     if len(names) < 2:
         raise ExplorerError(
-            f"{library.called(state.checkpoint)} does not belong to a training whose checkpoints were kept. Choose "
+            f"{library.called(state.checkpoint)} does not come from a training whose checkpoints were kept. Choose "
             "tiny, or a run with snapshots."
         )
     if len(names) <= MOST:
@@ -113,7 +113,7 @@ def pair(library: CheckpointRegistry, state: State, every: Sequence[Side], resul
         said = f"{said} {view.figure.compare(result, found)}".strip()
     called = library.called(state.checkpoint)
     if isinstance(figure, str):
-        said = f"{said} {view.title} draws one at a time; below, the numbers side by side."
+        said = f"{said} {view.title} draws one at a time; the numbers are side by side below."
         return Beside(other.name, None, said, drawn, called)
     return Beside(other.name, figure, said, drawn, called, found)
 
@@ -122,7 +122,7 @@ def several(state: State, every: Sequence[Side], results: Sequence[Any]) -> Besi
     """Any number of sides in one figure."""
     view = VIEWS[state.view]
     if not isinstance(view.figure, Several):
-        raise ExplorerError(f"{view.title} draws two checkpoints beside each other. Name one; Suite draws several.")
+        raise ExplorerError(f"{view.title} draws two checkpoints side by side. Name one; Suite draws several.")
     own = next(i for i, one in enumerate(every) if one.checkpoint is None)
     names = [one.name for one in every]
     drawn = view.figure.several(names, results, own, ordered=state.against == "its training")

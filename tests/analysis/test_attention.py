@@ -160,7 +160,7 @@ def test_what_is_not_there(options: dict[str, object], said: str, mini: Checkpoi
 
 def test_only_special_tokens(mini: Checkpoint) -> None:
     assert ask(mini, "[SEP] [CLS]").matrix.shape == (4, 4)
-    with pytest.raises(ExplorerError, match="no token but"):
+    with pytest.raises(ExplorerError, match="has only"):
         ask(mini, "[SEP] [CLS]", special="hidden")
 
 
@@ -202,7 +202,7 @@ def test_discounted_norms_are_shares_and_called_so(tiny: Callable[[str], Path]) 
     kept = whole.every[:, :, 1:-1, 1:-1]
     np.testing.assert_allclose(result.every, kept / kept.sum(-1, keepdims=True), rtol=of_sum(kept.shape[-1]))
     assert not result.norms and {row["measure"] for row in attention.rows(result)} == {"share of the norms"}
-    assert "% of what it takes over from" in drawn.say(result)
+    assert "% of what it takes in from" in drawn.say(result)
 
 
 def test_a_grid_too_large_for_a_file_says_what_it_holds(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ def test_picked(mini: Checkpoint) -> None:
     assert find(mini, Text(text, picked=(Span(0, 5, 6), Span(0, 16, 20))), "").words == ("unbelievable", "bank")
     assert find(mini, Text(text, picked=(Span(0, 30, 31),)), "").words == (".",)
     assert find(mini, Text("a [MASK] b", picked=(Span(0, 2, 8),)), "").words == ("[MASK]",)
-    with pytest.raises(ExplorerError, match=r"\[CLS\] is picked, which stands for no word"):
+    with pytest.raises(ExplorerError, match=r"\[CLS\] is picked, but it is not a word"):
         find(mini, Text(text, picked=(Span(TOKENS, 0, 1),)), "")
 
 

@@ -65,7 +65,7 @@ def test_an_ordinary_sentence_is_likelier_than_an_odd_one(mini: Checkpoint) -> N
 
 @pytest.mark.parametrize("text", ["[MASK]", "[MASK] [MASK]"])
 def test_nothing_but_masks(mini: Checkpoint, text: str) -> None:
-    with pytest.raises(ExplorerError, match="Only masks"):
+    with pytest.raises(ExplorerError, match="has only masks"):
         pseudo_likelihood.run(mini, text)
 
 

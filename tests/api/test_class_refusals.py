@@ -85,9 +85,9 @@ def test_a_cookie_that_was_forged_is_another_voter(taught: Served) -> None:
     (cookie,) = phone.cookies.jar
     for forged in (f"{'0' * 32}.{cookie.value[33:]}", f"{cookie.value[:-1]}{'0' if cookie.value[-1] != '0' else '1'}"):
         with taught.browser(cookies={cookie.name: forged}) as thief:
-            refused(room.vote(thief, 2), "takes no cookies")
+            refused(room.vote(thief, 2), "blocks cookies")
     with taught.browser(cookies={"session": cookie.value}) as thief:
-        refused(room.vote(thief, 2), "takes no cookies")
+        refused(room.vote(thief, 2), "blocks cookies")
         assert room.vote(thief, 2).status_code == 200, "the cookie that it was given is its own"
     assert room.seen(phone)["own"][1] == 0 and room.seen(room.teacher)["voted"] == 2
 
@@ -96,9 +96,9 @@ def test_a_browser_without_cookies_is_told(taught: Served) -> None:
     room = opened(taught).until("vote1")
     for _ in range(2):
         bare = httpx.get(f"{taught.url}/api/v1/class/{room.code}")
-        refused(bare, "This browser takes no cookies")
+        refused(bare, "This browser blocks cookies")
         assert "samesite" in bare.headers["set-cookie"].lower() and "httponly" in bare.headers["set-cookie"].lower()
-    refused(httpx.post(f"{taught.url}/api/v1/class/{room.code}/vote", json={}), "This browser takes no cookies")
+    refused(httpx.post(f"{taught.url}/api/v1/class/{room.code}/vote", json={}), "This browser blocks cookies")
     assert room.seen(room.teacher)["here"] == 0
 
 

@@ -88,7 +88,7 @@ def test_beyond_the_bounds_is_503_with_the_time_to_come_again(
     monkeypatch.setattr(served.queues.quick, "most_waiting", 0)
     with served.queues.place(Work()):
         answer = browser.post("/fill-mask", json=TEXT)
-    body = problem(answer, 503, "Busy: 0 others wait already.")
+    body = problem(answer, 503, "Busy: 0 others are already waiting.")
     assert int(answer.headers["retry-after"]) == body["retry_after"] >= 1
     monkeypatch.undo()
     assert browser.post("/fill-mask", json=TEXT).status_code == 200

@@ -57,7 +57,7 @@ def test_who_was_not_let_in_is_asked_for_again(browser: Browser, address: str) -
         join = "**/api/v1/view"
         page.route(join, lambda route: route.fulfill(**refusals.pop()) if refusals else route.continue_())
         write(page, "A robin is a [MASK].")
-        expect(page.locator("#figure[data-line='Many are asking. Yours is asked again in 2 s.']")).to_have_count(1)
+        expect(page.locator("#figure[data-line='The server is busy. Asking again in 2 s.']")).to_have_count(1)
         expect(page.locator(".strip")).to_contain_text("robin")
         expect(page.locator("#figure[data-line]")).to_have_count(0)
         page.unroute(join)

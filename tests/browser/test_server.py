@@ -27,7 +27,7 @@ def test_the_policy_breaks_nothing(browser: Browser, address: str, path: str) ->
         if "bertviz" in path:
             expect(page.frame_locator("#figure iframe").locator("svg").first).to_be_visible()
         page.locator(".about summary").click()
-        expect(page.locator(".about")).to_contain_text("Your browser is known by a cookie alone")
+        expect(page.locator(".about")).to_contain_text("Only a cookie identifies your browser")
 
 
 def start(page: Page, address: str, name: str) -> None:

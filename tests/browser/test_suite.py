@@ -51,7 +51,7 @@ def test_rows_are_uploaded_and_those_that_cannot_be_scored_are_named(suite: Page
     expect_said(suite, "of 2 pairs")
     bad = {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"name,age\nAda,36\nAlan,41\n"}
     suite.locator("#lines").set_input_files(bad)
-    expect_message(suite, "are no suite")
+    expect_message(suite, "are not those of a suite")
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)

@@ -56,7 +56,7 @@ def test_beyond_the_bound_one_is_told_so_at_once() -> None:
     threads += started(visit, visit)
     until(lambda: queue.waiting == 2)
     queue.mean_s, before = 4.0, time.monotonic()
-    with pytest.raises(Busy, match="Busy: 2 others wait already.*try again in 12 s") as message, place(queue):
+    with pytest.raises(Busy, match="Busy: 2 others are already waiting.*try again in 12 s") as message, place(queue):
         pass
     assert time.monotonic() - before < 0.2 and queue.refused == 1 and message.value.seconds == 12
     assert isinstance(message.value, ExplorerError), "it is a sentence for people"

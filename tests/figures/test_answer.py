@@ -107,9 +107,9 @@ def test_names_below_the_tokens_do_not_touch() -> None:
         (replace(tags(), words=tags().words[2:3]), "None of the 1 words is tagged: all have O."),
         (
             spans(),
-            f"The answer is “{EVIL}” (tokens 4 to 5): it starts there with 70 % and ends there with 80 %; no answer",
+            f"The answer is “{EVIL}” (tokens 4 to 5): it starts there with 70 % and ends there with 80 %; “no answer”",
         ),
-        (spans(silent=True), f"The passage has no answer (no answer has 1.0 %); the best span is “{EVIL}”"),
+        (spans(silent=True), f"The passage has no answer (“no answer” has 1.0 %); the best span is “{EVIL}”"),
     ],
 )
 def test_the_sentence(result: Answer, said: str) -> None:

@@ -156,7 +156,7 @@ def test_say_of_the_grid() -> None:
 
 def test_say_of_norms_and_of_what_is_left_out() -> None:
     result = attention(norms=True, special="discounted", notes=("One thing.",))
-    assert "takes over a vector of length 0.60 from “t2”; a random head gives 0.05" in figure.say(result)
+    assert "takes in a vector of length 0.60 from “t2”; a random head gives 0.05" in figure.say(result)
     assert figure.say(result).endswith("Shares are of what is left without [CLS], [SEP]. One thing.")
     assert "[CLS] and [SEP] are left out." in figure.say(attention(special="hidden"))
     assert figure.draw(replace(result, show="arcs")).data[-1].text[2] == "t2 0.60"

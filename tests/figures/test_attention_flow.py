@@ -50,8 +50,8 @@ def test_a_long_text_keeps_the_strongest_and_its_own_token() -> None:
 def test_say() -> None:
     said = figure.say(result())
     assert said == (
-        f"After layer 3 of 3, 50 % from “{EVIL}” and 25 % from “t2” is what “[CLS]” is made of by rollout; that layer "
-        "alone looks most at “t3” (70 %)."
+        f"After layer 3 of 3, by rollout “[CLS]” takes 50 % from “{EVIL}” and 25 % from “t2”; that layer alone looks "
+        "most at “t3” (70 %)."
     )
     assert "gives 70 % to “t3” and 2.0 % to" in figure.say(result("raw"))
     assert figure.say(result(left_out=9)).endswith("9 tokens beyond the limit are not read.")

@@ -131,6 +131,6 @@ def test_the_table_opens_each_edit() -> None:
 
 def test_compare() -> None:
     other = replace(TWO, edits=TWO.edits[1:])
-    assert figure.compare(TWO, other) == "2 of the edits that are listed change both answers, first man → girl."
-    assert "No edit" in figure.compare(TWO, replace(TWO, edits=(edit((1, "boy")),)))
+    assert figure.compare(TWO, other) == "2 of the listed edits change both answers, first man → girl."
+    assert "No listed edit" in figure.compare(TWO, replace(TWO, edits=(edit((1, "boy")),)))
     assert figure.compare(TWO, reduction(2)) == ""

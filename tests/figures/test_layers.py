@@ -78,9 +78,7 @@ def test_labels_stand_apart() -> None:
 
 def test_say() -> None:
     said = figure.say(layers())
-    assert said.startswith(
-        f"“{EVIL}” is the first choice for good from layer 2 of 3 on and ends at 50 %; the input alone"
-    )
+    assert said.startswith(f"“{EVIL}” stays the first choice from layer 2 of 3 on and ends at 50 %; the input alone")
     assert "would have given “first0”" in said
     assert "The hidden “word1” goes from rank 12 to rank 3." in said
     assert "from 8.0 to 7.0 bits" in said and "still 0.8 bits away" in said

@@ -83,7 +83,7 @@ def test_masking_is_said_with_its_shares() -> None:
 
 def test_pairs_are_said_with_and_without_a_head() -> None:
     said = sentence_pairs.say(pairs())
-    assert said.startswith("1 of 3 pairs are what really stood") and said.endswith("tells 2 of 3 right.")
+    assert said.startswith("1 of 3 pairs really are neighbours") and said.endswith("tells 2 of 3 right.")
     assert "no next-sentence head" in sentence_pairs.say(pairs(False))
 
 

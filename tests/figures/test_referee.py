@@ -67,7 +67,7 @@ def test_say() -> None:
     assert f"of integrated gradients tells most: hidden first, its tokens leave {height(4)} on average" in said
     assert f"shown first {height(0.25)}; a random order leaves {height((0.8, 1.0, 1.25))}." in said
     assert "Better than each of 3 random orders (shaded), both ways: integrated gradients." in said
-    assert "Not so: gradient x input, occlusion, LIME, attention and rollout." in said
+    assert "Not better: gradient x input, occlusion, LIME, attention and rollout." in said
     assert "points" not in said
 
 

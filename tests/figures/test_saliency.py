@@ -60,7 +60,7 @@ def test_long_texts_show_the_strongest() -> None:
     fig = figure.draw(result)
     assert len(fig.data[0].y) == figure.DRAWN and list(fig.data[0].x[:3]) == [2, -1, 1]
     assert "the 40 strongest of 512" in fig.layout.annotations[0].text
-    assert "Drawn are the 40 strongest of 512." in figure.say(result)
+    assert "The 40 strongest of 512 are drawn." in figure.say(result)
 
 
 def test_columns() -> None:

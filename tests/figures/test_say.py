@@ -52,7 +52,7 @@ def test_fill_mask() -> None:
     said = fill_mask.say(hand.fill_mask())
     assert "“<img src=x onerror=1>” with 50 %, then “word2” with 25 %" in said
     assert "rank 1,234" in said
-    assert "3.0 bits, as if choosing among 8.0 equal words" in said
+    assert "3.0 bits, as if choosing among 8.0 equally likely words" in said
     assert "more masks" not in said
 
 
@@ -73,7 +73,7 @@ def test_pseudo_likelihood() -> None:
     said = pseudo_likelihood.say(hand.pseudo_likelihood())
     assert "is −4.2 nats over 3 tokens, a perplexity of 4.0" in said  # -6 ln 2, and 2^(6/3)
     assert "“<img src=x onerror=1>” with 12 %" in said
-    assert "1 of 3 are what it would have written" in said
+    assert "1 of 3 are its own first choice" in said
     assert "first 3 of 12 tokens" in pseudo_likelihood.say(hand.pseudo_likelihood(3, 9))
 
 

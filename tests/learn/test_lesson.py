@@ -56,7 +56,7 @@ def test_a_view_that_would_answer_a_later_question_is_not_shown():
         ("```predict\nWhat?\n```", 10, "is not a block"),
         ("```say a\nWhat?\n```", 10, "The say a has no model:"),
         ("```say a\nmodel: x\n```", 10, "asks nothing"),
-        ("```say a\nWhat?\nmodel: x\n```\n```say a\nWhat?\nmodel: x\n```", 14, "'a' is there twice"),
+        ("```say a\nWhat?\nmodel: x\n```\n```say a\nWhat?\nmodel: x\n```", 14, "'a' occurs twice"),
         ("```say a\nWhat?\nkey: 1\nmodel: x\n```", 12, "A say has no key:"),
         ("```say a\nWhat?\nmodel: x\nmore\n```", 13, "belongs to nothing"),
         ("```say a\nWhat?\nmodel: x", 10, "has no end"),

@@ -31,12 +31,12 @@ def joins(written: io.StringIO) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"fn_index": 99_999}, "no event of the number 99999"),
-        ({"fn_index": -1}, "no event of the number -1"),
-        ({"fn_index": 10**400}, "no event of the number"),
-        ({"fn_index": True}, "no event of the number True"),
-        ({"fn_index": None}, "no event of the number None"),
-        ({"fn_index": TOLD}, "no event of the number"),
+        ({"fn_index": 99_999}, "no event number 99999"),
+        ({"fn_index": -1}, "no event number -1"),
+        ({"fn_index": 10**400}, "no event number"),
+        ({"fn_index": True}, "no event number True"),
+        ({"fn_index": None}, "no event number None"),
+        ({"fn_index": TOLD}, "no event number"),
         ({"data": [TOLD]}, "came with 1 values; wanted"),
         ({"data": [TOLD] * 1000}, "came with 1,000 values; wanted"),
         ({"data": {"a": TOLD}}, "came with no list of values; wanted"),

@@ -89,7 +89,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(begin: Begin
             file.write(b"x" * 1_000_000)
     until(lambda: one.listed(one.open())["on a full disk"][1] in ("failed", "interrupted"))
     time.sleep(5)  # for the server to look at the disk too, which shows nowhere while it is full
-    with pytest.raises(ValueError, match="GB are free on this disk; a run wants 1.00 GB"):
+    with pytest.raises(ValueError, match="GB are free on this disk; a run needs 1.00 GB"):
         one.begin(one.open(), "not begun")
     filler.unlink()
     page = one.open()

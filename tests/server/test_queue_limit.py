@@ -84,7 +84,7 @@ def test_the_place_of_who_asks_then_the_answer(service: Service) -> None:
             service.go.release(3)
             first, second, third = await asyncio.gather(*tasks)
         assert refused.status_code == 503 and refused.headers["content-type"] == "application/problem+json"
-        assert refused.json()["detail"].startswith("Busy: 2 others wait already. Your text is kept")
+        assert refused.json()["detail"].startswith("Busy: 2 others are already waiting. Your text is kept")
         assert in_line["status"] == 503 and in_line["answer"]["retry_after"] >= 1
         assert int(refused.headers["retry-after"]) == refused.json()["retry_after"] >= 1
         assert first.headers["content-type"] == "application/json" and first.json() == {"answer": 2}, "nothing to tell"
@@ -251,7 +251,7 @@ def test_of_gradios_events_so_many_wait(alone: Callable[..., Any]) -> None:
     made.going = 3
     refused = settle(join("b"))
     assert refused.status_code == 503 and int(refused.headers["retry-after"]) >= 1
-    assert refused.json()["detail"].startswith("Busy: 3 events wait already.")
+    assert refused.json()["detail"].startswith("Busy: 3 events are already waiting.")
     made.going = 2
     assert settle(join("b")).status_code == 200
 

@@ -246,7 +246,7 @@ def test_a_truncated_file_is_refused(tmp_path: Path, share: float, legacy: bool)
     ("content", "said"),
     [
         (b"<!DOCTYPE html><html><body>404</body></html>", "cannot be read"),
-        (pickle.dumps([1, 2]), "no file that PyTorch wrote"),
+        (pickle.dumps([1, 2]), "PyTorch did not write it"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "cannot be read"),
     ],
 )

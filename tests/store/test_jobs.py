@@ -241,7 +241,7 @@ def test_while_a_process_works_it_is_neither_deleted_nor_queued_twice(jobs: Jobs
         jobs.delete(run.id, "ann")
     assert jobs.resume(run.id, "ann").state == "starting" and jobs.queued() == []
     assert jobs.stop(run.id, "ann").state == "stopping" and (run.folder / "stop").exists()
-    with pytest.raises(ExplorerError, match="just being stopped"):
+    with pytest.raises(ExplorerError, match="is being stopped"):
         jobs.resume(run.id, "ann")
     assert held
     held.close()
@@ -262,7 +262,7 @@ def test_below_the_reserve_nothing_is_accepted(jobs: Jobs, monkeypatch: pytest.M
     jobs.reserve = 1_000_000_000
     monkeypatch.setattr(jobs_module.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(9, 9, 400_000_000))
     for act in (lambda: jobs.accept("ann", "b", SPEC), lambda: jobs.resume(run.id, "ann")):
-        with pytest.raises(ExplorerError, match=r"0\.40 GB are free on this disk; a run wants 1\.00 GB"):
+        with pytest.raises(ExplorerError, match=r"0\.40 GB are free on this disk; a run needs 1\.00 GB"):
             act()
     assert states(jobs) == {"a": "stopped"} and len(list(jobs.folder.glob("?" * 32))) == 1
 

@@ -47,7 +47,7 @@ def test_one_that_does_not_fit_is_refused_and_one_that_could_gets_room(
     first = library.get("bert", "fp32")
     monkeypatch.setattr(memory, "free_bytes", lambda: memory.RESERVE)
     monkeypatch.setattr(memory, "wanted_bytes", lambda *_: 30_000_000_000)
-    with pytest.raises(ExplorerError, match=r"roberta takes 30.0 GB of memory and 0.0 GB can be had"):
+    with pytest.raises(ExplorerError, match=r"roberta takes 30.0 GB of memory and 0.0 GB are available"):
         library.get("roberta", "fp32")
     assert library.get("bert", "fp32") is first
     monkeypatch.setattr(memory, "wanted_bytes", lambda *_: first.num_bytes)

@@ -72,7 +72,7 @@ def test_the_export_has_every_side(explore: Explore) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"checkpoint": "mini"}, "mini does not belong to a training"),
+        ({"checkpoint": "mini"}, "mini does not come from a training"),
         ({"view": "layers", "options": DEFAULTS["layers"], "text": "A [MASK]."}, "Layers draws two checkpoints"),
         ({"against": "another checkpoint", "other": "tiny, no/where"}, "no/where"),
         ({"against": "another checkpoint", "other": ",".join(["tiny"] * 12)}, "13 checkpoints were named; 12 fit"),

@@ -45,7 +45,7 @@ def test_seeds_have_a_mean_and_the_fallen_are_named() -> None:
     service = Service(details, {})
     message = comparison.summary(service, details[0], "")  # type: ignore[arg-type]
     assert "2 seeds" in message and "70.0 % ± 28.3 %" in message and "<img" not in message
-    assert "Collapsed" in message and message.split("Collapsed")[1].split(". Small")[0].rstrip().endswith("b")
+    assert "Collapsed" in message and message.split("Collapsed")[1].split(". This")[0].rstrip().endswith("b")
     assert comparison.summary(service, details[2], "") == ""  # type: ignore[arg-type]
     assert comparison.seeds(service, details[0].run, "") == ["b"]  # type: ignore[arg-type]
     assert [id for _, id in comparison.choices(service, details[0].run, "")] == ["b", "c"]  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ def test_two_runs_row_by_row() -> None:
     service = Service(details, {"a": rows([1, 0] * 50), "b": rows([1] * 100)})
     message = comparison.compared(service, details[0], details[1:])  # type: ignore[arg-type]
     assert "50.0 % and 100.0 %" in message and "better on 50 of 100 rows and worse on 0" in message
-    assert "p &lt; 0.001, more than chance" in message and "not tried on the same rows" in message
+    assert "p &lt; 0.001, more than chance" in message and "not tested on the same rows" in message
     assert '<td dir="auto">rate</td>' in message and "<img" not in message
     assert comparison.compared(service, details[0], []) == ""  # type: ignore[arg-type]
 

@@ -16,7 +16,7 @@ def config(hf: dict[str, Any]) -> EncoderConfig:
     """Translate a config.json. Raises ValueError for layers in groups, which no published checkpoint has."""
     for key in ("num_hidden_groups", "inner_group_num"):
         if hf.get(key, 1) != 1:
-            raise ValueError(f"it gives {key} = {hf[key]!r}; only one layer that repeats is computed here.")
+            raise ValueError(f"it gives {key} = {hf[key]!r}; only one layer that repeats is supported.")
     head_dropout = hf.get("classifier_dropout_prob", 0.1)
     return replace(
         bert.config(DEFAULTS | hf),

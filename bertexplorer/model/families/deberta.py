@@ -24,13 +24,13 @@ def config(hf: dict[str, Any]) -> EncoderConfig:
     convolution of deberta-v2-xlarge."""
     for key, (wanted, silent) in PUBLISHED.items():
         if hf.get(key, silent) != wanted:
-            raise ValueError(f"it gives {key} = {hf.get(key, silent)!r}; only {wanted!r} is computed here.")
+            raise ValueError(f"it gives {key} = {hf.get(key, silent)!r}; only {wanted!r} is supported.")
     kinds = hf.get("pos_att_type") or ""
     if set(kinds.split("|") if isinstance(kinds, str) else kinds) != {"c2p", "p2c"}:
-        raise ValueError(f"it gives pos_att_type = {kinds!r}; only 'p2c|c2p' is computed here.")
+        raise ValueError(f"it gives pos_att_type = {kinds!r}; only 'p2c|c2p' is supported.")
     width, size = hf.get("embedding_size", hf["hidden_size"]), hf["hidden_size"]
     if width != size:
-        raise ValueError(f"it gives embedding_size = {width!r}; only hidden_size, {size}, is computed here.")
+        raise ValueError(f"it gives embedding_size = {width!r}; only hidden_size, {size}, is supported.")
     plain = bert.config({"type_vocab_size": 0, "layer_norm_eps": 1e-7} | hf)
     buckets, farthest = hf.get("position_buckets", -1), hf.get("max_relative_positions", -1)
     stated = hf.get("cls_dropout")

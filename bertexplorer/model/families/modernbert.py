@@ -18,7 +18,7 @@ def rope_theta(hf: dict[str, Any]) -> tuple[float, float]:
         parameters = new.get(kind) or {}
         if parameters.get("rope_type", "default") != "default":
             raise ValueError(
-                f"config.json asks for rope_type {parameters['rope_type']!r}; only 'default' is known here."
+                f"config.json asks for rope_type {parameters['rope_type']!r}; only 'default' is supported."
             )
         found.append(float(parameters.get("rope_theta", hf.get(old) or default)))
     return found[0], found[1]

@@ -17,7 +17,7 @@ def config(hf: dict[str, Any]) -> EncoderConfig:
     transformers does not read either."""
     rows = hf.get("relative_attention_num_buckets", DISTANCES)
     if rows != DISTANCES:
-        raise ValueError(f"it gives relative_attention_num_buckets = {rows!r}; only {DISTANCES} are computed here.")
+        raise ValueError(f"it gives relative_attention_num_buckets = {rows!r}; only {DISTANCES} are supported.")
     plain = roberta.config({"type_vocab_size": 0, "pad_token_id": 1} | hf)
     return replace(
         plain,

@@ -114,13 +114,13 @@ def labels(train: Sequence[Row], dev: Sequence[Row], label: str) -> list[Finding
     elif once := [name for name, count in counts.items() if count == 1]:
         alone = set(once)
         lines = tuple(row.line for row in train if written(row.cells.get(label, "")) in alone)
-        found.append(Finding(f"{listed(once)} {'have' if len(once) > 1 else 'has'} one example only.", lines))
+        found.append(Finding(f"{listed(once)} {'have' if len(once) > 1 else 'has'} only one example.", lines))
     if unseen := {name: count for name, count in tried.items() if name not in counts}:
         lines = tuple(row.line for row in dev if written(row.cells.get(label, "")) in unseen)
         found.append(Finding(f"{listed(list(unseen))}: only in the validation data.", lines))
     if untried := [name for name, count in counts.items() if tried and name not in tried and count > 1]:
         which = f"{len(untried):,} of {len(counts):,} labels have" if len(untried) > 1 else f"{listed(untried)} has"
-        found.append(Finding(f"{which} no validation row, so the metrics say nothing of {listed(untried)}."))
+        found.append(Finding(f"{which} no validation row, so the metrics say nothing about {listed(untried)}."))
     for group in similar([*counts, *tried]):
         found.append(Finding(f"{listed(group)} differ by case or spaces only: one class, or several?"))
     return found

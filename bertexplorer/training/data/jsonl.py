@@ -45,7 +45,7 @@ def document(text: str, name: str) -> Parsed:
             return Parsed(squad.entries(whole["data"]), "SQuAD JSON", squad.COLUMNS, unit="question")
         whole = whole["data"]
     if isinstance(whole, list) and len(whole) > MAX_ITEMS:
-        raise ExplorerError(f"{name} has {len(whole):,} items; the limit is {MAX_ITEMS:,}. Give a part of it.")
+        raise ExplorerError(f"{name} has {len(whole):,} items; the limit is {MAX_ITEMS:,}. Give part of it.")
     if not isinstance(whole, list):
         raise ExplorerError(
             f'{name} holds {noun(whole)}; wanted a list of objects, as [{{"text": "…", "label": "…"}}, …], '

@@ -40,7 +40,7 @@ def read(
     if not text.strip():
         raise ExplorerError(f"{name} is empty. {smallest(kind)}")
     if (lines := text.count("\n") + text.count("\r")) > MAX_LINES * (1 + ("\r\n" in text[:10_000])):
-        raise ExplorerError(f"{name} has {lines:,} lines; the limit is {MAX_LINES:,}. Give a part of it.")
+        raise ExplorerError(f"{name} has {lines:,} lines; the limit is {MAX_LINES:,}. Give part of it.")
     if kind == "csv":
         parsed = delimited.table(text, name, delimiter=delimiter, header=header, most=most)
     elif kind == "conll":

@@ -25,7 +25,7 @@ def card(learner: Learner, spec: Spec, step: int, found: Evaluation) -> str:
     words = {key: task.METRICS.get(key, key) for key in found.metrics}
     metrics = "".join(f"| {words[key]} | {value:.4f} |\n" for key, value in found.metrics.items())
     changed = "".join(f"| {name} | {value} |\n" for name, value in {**asdict(spec.tuning), **spec.options}.items())
-    apart = "Parts that transformers has no place for lie in task.safetensors.\n\n" if len(learner.extra) else ""
+    apart = "task.safetensors holds the parts that transformers has no place for.\n\n" if len(learner.extra) else ""
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     return (
         f"---\n{licence}base_model: {spec.checkpoint}\ntags:\n- {spec.task}\n---\n\n# {spec.name or task.TITLE}\n\n"

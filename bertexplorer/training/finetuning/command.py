@@ -1,4 +1,4 @@
-"""The command line of a fine-tuning run: begin one from a file, or go on with one; a signal ends it after a commit."""
+"""The command line of a fine-tuning run: start one from a file, or resume one; a signal ends it after a commit."""
 
 import argparse
 import json

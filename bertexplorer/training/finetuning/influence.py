@@ -110,8 +110,7 @@ class Traced:
         made = opened(folder, about=self.best)
         if not isinstance(made, Classifier):
             raise ExplorerError(
-                f"Which rows taught a run its answers is known for labels of whole texts and of pairs; this run is of "
-                f"the task {self.spec.module.TITLE}."
+                f"This works for labels of whole texts and of pairs; this run is of the task {self.spec.module.TITLE}."
             )
         learning(made, self.spec.tuning)
         made.modules.eval()

@@ -22,7 +22,9 @@ class Drawing:
         str, Option("Lengths", info="longest example : share of the tokens : share of single texts, comma-separated")
     ] = "32:0.30:0.6, 128:0.63:0.1, 256:0.07:0.1"
     not_next: Annotated[float, Option("Wrong pairs", 0.0, 1.0, "share of pairs whose B does not follow A")] = 0.5
-    same_document: Annotated[float, Option("Of them, same document", 0.0, 1.0, "else B is of another document")] = 0.2
+    same_document: Annotated[float, Option("Of these, same document", 0.0, 1.0, "else B is from another document")] = (
+        0.2
+    )
 
 
 @dataclass(frozen=True)

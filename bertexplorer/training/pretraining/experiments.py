@@ -95,7 +95,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         minutes=4.0,
         measure="pairs_accuracy",
         unit="step",
-        note="Both guess the same tokens of the same held-out text: one sees both sides, the other the left one alone.",
+        note="Both guess the same tokens of the same held-out text: one sees both sides, the other only the left.",
     ),
     Experiment(
         "size",
@@ -112,7 +112,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             {"arm": "12 layers, 768 wide", "perplexity": 3.99, "MNLI": 84.4, "MRPC": 86.7, "SST-2": 92.9},
             {"arm": "24 layers, 1024 wide", "perplexity": 3.23, "MNLI": 86.6, "MRPC": 87.8, "SST-2": 93.7},
         ),
-        f"{BERT}, table 6: the same number of steps for each, not of minutes",
+        f"{BERT}, table 6: each for the same number of steps, not of minutes",
         (("2 layers, 128 wide", "1 layer, 64 wide"), ("4 layers, 256 wide", "2 layers, 128 wide")),
         measure="pairs_accuracy",
         note="Minutes are shared out evenly here, so the larger ones take fewer steps.",
@@ -123,11 +123,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Does it go on getting better?",
         (Arm("1 x", {}, 0.5), Arm("2 x", {}, 1.0), Arm("4 x", {}, 2.0)),
         ({"steps": "500 k", "MNLI": "about 83.4"}, {"steps": "1 M", "MNLI": "84.4"}),
-        f"{BERT}, appendix C.1: 1.0 points more by a million steps than by half a million",
+        f"{BERT}, appendix C.1: 1.0 points more after a million steps than after half a million",
         (("2 x", "1 x"), ("4 x", "2 x")),
         minutes=2.0,
         measure="pairs_accuracy",
-        note="Each arm has a schedule of its own that ends at its end.",
+        note="Each arm has its own schedule, which ends when the arm does.",
     ),
     Experiment(
         "mix",
@@ -138,7 +138,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             {"[MASK]/same/random": name, "MNLI": mnli, "NER fine-tuned": tuned, "NER, vectors only": frozen}
             for name, (_, _, mnli, tuned, frozen) in MIXES.items()
         ),
-        f"{BERT}, table 8: it matters where vectors are used as they are, for [MASK] never occurs there",
+        f"{BERT}, table 8: it matters where vectors are used as they are, because [MASK] never occurs there",
         (("80/10/10", "100/0/0"),),
         minutes=1.5,
     ),
@@ -158,8 +158,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         "Liu et al., 2019, tables 1 and 2",
         (("document sentences", "pairs, dynamic"),),
-        note="The text of 200 steps comes again and again, so that it matters whether its masks do too. Between "
-        "static and dynamic masks the published figures are mixed.",
+        note="The text of 200 steps is repeated, so it matters whether its masks are too. The published figures on "
+        "static against dynamic masks are mixed.",
     ),
     Experiment(
         "electra",
@@ -174,7 +174,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "floor",
         "No pretraining",
-        "What does an encoder know that has learned nothing?",
+        "What does an encoder that has learned nothing know?",
         (Arm("random weights", {"steps": 1, "peak": 1e-9}, 0.05), Arm(MLM_NSP, {"objective": "mlm+nsp"})),
         ({"finding": "random encoders are the usual control; how well they do says how easy a probe is"},),
         "Hewitt and Liang, 2019; Tenney et al., 2019",

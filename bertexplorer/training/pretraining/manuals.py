@@ -35,7 +35,7 @@ def collect(folder: Path) -> Path:
                 opened.write("\n".join(fresh) + "\n\n")
     if not seen:
         aside.unlink()
-        raise ExplorerError("The manuals of the installed packages cannot be read here. Bring a text file of your own.")
+        raise ExplorerError("The manuals of the installed packages cannot be read here. Use a text file of your own.")
     aside.replace(path)
     return path
 

@@ -82,8 +82,8 @@ class Unpacked(io.RawIOBase):
         self.count += len(found)
         if self.most and self.count > self.most:
             raise ExplorerError(
-                f"{self.path.name} unpacks to more than {self.most / 1e6:,.0f} MB, the limit on this page. Bring a "
-                "part of it, or use the command line: python -m bertexplorer pretrain."
+                f"{self.path.name} unpacks to more than {self.most / 1e6:,.0f} MB, the limit on this page. Use part of "
+                "it, or use the command line: python -m bertexplorer pretrain."
             )
         buffer[: len(found)] = found
         return len(found)

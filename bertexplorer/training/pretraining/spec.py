@@ -44,7 +44,7 @@ class Running:
     objective: Annotated[Task, Option("Objective")] = "mlm+nsp"
     steps: Annotated[int, Option("Steps", 0, 100_000_000, "0: the minutes decide")] = 0
     minutes: Annotated[float, Option("Minutes", 0.0, 1_000_000.0)] = 10.0
-    batch_tokens: Annotated[int, Option("Tokens of a step", 64, 10_000_000)] = 8192
+    batch_tokens: Annotated[int, Option("Tokens per step", 64, 10_000_000)] = 8192
     piece_tokens: Annotated[
         int, Option("Tokens at a time", 64, 10_000_000, "a step's gradient is summed over batches of this size")
     ] = 2048

@@ -13,7 +13,7 @@ from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, writ
 from bertexplorer.training.task import Column
 
 TITLE = "Source to target"
-ABOUT = "A text written from another one: a translation, a summary in new words, a rewriting."
+ABOUT = "A text written from another one: a translation, a summary in new words, a rewrite."
 COLUMNS = (Column("source", "Source", "text"), Column("target", "Target", "text"))
 METRIC, HIGHER = "chrf", True
 METRICS = {

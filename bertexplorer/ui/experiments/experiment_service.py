@@ -188,10 +188,10 @@ def distinct(text: Path) -> int:
     try:
         count = apart.call(sentences.distinct, str(text), most, seconds=MOST_S, megabytes=MOST_MEMORY_MB)
     except apart.Broken as broken:
-        raise ExplorerError(f"{text.name} cannot be used: reading it {broken}. Bring a smaller text.") from broken
+        raise ExplorerError(f"{text.name} cannot be used: reading it {broken}. Use a smaller text.") from broken
     if count < FEWEST:
         raise ExplorerError(
             f"The text has {count:,} different documents; wanted {FEWEST} at least, so that some can be held out and a "
-            "wrong next sentence can be of another one. Put a blank line between documents, or bring more text."
+            "wrong next sentence can come from another one. Put a blank line between documents, or add text."
         )
     return count

@@ -16,9 +16,9 @@ MANUALS, OWN = "the manuals on this machine", "my text"
 SOURCES = (MANUALS, OWN)
 POLL_S = 3.0
 TEXT_NOTE = (
-    "The manuals are the prose inside the Python packages that this app is installed with: four megabytes of English "
-    "on programming, no download. A text of your own is plain text (.txt or .txt.xz, up to 25 MB, 100 MB unpacked), "
-    "a paragraph a line, a blank line between documents."
+    "The manuals are the prose in the Python packages installed with this app: four megabytes of English on "
+    "programming, with no download. A text of your own must be plain text (.txt or .txt.xz, up to 25 MB, 100 MB "
+    "unpacked), one paragraph per line, a blank line between documents."
 )
 
 
@@ -63,7 +63,7 @@ def build() -> PageComponents:
         made["about"] = gr.HTML(html.about(first), elem_id="about", apply_default_css=False)
         with gr.Row(elem_classes="options"):
             made["source"] = gr.Radio(list(SOURCES), value=MANUALS, label="Text to learn from", elem_id="text-source")
-            made["minutes"] = gr.Slider(0.5, MOST_MINUTES, value=first.minutes, step=0.5, label="Minutes a run",
+            made["minutes"] = gr.Slider(0.5, MOST_MINUTES, value=first.minutes, step=0.5, label="Minutes per run",
                                         elem_id="minutes")  # fmt: skip
         made["file"] = gr.File(label="Text", file_types=[".txt", ".xz"], visible=False, height=120, elem_id="text-file")
         gr.HTML(f'<p class="note">{TEXT_NOTE}</p>', apply_default_css=False)

@@ -19,8 +19,8 @@ from bertexplorer.ui.training.html import gone
 
 LIMIT = 8
 NOTE = (
-    "Runs of minutes on a small text say little about BERT at its size. What can be seen here is how such a comparison "
-    "is made; run it again on a text of your own, and longer, before you believe it."
+    "Runs of a few minutes on a small text say little about full-size BERT. They show how such a comparison is made; "
+    "run it again, for longer and on a text of your own, before you believe it."
 )
 Updates = dict[Any, Any]
 

@@ -15,7 +15,7 @@ export async function askClass(link) {
   };
   const close = h("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
   const dialog = h("dialog", { id: "ask", "aria-labelledby": "ask-title", onclose: () => dialog.remove() }, h("form", { onsubmit: open },
-    h("h2", { id: "ask-title" }, "Ask the class"), h("p", {}, "Phones vote first; then BERT answers. Each line is a choice; none asks for a number."),
+    h("h2", { id: "ask-title" }, "Ask the class"), h("p", {}, "Phones vote first; then BERT answers. Each line is a choice; without lines it asks for a number."),
     h("label", { for: "ask-prompt" }, "Question"), prompt, h("label", { for: "ask-choices" }, "Choices"), choices, problem,
     h("div", { class: "row" }, close, h("button", { class: "go" }, "Open the class"))));
   document.querySelector("bx-explore").append(dialog);

@@ -61,7 +61,7 @@ class Cases extends HTMLElement {
   #draw() {
     const fits = (one) => WHICH[this.which.value](one) && (this.category.value === "all" || one.category === this.category.value);
     const found = this.#cases.filter(fits).sort(ORDERS[this.order.value]);
-    this.count.textContent = `${found.length} of ${this.#cases.length} ${this.heading.textContent.toLowerCase()}. A press opens one in a view. ${this.head.children[4].textContent}: ${this.scores}.`;
+    this.count.textContent = `${found.length} of ${this.#cases.length} ${this.heading.textContent.toLowerCase()}. Press one to open it in a view. ${this.head.children[4].textContent}: ${this.scores}.`;
     this.rows.replaceChildren(...found.slice(0, this.#shown).map((one) => this.#row(one)));
     this.more.hidden = found.length <= this.#shown;
   }

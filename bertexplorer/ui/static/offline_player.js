@@ -47,7 +47,7 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
     predict: () => choose(), choice: () => choose(),
     number: () => {
       const given = /^\s*([-+]?\d*[.,]?\d+)\s*(%?)\s*$/.exec(inputs[0].value);
-      if (!given) { said.textContent = "A number is wanted, such as 0.13 or 13 %."; return; }
+      if (!given) { said.textContent = "Type a number, such as 0.13 or 13 %."; return; }
       let x = Number(given[1].replace(",", "."));
       if (given[2] || (key.percent && Math.abs(x) >= 1)) x /= 100;
       attempts += 1;

@@ -9,9 +9,9 @@ ATTENTION = View(
     title="Heads",
     question="Who looks at whom?",
     note=(
-        "A weight says how much a head reads from a token, not how much that token matters for the answer. What is "
-        "read may be next to nothing (choose norm), and many heads rest on a special token when they find nothing to "
-        "do: on [SEP] in BERT-base, on [CLS] in mini."
+        "A weight says how much a head reads from a token, not how much that token matters for the answer. What it "
+        "reads may be close to nothing (choose norm). Many heads rest on a special token when they have nothing to do: "
+        "on [SEP] in BERT-base, on [CLS] in mini."
     ),
     examples=(
         Example("It was too tired", "The animal didn't cross the street because it was too tired.", picked="0:43-45"),
@@ -41,8 +41,8 @@ ATTENTION_FLOW = View(
     title="Rollout and flow",
     question="Where does a token come from?",
     note=(
-        "Both methods follow the weights alone and count a layer's own token as half: what value vectors and "
-        "feed-forward blocks do is not in there. After many layers all tokens look alike; that lies in the method."
+        "Both methods follow the attention weights alone and count a layer's own token as half. They leave out value "
+        "vectors and feed-forward blocks. After many layers all tokens look alike; the method causes that."
     ),
     examples=(
         Example("It was too tired", "The animal didn't cross the street because [MASK] was too tired."),
@@ -82,9 +82,10 @@ SWITCHBOARD = View(
     title="Switchboard",
     question="Which heads does the answer need?",
     note=(
-        "A network without a head is one that was never trained: zeros are a stranger to the layers above, so compare "
-        "with the random sets, and with the mean. A head picked because it changes most beats random ones by that "
-        "alone. Heads stand in for each other, so a head that can be missed may still be used."
+        "The network was never trained with a head missing, and the layers above have never seen zeros in its place: "
+        "compare with the random sets and with the mean. A head picked because it changes the answer most beats random "
+        "ones for that reason alone. Heads stand in for each other, so a head that seems unnecessary may still be "
+        "used."
     ),
     examples=(
         Example("The capital of France", "The capital of France is [MASK].", options={"off": "6·6"}),
@@ -130,9 +131,9 @@ QUERY_KEY = View(
     title="Query and key",
     question="Where does an attention weight come from?",
     note=(
-        "A dimension of a head means nothing by itself: queries and keys that are rotated together give other products "
-        "and the same weights. What counts is the sum, and only beside the sums of the other tokens: the softmax "
-        "ignores what they all share."
+        "A dimension of a head means nothing by itself: rotate queries and keys together, and the products change but "
+        "the weights do not. Only the sum counts, and only next to the sums of the other tokens: the softmax ignores "
+        "what they all share."
     ),
     examples=(
         Example(

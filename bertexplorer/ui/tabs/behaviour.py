@@ -9,9 +9,9 @@ SUITE = View(
     title="Suite",
     question="Is that always so?",
     note=(
-        "A share holds for sentences like these, and its interval for chance in drawing them, not for their wording. "
-        "“Word frequency alone” takes the pieces that the checkpoint finds likelier without any context. Stereotype "
-        "pairs show a preference on the page, not what harm a program does; many published pairs are badly matched or "
+        "A share holds for sentences like these. Its interval covers chance in drawing them, not their wording. “Word "
+        "frequency alone” picks the pieces that the checkpoint finds likelier without any context. Stereotype pairs "
+        "show a preference on paper, not the harm that a program does. Many published pairs are badly matched or "
         "unclear (Blodgett et al., 2021), so read the cases."
     ),
     examples=(
@@ -54,10 +54,10 @@ COUNTERFACTUALS = View(
     title="Counterfactuals",
     question="What is the smallest change that changes the answer?",
     note=(
-        "These edits were found; there may be others, as a search tries few of the words that could be put in. What "
-        "gradients propose may read like nonsense, and what changes an answer need not be what it rests on. Nor need "
-        "the words that a reduction leaves: short texts are unlike any that BERT has read, and it is often sure of "
-        "them (Feng et al., 2018)."
+        "These edits were found; there may be others, because a search tries few of the possible words. Edits from "
+        "gradients may read like nonsense, and the words that change an answer need not be those it rests on. The same "
+        "goes for the words that a reduction leaves: short texts are unlike any that BERT has read, and it is often "
+        "sure of them (Feng et al., 2018)."
     ),
     examples=(
         Example("He or she?", "The doctor told the nurse that [MASK] was tired.", options={"word": "she"}),

@@ -17,9 +17,9 @@ WORD_IN_CONTEXT = View(
     title="Word in context",
     question="Where does this word live?",
     note=(
-        "A high cosine alone says little: in many checkpoints any two words are alike, so the mean of random words is "
-        "taken off. What two vectors share may also be their place in the sentence or the words around them, not a "
-        "sense."
+        "A high cosine alone says little: in many checkpoints any two words have similar vectors, so the view "
+        "subtracts the mean of random words. Two vectors may share their place in the sentence or the words around "
+        "them rather than a sense."
     ),
     examples=(
         Example(
@@ -52,7 +52,7 @@ WORD_PATH = View(
     title="Path",
     question="Where does a word go on its way through the layers?",
     note=(
-        "A plane shows two directions of hundreds; two paths that meet on it may still be far apart in the others. The "
+        "A plane shows two of hundreds of directions; two paths that meet on it may be far apart in the others. The "
         "sentence above says how much of the variance the plane holds."
     ),
     examples=(
@@ -84,9 +84,9 @@ EMBEDDING_MAP = View(
     title="Map",
     question="What lies near what?",
     note=(
-        "A map flattens hundreds of directions into two or three. With t-SNE and UMAP only who is near whom means "
-        "something; the size of a cluster and the distance between two do not. The cosines in the list are of full "
-        "vectors."
+        "A map flattens hundreds of directions into two or three. With t-SNE and UMAP only the neighbours of a point "
+        "mean something; cluster sizes and the distances between clusters do not. The cosines in the list are those of "
+        "the full vectors."
     ),
     examples=(
         Example("One sentence", "The bank by the river is steep, and the bank in town is closed.", picked="0:4-8"),
@@ -112,7 +112,7 @@ SEARCH = View(
     question="Which lines mean something like this?",
     note=(
         "BERT was trained to fill masks, not to compare sentences: even unrelated sentences have a cosine above 0. "
-        "Compare with what random sentences score, which the figure marks. Checkpoints trained for search do this "
+        "Compare with the score of random sentences, which the figure marks. Checkpoints trained for search do this "
         "better."
     ),
     examples=(

@@ -28,9 +28,9 @@ DECODING = View(
     title="Several masks",
     question="How should several blanks be filled together?",
     note=(
-        "Independent answers ignore each other, so their product is no probability of the sentence. Scored in order, "
-        "each word is judged given the ones before it; only those numbers compare. BERT never learned to write left to "
-        "right."
+        "Independent answers ignore each other, so their product is not the probability of the sentence. Scored in "
+        "order, each word is judged given the ones before it; compare only those numbers. BERT never learned to write "
+        "left to right."
     ),
     examples=(
         Example("Two words that must agree", "She poured the [MASK] into the [MASK]."),
@@ -46,8 +46,8 @@ PSEUDO_LIKELIHOOD = View(
     title="Whole sentence",
     question="How likely is this sentence, word by word?",
     note=(
-        "Each word is judged with all the others in view, so this is no probability of the sentence and does not "
-        "compare with the perplexity of a left-to-right model. Compare sentences of the same length, on the same "
+        "Each word is judged with all the others in view, so this is not the probability of the sentence and cannot be "
+        "compared with the perplexity of a left-to-right model. Compare sentences of the same length, on the same "
         "checkpoint."
     ),
     examples=(
@@ -64,9 +64,9 @@ CONTRAST = View(
     title="Two sentences",
     question="What changes when one word of the sentence does?",
     note=(
-        "Each dot is a piece of the vocabulary; on the dotted line it is as likely in both. Words are named only if "
-        "one of the two gives them 0.01 % or more. A difference shows what the training text holds, not what is true "
-        "or fair."
+        "Each dot is a piece of the vocabulary; on the dotted line it is equally likely in both. Words are named only "
+        "if one of the two gives them 0.01 % or more. A difference shows what the training text contains, not what is "
+        "true or fair."
     ),
     examples=(
         Example(
@@ -96,8 +96,8 @@ LEFT_CONTEXT = View(
     title="Left side only",
     question="What does it mean to read in both directions?",
     note=(
-        "On the right each token is shut off from what follows it, as in a left-to-right language model. BERT "
-        "was not trained that way, so its left-only answers are worse than such a model's would be."
+        "On the right no token can see what follows it, as in a left-to-right language model. BERT was not trained "
+        "that way, so its left-only answers are worse than such a model's would be."
     ),
     examples=(
         Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),

@@ -9,9 +9,9 @@ ANSWER = View(
     title="Answer",
     question="What does the fine-tuned checkpoint answer?",
     note=(
-        "Choose a checkpoint that was fine-tuned, such as a run of yours. Its head knows only the labels of its "
-        "training rows and must give one of them to any text, even to one that is about something else; a high "
-        "probability says that the text resembles those rows, not that the answer is true."
+        "Choose a fine-tuned checkpoint, such as one of your runs. Its head knows only the labels of its training rows "
+        "and must give one of them to any text, even one about something else. A high probability says that the text "
+        "resembles those rows, not that the answer is true."
     ),
     examples=(
         Example("A good film", "The film was a joy from beginning to end."),

@@ -9,14 +9,14 @@ TOKENIZATION = View(
     title="Pieces",
     question="What goes in?",
     note=(
-        "Pieces are what was frequent in the text that the vocabulary was made from, not parts that carry a meaning. A "
-        "long vector is not an important token: LayerNorm evens out the lengths, and what counts is the direction."
+        "Pieces are strings that were frequent in the text behind the vocabulary, not units of meaning. A long vector "
+        "does not mark an important token: LayerNorm evens out the lengths, and only the direction counts."
     ),
     examples=(
         Example("Embeddings", "BERT adds three embeddings for each token."),
         Example("Unbelievable", "Tokenization is unbelievably misunderstandable."),
         Example("A name", "Beyoncé met Nikolai Rimsky-Korsakov in Reykjavík."),
-        Example("Signs it does not know", "I love 🍕 and 🤖 robots."),
+        Example("Characters it does not know", "I love 🍕 and 🤖 robots."),
         Example("A pair", "The man went to the store.", "He bought a gallon of milk."),
     ),
 )
@@ -26,8 +26,8 @@ INPUT_VECTORS = View(
     title="Vectors",
     question="What is added up for a token?",
     note=(
-        "A single number of a vector has no name and no meaning of its own; only directions do. That the position "
-        "vector is short next to the word's does not make it unimportant: the layers learn to read it."
+        "A single number of a vector has no name and no meaning of its own; only directions do. The position vector is "
+        "shorter than the word's, but that does not make it unimportant: the layers learn to read it."
     ),
     examples=(
         Example("Bank", "The doctor went to the bank.", picked="0:23-27"),
@@ -44,8 +44,9 @@ NEAREST_PIECES = View(
     title="Nearest pieces",
     question="Which tokens have similar embeddings?",
     note=(
-        "The table has one vector for each piece, whatever the sentence: river banks and money banks share one. Near "
-        "often means spelt alike or used in the same places, not meaning the same: opposites are neighbours too."
+        "The table has one vector for each piece, whatever the sentence: river banks and money banks share one. "
+        "Neighbours are often spelt alike or used in the same places; they need not mean the same: opposites are "
+        "neighbours too."
     ),
     examples=(
         Example("Bank", "The doctor went to the bank.", picked="0:23-27"),

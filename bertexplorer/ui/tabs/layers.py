@@ -10,8 +10,8 @@ LAYERS = View(
     question="When does BERT make up its mind?",
     note=(
         "The head that reads out words was trained on the last layer only. An earlier layer may know more than the "
-        "head can read there, so a poor answer early on does not show that nothing is known yet. The tuned lens reads "
-        "more there, but it was trained to foretell the final answer: the layers above need not use what it reads."
+        "head can read there, so a poor early answer does not show that the layer knows nothing. The tuned lens reads "
+        "more there, but it was trained to predict the final answer: the layers above need not use what it reads."
     ),
     examples=(
         Example("The capital of France", "The capital of France is [MASK]."),

@@ -10,8 +10,8 @@ NEXT_SENTENCE = View(
     question="Does B follow A?",
     note=(
         "In training, B came from another document half of the time, so the answer rests on topic more than on order "
-        "or sense: a shared topic fools it, even where B contradicts A or the two are the wrong way round. Label 0 "
-        "is “is next”, label 1 “is not next”: here 0 is the yes."
+        "or sense: a shared topic fools it, even where B contradicts A or the two are the wrong way round. Label 0 is "
+        "“is next”, label 1 “is not next”: here 0 means yes."
     ),
     examples=(
         Example(
@@ -60,11 +60,11 @@ SENTENCE_MATRIX = View(
     note=(
         "Each cell is P(is next), label 0 of the two. If BERT knew the order, the framed cells would stand out; it "
         "goes by the topic instead, so all pairs of one subject score high. Sentences are cut at . ! ? before a "
-        "capital letter and at line breaks, so “Mr. Smith” is cut in two; the first 12 are scored."
+        "capital letter and at line breaks, so “Mr. Smith” is cut in two; the first 12 sentences are scored."
     ),
     examples=(
         Example("A story", " ".join(STORY)),
-        Example("The same, backwards", " ".join(STORY[::-1])),
+        Example("The same story, backwards", " ".join(STORY[::-1])),
         Example(
             "Two topics in turn",
             "The man went to the store. Penguins are flightless birds. He bought a gallon of milk. They live near the "

@@ -10,9 +10,9 @@ MASKING = View(
     title="Masking",
     question="How does BERT learn without anyone telling it the answer?",
     note=(
-        "A coloured token is one whose piece must be guessed, and only there is an error counted. A tenth of them "
-        "stays as it is and a tenth becomes a random piece, so that the encoder cannot rely on [MASK] to tell where it"
-        " is asked. Short texts are chosen from more often than asked for, since at least one token of each must be."
+        "BERT must guess each coloured token; only errors there count. A tenth of them stays as it is and a tenth "
+        "becomes a random piece, so that the encoder cannot rely on [MASK] to know where it must guess. In short texts "
+        "the share is higher than the setting, because each text needs at least one such token."
     ),
     examples=(
         Example("As BERT does it", "My dog is hairy, and the neighbours like to play with him in the garden."),
@@ -45,15 +45,15 @@ SENTENCE_PAIRS = View(
     title="Pairs",
     question="What is “next sentence” made from?",
     note=(
-        "No one labels these pairs: order in the text is the label. Where a wrong B comes from another document, its "
-        "topic gives it away, and the head need learn nothing about order; draw it from the same document and see. So "
-        "few pairs say little about how often a checkpoint is right."
+        "Nobody labels these pairs: the order of the text is the label. If a wrong B comes from another document, its "
+        "topic gives it away, and the head need not learn about order; draw it from the same document and see. A few "
+        "pairs say little about how often a checkpoint is right."
     ),
     examples=(
         Example("A story", " ".join(STORY)),
-        Example("Wrong ones of the same text", PARK, options={"not_next": 0.5, "same_document": 1.0}),
-        Example("Other dice", " ".join(STORY), options={"roll": 2}),
-        Example("Only wrong ones", PARK, options={"not_next": 1.0}),
+        Example("Wrong pairs from the same text", PARK, options={"not_next": 0.5, "same_document": 1.0}),
+        Example("Another draw", " ".join(STORY), options={"roll": 2}),
+        Example("Only wrong pairs", PARK, options={"not_next": 1.0}),
         Example("Only true ones", PARK, options={"not_next": 0.0}),
     ),
     chips="",

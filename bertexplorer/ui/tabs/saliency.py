@@ -9,9 +9,9 @@ SALIENCY = View(
     title="Saliency",
     question="Which words mattered?",
     note=(
-        "Each method asks something else: what a small change of a word's vector would do, what hiding the word does, "
-        "or where attention goes. None of them is a reason that BERT gives. Where they differ, see the referee; and a "
-        "word without a score may still matter together with another one."
+        "Each method asks a different question: what a small change of a word's vector would do, what hiding the word "
+        "does, or where attention goes. None of them is a reason that BERT gives. Where they differ, see the referee. "
+        "A word without a score may still matter together with another one."
     ),
     examples=(
         Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
@@ -37,9 +37,9 @@ REFEREE = View(
     title="Referee",
     question="Which explanation holds?",
     note=(
-        "A good order makes the answer fall early when its words are hidden, and rise early when they are shown. A "
-        "text of masks is unlike anything that BERT has read, so part of each curve is surprise, not loss of words; "
-        "and in a short sentence a random order may be good by luck."
+        "A good order makes the probability fall early as words are hidden, and rise early as they are shown. A text "
+        "of masks is unlike anything that BERT has read, so part of each curve is surprise, not loss of words. In a "
+        "short sentence a random order may be good by luck."
     ),
     examples=(
         Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),

@@ -63,7 +63,8 @@ def summary(service: RunService, detail: RunDetail, owner: str) -> str:
     said += f"deviation). The best: {spread.best}."
     if spread.collapsed:
         fallen = ", ".join(spread.collapsed)
-        said += f" Collapsed, no better than without learning: {fallen}. Small data sets do that; the best run counts."
+        said += f" Collapsed, no better than without learning: {fallen}. "
+        said += "This happens with small data sets; the best run counts."
     return f'<h3>{len(found)} seeds</h3><p class="summary">{escape(said)}</p>{table(rows)}'
 
 
@@ -83,14 +84,14 @@ def compared(service: RunService, detail: RunDetail, others: Sequence[RunDetail]
     own = service.predictions(detail)
     for name, other in zip(names[1:], others, strict=True):
         parts.append(f'<p class="summary">{escape(verdict(names[0], name, own, service.predictions(other)))}</p>')
-    return f"<h3>Beside each other</h3>{''.join(parts)}"
+    return f"<h3>Side by side</h3>{''.join(parts)}"
 
 
 def verdict(first: str, second: str, own: list[dict[str, Any]], others: list[dict[str, Any]]) -> str:
     """Two runs compared row by row, in a sentence."""
     found = compare.paired(own, others)
     if found is None:
-        return f"{first} and {second} were not tried on the same rows, so they cannot be compared row by row."
+        return f"{first} and {second} were not tested on the same rows, so they cannot be compared row by row."
     what = compare.MEASURES[found.measure]
     values = f"{what}: {learning.shown(found.measure, found.first)} and {learning.shown(found.measure, found.second)}"
     better = f"{second} is better on {found.better:,} of {found.rows:,} rows and worse on {found.worse:,}"

@@ -129,7 +129,7 @@ def wish(library: CheckpointRegistry) -> dict[str, Any]:
     with gr.Row(visible=False) as files:
         file = gr.File(label="Training rows", file_types=kinds, elem_id="rows-file", height=150, min_width=260)
         dev = gr.File(label="Validation rows (else a tenth)", file_types=kinds, height=150, min_width=260)
-    hub = gr.Textbox("", label="Data set of the hub", info="NAME, NAME:CONFIGURATION or NAME:CONFIGURATION@SPLIT",
+    hub = gr.Textbox("", label="Data set on the hub", info="NAME, NAME:CONFIGURATION or NAME:CONFIGURATION@SPLIT",
                      placeholder="nyu-mll/glue:sst2", visible=False, max_lines=1, elem_id="hub")  # fmt: skip
     with gr.Row(elem_classes="options"):
         columns = [Menu([], label="", visible=False, elem_classes="column") for _ in range(COLUMNS)]
@@ -163,7 +163,7 @@ def watching() -> dict[str, Any]:
                               container=False, elem_id="rename")  # fmt: skip
     chart = gr.Plot(show_label=False, container=False, elem_id="figure")
     said = gr.HTML("", elem_id="caption", apply_default_css=False)
-    over = Menu([], label="Lay other runs over it", multiselect=True, visible=False, elem_id="over")
+    over = Menu([], label="Overlay other runs", multiselect=True, visible=False, elem_id="over")
     compared = gr.HTML("", elem_id="compared", apply_default_css=False)
     with gr.Row(elem_id="playground"):
         play = [gr.Textbox("", label="", visible=False, lines=1, max_lines=8) for _ in range(PLAY)]

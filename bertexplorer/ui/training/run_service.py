@@ -279,7 +279,7 @@ def spoken(command: Sequence[str]) -> Iterator[str]:
             trial.kill()
             trial.communicate()
         errors.seek(0)
-        words = errors.read().strip().splitlines()[-1:] or ["it ended without a word"]
+        words = errors.read().strip().splitlines()[-1:] or ["it ended without a message"]
     if late.is_set():
         raise ExplorerError(
             f"Three steps took longer than {TRIAL_S:.0f} s. Choose a smaller checkpoint or shorter texts."

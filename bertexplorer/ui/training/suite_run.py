@@ -31,7 +31,7 @@ KIND = "suite"
 def begin(jobs: Jobs, owner: str, checkpoint: Checkpoint, rows: Sequence[Row], scoring: Scoring, name: str) -> Run:
     """Queue a run. Raises ExplorerError for too many rows, and for those that are no suite for this checkpoint."""
     if len(rows) > MOST:
-        raise ExplorerError(f"{len(rows):,} rows were given; the limit is {MOST:,}. Give a part of them.")
+        raise ExplorerError(f"{len(rows):,} rows were given; the limit is {MOST:,}. Give fewer.")
     spec = {
         "format": 1,
         "kind": KIND,

@@ -33,8 +33,8 @@ def explained(detail: RunDetail, given: Mapping[str, str]) -> Generator[float, N
     return (
         f"<h3>Which rows taught it “{label}”?</h3>"
         f'<p class="note">{escape(method(found))} Scores are shares of the largest; above 0, training on the row made '
-        f"“{label}” likelier. The estimate is one of the first order and takes every step for plain gradient descent, "
-        "so read the order of the rows, not the size.</p>"
+        f"“{label}” likelier. This first-order estimate treats every step as plain gradient descent, so read the order "
+        "of the rows, not the size of the scores.</p>"
         f"<h4>For it</h4>{lines(towards)}<h4>Against it</h4>{lines(away)}"
         f"<h4>Nearest by vector, for comparison</h4>{lines(found.nearest[:FIRST])}"
     )

@@ -56,7 +56,7 @@ def test_preflight() -> None:
     dev = rows(("b", "x"), ("q", "z"))
     found = checks.preflight(train, dev, ["text"], "label")
     message = " ".join(finding.what for finding in found)
-    assert "“X” has one example only." in message and "“z”: only in the validation data." in message
+    assert "“X” has only one example." in message and "“z”: only in the validation data." in message
     assert "“x”, “X” differ by case or spaces only" in message
     assert "with another label: line 3 (as line 2)." in message and "an earlier row: line 5 (as line 4)." in message
     assert "of the 2 validation rows is among the training rows too: line 2 (as line 4)." in message
