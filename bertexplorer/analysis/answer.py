@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-import torch
 from jaxtyping import Float
 
 from bertexplorer import engine
@@ -141,7 +140,7 @@ def tag_probabilities(logits: Tensor, crf: CRF | None) -> tuple[Float[np.ndarray
     if crf is None:
         values = np.exp(task_head.log_probabilities(logits.double().numpy(), "tag"))
         return values, values.argmax(axis=1).tolist()
-    real = logits.new_ones(1, len(logits), dtype=torch.bool)
+    real = logits.new_ones(1, len(logits)).bool()
     path: list[int] = crf.decode(logits[None], real)[0].tolist()
     return crf.marginals(logits[None], real)[0].double().numpy(), path
 

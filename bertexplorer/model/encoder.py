@@ -134,7 +134,7 @@ class Attention(nn.Module):
         rows, table = distances
         if not self.disentangled:
             return table[rows].permute(2, 0, 1)[None].to(q.dtype)
-        index = rows.expand(len(q), self.num_heads, -1, -1)
+        index = rows.expand(*q.shape[:2], -1, -1)
         queries, keys = (self.split(part(table[None])).to(q.dtype) for part in (self.query, self.key))
         own, theirs = (q @ keys.transpose(-1, -2)).gather(3, index), (queries @ k.transpose(-1, -2)).gather(2, index)
         return (own + theirs) * self.scale
