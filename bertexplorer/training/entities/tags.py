@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from bertexplorer.model.crf import may_follow
-
 OUTSIDE = "O"
 TAG = re.compile(r"([BIESLUM])[-_](.+)")
 
@@ -61,6 +59,8 @@ def words(tags: Sequence[str]) -> list[Entity]:
 
 def illegal(tags: Sequence[str]) -> int:
     """The number of *tags* that IOB2 does not allow at their positions."""
+    from bertexplorer.model.crf import may_follow  # imports torch, which the page must not wait for
+
     return sum(not may_follow(before, tag) for before, tag in zip(["", *tags], tags, strict=False))
 
 
