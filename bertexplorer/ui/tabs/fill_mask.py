@@ -64,9 +64,9 @@ CONTRAST = View(
     title="Two sentences",
     question="What changes when one word of the sentence does?",
     note=(
-        "Each dot is a piece of the vocabulary; on the dotted line it is equally likely in both. Words are named only "
-        "if one of the two gives them 0.01 % or more. A difference shows what the training text contains, not what is "
-        "true or fair."
+        "Each dot is a piece of the vocabulary, or several in the same place; on the dotted line it is equally likely "
+        "in both. Words are named only if one of the two gives them 0.01 % or more. A difference shows what the "
+        "training text contains, not what is true or fair."
     ),
     examples=(
         Example(
