@@ -43,7 +43,7 @@ def test_a_view_answers_its_examples(phone: Page, view) -> None:
     drawn = phone.locator("#figure :is(iframe, .plot .main-svg, .bars)").first
     if view.title != "BertViz":
         expect(phone.locator("#figure > *")).to_have_attribute(
-            "aria-label", phone.locator("#caption .said").inner_text()
+            "aria-label", phone.locator("#caption .said").inner_text().replace("\xa0", " ")
         )
     for width, height in SIZES.values():
         phone.set_viewport_size({"width": width, "height": height})
