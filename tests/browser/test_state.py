@@ -21,7 +21,8 @@ SHOWN = """async () => {
   const reply = await fetch("api/v1/view", { method: "POST", headers: { "content-type": "application/json" },
     body: JSON.stringify({ link: location.search }) });
   const found = await reply.json();
-  const page = document.querySelector("bx-explore"), read = (one) => (document.querySelector(one)?.textContent ?? "").replaceAll("\u00a0", " ");
+  const page = document.querySelector("bx-explore");
+  const read = (one) => (document.querySelector(one)?.textContent ?? "").replaceAll("\u00a0", " ");
   const labels = (chips, label) => [...chips].map(label).join(" ");
   const message = document.querySelector("#message .message")?.firstChild.textContent;
   const chips = labels(document.querySelectorAll(".strip .chip"), (chip) => chip.textContent);
