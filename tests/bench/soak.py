@@ -100,7 +100,7 @@ def judge(looks: list[Look]) -> list[str]:
     faults = [f"{one.failed} answers wrong or refused before minute {one.minute:.1f}" for one in looks if one.failed]
     for name, most in (("memory_mb", GROWTH_MB), ("threads", MORE_THREADS), ("files", MORE_FILES)):
         if grown(name) > most:
-            faults.append(f"{name} grew by {grown(name):,.0f}, {most:,.0f} at most were wanted")
+            faults.append(f"{name} grew by {grown(name):,.0f}, the limit is {most:,.0f}")
     if median(one.p95_ms for one in last) > DRIFT * median(one.p95_ms for one in first):
         faults.append(
             f"p95 went from {median(x.p95_ms for x in first):,.0f} to {median(x.p95_ms for x in last):,.0f} ms"
