@@ -42,6 +42,7 @@ bert.py                 a checkpoint in Python, with every analysis as a method
 lessons.py              lessons in Python
 runs.py                 fine-tuning and pretraining in Python
 api/                    the HTTP API, which the page uses too, and the same for MCP clients
+cluster/                answers from further processes: workers on this machine, or replicas on a Ray cluster
 server/                 the page inside layers, each of which enforces or reports one thing
 cli/                    every analysis as a command, its Options as flags; checkpoints; runs that learn
 __main__.py             python -m bertexplorer

@@ -62,6 +62,10 @@ class Settings:
     metrics: str = "local"  # who may see /metrics, /healthz and /readyz: local, public
     log: str = "warning"  # and what is graver, as lines of JSON on stderr; info: requests too
     pickle: str = "auto"  # what to do with pytorch_model.bin: convert, refuse; auto: convert if this page is local
+    workers: int = 0  # further processes that compute the answers; 0: the server computes them itself
+    worker_cores: int = 0  # of each worker; 0: they share those of this machine, and have one each on Ray
+    runs: str = "here"  # where runs are computed: here, or ray: on the cluster
+    ray: str = ""  # the Ray cluster on which the workers run: auto, local or an address; empty: on this machine
     lessons_dir: Path | None = None  # lessons of your own, besides the bundled ones
 
     @classmethod
@@ -106,6 +110,10 @@ class Settings:
             waiting=number("BERTEXPLORER_WAITING", default.waiting, 1000),
             tokens=number("BERTEXPLORER_TOKENS", default.tokens, 1_000_000_000),
             sessions=number("BERTEXPLORER_SESSIONS", default.sessions, 1_000_000),
+            workers=number("BERTEXPLORER_WORKERS", default.workers, 1000),
+            worker_cores=number("BERTEXPLORER_WORKER_CORES", default.worker_cores, 1000),
+            runs=word("BERTEXPLORER_RUNS", ("here", "ray")),
+            ray=env.get("BERTEXPLORER_RAY", default.ray).strip(),
             metrics=word("BERTEXPLORER_METRICS", ("local", "public")),
             pickle=word("BERTEXPLORER_PICKLE", ("auto", "convert", "refuse")),
             log=word("BERTEXPLORER_LOG", ("warning", "info", "debug", "error")),

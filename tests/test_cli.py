@@ -171,7 +171,7 @@ def test_checkpoints_lists_all_and_what_lies_in_the_models_folder(run: Run, tiny
 def test_every_analysis_has_a_command_with_its_settings_as_flags() -> None:
     (commands,) = (a.choices for a in make_parser()._actions if isinstance(a.choices, dict))
     names = {module.__name__.rpartition(".")[2].replace("_", "-") for module in ANALYSES}
-    assert set(commands) == {"checkpoints", "lesson", "mcp", "serve", "train", "pretrain"} | names
+    assert set(commands) == {"checkpoints", "cluster", "lesson", "mcp", "serve", "train", "pretrain"} | names
     for module in ANALYSES:
         name = module.__name__.rpartition(".")[2].replace("_", "-")
         flags = {flag: action for action in commands[name]._actions for flag in action.option_strings}

@@ -19,7 +19,8 @@ import importlib, os, pkgutil
 from pathlib import Path
 import bertexplorer
 import bertexplorer.ui.gradio_patches  # noqa: F401
-names = [m.name for m in pkgutil.walk_packages(bertexplorer.__path__, "bertexplorer.") if "__main__" not in m.name]
+names = [m.name for m in pkgutil.walk_packages(bertexplorer.__path__, "bertexplorer.")]
+names = [name for name in names if not name.endswith(("__main__", "ray_router"))]  # Ray imports the latter
 for name in names:
     importlib.import_module(name)
 from bertexplorer import locks

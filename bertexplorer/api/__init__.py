@@ -2,6 +2,8 @@
 
 routes.py       all of it on one router
 admission.py    the work of one request: its place in the queue, and its end if the client leaves
+calls.py        what a view or an analysis is asked, as plain data, and where it is computed
+perform.py      the answer to such a call, the same in every process
 problems.py     every error as application/problem+json, in a sentence
 models.py       requests and answers as pydantic models, made from the Options of the analyses
 view.py         the Explore page's route: a state of the page in, its answer out

@@ -4,9 +4,9 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from starlette.requests import Request
@@ -59,6 +59,19 @@ def sent(reply: Reply) -> Response:
     return Response(reply.body, reply.status, {"cache-control": "no-store", **reply.headers}, reply.media)
 
 
+class Task(Protocol):
+    """One answer on its way, wherever it is computed."""
+
+    def start(self, tell: Tell) -> "Future[Reply]":
+        """Begin. *tell* takes lines that go ahead of the reply, in any thread."""
+
+    def progress(self) -> dict[str, Any]:
+        """A message for the waiting client, see RequestQueues.progress; empty if there is none."""
+
+    def stop(self) -> None:
+        """Nobody waits for the reply any more."""
+
+
 class Admission:
     """The threads that compute requests, and the queues in which they wait."""
 
@@ -71,16 +84,35 @@ class Admission:
     ) -> "Answer":
         """A response that *compute* makes. It is given a function that sends a line ahead of the answer to a client
         that accepts lines of JSON. *slow*: waits in the slow queue; *place*: whether it needs a place at all."""
-        work = self.queues.new_work()
-        lines = LINES in request.headers.get("accept", "")
-        return Answer(self, work, lambda tell: self.compute(work, compute, tell, slow, place), lines)
+        return answered(request, self.task(compute, slow=slow, place=place))
 
-    def compute(self, work: Work, compute: Callable[[Tell], Reply], tell: Tell, slow: bool, place: bool) -> Reply:
+    def task(self, compute: Callable[[Tell], Reply], *, slow: bool = False, place: bool = True) -> "LocalTask":
+        """The same as a task that has not begun."""
+        return LocalTask(self, compute, slow, place)
+
+
+class LocalTask:
+    """What a thread of this process computes, once it has a place in the queue."""
+
+    def __init__(self, admission: Admission, compute: Callable[[Tell], Reply], slow: bool, place: bool) -> None:
+        self.admission, self.compute, self.slow, self.place = admission, compute, slow, place
+        self.work: Work = admission.queues.new_work()
+
+    def start(self, tell: Tell) -> "Future[Reply]":
+        return self.admission.threads.submit(self.run, tell)
+
+    def progress(self) -> dict[str, Any]:
+        return self.admission.queues.progress(self.work)
+
+    def stop(self) -> None:
+        self.admission.queues.stop(self.work)
+
+    def run(self, tell: Tell) -> Reply:
         try:
-            if not place:
-                return compute(tell)
-            with self.queues.place(work, slow=slow):
-                return compute(tell)
+            if not self.place:
+                return self.compute(tell)
+            with self.admission.queues.place(self.work, slow=self.slow):
+                return self.compute(tell)
         except ExplorerError as error:
             return refusal(error)
         except Stopped as stopped:
@@ -89,11 +121,16 @@ class Admission:
             return problem(500, "Unforeseen", unforeseen(log, "a request failed"))
 
 
+def answered(request: Request, task: Task) -> "Answer":
+    """The response to *request* that *task* makes."""
+    return Answer(task, LINES in request.headers.get("accept", ""))
+
+
 class Answer(Response):
     """Sends the result. Work whose client leaves is stopped before its next batch, or taken out of the queue."""
 
-    def __init__(self, admission: Admission, work: Work, compute: Callable[[Tell], Reply], lines: bool) -> None:
-        self.admission, self.work, self.compute, self.lines = admission, work, compute, lines
+    def __init__(self, task: Task, lines: bool) -> None:
+        self.task, self.lines = task, lines
         self.background = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,20 +139,20 @@ class Answer(Response):
         def tell(line: dict[str, Any]) -> None:
             loop.call_soon_threadsafe(news.put_nowait, line)
 
-        computed = loop.run_in_executor(self.admission.threads, self.compute, tell)
+        computed = asyncio.wrap_future(self.task.start(tell))
         left = asyncio.ensure_future(gone(receive))
         either: set[asyncio.Future[Any]] = {computed, left}
         begun, wait = False, FIRST_S
         while not computed.done() and not left.done():
             await asyncio.wait(either, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
-            lines = [news.get_nowait() for _ in range(news.qsize())] or [self.admission.queues.progress(self.work)]
+            lines = [news.get_nowait() for _ in range(news.qsize())] or [self.task.progress()]
             if self.lines and not computed.done() and lines[-1]:
                 if not begun:
                     await send(start(200, LINES, {}))
                 begun, wait = True, NEXT_S
                 await send({"type": "http.response.body", "body": line(lines[-1]), "more_body": True})
         if not computed.done():
-            self.admission.queues.stop(self.work)
+            self.task.stop()
             return
         left.cancel()
         reply = computed.result()

@@ -1,20 +1,19 @@
 """Analyses: a route for each, with the names and options of the page, the command line and the MCP tools."""
 
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
-import orjson
 from fastapi import APIRouter, Body, Query
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
 from bertexplorer.analysis.export import provenance
-from bertexplorer.api.admission import JSON, Admission, Reply, Tell
+from bertexplorer.api.admission import answered
+from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import Answered, example, question
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import drawn
-from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.model.text import Span
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
@@ -25,15 +24,15 @@ SPANS = ("hidden", "picked")
 OWN = ("text", "pair", *SPANS, "checkpoint", "precision")  # fields of a question that are not settings
 
 
-def routes(explore: Explore, admission: Admission, checkpoint: str) -> APIRouter:
-    """POST /api/v1/NAME for every view. *checkpoint*: the default."""
+def routes(backend: Backend, checkpoint: str) -> APIRouter:
+    """POST /api/v1/NAME for every view. *backend*: where it is computed; *checkpoint*: the default."""
     router = APIRouter(prefix="/api/v1", route_class=Route, tags=["Analyses"])
     for view in VIEWS.values():
-        add(router, view, explore, admission, question(view, checkpoint))
+        add(router, view, backend, question(view, checkpoint))
     return router
 
 
-def add(router: APIRouter, view: View, explore: Explore, admission: Admission, model: type[BaseModel]) -> None:
+def add(router: APIRouter, view: View, backend: Backend, model: type[BaseModel]) -> None:
     """The route of one analysis."""
 
     @router.post(
@@ -51,20 +50,13 @@ def add(router: APIRouter, view: View, explore: Explore, admission: Admission, m
             Literal["plotly"] | None, Query(description="Whether the figure comes with the answer")
         ] = None,
     ) -> Response:
-        own, state = explore.of(request.scope["state"]["owner"]), state_of(view.slug, asked)
-
-        def compute(tell: Tell) -> Reply:
-            try:
-                return Reply(orjson.dumps(answer(own, state, figure is not None)), JSON)
-            except ExplorerError as error:
-                raise ExplorerError(in_words_of("http", str(error)), missing=error.missing) from error
-
-        return admission.answer(request, compute, slow=view.slow)
+        owner, given = request.scope["state"]["owner"], cast(BaseModel, asked).model_dump(mode="json")
+        call = Call("analysis", view.slug, owner, given, view.slow, figure is not None)
+        return answered(request, backend.task(call))
 
 
-def state_of(view: str, asked: Any) -> State:
-    """The state that the page would have. *asked*: an instance of the view's model."""
-    given = asked.model_dump()
+def state_of(view: str, given: dict[str, Any]) -> State:
+    """The state that the page would have. *given*: the fields of the view's model."""
     spans = {kind: tuple(Span(**span) for span in given[kind]) for kind in SPANS}
     options = {name: value for name, value in given.items() if name not in OWN}
     marked: dict[str, Any] = {name: given[name] for name in OWN if name not in SPANS}

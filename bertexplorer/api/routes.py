@@ -7,6 +7,8 @@ from starlette.routing import Match
 
 from bertexplorer.api import analyses, checkpoints, classroom, documents, lessons, runs, suite_runs, view
 from bertexplorer.api.admission import Admission, problem, sent
+from bertexplorer.api.calls import Backend
+from bertexplorer.api.perform import InProcess
 from bertexplorer.api.tools import MISSING
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.learn.classroom import Classroom
@@ -18,14 +20,22 @@ from bertexplorer.ui.training.run_service import RunService
 METHODS = ["GET", "HEAD", "POST", "DELETE"]
 
 
-def routes(explore: Explore, queues: RequestQueues, opening: State, service: RunService | None = None) -> APIRouter:
-    """*queues*: where answers wait; *opening*: the state that the page opens with; *service*: the runs, if any."""
+def routes(
+    explore: Explore,
+    queues: RequestQueues,
+    opening: State,
+    service: RunService | None = None,
+    backend: Backend | None = None,
+) -> APIRouter:
+    """*queues*: where answers wait; *opening*: the state that the page opens with; *service*: the runs, if any;
+    *backend*: where views are computed, None for this process."""
     admission, checkpoint, shelf = Admission(queues), opening.checkpoint, Shelf.of(explore.library.settings)
+    backend = backend or InProcess(explore, admission, opening)
     rooms = Classroom(explore.library.settings.data_dir / "class")
     parts = [
-        analyses.routes(explore, admission, checkpoint),
+        analyses.routes(backend, checkpoint),
         checkpoints.routes(explore, admission),
-        view.routes(explore, admission, opening, shelf),
+        view.routes(explore, admission, opening, shelf, backend),
         lessons.routes(explore, admission, shelf, opening),
         classroom.routes(explore, admission, shelf, rooms, opening),
     ]

@@ -82,7 +82,7 @@ def wishes(checkpoint: str) -> Any:
             f"{title}Settings", __base__=Asked, **fields(Tuning, task.DEFAULTS), **fields(task.Options)
         )
         columns = ", ".join(column.name for column in task.COLUMNS)
-        help = f"Objects with {columns}; null: built-in rows. A request may have 1 MB; upload more on the page Train."
+        help = f"Objects with {columns}; null: built-in rows. A request may have 1 MB; upload more on the Train page."
         own: dict[str, Any] = {
             "task": (one_of((name,)), ...),
             "checkpoint": (Annotated[str, Field(max_length=500)], checkpoint),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
@@ -13,7 +12,8 @@ from fastapi import APIRouter, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, problem
+from bertexplorer.api.admission import Admission, Reply, Tell, answered, as_json, loads, problem
+from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import TEXT, body
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
@@ -63,12 +63,9 @@ ASKED = body(
 )
 
 
-def routes(explore: Explore, admission: Admission, opening: State, shelf: Shelf) -> APIRouter:
-    """The routes that the page uses."""
+def routes(explore: Explore, admission: Admission, opening: State, shelf: Shelf, backend: Backend) -> APIRouter:
+    """The routes that the page uses. *backend*: where views are computed."""
     router = APIRouter(prefix="/api/v1", route_class=Route, tags=["Page"])
-
-    def mine(request: Request) -> Explore:
-        return explore.of(request.scope["state"]["owner"])
 
     @router.get("/page", operation_id="page", summary="The page")
     def page(request: Request) -> Response:
@@ -79,22 +76,17 @@ def routes(explore: Explore, admission: Admission, opening: State, shelf: Shelf)
     @router.post("/view", operation_id="show-view", summary="Show a view", openapi_extra=ASKED)
     async def view(request: Request) -> Response:
         """The answer to a state, or to the link of one."""
-        return await asked(request, lambda own, state, notice, tell: reply(own, state, notice))
+        return await asked(request)
 
     @router.post("/view/{kind}", operation_id="export-view", summary="Export a view", openapi_extra=ASKED)
     async def export(request: Request, kind: str) -> Response:
         """The numbers of a state as a file: csv, json, or the Python that repeats them."""
+        return await asked(request, kind)
 
-        return await asked(request, lambda own, state, notice, tell: exported(own, state, kind))
-
-    async def asked(request: Request, answer: Callable[[Explore, State, str, Tell], Reply]) -> Response:
-        own, given = mine(request), loads(await request.body())
-
-        def compute(tell: Tell) -> Reply:
-            state, notice = read(own, given, opening)
-            return answer(own, state, notice, tell)
-
-        return admission.answer(request, compute, slow=slow(given))
+    async def asked(request: Request, file: str = "") -> Response:
+        owner, given = request.scope["state"]["owner"], loads(await request.body())
+        call = Call("export" if file else "view", file, owner, given, slow(given))
+        return answered(request, backend.task(call))
 
     uploads(router, explore, admission)
     return router

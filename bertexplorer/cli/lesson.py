@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "lessons",
         nargs="*",
-        help="files, or names from the list; all if left out. translate: what a translation fills in",
+        help="files, or names from the list; default: all. translate prints the file to fill in",
     )
     made.add_argument("--checkpoint", default="", help="evaluate on this checkpoint instead of the page's")
     return made

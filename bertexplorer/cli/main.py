@@ -35,19 +35,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if arguments[:1] == ["serve"]:
             return serve_command(arguments[1:])
+        if arguments == ["worker"]:  # a server starts it
+            return int(import_module("bertexplorer.cluster.worker").main())
         library = CheckpointRegistry(Settings.from_env(os.environ), anywhere=True)
         if arguments[:1] == ["train"]:
             return train(library, arguments[1:])
         if arguments[:1] == ["pretrain"]:
             return import_module("bertexplorer.training.pretraining.command").main(arguments[1:])
-        if arguments[:1] == ["lesson"]:
-            return int(import_module("bertexplorer.cli.lesson").command(library, arguments[1:]))
-        if arguments == ["mcp"]:
-            return int(import_module("bertexplorer.api.tools").main(library, library.settings))
+        if arguments[:1] in (["lesson"], ["cluster"]):
+            module, about = f"bertexplorer.cli.{arguments[0]}", {"lesson": library, "cluster": library.settings}
+            return int(import_module(module).command(about[arguments[0]], arguments[1:]))
         given = make_parser().parse_args(arguments)
-        if given.command == "checkpoints":
-            return list_checkpoints(library)
-        return analyse(library, given)
+        return run(library, given)
     except ExplorerError as error:
         print("bertexplorer:", in_words_of("cli", str(error)), file=sys.stderr)
         return 2
@@ -56,6 +55,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def run(library: CheckpointRegistry, given: argparse.Namespace) -> int:
+    """Run a command that the parser knows whole."""
+    if given.command == "mcp":
+        return int(import_module("bertexplorer.api.tools").main(library, library.settings))
+    if given.command == "checkpoints":
+        return list_checkpoints(library)
+    return analyse(library, given)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -68,8 +76,9 @@ def make_parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "lesson", help="lesson list, or lesson check [FILE …]: the lessons, and whether their claims hold"
     )
+    commands.add_parser("cluster", help="cluster check: what is wrong with the nodes of a Ray cluster")
     commands.add_parser("mcp", help="serve the analyses to MCP clients over stdio; takes no arguments")
-    commands.add_parser("checkpoints", help="list the checkpoints: size, heads, licence, on this disk or not")
+    commands.add_parser("checkpoints", help="list the checkpoints: size, heads, licence, whether on this disk")
     for module in import_module("bertexplorer.analysis").ANALYSES:
         name = module.__name__.rpartition(".")[2].replace("_", "-")
         about = (module.__doc__ or "").splitlines()[0].partition(": ")[2] or (module.__doc__ or "").splitlines()[0]
@@ -86,8 +95,8 @@ def make_parser() -> argparse.ArgumentParser:
             command.add_argument("pair", nargs="?", default="", help="a second sentence, read as segment B")
         command.add_argument("--checkpoint", default="mini", help="a name from the list, a hub name or a folder")
         command.add_argument("--precision", default="auto", choices=PRECISIONS)
-        command.add_argument("--pick", default="", help="a word of the text that the view is about, where there is one")
-        command.add_argument("--json", action="store_true", help="with the question and its provenance, as JSON")
+        command.add_argument("--pick", default="", help="the word of the text that the view is about")
+        command.add_argument("--json", action="store_true", help="print JSON, with the question and the provenance")
         for setting in (one for one in settings if one.name != first):
             flag = "--" + setting.name.replace("_", "-")
             note = f"{setting.option.label} ({setting.default!r})".replace("%", "%%")
@@ -95,7 +104,9 @@ def make_parser() -> argparse.ArgumentParser:
                 note = f"{setting.option.label}: a {FILES[setting.name]} file"
             command.add_argument(flag, default=setting.default, help=note, choices=setting.choices or None)
         if name == "suite":
-            command.add_argument("--out", type=Path, help="a folder to score all rows in; the same command resumes it")
+            command.add_argument(
+                "--out", type=Path, help="a folder in which to score all rows; repeat the command to resume"
+            )
         command.set_defaults(module=module)
     return parser
 

@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
 def parser() -> argparse.ArgumentParser:
     """The flags of `bertexplorer serve`."""
     made = Parser("bertexplorer serve", description="Open the page on a port of this machine.", allow_abbrev=False)
-    made.add_argument("--public", action="store_true", help="let everyone who can reach the page in, without a code")
+    made.add_argument("--public", action="store_true", help="let in everyone who can reach the page, without a code")
     made.add_argument("--host", help="the address to listen on (BERTEXPLORER_HOST, or 127.0.0.1)")
     made.add_argument("--port", help="the port to listen on (BERTEXPLORER_PORT, or 7860)")
     made.add_argument("--open", action="store_true", help="open the page in a browser too")

@@ -12,6 +12,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from bertexplorer.api import tools
+from bertexplorer.api.calls import Backend
 from bertexplorer.api.problems import Problems
 from bertexplorer.api.routes import routes
 from bertexplorer.engine.queues import RequestQueues
@@ -84,7 +85,9 @@ def taken(page: gr.Blocks) -> Events:
     )
 
 
-def api(explore: Explore, queues: RequestQueues, opening: State, service: RunService | None) -> FastAPI:
+def api(
+    explore: Explore, queues: RequestQueues, opening: State, service: RunService | None, backend: Backend | None = None
+) -> FastAPI:
     """The HTTP API, and /mcp where the MCP SDK is installed. The parameters are those of `routes`."""
     bare: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
     if tools.installed():
@@ -93,7 +96,7 @@ def api(explore: Explore, queues: RequestQueues, opening: State, service: RunSer
         app.router.routes.append(Route("/mcp", tooled))
     else:
         app = FastAPI(**bare)
-    app.include_router(routes(explore, queues, opening, service))
+    app.include_router(routes(explore, queues, opening, service, backend))
     for path in ("/j", "/j/{code}"):
         app.router.routes.append(Route(path, phone))
     return app
@@ -105,15 +108,20 @@ def phone(request: Request) -> Response:
 
 
 def mounted(
-    page: gr.Blocks, settings: Settings, explore: Explore, queues: RequestQueues, service: RunService | None = None
+    page: gr.Blocks,
+    settings: Settings,
+    explore: Explore,
+    queues: RequestQueues,
+    service: RunService | None = None,
+    backend: Backend | None = None,
 ) -> FastAPI:
     """The pages and the API on our own app, with only those routes of gradio that they need.
 
     *queues*: the queues in which requests to the API wait. *service*: starts the runs of the API; None for an API
-    without runs."""
+    without runs. *backend*: where views are computed; None for this process."""
     page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
     before_mounting(page, settings.sessions)
-    app = api(explore, queues, opening(settings), service)
+    app = api(explore, queues, opening(settings), service, backend)
     app.mount(f"/{scripts()}", GZipMiddleware(StaticFiles(directory=STATIC), minimum_size=1000))
     mounted: FastAPI = gr.mount_gradio_app(
         app,

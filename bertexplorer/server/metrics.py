@@ -1,10 +1,13 @@
 """Metrics of this server for Prometheus."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
+from bertexplorer.api.calls import Replica
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.model.scheduler import ComputeScheduler
 
@@ -21,12 +24,12 @@ class Metrics:
         )
         self.seconds = Histogram(
             "bertexplorer_request_seconds",
-            "From a request to the end of its answer; streams, which wait for people, left out",
+            "Time from a request to the end of its answer, without streams, which wait for people",
             ["route"],
             buckets=BUCKETS,
             registry=self.registry,
         )
-        self.open = Gauge("bertexplorer_open_requests", "Requests under way", ["route"], registry=self.registry)
+        self.open = Gauge("bertexplorer_open_requests", "Requests in progress", ["route"], registry=self.registry)
         ProcessCollector(registry=self.registry)  # memory, processor seconds, open files
 
     def gauge(self, name: str, about: str, value: Callable[[], float]) -> None:
@@ -38,12 +41,38 @@ class Metrics:
         self.gauge(
             "passes", "Passes through an encoder for one text or several", lambda: sum(scheduler.batches.values())
         )
-        help = "Texts that those passes were for; divided by the passes, the mean size of a batch"
+        help = "Texts in those passes; divided by the number of passes, this is the mean batch size"
         self.gauge("passed_texts", help, lambda: sum(size * times for size, times in scheduler.batches.copy().items()))
         for name, queue in (("quick", queues.quick), ("slow", queues.slow)):
-            self.gauge(f"{name}_waiting", f"Answers of {name} views that wait", partial(getattr, queue, "waiting"))
-            self.gauge(f"{name}_refused", f"Answers of {name} views refused", partial(getattr, queue, "refused"))
-            self.gauge(f"{name}_mean_seconds", f"Time that {name} answers take", partial(getattr, queue, "mean_s"))
+            self.gauge(f"{name}_waiting", f"Waiting answers of {name} views", partial(getattr, queue, "waiting"))
+            self.gauge(f"{name}_refused", f"Refused answers of {name} views", partial(getattr, queue, "refused"))
+            self.gauge(
+                f"{name}_mean_seconds", f"Mean time of an answer of {name} views", partial(getattr, queue, "mean_s")
+            )
+
+    def watch_replicas(self, replicas: Callable[[], Sequence[Replica]]) -> None:
+        """The numbers of the processes that compute for this server."""
+        self.registry.register(Replicas(replicas))
 
     def text(self) -> str:
         return generate_latest(self.registry).decode()
+
+
+class Replicas(Collector):
+    """What each process that computes for this server has done."""
+
+    def __init__(self, replicas: Callable[[], Sequence[Replica]]) -> None:
+        self.replicas = replicas
+
+    def collect(self) -> Iterator[Metric]:
+        found, label = self.replicas(), ["replica"]
+        answered = CounterMetricFamily("bertexplorer_replica_requests", "Requests answered by a replica", labels=label)
+        restarts = CounterMetricFamily("bertexplorer_replica_restarts", "Ends of a replica's process", labels=label)
+        in_flight = GaugeMetricFamily("bertexplorer_replica_in_flight", "Requests given to a replica", labels=label)
+        ready = GaugeMetricFamily("bertexplorer_replica_ready", "Whether a replica has answered", labels=label)
+        for one in found:
+            answered.add_metric([one.name], one.answered)
+            restarts.add_metric([one.name], one.restarts)
+            in_flight.add_metric([one.name], one.in_flight)
+            ready.add_metric([one.name], one.ready)
+        yield from (answered, restarts, in_flight, ready)

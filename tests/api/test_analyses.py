@@ -29,6 +29,7 @@ TEXTS = {  # where the first example is too much for a checkpoint of 64 position
     "search": {"text": "A quiet river", "top": 3},
     "sentence-matrix": {"text": "Paris is good. London is great. The cat sat."},
     "sentence-pairs": {"text": "Paris is good. London is great. The cat sat."},
+    "suite": {"suite": "agreement", "most": 20},
     "switchboard": {"text": SENTENCE, "controls": 2},
 }
 FIELDS = ("text", "pair", "picked", "checkpoint")

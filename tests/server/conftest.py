@@ -23,6 +23,7 @@ from starlette.testclient import TestClient
 
 from bertexplorer.api import view
 from bertexplorer.api.admission import Admission
+from bertexplorer.api.perform import InProcess
 from bertexplorer.learn.shelf import Shelf
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.server import logs
@@ -98,7 +99,9 @@ class Api:
     def __init__(self, explore: Explore, opening: State) -> None:
         self.explore, self.opening, self.queues, self.owner = explore, opening, RequestQueues(), "a" * 32
         routed = FastAPI()
-        routed.include_router(view.routes(explore, Admission(self.queues), opening, Shelf(())))
+        admission = Admission(self.queues)
+        backend = InProcess(explore, admission, opening)
+        routed.include_router(view.routes(explore, admission, opening, Shelf(()), backend))
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
             scope.setdefault("state", {})["owner"] = self.owner

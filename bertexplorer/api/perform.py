@@ -1,0 +1,47 @@
+"""Perform: the answer to a call. The same function answers in this process, in a worker and in a cluster."""
+
+from collections.abc import Sequence
+
+import orjson
+
+from bertexplorer.api.admission import JSON, Admission, LocalTask, Reply
+from bertexplorer.api.analyses import answer, state_of
+from bertexplorer.api.calls import Call, Replica
+from bertexplorer.api.view import exported, read, reply
+from bertexplorer.engine.queues import Busy
+from bertexplorer.errors import ExplorerError, in_words_of
+from bertexplorer.ui.explore import Explore
+from bertexplorer.ui.state import State
+
+
+def perform(explore: Explore, opening: State, call: Call) -> Reply:
+    """The reply to *call*. *explore*: of its owner. Raises ExplorerError as the analysis does."""
+    if call.kind == "analysis":
+        try:
+            return Reply(orjson.dumps(answer(explore, state_of(call.name, call.given), call.figure)), JSON)
+        except Busy:
+            raise
+        except ExplorerError as error:
+            raise ExplorerError(in_words_of("http", str(error)), missing=error.missing) from error
+    state, notice = read(explore, call.given, opening)
+    return exported(explore, state, call.name) if call.kind == "export" else reply(explore, state, notice)
+
+
+class InProcess:
+    """The backend of a server that computes everything itself: threads and queues of this process."""
+
+    def __init__(self, explore: Explore, admission: Admission, opening: State) -> None:
+        self.explore, self.admission, self.opening = explore, admission, opening
+
+    def task(self, call: Call) -> LocalTask:
+        own = self.explore.of(call.owner)
+        return self.admission.task(lambda tell: perform(own, self.opening, call), slow=call.slow)
+
+    def warm(self) -> str:
+        return self.explore.answer(self.opening).error
+
+    def replicas(self) -> Sequence[Replica]:
+        return ()
+
+    def close(self) -> None:
+        """Nothing runs elsewhere."""

@@ -1,0 +1,200 @@
+"""Workers and Ray replicas beside this process: what a handle costs, what two bring, and what a kill does.
+
+python -m tests.bench.cluster [--ray] [--kills 30] [--calls 200] [--seconds 20]
+"""
+
+import argparse
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bertexplorer.api.admission import Admission, Reply
+from bertexplorer.api.calls import Backend, Call
+from bertexplorer.api.perform import InProcess
+from bertexplorer.cluster.workers import Workers
+from bertexplorer.engine.queues import RequestQueues
+from bertexplorer.settings import Settings
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.ui.explore import Explore, opening
+from tests.bench.common import base_shape, machine
+
+WORDS = ["cat", "dog", "man", "river", "house", "king", "song", "tree", "book", "child"]
+PEOPLE = 24  # callers that never pause
+UP_S = 120.0
+LOADS_S = 8.0
+
+
+def call(n: int, checkpoint: str = "mini") -> Call:
+    """A question; each *n* is another text of the same length."""
+    first, second, third, fourth = (WORDS[n // 10**digit % 10] for digit in range(4))
+    text = f"The {first} of the {second} saw the [MASK] and the {third} of the {fourth}."
+    marked = {"pair": "", "hidden": [], "picked": [], "checkpoint": checkpoint, "precision": "auto"}
+    return Call("analysis", "fill-mask", "a" * 32, {"text": text, **marked})
+
+
+def ask(backend: Backend, one: Call) -> Reply:
+    return backend.task(one).start(lambda line: None).result(120)
+
+
+def local(settings: Settings) -> InProcess:
+    """This process, with as many cores as a worker has."""
+    cores = settings.worker_cores
+    explore = Explore(CheckpointRegistry(settings, shared=True, cores=cores).of(""))
+    return InProcess(explore, Admission(RequestQueues(cores, quick_waiting=settings.waiting)), opening(settings))
+
+
+@contextmanager
+def started(settings: Settings) -> Iterator[Backend]:
+    """The workers or replicas that *settings* ask for, all of them ready."""
+    if settings.ray:
+        from bertexplorer.cluster.ray_backend import RayReplicas
+
+        made: Backend = RayReplicas(settings)
+    else:
+        made = Workers(settings)
+    made.warm()
+    until(lambda: whole(made, settings))
+    yield made
+    made.close()
+
+
+def whole(backend: Backend, settings: Settings) -> bool:
+    """Whether all replicas are ready."""
+    return len([one for one in backend.replicas() if one.ready]) == settings.workers or bool(settings.ray)
+
+
+def until(holds: Callable[[], bool], seconds: float = UP_S) -> float:
+    """Seconds until *holds*."""
+    begun = time.monotonic()
+    while not holds():
+        if time.monotonic() - begun > seconds:
+            raise RuntimeError("it has not come to that")
+        time.sleep(0.01)
+    return time.monotonic() - begun
+
+
+def overhead(settings: Settings, calls: int) -> str:
+    """The time of one caller's calls beside this process, turn by turn."""
+    times: dict[str, list[float]] = {"here": [], "there": []}
+    with started(settings) as there:
+        cases = {"here": local(settings), "there": there}
+        for n in range(-20, calls):
+            for name, backend in cases.items():
+                begun = time.perf_counter()
+                assert ask(backend, call(n % 10_000)).status == 200
+                if n >= 0:
+                    times[name].append(1000 * (time.perf_counter() - begun))
+    here, other = (sorted(found) for found in times.values())
+    middle, most = calls // 2, calls * 95 // 100
+    more = other[middle] - here[middle]
+    medians = f"p50 {here[middle]:.1f} ms here, {other[middle]:.1f} ms there: {more:+.1f}"
+    return f"{medians}; p95 {here[most]:.1f} and {other[most]:.1f}"
+
+
+def throughput(settings: Settings, checkpoint: str, seconds: float) -> tuple[float, float]:
+    """(answers a second for callers that never pause, processor milliseconds of this process for each)."""
+    with started(settings) as backend, ThreadPoolExecutor(PEOPLE) as people:
+        list(people.map(lambda n: ask(backend, call(-n, checkpoint)), range(6 * PEOPLE)))  # all load the checkpoint
+        end, counts, spent = time.monotonic() + seconds, [0] * PEOPLE, time.process_time()
+
+        def person(number: int) -> None:
+            n = number * 400  # nobody asks what another one has asked
+            while time.monotonic() < end:
+                assert ask(backend, call(n, checkpoint)).status == 200
+                n, counts[number] = n + 1, counts[number] + 1
+
+        list(people.map(person, range(PEOPLE)))
+        spent = time.process_time() - spent
+    return sum(counts) / seconds, 1000 * spent / sum(counts)
+
+
+def processes(backend: Backend) -> set[int]:
+    """The processes of the replicas."""
+    if isinstance(backend, Workers):
+        return {link.process.pid for link in backend.links.values() if link.process and link.alive}
+    found = set()
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if b"ServeReplica:bertexplorer:replica" in place.read_bytes():
+                found.add(int(place.parent.name))
+    return found
+
+
+def kills(settings: Settings, times: int) -> str:
+    """*times* kill -9 of a worker that is computing, each as soon as all are ready again."""
+    wanted = {n: ask(local(settings), call(n)).body for n in range(100)}
+    over, wrong, lost, took, back = threading.Event(), 0, 0, list[float](), list[float]()
+    lock = threading.Lock()
+
+    def person(number: int) -> None:
+        nonlocal wrong, lost
+        n = number * 13
+        while not over.is_set():
+            n, begun = (n + 1) % 100, time.perf_counter()
+            reply = ask(pool, call(n))
+            with lock:
+                took.append(time.perf_counter() - begun)
+                wrong, lost = wrong + (reply.status == 200 and reply.body != wanted[n]), lost + (reply.status != 200)
+
+    with started(settings) as pool, ThreadPoolExecutor(PEOPLE) as people:
+        until(lambda: len(processes(pool)) == settings.workers)
+        going = [people.submit(person, number) for number in range(PEOPLE)]
+        for n in range(times):
+            time.sleep(0.3)
+            killed = sorted(processes(pool))[n % settings.workers]
+            os.kill(killed, signal.SIGKILL)
+            until(lambda killed=killed: killed not in processes(pool))
+            back.append(until(lambda: len(processes(pool)) == settings.workers and whole(pool, settings)))
+            if settings.ray:
+                time.sleep(LOADS_S)  # Ray does not say when the new one has loaded torch
+        over.set()
+        for one in going:
+            one.result()
+    took.sort()
+    return (
+        f"{times} kills, {len(took):,} answers, {wrong} wrong, {lost} lost; p50 {1000 * took[len(took) // 2]:.0f} ms, "
+        f"p99 {took[len(took) * 99 // 100]:.2f} s, longest {took[-1]:.2f} s; all ready again after "
+        f"{sorted(back)[len(back) // 2]:.1f} s, {max(back):.1f} s at most"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ray", action="store_true", help="replicas of Ray Serve instead of workers")
+    parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--calls", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=20)
+    given = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        base_shape(Path(folder) / "models" / "base")
+        settings = Settings(
+            data_dir=Path(folder) / "data",
+            models_dir=Path(folder) / "models",
+            worker_cores=1,
+            memory_mb=1500,
+            ray="local" if given.ray else "",
+        )
+        print(machine())
+        print(f"one caller, fill-mask on mini: {overhead(with_workers(settings, 1), given.calls)}")
+        for checkpoint in ("mini", "base"):
+            one, two = (throughput(with_workers(settings, n), checkpoint, given.seconds) for n in (1, 2))
+            rates = f"{one[0]:.1f} answers a second with one, {two[0]:.1f} with two: {two[0] / one[0]:.2f}x"
+            print(f"{PEOPLE} callers, {checkpoint}: {rates}; {two[1]:.1f} ms of the front for each", flush=True)
+        if given.kills:
+            print(kills(with_workers(settings, 2), given.kills))
+
+
+def with_workers(settings: Settings, count: int) -> Settings:
+    """*settings* with *count* workers, each with the same memory."""
+    return replace(settings, workers=count, memory_mb=settings.memory_mb * (1 if settings.ray else count))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""A Ray cluster on this machine: a head without CPUs and two small nodes, each with a raylet of its own."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NODE = {"num_cpus": 1, "memory": 3 << 30, "object_store_memory": 150 << 20}
+
+
+@contextmanager
+def small_cluster() -> Iterator[Any]:
+    """The cluster; `small` are its two nodes."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "disabled")
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("BERTEXPLORER_RAY_INSECURE", "1")
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": 150 << 20})
+        made.small = [made.add_node(**NODE) for _ in range(2)]
+        yield made
+        ray.shutdown()
+        made.shutdown()
+
+
+def node_of(cluster: Any, pid: int) -> Any:
+    """The small node of which the process *pid* is a descendant."""
+    raylets = {node.all_processes["raylet"][0].process.pid: node for node in cluster.small}
+    while pid not in raylets:
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        assert pid > 1, "it has no raylet"
+    return raylets[pid]

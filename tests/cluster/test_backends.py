@@ -1,0 +1,51 @@
+"""Where a server computes follows from its settings; without them it computes itself, and imports nothing more."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from bertexplorer.api.calls import Replica
+from bertexplorer.cluster.backends import backend, launcher
+from bertexplorer.errors import ExplorerError
+from bertexplorer.server.metrics import Metrics
+from bertexplorer.settings import Settings
+from tests.conftest import ROOT
+
+
+def test_a_server_computes_itself_unless_told_otherwise() -> None:
+    assert backend(Settings()) is None and launcher(Settings()) is None
+
+
+def test_ray_is_imported_only_if_it_is_asked_for() -> None:
+    code = "import sys, bertexplorer.cluster.backends, bertexplorer.cluster.check; sys.exit('ray' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60).returncode == 0
+
+
+def test_runs_on_a_cluster_need_one() -> None:
+    with pytest.raises(ExplorerError, match="Set BERTEXPLORER_RAY to its address"):
+        launcher(Settings(runs="ray"))
+
+
+@pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
+def test_without_the_extra_a_sentence_says_what_to_install() -> None:
+    with pytest.raises(ExplorerError, match=r'pip install "bertexplorer\[ray\]"'):
+        backend(Settings(ray="local"))
+
+
+def test_the_settings() -> None:
+    given = Settings.from_env({"BERTEXPLORER_WORKERS": "4", "BERTEXPLORER_RAY": " auto ", "BERTEXPLORER_RUNS": "ray"})
+    assert (given.workers, given.worker_cores, given.ray, given.runs) == (4, 0, "auto", "ray")
+    for name, value in (("BERTEXPLORER_WORKERS", "many"), ("BERTEXPLORER_RUNS", "there")):
+        with pytest.raises(ExplorerError, match=name):
+            Settings.from_env({name: value})
+
+
+def test_the_metrics_of_each_replica() -> None:
+    metrics = Metrics()
+    metrics.watch_replicas(lambda: [Replica("0", 5, 2, 1, True), Replica("1", 0, 0, 0, False)])
+    text = metrics.text()
+    for line in ('requests_total{replica="0"} 5.0', 'in_flight{replica="0"} 2.0', 'restarts_total{replica="0"} 1.0'):
+        assert f"bertexplorer_replica_{line}" in text
+    assert 'bertexplorer_replica_ready{replica="1"} 0.0' in text
