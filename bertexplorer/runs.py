@@ -83,7 +83,7 @@ class TrainingRun:
 
     def suspects(self) -> Influences:
         """The training rows, the most suspicious first: a wrong label has much influence on its own row's loss, as
-        only learning it by heart lowers it. Raises ExplorerError as `influence` does."""
+        only memorising it lowers it. Raises ExplorerError as `influence` does."""
         from bertexplorer.training.finetuning import influence
 
         return influence.finish(influence.suspects(self.folder))

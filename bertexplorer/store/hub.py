@@ -109,7 +109,7 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: 
     finds it. Weights are its safetensors, else those of the hub's own conversion, else, if *pickles* are wanted,
     pytorch_model.bin.
 
-    Raises ExplorerError within *timeout_s* if the hub does not answer, and for an unknown, gated or unsuitable
+    Raises ExplorerError within twice *timeout_s* if the hub does not answer, and for an unknown, gated or unsuitable
     repository, a full disk or a broken transfer."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.constants import HF_HUB_CACHE
@@ -234,7 +234,7 @@ def check_disk(repo: str, size: int, cache: Path) -> None:
     free = shutil.disk_usage(place).free
     if size + 500_000_000 > free:
         raise ExplorerError(
-            f"{repo} needs {size / 1e9:.1f} GB and {free / 1e9:.1f} GB are free (0.5 GB stay reserved). Free some."
+            f"{repo} needs {size / 1e9:.1f} GB and {free / 1e9:.1f} GB are free (0.5 GB stay reserved). Make room."
         )
 
 

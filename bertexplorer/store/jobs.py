@@ -164,7 +164,7 @@ class Jobs:
             if not (title := runs.scrub(name)):
                 raise ExplorerError(f"The name is empty; wanted 1 to {runs.MAX_NAME} characters. Type one.")
             if job.version != version:
-                raise ExplorerError(f"The run was renamed to “{job.name}” meanwhile. Look, and rename it again.")
+                raise ExplorerError(f"Meanwhile the run was renamed to “{job.name}”. Check it, then rename it.")
             self.table.ask("UPDATE jobs SET name = ?, version = version + 1 WHERE id = ?", title, job.id)
             with self.table.errors_in_words():
                 (self.place(job) / "name").write_text(title, "utf-8")  # for people who look at the folder only

@@ -88,7 +88,7 @@ class Unpickler(pickle.Unpickler):
         tag, kind, key, _, count, *view = given if isinstance(given, tuple) and len(given) >= 5 else ("",) * 5
         known = tag == "storage" and isinstance(kind, str) and kind in STORAGES and isinstance(key, str)
         if not known or type(count) is not int or count < 0 or any(view):
-            raise ExplorerError("a storage is not described as PyTorch does it")
+            raise ExplorerError("a storage is not described as PyTorch describes it")
         self.kinds[key] = kind
         return Storage(kind, key, count)
 
@@ -133,7 +133,7 @@ def array(weight: Weight, places: Mapping[str, memoryview]) -> np.ndarray:
     """The numbers of *weight*, contiguous. Raises ExplorerError if they are not all in the file, once."""
     storage, offset, shape, stride = weight
     if type(storage) is not Storage or type(shape) is not tuple or type(stride) is not tuple:
-        raise ExplorerError("a tensor is not described as PyTorch does it")
+        raise ExplorerError("a tensor is not described as PyTorch describes it")
     if not all(type(n) is int and n >= 0 for n in (offset, *shape, *stride)) or len(shape) != len(stride):
         raise ExplorerError(f"a tensor has the shape {shape!s:.80} and the strides {stride!s:.80}")
     kind = np.dtype(STORAGES[storage.kind])
@@ -161,7 +161,7 @@ def of_zip(mapped: mmap.mmap) -> tuple[Any, dict[str, memoryview]]:
         raise ExplorerError(f"the archive is damaged ({error})"[:200]) from error
     entries = {entry.filename: entry for entry in listed}
     if len(entries) < len(listed):
-        raise ExplorerError("two entries of the archive have one name")
+        raise ExplorerError("two entries of the archive have the same name")
     if packed := [name for name, entry in entries.items() if entry.compress_type != zipfile.ZIP_STORED]:
         raise ExplorerError(f"{packed[0][:80]!r} of the archive is compressed, as PyTorch never writes it")
     held = [name for name in entries if name.endswith("/data.pkl")]
@@ -187,7 +187,7 @@ def content(raw: memoryview, entry: zipfile.ZipInfo) -> memoryview:
 
 
 def of_legacy(mapped: mmap.mmap) -> tuple[Any, dict[str, memoryview]]:
-    """The same of the format before PyTorch 1.6: five pickles after each other, then the storages."""
+    """The same of the format before PyTorch 1.6: five pickles in a row, then the storages."""
     parts: list[Any] = []
     kinds: dict[str, str] = {}
     for _ in range(5):

@@ -26,14 +26,17 @@ MAX_NAME = 500  # characters of a checkpoint's name
 class CheckpointRegistry:
     """All checkpoints of one app. Safe to call from many threads. Torch is imported at the first load."""
 
-    def __init__(self, settings: Settings = DEFAULT, *, anywhere: bool = False, shared: bool = False) -> None:
+    def __init__(
+        self, settings: Settings = DEFAULT, *, anywhere: bool = False, shared: bool = False, cores: int = 0
+    ) -> None:
         """*anywhere*: folders outside the models folder are allowed too; for the command line, not for the page.
-        *shared*: many people use it at once, so the number of threads of a pass depends on who else computes."""
+        *shared*: many people use it at once, so the number of threads of a pass depends on who else computes.
+        *cores*: that it may use, 0 for those of this process."""
         self.settings = settings
         self.anywhere = anywhere
         self.loaded: OrderedDict[tuple[str, str], Checkpoint] = OrderedDict()
         self.lock = threading.Lock()
-        self.scheduler = ComputeScheduler(threads=shared)
+        self.scheduler = ComputeScheduler(cores, threads=shared)
         self.owner: str | None = None  # None: the operator, who may open every run
         self.owned: Callable[[str], set[str]] | None = None  # owner -> ids of the runs that they may open
         self.loading: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)

@@ -179,7 +179,7 @@ def message(job: Job, state: str, found: Sequence[Event]) -> str:
     if state == "failed":
         return scrub(str(found[-1].get("error", "")), 500) or "The run failed without an error message."
     if state == "interrupted":
-        return (job.cause or "Its process ended without a message.") + " Resume goes on from its last commit."
+        return (job.cause or "Its process ended without a message.") + " Resume continues from its last commit."
     return job.cause if state in ("stopped", "queued") else ""
 
 

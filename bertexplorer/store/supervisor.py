@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
 
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
@@ -34,6 +36,43 @@ ATTEMPTS = 3  # how often a run is resumed automatically
 log = logging.getLogger("bertexplorer.store.trainer")  # the name that readers of the log know
 
 
+class Handle(Protocol):
+    """A run that was started."""
+
+    def poll(self) -> int | None:
+        """The exit code of its process, None while it has none."""
+
+
+class Launcher(Protocol):
+    """Where runs are computed. *slots*: how many at a time."""
+
+    slots: int
+
+    def start(self, command: Sequence[str], folder: Path) -> Handle:
+        """Start *command* for the run in *folder*. Raises OSError."""
+
+    def find(self, folder: Path) -> Handle | None:
+        """A run that an earlier server has started, if it must be asked how it ended."""
+
+    def send(self, folder: Path, number: int) -> None:
+        """Send a signal to the process of a run."""
+
+
+class Processes:
+    """Runs are processes of this machine."""
+
+    slots = 1
+
+    def start(self, command: Sequence[str], folder: Path) -> Handle:
+        return spawn(command, folder)
+
+    def find(self, folder: Path) -> Handle | None:
+        return None  # its lock says whether it lives
+
+    def send(self, folder: Path, number: int) -> None:
+        send(folder, number)
+
+
 class JobSupervisor:
     """A thread of the server. It adopts the runs that are alive when it starts. Interrupted ones wait until a person
     resumes them, unless *resume_interrupted*."""
@@ -43,16 +82,18 @@ class JobSupervisor:
         jobs: Jobs,
         command: Sequence[str] = COMMAND,
         *,
-        slots: int = 1,
+        slots: int = 0,
         poll_s: float = 0.5,
         patience_s: float = 20.0,
         resume_interrupted: bool = False,
+        launcher: Launcher | None = None,
     ) -> None:
-        """*slots*: runs at a time. *patience_s*: seconds from RUN/stop to SIGTERM."""
-        self.jobs, self.command, self.slots = jobs, tuple(command), slots
+        """*slots*: runs at a time, 0: as the *launcher* says. *patience_s*: seconds from RUN/stop to SIGTERM."""
+        self.launcher: Launcher = launcher or Processes()
+        self.jobs, self.command, self.slots = jobs, tuple(command), slots or self.launcher.slots
         self.poll_s, self.patience_s = poll_s, patience_s
-        jobs.slots = slots
-        self.children: dict[str, subprocess.Popen[bytes]] = {}
+        jobs.slots = self.slots
+        self.children: dict[str, Handle] = {}
         self.asked: dict[str, float] = {}  # when a run was first asked to stop; infinite once it was sent SIGTERM
         self.causes: dict[str, str] = {}  # why runs ended, until it is written down
         self.closing = threading.Event()
@@ -71,7 +112,7 @@ class JobSupervisor:
         with self.jobs.lock:
             run = self.jobs.stop(id, owner)
             if kill and run.state in runs.ACTIVE:
-                send(run.folder, signal.SIGKILL)
+                self.launcher.send(run.folder, signal.SIGKILL)
         return run
 
     def work(self) -> None:
@@ -93,7 +134,10 @@ class JobSupervisor:
 
     def goes(self, job: Job) -> bool:
         """Whether the run still has its process. If not, its end is recorded."""
-        folder, child = self.jobs.place(job), self.children.get(job.id)
+        folder = self.jobs.place(job)
+        if job.id not in self.children and (found := self.launcher.find(folder)):
+            self.children[job.id] = found
+        child = self.children.get(job.id)
         code = child.poll() if child else None  # reaps the process
         if runs.alive(folder) or (child and code is None):
             if job.wanted == "stop":
@@ -111,7 +155,7 @@ class JobSupervisor:
         (folder / "stop").touch()
         if time.monotonic() - self.asked.setdefault(id, time.monotonic()) > self.patience_s:
             self.asked[id] = float("inf")
-            send(folder, signal.SIGTERM)
+            self.launcher.send(folder, signal.SIGTERM)
 
     def start(self, job: Job) -> bool:
         """Start the process of a queued run, unless the run has one already or has ended: a server may have died after
@@ -119,7 +163,7 @@ class JobSupervisor:
         folder = self.jobs.place(job)
         try:
             if not runs.alive(folder) and runs.read(folder, replace(job, wanted="going")).state not in runs.LAST:
-                self.children[job.id] = spawn(self.command, folder)
+                self.children[job.id] = self.launcher.start(self.command, folder)
         except OSError as error:
             self.jobs.begun(job.id)
             self.jobs.ended(job.id, f"It could not be started ({error.strerror or error}).")
@@ -135,8 +179,11 @@ class JobSupervisor:
                     self.jobs.resume(job.id, None)
 
 
-def spawn(command: Sequence[str], folder: Path) -> "subprocess.Popen[bytes]":
-    """Start the process of a run, which holds the lock of RUN/process from its first moment on. Raises OSError."""
+def spawn(
+    command: Sequence[str], folder: Path, more: Mapping[str, str] = MappingProxyType({})
+) -> "subprocess.Popen[bytes]":
+    """Start the process of a run, which holds the lock of RUN/process from its first moment on. *more*: of its
+    environment. Raises OSError."""
     (folder / "stop").unlink(missing_ok=True)
     held = locks.hold(folder / "process")
     if held is None:
@@ -145,7 +192,7 @@ def spawn(command: Sequence[str], folder: Path) -> "subprocess.Popen[bytes]":
         process = subprocess.Popen(
             [*command, str(folder)],
             cwd=ROOT,
-            env=environment(os.environ),
+            env=environment({**os.environ, **more}),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -181,7 +228,7 @@ def cause(code: int | None, folder: Path) -> str:
     if MEMORY.search(said):
         return f"Memory ran out. {SMALLER}"
     if code is None:
-        how = "It ended while no server watched it"
+        how = "It ended while no server was watching it"
     elif code == -signal.SIGKILL:
         return f"It was killed, perhaps because memory ran out. {SMALLER}"
     elif code < 0:

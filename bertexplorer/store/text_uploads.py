@@ -140,7 +140,7 @@ class RowUploads(Uploads[Rows]):
 
 
 def suite_rows(content: bytes, filename: str, header: bool, most: int) -> tuple[Table, SuiteRows]:
-    """A table and its rows with their lines. Raises ExplorerError as `read` does, and for rows that are no suite."""
+    """A table and its rows with their lines. Raises ExplorerError as `read` does, and for rows that are not a suite."""
     table = read(content, filename, header=header, most=most)
     rows = tuple((row.line, row.cells) for row in table.rows)
     cases(rows)

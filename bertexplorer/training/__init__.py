@@ -13,6 +13,7 @@ optimiser.py      AdamW in groups, and the learning rate along the budget
 distributed.py    one process, or several that sum their gradients
 run_driver.py     what fine-tuning and pretraining share: resume, commits, snapshots
 run_process.py    a run's folder while a process works in it: its lock, its log, the request to stop
+epoch.py          which process owns a run, if it may run on several machines
 weights.py        weights and moments, for an exact resume
 checkpointing.py  checkpoints that survive a crash, read only if whole
 events.py         the log of a run: JSON lines for programs, text for people

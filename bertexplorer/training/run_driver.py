@@ -12,7 +12,7 @@ from torch import nn
 
 from bertexplorer.model.precision import Precision, resolve
 from bertexplorer.model.scheduler import available
-from bertexplorer.training import weights
+from bertexplorer.training import epoch, weights
 from bertexplorer.training.checkpointing import commit, newest
 from bertexplorer.training.events import Event
 from bertexplorer.training.loop import State
@@ -79,10 +79,12 @@ class RunDriver(ABC):
     def committed(self, write: Callable[[Path], None], *, keep: int = 2) -> Event:
         """Have *write* fill a commit. The last *keep* commits are kept."""
         began = time.monotonic()
+        epoch.check(self.folder)
         commit(self.folder / "commits", self.name, write, keep=keep)
         return {"event": "committed", "commit": self.name, "seconds": time.monotonic() - began}
 
     def snapshot(self, write: Callable[[Path], None]) -> Event:
         """Have *write* fill a snapshot, which is kept for good."""
+        epoch.check(self.folder)
         commit(self.folder / "snapshots", self.name, write, keep=10**6)
         return {"event": "snapshot", "name": self.name}

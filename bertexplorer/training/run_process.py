@@ -15,6 +15,7 @@ import torch
 
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
+from bertexplorer.training import epoch
 from bertexplorer.training.events import Event, Log, say
 
 
@@ -53,10 +54,13 @@ def work(folder: Path, begin: Callable[[Callable[[], bool]], Driven], stop: Call
         try:
             run = begin(lambda: stop() or (folder / "stop").exists())
             for event in run.events():
+                epoch.check(folder)
                 here = run.where()
                 whole = {"event": event.pop("event"), "time": time.time()} | here | event
                 log.write(whole)
                 yield whole
+        except epoch.Superseded:
+            raise
         except Exception as error:
             with suppress(OSError):  # of a full disk
                 log.write({"event": "failed", "time": time.time()} | here | {"error": sentence(error)})

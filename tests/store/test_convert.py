@@ -226,7 +226,7 @@ def test_a_tensor_that_lies_about_itself_is_refused(tmp_path: Path, given: dict[
 
 def test_archives_that_pytorch_does_not_write_are_refused(tmp_path: Path) -> None:
     assert read(archive(tmp_path / "fine", tensor()))["weight"].tolist() == [0.0] * 4
-    with pytest.raises(ExplorerError, match="have one name"):
+    with pytest.raises(ExplorerError, match="have the same name"):
         read(archive(tmp_path / "twice", tensor(), twice=True))
     with pytest.raises(ExplorerError, match="is compressed"):
         read(archive(tmp_path / "packed", tensor(), packed=True))

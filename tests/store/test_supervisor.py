@@ -176,7 +176,7 @@ def test_how_it_died_is_told_and_resume_does_every_step_once(make: Make, fault: 
     died = reached(supervisor, run, state)
     assert died.message.startswith(words) and not runs.alive(run.folder)
     assert "/" not in died.message, "no path of the server"
-    assert died.state == "failed" or died.message.endswith("Resume goes on from its last commit.")
+    assert died.state == "failed" or died.message.endswith("Resume continues from its last commit.")
     reached(supervisor, after, "finished")  # it holds nobody up
     supervisor.jobs.resume(run.id, "ann")
     assert reached(supervisor, run, "finished").message == ""
@@ -186,7 +186,7 @@ def test_how_it_died_is_told_and_resume_does_every_step_once(make: Make, fault: 
 def test_causes_in_words(tmp_path: Path) -> None:
     assert cause(-11, tmp_path) == "It was ended by SIGSEGV."
     assert cause(0, tmp_path) == "It ended with exit code 0."
-    assert cause(None, tmp_path) == "It ended while no server watched it."
+    assert cause(None, tmp_path) == "It ended while no server was watching it."
     (tmp_path / "output.txt").write_text("RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory\n")
     assert cause(1, tmp_path).startswith("Memory ran out.")
 
@@ -235,7 +235,7 @@ def test_interrupted_ones_wait_for_a_person_unless_told(make: Make, resume: bool
     if resume:
         assert reached(supervisor, run, "finished").attempts == 2
     else:
-        assert "while no server watched" in reached(supervisor, run, "interrupted").message
+        assert "while no server was watching" in reached(supervisor, run, "interrupted").message
     assert reached(supervisor, queued, "finished")
     assert now(supervisor, run).state == ("finished" if resume else "interrupted")
     assert steps(run)[:3] == [1, 2, 3]

@@ -19,8 +19,8 @@ def sentences(text: str, name: str) -> Parsed:
     line of a different number of fields is a problem. Raises ExplorerError if the lines have one field."""
     width = usual(text)
     if width == 1:
-        raise ExplorerError(f"{name} has one field a line; wanted a token and its tag, with a tab or a space between.")
-    return Parsed(entries(text, width), f"CoNLL, {width} fields a line, the last is the tag", COLUMNS)
+        raise ExplorerError(f"{name} has one field per line; wanted a token and its tag, separated by a tab or space.")
+    return Parsed(entries(text, width), f"CoNLL, {width} fields per line, the last is the tag", COLUMNS)
 
 
 def entries(text: str, width: int) -> Iterator[Entry]:

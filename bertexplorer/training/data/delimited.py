@@ -39,7 +39,7 @@ def table(text: str, name: str, *, delimiter: str = "", header: bool | None = No
     headed = is_header(fields) if header is None else header
     width = len(fields[0]) if headed else usual(fields)
     if width > MAX_COLUMNS:
-        raise ExplorerError(f"{name} has {width:,} columns; the limit is {MAX_COLUMNS}. Leave out those not needed.")
+        raise ExplorerError(f"{name} has {width:,} columns; the limit is {MAX_COLUMNS}. Leave some out.")
     columns = titles(fields[0] if headed else [""] * width)
     how = (f"{DELIMITERS.get(sign, repr(sign))} between columns" if width > 1 else "one column") + literal
     how += ", with a header" if headed else ", no header"

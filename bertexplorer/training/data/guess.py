@@ -141,7 +141,7 @@ def reasons(table: Table, columns: Sequence[Wanted], chosen: Mapping[str, str]) 
 
 
 def in_order(found: dict[str, str], there: Sequence[str], texts: list[str], rows: Sequence[Row]) -> dict[str, str]:
-    """Texts that were told apart by length alone get the order of the file: the first column is the first text."""
+    """Texts that only their length distinguished keep the order of the file: the first column is the first text."""
     named = {w: c for w, c in found.items() if plain(c) in NAMES.get(w, TEXT) or plain(c) == plain(w)}
     free = [w for w in texts if w in found and w not in named]
     return found | dict(zip(free, sorted((found[w] for w in free), key=there.index), strict=True))

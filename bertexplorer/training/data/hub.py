@@ -43,7 +43,7 @@ def fetch(name: str, most: int = MAX_ROWS) -> Table:
             f"{repository} cannot be fetched ({type(error).__name__}). Check the network, or give a file."
         ) from error
     if len(rows) < 2:
-        raise ExplorerError(f"{repository} holds {len(rows)} rows in {split}; wanted 2 at least.")
+        raise ExplorerError(f"{repository} holds {len(rows)} rows in {split}; wanted at least 2.")
     which = f"{repository}, {configuration}" if configuration else repository
     summary = f"{len(rows) + len(problems):,} rows of {split} of {which}, from the hub."
     return Table(tuple(rows[0].cells), tuple(rows), tuple(problems), summary, "hub", unit="row")

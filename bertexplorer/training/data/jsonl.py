@@ -70,7 +70,7 @@ def load(text: str) -> Any:
             text, object_pairs_hook=once, parse_constant=refused, parse_float=finite, parse_int=whole_number
         )
     except RecursionError:
-        raise ValueError(f"is nested too deep; {MAX_DEPTH} levels are read") from None
+        raise ValueError(f"is nested too deeply; {MAX_DEPTH} levels are read") from None
 
 
 def cells(item: Any) -> Cells:
@@ -83,7 +83,7 @@ def cells(item: Any) -> Cells:
     if len(item) > MAX_COLUMNS:
         raise ValueError(f"has {len(item):,} columns; the limit is {MAX_COLUMNS}")
     if too_deep(item, MAX_DEPTH):
-        raise ValueError(f"is nested too deep; {MAX_DEPTH} levels are read")
+        raise ValueError(f"is nested too deeply; {MAX_DEPTH} levels are read")
     try:
         json.dumps(item, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -98,7 +98,7 @@ def collected(parsed: Parsed, name: str, kind: str, encoding: str, most: int) ->
         first = f": {parsed.unit} {problems[0].line} {problems[0].what}" if problems else ""
         here = f"{len(rows) or 'no'} row{'s' * (len(rows) != 1)} that can be used"
         named = f" below its header ({', '.join(columns)[:100]})" if "with a header" in parsed.how else ""
-        raise ExplorerError(f"{name} holds {here}{named}; wanted {FEWEST} at least{first}. {smallest(kind)}")
+        raise ExplorerError(f"{name} holds {here}{named}; wanted at least {FEWEST}{first}. {smallest(kind)}")
     count = len(rows) + len(problems)  # problems are counted elsewhere
     summary = f"{count:,} rows from {name}: {encoding}, {parsed.how}"
     if beyond is not None:

@@ -11,7 +11,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
-from bertexplorer.training import learners
+from bertexplorer.training import epoch, learners
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.training.finetuning import lora
 from bertexplorer.training.finetuning.card import card
@@ -32,6 +32,7 @@ def keep(learner: Learner, folder: Path, spec: Spec, step: int, found: Evaluatio
         (into / "predictions.jsonl").write_text(lines, "utf-8")
         (into / "README.md").write_text(card(learner, spec, step, found), "utf-8")
 
+    epoch.check(folder.parent)
     commit(folder, f"step-{step:09d}", write, keep=1)
 
 

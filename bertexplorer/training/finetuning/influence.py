@@ -165,7 +165,7 @@ def influence(folder: Path, cells: Mapping[str, str], label: str = "") -> Genera
 
 def suspects(folder: Path) -> Generator[float, None, Influences]:
     """The influence of each training row on its own loss, over the parameters of the head. It is high for rows that
-    the run could learn only by heart, such as those with a wrong label (Pruthi et al., 2020, section 4.1). Yields and
+    the run could only memorise, such as those with a wrong label (Pruthi et al., 2020, section 4.1). Yields and
     raises as `influence` does."""
     traced = Traced(folder)
     scores, parts = np.zeros(len(traced.numbers)), len(traced.kept)

@@ -87,7 +87,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "convergence",
         "MLM against left-to-right, by step",
-        "MLM learns from 15 % of the tokens only. Is it slower?",
+        "MLM learns from only 15 % of the tokens. Is it slower?",
         (Arm(MLM, {"objective": "mlm"}), Arm(LTR, {"objective": "causal"})),
         ({"finding": "MLM converges slightly slower, and is better than left-to-right almost at once (MNLI)"},),
         f"{BERT}, appendix C.1, figure 5",
@@ -120,7 +120,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "steps",
         "More steps",
-        "Does it go on getting better?",
+        "Does it keep getting better?",
         (Arm("1 x", {}, 0.5), Arm("2 x", {}, 1.0), Arm("4 x", {}, 2.0)),
         ({"steps": "500 k", "MNLI": "about 83.4"}, {"steps": "1 M", "MNLI": "84.4"}),
         f"{BERT}, appendix C.1: 1.0 points more after a million steps than after half a million",

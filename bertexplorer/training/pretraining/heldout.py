@@ -33,8 +33,8 @@ def choose(shards: Sequence[Shard], count: int) -> NDArray[np.uint64]:
     hashes = np.unique(np.concatenate([s.hashes for s in shards]))
     if len(hashes) <= count:
         raise ExplorerError(
-            f"The text has {len(hashes):,} different documents; {count:,} were to be held out and nothing would be "
-            "left to learn from. Hold fewer out, or separate the documents by blank lines."
+            f"The text has {len(hashes):,} different documents; holding out {count:,} would leave nothing to "
+            "learn from. Hold out fewer, or separate the documents with blank lines."
         )
     return hashes[:count]
 

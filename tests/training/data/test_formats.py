@@ -26,8 +26,8 @@ def test_jsonl() -> None:
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ('{"text": ' + "[" * 100_000 + "]" * 100_000 + "}", "is nested too deep"),
-        ('{"text": ' + "[" * 9 + "]" * 9 + "}", "is nested too deep"),
+        ('{"text": ' + "[" * 100_000 + "]" * 100_000 + "}", "is nested too deeply"),
+        ('{"text": ' + "[" * 9 + "]" * 9 + "}", "is nested too deeply"),
         ('{"text": NaN}', "holds NaN, which is not JSON"),
         ('{"text": -Infinity}', "holds -Infinity"),
         ('{"text": 1e999}', "a number that is too large, 1e999"),
@@ -151,7 +151,7 @@ def test_the_flat_layout_of_squad() -> None:
 def test_conll() -> None:
     text = "-DOCSTART- -X- O O\n\n# id 1\nEU NNP I-NP B-ORG\nrejects VBZ I-VP O\n\n\t\nPeter NNP I-NP B-PER\n"
     found = read(text.encode(), "a.conll")
-    assert found.kind == "conll" and [row.line for row in found.rows] == [4, 8] and "4 fields a line" in found.summary
+    assert found.kind == "conll" and [row.line for row in found.rows] == [4, 8] and "4 fields per line" in found.summary
     assert found.rows[0].cells == {"tokens": ["EU", "rejects"], "tags": ["B-ORG", "O"]}
 
 
@@ -170,7 +170,7 @@ def test_a_sentence_with_an_odd_line_is_named() -> None:
     assert more.problems == (Problem(4, "line 5 of this sentence has 3 fields, expected 2"),)
     found = read(b"a\tO\n\nb\tO\n\tO\n\nc\tO\nd\t\n\ne\tO\n", "a.conll")
     assert [problem.what[-8:] for problem in found.problems] == ["no token", "s no tag"]
-    with pytest.raises(ExplorerError, match="one field a line; wanted a token and its tag"):
+    with pytest.raises(ExplorerError, match="one field per line; wanted a token and its tag"):
         read(b"a\nb\n\nc\nd\n", "a.conll")
 
 

@@ -18,17 +18,20 @@ from bertexplorer.training.finetuning.trainable import learning_of
 from bertexplorer.training.optimiser import rate
 from bertexplorer.training.tasks import classification
 
+TRAINED: dict[str, Path] = {}
 ASKED = {"text": "the great film was in paris"}
 
 
 @pytest.fixture
 def trained(begin: Callable[..., Path]) -> Callable[..., TrainingRun]:
-    """A finished run: trained(planted=0.1, …)."""
+    """A finished run: trained(planted=0.1, …). Equal ones are trained once, so no test may change their folder."""
 
     def make(**values: object) -> TrainingRun:
-        folder = begin("traced", **values)
-        assert list(finetune(folder))[-1]["event"] == "finished"
-        return TrainingRun(folder)
+        key = repr(values)
+        if key not in TRAINED:
+            TRAINED[key] = begin("traced", **values)
+            assert list(finetune(TRAINED[key]))[-1]["event"] == "finished"
+        return TrainingRun(TRAINED[key])
 
     return make
 
@@ -146,7 +149,7 @@ def test_what_cannot_be_traced_is_refused(
 
 def test_snapshots_keep_every_trained_part(trained: Callable[..., TrainingRun]) -> None:
     """Those of version 0.1 lack what task.safetensors holds: they are left out."""
-    run = trained(snapshots=2)
+    run = trained(snapshots=2, epochs=1)
     assert [one.folder for one in influence.kept(run.folder, run.best, [1.0] * 99, whole=False)] == [run.best]
     for snapshot in committed(run.folder / "snapshots"):
         (snapshot / "task.safetensors").touch()
