@@ -11,6 +11,7 @@ os.environ |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 import hypothesis
 import pytest
 import torch
+from jaxtyping import install_import_hook
 
 from tests import tiny as recipes
 
@@ -21,6 +22,17 @@ SHARED = ROOT.parent / "shared" / "checkpoints"
 torch.set_num_threads(1)  # two threads wait for each other when pytest-xdist fills the cores
 hypothesis.settings.register_profile("any machine", deadline=None)  # a busy one is slow, not wrong
 hypothesis.settings.load_profile("any machine")
+
+
+def shaped() -> list[str]:
+    """The modules of the model and the engine whose functions name shapes. The tests check these at every call; to
+    check the others too would cost a third of the time."""
+    files = [file for part in ("model", "engine") for file in (ROOT / "bertexplorer" / part).rglob("*.py")]
+    named = [file.relative_to(ROOT).with_suffix("") for file in files if "from jaxtyping" in file.read_text("utf-8")]
+    return [".".join(path.parts) for path in named]
+
+
+install_import_hook(shaped(), "beartype.beartype")
 
 
 LONGEST = (

@@ -30,7 +30,7 @@ class Options:
     method: Annotated[Literal["rollout", "flow", "raw"], Option("Method", info="raw: that layer's own attention")] = (
         "rollout"
     )
-    layer: Annotated[int, Option("Layer", 0, 100, info="whose bars are drawn; 0: the last")] = 0
+    layer: Annotated[int, Option("Layer", 0, 100, info="the one whose bars are drawn; 0: the last")] = 0
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Facts(facts.Facts[AttentionFlow]):
     """At the layer of the view."""
 
     def share(self, token: str, nth: int = 1) -> float:
-        """What of the tokens that the view is about comes from this input token, by the method."""
+        """The share of the view's tokens that comes from this input token, by the method."""
         return float(self._result.shares[self._result.layer, facts.at(self._result.tokens, token, nth)])
 
     def raw(self, token: str, nth: int = 1) -> float:

@@ -37,8 +37,8 @@ def interval(values: Float[np.ndarray, " n"]) -> Interval:
 
 
 class Paired(NamedTuple):
-    """Two checkpoints on the same cases. *p*: of McNemar's exact test, two-sided: how likely so uneven a split of the
-    cases on which they differ is, if both are equally good (McNemar, 1947)."""
+    """Two checkpoints on the same cases. *p*: of McNemar's exact test, two-sided: how likely such an uneven split
+    of the cases on which they differ would be, if both were equally good (McNemar, 1947)."""
 
     difference: float  # share of right cases of the second minus that of the first
     interval: Interval

@@ -238,7 +238,7 @@ class Facts(facts.Facts[Counterfactuals]):
         return self._edit(rank).kept
 
     def words_left(self) -> float:
-        """Words of the shortest text that a reduction comes to, with masks and punctuation marks."""
+        """Words of the shortest text that a reduction reaches, with masks and punctuation marks."""
         last = self._result.edits[-1] if self._result.edits else self._result
         return sum(map(len, last.words))
 

@@ -1,4 +1,4 @@
-"""Decoding: several masks filled four ways, so that multiplying independent answers is seen for the trap it is."""
+"""Decoding: several masks filled four ways, which shows why independent answers must not be multiplied."""
 
 from __future__ import annotations
 

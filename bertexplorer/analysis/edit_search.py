@@ -31,7 +31,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a search came to."""
+    """The result of a search."""
 
     listed: Sequence[Tried]
     steps: Sequence[tuple[int, ...]] = ()  # of a reduction: the words that each step removed

@@ -46,7 +46,7 @@ ABOVE = "your text"  # label of the workbench's sentences among other sentences
 @dataclass(frozen=True)
 class Options:
     unit: Annotated[Literal["tokens", "sentences"], Option("What is a point")] = "tokens"
-    layer: Annotated[int, Option("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
+    layer: Annotated[int, Option("Layer", -1, 48, info="0: the input of the first; -1: the last")] = -1
     method: Annotated[
         Literal["PCA", "t-SNE", "UMAP"],
         Option("Method", info="t-SNE of 10,000 points takes a minute; UMAP needs umap-learn"),

@@ -20,7 +20,7 @@ Fact = float | str | bool
 class Facts(Generic[R]):
     """The facts that every view offers: those of the checkpoint and of the text. The names of the public methods and
     of their arguments are what lessons are written in, so they stay as they are. Layers, heads and ranks count from 1;
-    layer 0 is what enters the first layer."""
+    layer 0 is the input of the first layer."""
 
     def __init__(self, checkpoint: Checkpoint, text: Text, result: R) -> None:
         self._checkpoint, self._text, self._result = checkpoint, text, result

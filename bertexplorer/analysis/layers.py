@@ -35,7 +35,7 @@ KEYS, MEASURE = ("layer", "kind", "token"), "probability"
 @dataclass(frozen=True)
 class Options:
     words: Annotated[str, Option("Follow words", info="or labels, separated by commas; empty: the final answers")] = ""
-    top: Annotated[int, Option("Answers a layer", 1, 10, info="five are drawn, all are exported")] = 3
+    top: Annotated[int, Option("Answers per layer", 1, 10, info="five are drawn, all are exported")] = 3
     lens: Annotated[
         Literal["raw", "tuned"],
         Option("Lens", info="tuned: each layer in the last one's terms (Belrose et al., 2023), fitted at first use"),
@@ -237,7 +237,7 @@ def lens_of(result: Layers, layer: int) -> dict[str, object]:
 
 
 class Facts(facts.Facts[Layers]):
-    """*layer* 0 is what enters the first layer."""
+    """*layer* 0 is the input of the first layer."""
 
     def settled(self) -> float:
         """The layer from which the first choice is the final one."""

@@ -2,7 +2,7 @@
 
 The checkpoint stays frozen. At each layer a logistic regression learns the labels of some rows from their vectors and
 is tested on rows of other documents, over several random splits. Its accuracy alone does not say what the checkpoint
-knows, as a probe may learn the words by heart; selectivity, the accuracy minus that on a control task with random
+knows, as a probe may memorise the words; selectivity, the accuracy minus that on a control task with random
 labels, says how much of it is not memory (Hewitt and Liang, 2019).
 """
 
@@ -34,17 +34,15 @@ KEYS, MEASURE = ("layer",), "accuracy"
 
 @dataclass(frozen=True)
 class Options:
-    task: Annotated[Task, Option("Task", info="those that come with the app; or upload rows of your own")] = (
-        "part of speech"
-    )
+    task: Annotated[Task, Option("Task", info="built in; or upload rows of your own")] = "part of speech"
     seeds: Annotated[int, Option("Seeds", 1, 10, info="random splits, each with its own control labels")] = 3
-    most: Annotated[int, Option("Rows at most", 20, 1000, info="equally many of each label")] = 300
+    most: Annotated[int, Option("Rows at most", 20, 1000, info="the same number of each label")] = 300
     rows: Annotated[str, Option("Uploaded rows", info="empty: the built-in task", by_page=True)] = ""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """n rows, probed at each of 1 + l layers. Layer 0 is what enters the first layer."""
+    """n rows, probed at each of 1 + l layers. Layer 0 is the input of the first layer."""
 
     name: str
     unit: Unit
@@ -173,7 +171,7 @@ def margin(
 
 
 def rows(result: Probe) -> list[dict[str, object]]:
-    """A row for each layer, then one for each row of the file that was not used. Layer 0 is what enters the first."""
+    """A row for each layer, then one for each row of the file that was not used. Layer 0 is the input of the first."""
     layers: list[dict[str, object]] = [
         {
             "layer": layer,
@@ -193,7 +191,7 @@ def rows(result: Probe) -> list[dict[str, object]]:
 
 
 class Facts(facts.Facts[Probe]):
-    """*layer*: from 1; 0 is what enters the first layer."""
+    """*layer*: from 1; 0 is the input of the first layer."""
 
     def accuracy(self, layer: int) -> float:
         """Share of held-out rows that the probe gets right at this layer, 0 to 1."""

@@ -28,7 +28,7 @@ class Options:
     hide: Annotated[Hide, Option("Hide each time", info="the second keeps long words from vouching for themselves")] = (
         "the piece"
     )
-    most: Annotated[int, Option("Score at most", 1, 512, info="tokens, from the left; each one is a pass")] = 128
+    most: Annotated[int, Option("Score at most", 1, 512, info="tokens, from the left; each takes one pass")] = 128
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Options:
     baseline: Annotated[Baseline, Option("Baseline", info="what integrated gradients start from")] = "[MASK]"
     steps: Annotated[int, Option("Steps", 4, 256, info="of integrated gradients")] = 32
     samples: Annotated[int, Option("Samples", 50, 1000, info="texts that LIME reads")] = 200
-    merge: Annotated[bool, Option("Merge pieces", info="a word has the sum of its pieces")] = True
+    merge: Annotated[bool, Option("Merge pieces", info="a word gets the sum of its pieces")] = True
     tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
 
 

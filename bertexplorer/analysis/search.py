@@ -32,7 +32,7 @@ KEYS, MEASURE = ("text",), "cosine"
 @dataclass(frozen=True)
 class Options:
     top: Annotated[int, Option("Results", 1, 50)] = 10
-    layer: Annotated[int, Option("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
+    layer: Annotated[int, Option("Layer", -1, 48, info="0: the input of the first; -1: the last")] = -1
     pooling: Annotated[Pooling, Option("A line's vector")] = "mean"
     lines: Annotated[str, Option("Uploaded lines", info="empty: the built-in sentences", by_page=True)] = ""
 

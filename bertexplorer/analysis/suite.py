@@ -28,13 +28,11 @@ KEYS, MEASURE = ("category",), "right"
 
 @dataclass(frozen=True)
 class Options:
-    suite: Annotated[BuiltIn, Option("Suite", info="those that come with the app; or upload rows of your own")] = (
-        "everyday"
-    )
+    suite: Annotated[BuiltIn, Option("Suite", info="built in; or upload rows of your own")] = "everyday"
     scoring: Annotated[Scoring, Option("Score pairs by", info="the second needs pairs that differ in one piece")] = (
         "the whole sentence"
     )
-    most: Annotated[int, Option("Cases at most", 1, MOST, info="equally many of each category")] = 200
+    most: Annotated[int, Option("Cases at most", 1, MOST, info="the same number of each category")] = 200
     rows: Annotated[str, Option("Uploaded rows", info="empty: the built-in suite", by_page=True)] = ""
 
 

@@ -38,9 +38,9 @@ class Options:
         Literal["zero", "mean", "patch"],
         Option("Instead of the head", info="zeros, its mean over plain sentences, or its output for another sentence"),
     ] = "zero"
-    source: Annotated[str, Option("Sentence to patch from", info="as many tokens as yours")] = ""
+    source: Annotated[str, Option("Sentence to patch from", info="with as many tokens as yours")] = ""
     word: Annotated[str, Option("Word", info="or label or tag; empty: the first choice")] = ""
-    controls: Annotated[int, Option("Random controls", 0, 50, info="sets of as many other heads")] = 10
+    controls: Annotated[int, Option("Random controls", 0, 50, info="sets of the same number of other heads")] = 10
     target: Annotated[Explained, Option("Measure", info=targets.INFO)] = "answer"
     tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
 

@@ -74,7 +74,7 @@ def need_kind(checkpoint: Checkpoint) -> Kind:
         held = ", ".join(HEAD_WORDS[name] for name in checkpoint.heads if name in HEAD_WORDS) or "none"
         raise ExplorerError(
             f"{checkpoint.name} has no fine-tuned head (its heads: {held}), so it gives no label, tag or span. Train "
-            "one on the page Train, or choose a checkpoint that was fine-tuned, such as one of your runs."
+            "one on the Train page, or choose a checkpoint that was fine-tuned, such as one of your runs."
         )
     return kind
 

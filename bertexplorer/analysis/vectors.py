@@ -54,7 +54,7 @@ def layer_of(checkpoint: Checkpoint, layer: int) -> int:
     count = checkpoint.config.num_layers
     if not -1 <= layer <= count:
         raise ExplorerError(
-            f"Layer {layer} was asked for; {checkpoint.name} has layers 1 to {count}, and 0 for what enters the first. "
+            f"Layer {layer} was asked for; {checkpoint.name} has layers 1 to {count}, and 0, the input of the first. "
             f"Choose one of these, or -1 for the last."
         )
     return count if layer == -1 else layer

@@ -35,12 +35,12 @@ class Options:
         str,
         Option(
             "Other sentences",
-            info="one a line, or with | between; a sense may come first: river: We sat …",
+            info="one per line, or with | between; a sense may come first: river: We sat …",
             several=True,
         ),
     ] = ""
-    sense: Annotated[str, Option("Sense above", info="the label of the text above, where the others have one")] = ""
-    layer: Annotated[int, Option("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
+    sense: Annotated[str, Option("Sense above", info="label of the text above, if the others have labels")] = ""
+    layer: Annotated[int, Option("Layer", -1, 48, info="0: the input of the first; -1: the last")] = -1
     baseline: Annotated[bool, Option("Subtract random pairs", info="the mean cosine of two random words")] = True
 
 
@@ -146,7 +146,7 @@ def rows(result: WordInContext) -> list[dict[str, object]]:
 
 
 class Facts(facts.Facts[WordInContext]):
-    """*layer* 0 is what enters the first layer. Occurrences count from 1, in the order of the figure."""
+    """*layer* 0 is the input of the first layer. Occurrences count from 1, in the order of the figure."""
 
     def cosine(self, first: int, second: int, layer: int) -> float:
         """Cosine of two occurrences at a layer, -1 to 1."""

@@ -30,9 +30,9 @@ KEYS, MEASURE = ("path", "word", "layer"), "cosine_to_input"
 
 @dataclass(frozen=True)
 class Options:
-    layer: Annotated[int, Option("Layer", -1, 48, info="0: what enters the first; -1: the last")] = -1
+    layer: Annotated[int, Option("Layer", -1, 48, info="0: the input of the first; -1: the last")] = -1
     word: Annotated[str, Option("Word", info="empty: the picked one; commas between several")] = ""
-    sentences: Annotated[str, Option("Other sentences", info="one a line, or with | between", several=True)] = ""
+    sentences: Annotated[str, Option("Other sentences", info="one per line, or with | between", several=True)] = ""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def rows(result: WordPath) -> list[dict[str, object]]:
 
 
 class Facts(facts.Facts[WordPath]):
-    """*layer* 0 is what enters the first layer; *path* is the occurrence, from 1."""
+    """*layer* 0 is the input of the first layer; *path* is the occurrence, from 1."""
 
     def to_input(self, layer: int, path: int = 1) -> float:
         """Cosine of a word's vector at a layer with its own vector at layer 0."""

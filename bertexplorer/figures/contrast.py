@@ -32,7 +32,7 @@ def draw(result: Contrast) -> go.Figure:
         ],
         hovertemplate="%{text}: %{x:.2%} and %{y:.2%}<extra></extra>",
     )
-    for side, colour, where in ((-1, ACCENT, "bottom center"), (1, ORANGE, "top center")):
+    for side, colour in ((-1, ACCENT), (1, ORANGE)):
         words = [w for w in result.words if w.log_ratio * side > 0]
         named = apart(words, high - low)
         fig.add_scatter(
@@ -41,7 +41,7 @@ def draw(result: Contrast) -> go.Figure:
             mode="markers+text",
             marker={"size": 8, "color": colour},
             text=[label(w.token, 16) if w in named else "" for w in words],
-            textposition=where,
+            textposition=[beside(side, w, low) for w in words],
             customdata=[safe(w.token) for w in words],
             textfont={"family": MONO, "size": 13, "color": colour},
             hovertemplate="%{customdata}: %{x:.2%} and %{y:.2%}<extra></extra>",
@@ -65,6 +65,14 @@ def thinned(first: np.ndarray, second: np.ndarray, cell: float) -> tuple[np.ndar
     places = np.floor(np.log10(np.maximum(1e-30, np.stack([first, second]))) / cell)
     _, shown, counts = np.unique(places, axis=1, return_index=True, return_counts=True)
     return shown, counts
+
+
+def beside(side: int, word: Word, low: int) -> str:
+    """Where the label of *word* has room: away from the diagonal, and from the edges of the plot."""
+    x = word.first / math.log(10)
+    if side < 0:
+        return "middle right" if x < -2 else "bottom center"
+    return "middle left" if x > low + 2 else "top center"
 
 
 def apart(words: list[Word], decades: int) -> list[Word]:

@@ -47,24 +47,34 @@ class Share(NamedTuple):
     colour: str
 
 
+class Drawn(NamedTuple):
+    """What is drawn so far."""
+
+    bars: list[kit.Part]
+    notes: list[kit.Part]
+
+
 def draw(result: Counterfactuals) -> go.Figure:
-    fig, top = go.Figure(), 0.0
+    fig, top = Drawn([], []), 0.0
     if result.method == "reduction":
         top = step(fig, top, "the whole text", joined(result.words), result.answer, result.probability)
         for one in result.edits[-STEPS:]:
             top = step(fig, top, removed(one), joined(one.words), result.answer, one.kept)
     else:
-        fig.add_annotation(kit.above(f"{coloured('▆', PALE)} before · {coloured('▬', ACCENT)} after", 10, size=13))
+        legend = f"{coloured('▆', PALE)} before · {coloured('▬', ACCENT)} after"
+        fig.notes.append(kit.above(legend, 10, size=13))
         for one in result.edits[:DRAWN]:
             top = block(fig, top, one, shares(result, one))
     height = max(top, 260)
-    fig.update_xaxes(range=[0, 1], domain=[PLOT, 1], **kit.HIDDEN)
-    fig.update_yaxes(range=[height, 0], **kit.HIDDEN)
-    fig.update_layout(barmode="overlay")
-    return finish(fig, round(height) + 44, margin={"l": 8, "r": 12, "t": 36, "b": 8})
+    axes = {
+        "xaxis": {"range": [0, 1], "domain": [PLOT, 1], **kit.HIDDEN},
+        "yaxis": {"range": [height, 0], **kit.HIDDEN},
+    }
+    parts = {"data": fig.bars, "layout": {**axes, "barmode": "overlay", "annotations": fig.notes}}
+    return finish(parts, round(height) + 44, margin={"l": 8, "r": 12, "t": 36, "b": 8})
 
 
-def block(fig: go.Figure, top: float, one: Edit, answers: Sequence[Share]) -> float:
+def block(fig: Drawn, top: float, one: Edit, answers: Sequence[Share]) -> float:
     """Write an edit *top* pixels below the upper edge: its changes, the changed text and a bar for each answer. Returns
     where the next one begins."""
     head = [f"<b>{safe(line)}</b>" for line in wrap(named(one), LETTERS)[:2]]
@@ -75,18 +85,18 @@ def block(fig: go.Figure, top: float, one: Edit, answers: Sequence[Share]) -> fl
         numbers = f"{percent(share.before)} → {percent(share.after)}"
         write(fig, top, f"{label(share.name, 12)} {numbers}")
         hover = f"{safe(share.name)}: {numbers}"
-        fig.add_trace(bar(top, share.before, 13, PALES[share.colour], hover))
-        fig.add_trace(bar(top, share.after, 6, share.colour, hover))
+        fig.bars.append(bar(top, share.before, 13, PALES[share.colour], hover))
+        fig.bars.append(bar(top, share.after, 6, share.colour, hover))
         top += BAR
     return top + GAP
 
 
-def step(fig: go.Figure, top: float, gone: str, text: str, answer: str, share: float) -> float:
+def step(fig: Drawn, top: float, gone: str, text: str, answer: str, share: float) -> float:
     """Write a step of a reduction as `block` does an edit: what goes, the probability of the answer, what is left."""
     lines = wrap(text, LETTERS)
     lines = [lines[0], clip(" ".join(lines[1:]), LETTERS)] if len(lines) > 2 else lines
     write(fig, top, "<br>".join([f"<b>{label(gone, 16)}</b> {percent(share)}", *map(safe, lines)]))
-    fig.add_trace(bar(top, share, 9, ACCENT, f"{safe(answer)}: {percent(share)}"))
+    fig.bars.append(bar(top, share, 9, ACCENT, f"{safe(answer)}: {percent(share)}"))
     return top + LINE * (1 + len(lines)) + GAP
 
 
@@ -100,9 +110,9 @@ def bar(top: float, share: float, width: int, colour: str, hover: str) -> kit.Pa
     }
 
 
-def write(fig: go.Figure, top: float, text: str) -> None:
+def write(fig: Drawn, top: float, text: str) -> None:
     place = {"xref": "paper", "x": 0, "xanchor": "left", "y": top, "yanchor": "top", "align": "left"}
-    fig.add_annotation(text=text, showarrow=False, font={"size": 13}, borderpad=0, **place)
+    fig.notes.append({"text": text, "showarrow": False, "font": {"size": 13}, "borderpad": 0, **place})
 
 
 def shares(result: Counterfactuals, one: Edit) -> list[Share]:

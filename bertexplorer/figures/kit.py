@@ -96,9 +96,14 @@ def above(text: str, shift: float = 8, *, row: int = 0, size: int = 14, **more: 
 
 def write_below(fig: go.Figure, lines: Sequence[str], gap: int, step: int, size: int = 14, **more: Any) -> int:
     """Write *lines* under the figure, *gap* pixels below it and *step* pixels apart. Returns the pixels they take."""
-    for row, text in enumerate(lines):
-        fig.add_annotation(above(text, -gap - step * row, size=size, **{"y": 0, "yanchor": "top", **more}))
+    place = {"y": 0, "yanchor": "top", **more}
+    annotate(fig, [above(text, -gap - step * row, size=size, **place) for row, text in enumerate(lines)])
     return gap + step * len(lines)
+
+
+def annotate(fig: go.Figure, annotations: Sequence[Part]) -> None:
+    """Add *annotations* at once: plotly checks all that a figure has again whenever one is added."""
+    fig.layout.annotations = [*fig.layout.annotations, *annotations]
 
 
 def axis(letter: str, row: int) -> str:

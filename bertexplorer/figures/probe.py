@@ -21,7 +21,7 @@ SCORE = (
 )
 BANDS = {ACCENT: "rgba(43,108,176,0.18)", ORANGE: "rgba(213,94,0,0.15)"}
 NAMED = 4  # labels in the sentence
-VARIED = 10  # different words below which any probe can learn them by heart
+VARIED = 10  # different words below which any probe can memorise them
 
 
 def draw(result: Probe) -> go.Figure:
@@ -94,7 +94,7 @@ def remarks(result: Probe) -> list[str]:
     if len(result.examples) < FEW:
         found.append(f"Only {len(result.examples)} rows: differences between layers may be chance")
     if result.unit == "word" and not result.known:
-        found.append("No held-out word occurs in training, so words learned by heart do not explain the accuracy")
+        found.append("No held-out word occurs in training, so memorised words do not explain the accuracy")
     if result.types < VARIED:
         found.append(f"With {result.types} different {result.unit}{'s' * (result.types > 1)} the control says little")
     elif result.recurring < 0.5:

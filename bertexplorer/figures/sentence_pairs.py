@@ -19,14 +19,16 @@ def draw(result: SentencePairs) -> go.Figure:
     hovers = [f"A: {safe(p.first)}<br>B: {safe(p.second)}<br>{p.kind}" for p in result.pairs]
     tip = "%{customdata}" + ("<br>P(is next) %{x:.1%}" if known else "") + "<extra></extra>"
     fig = go.Figure([kit.bars(shares, colours, width=0.1, offset=0.22, customdata=hovers, hovertemplate=tip)])
+    notes = []
     for place, (pair, share) in enumerate(zip(result.pairs, shares.tolist(), strict=True)):
         colour = GREEN if pair.kind == NEXT else ORANGE
         mark = "next" if pair.kind == NEXT else pair.kind.split()[0]
         answer = f"   P(is next) {percent(share)}" if known else ""
         text = f"{label(pair.first, LETTERS)}<br><b>{label(pair.second, LETTERS)}</b>"
         text += f"<br>{coloured(f'● {mark}', colour)}{answer}"
-        fig.add_annotation(text=text, x=0, y=place + 0.17, xanchor="left", yanchor="bottom", align="left",
-                           showarrow=False, font={"size": 13})  # fmt: skip
+        style = {"xanchor": "left", "yanchor": "bottom", "align": "left", "showarrow": False, "font": {"size": 13}}
+        notes.append({"text": text, "x": 0, "y": place + 0.17, **style})
+    kit.annotate(fig, notes)
     fig.update_xaxes(range=[0, 1], **kit.HIDDEN)
     fig.update_yaxes(range=[len(places) - 0.6, -0.62], **kit.HIDDEN)
     return finish(fig, max(320, LINE * len(places) + 24), margin={"l": 4, "r": 8, "t": 4, "b": 8})

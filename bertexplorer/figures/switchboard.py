@@ -82,7 +82,7 @@ def bars_of(result: Switchboard) -> list[tuple[str, float, str]]:
 
 
 def bars(fig: go.Figure, result: Switchboard) -> None:
-    """The target's probability before and after, and for random sets of as many heads, each set a tick."""
+    """The target's probability before and after, and for random sets of the same number of heads, each set a tick."""
     found = bars_of(result)
     top = max([p for _, p, _ in found] + result.controls.tolist()) or 1.0
     colours = [colour for *_, colour in found]

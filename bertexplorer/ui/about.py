@@ -19,7 +19,7 @@ OPEN = (
     "Only a cookie identifies your browser: delete it, and you no longer see your runs. Export what you want to keep.",
     "These limits do not protect against attackers. Set a class code on a public network.",
     "A hosted demo may forget everything when it restarts.",
-    "Computing time is shared: when many press at once, everyone waits.",
+    "Computing time is shared: when many people ask at once, everyone waits.",
 )
 
 
@@ -48,7 +48,7 @@ def limits(settings: Settings) -> tuple[str, ...]:
         *answer,
         f"Queue limits: {settings.waiting} fast and {SLOW_WAITING} slow requests. Further requests are retried.",
         f"Text uploads: up to {MAX_LINES:,} lines per file; your latest {KEPT} files are kept.",
-        f"Runs: one at a time; the others wait in line. A run of pretraining takes {MOST_MINUTES:.0f} minutes at "
-        "most. A deleted run can be restored for a week, or until you need its space.",
+        f"Runs: one at a time; the others wait in line. A pretraining run takes at most {MOST_MINUTES:.0f} "
+        "minutes. A deleted run can be restored for a week, or until you need its space.",
         *own,
     )

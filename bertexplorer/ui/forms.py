@@ -36,7 +36,7 @@ def form(options: type, name: str, visible: bool) -> Form:
 
 def layers(last: int) -> list[tuple[str, int]]:
     """The choices of a setting that is a layer: (label, number)."""
-    return [("the last", LAST), ("0, what enters the first", 0), *((str(i), i) for i in range(1, last + 1))]
+    return [("the last", LAST), ("0, the input of the first", 0), *((str(i), i) for i in range(1, last + 1))]
 
 
 def component(setting: OptionSpec, of: str) -> Component:

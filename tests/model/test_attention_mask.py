@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 import torch
+from jaxtyping import TypeCheckError
 
 from bertexplorer.model.encoder import attention_mask
 
@@ -21,3 +22,8 @@ def test_visible_is_what_the_words_say(causal: bool, window: int, padded: bool) 
     for row, i, j in itertools.product(range(seen.shape[0]), range(6), range(6)):
         wanted = not (causal and j > i) and not (window and abs(i - j) > window) and not (padded and not MASK[row, j])
         assert bool(seen[row, 0, i, j]) == wanted
+
+
+def test_the_tests_check_shapes_at_every_call() -> None:
+    with pytest.raises(TypeCheckError, match="mask"):
+        attention_mask(3, torch.ones(3, dtype=torch.bool))

@@ -135,7 +135,7 @@ def test_what_cannot_be_started_is_said(
 
 @pytest.mark.parametrize(
     ("content", "wanted"),
-    [(b"", "0 different documents; wanted 20"), (b"A text.\n\n" * 30, "1 different documents"),
+    [(b"", "0 different documents; wanted at least 20"), (b"A text.\n\n" * 30, "1 different documents"),
      (b"\x00\x01" * 99, "binary"), (b"caf\xe9 noir " * 40, "UTF-8")],
 )  # fmt: skip
 def test_a_text_that_is_none_is_named_before_a_run_begins(

@@ -191,7 +191,7 @@ def distinct(text: Path) -> int:
         raise ExplorerError(f"{text.name} cannot be used: reading it {broken}. Use a smaller text.") from broken
     if count < FEWEST:
         raise ExplorerError(
-            f"The text has {count:,} different documents; wanted {FEWEST} at least, so that some can be held out and a "
+            f"The text has {count:,} different documents; wanted at least {FEWEST}, so that some can be held out and a "
             "wrong next sentence can come from another one. Put a blank line between documents, or add text."
         )
     return count

@@ -112,7 +112,7 @@ class Board extends HTMLElement {
       return h("div", {}, list, h("p", { class: "after" }, `The class and BERT agree on ${Math.round(100 * overlap)} %.`));
     }
     if (phase === "reveal") return list;
-    return h("div", {}, list, h("p", { class: "hint" }, "Everyone who sees this screen sees the counts; phones do not show them yet. If fewer than a third are right, explain. Up to two thirds, let them discuss. Beyond that, go on."));
+    return h("div", {}, list, h("p", { class: "hint" }, "Everyone who sees this screen sees the counts; phones do not show them yet. If fewer than a third are right, explain. If up to two thirds are, let them discuss. If more are, go on."));
   }
 
   /** A number that was asked for: a dot for each answer, and BERT's as a line. */

@@ -31,6 +31,15 @@ function larger(given, by, inside = "") {
   }));
 }
 const largerType = (trace, by) => ({ ...trace, ...(trace.textfont && { textfont: larger(trace.textfont, by, "textfont") }) });
+/** *trace* with the words in its cells cut to their width; the pointer shows them whole. Numbers are never cut. */
+function fitting(trace, layout, width) {
+  if (trace.type !== "heatmap" || !Array.isArray(trace.text?.[0])) return trace;
+  const [from, to] = layout[`xaxis${trace.xaxis?.slice(1) ?? ""}`]?.domain ?? [0, 1];
+  const room = Math.floor((to - from) * (width - BESIDE) / trace.text[0].length / (0.6 * (trace.textfont?.size ?? 12)));
+  const cut = (line) => (line.length <= room || /[\d<&]/.test(line) ? line : room < 3 ? "" : `${line.slice(0, room - 1)}…`);
+  return { ...trace, text: trace.text.map((row) => row.map((words) => words.split("<br>").map(cut).join("<br>"))) };
+}
+const BESIDE = 90;  // pixels of the labels of rows
 const times = (value, by) => (Array.isArray(value) ? value.map((one) => times(one, by)) : typeof value === "number" ? by * value : value);
 
 class Figure extends HTMLElement {
@@ -61,7 +70,7 @@ class Figure extends HTMLElement {
       this.#plotly = Plotly;
     }
     this.plot.setAttribute("aria-label", said);
-    await Plotly.react(this.plot, figure.data.map((trace) => largerType(trace, by)), layout, { displayModeBar: false });
+    await Plotly.react(this.plot, figure.data.map((trace) => fitting(largerType(trace, by), layout, this.clientWidth)), layout, { displayModeBar: false });
     this.#listen();
     if (this.#held) this.#jump([this.#held].map(({ curveNumber, pointNumber }) => {
       const found = this.plot.data[curveNumber]?.customdata;

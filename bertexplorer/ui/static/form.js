@@ -77,7 +77,7 @@ function layers(high, about, tell) {
   const end = (last) => {
     if (made.control.options.length === last + 2) return;
     const numbers = Array.from({ length: last }, (_, i) => [String(i + 1), i + 1]);
-    made.fill([["the last", LAST], ["0, what enters the first", 0], ...numbers]);
+    made.fill([["the last", LAST], ["0, the input of the first", 0], ...numbers]);
     made.set(value);
   };
   end(high);

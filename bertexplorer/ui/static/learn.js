@@ -209,7 +209,7 @@ function run(name) {
     const picture = h("bx-figure", { class: "figure" }), facts = Object.entries(card).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]);
     made.replaceChildren(h("h3", {}, title), picture, h("p", { class: "said" }, unbroken(said)),
       h("details", { class: "sources" }, h("summary", {}, "What was trained, and how to do it yourself"), h("dl", { class: "facts" }, facts),
-        command && h("pre", { translate: "no" }, command), h("p", {}, h("a", { href: "train" }, "Start a run of your own on the page Train"))));
+        command && h("pre", { translate: "no" }, command), h("p", {}, h("a", { href: "train" }, "Start a run of your own on the Train page"))));
     picture.show(figure, said).then(() => made.dispatchEvent(new CustomEvent("answered")));
   });
   return made;

@@ -41,8 +41,8 @@ ATTENTION_FLOW = View(
     title="Rollout and flow",
     question="Where does a token come from?",
     note=(
-        "Both methods follow the attention weights alone and count a layer's own token as half. They leave out value "
-        "vectors and feed-forward blocks. After many layers all tokens look alike; the method causes that."
+        "Both methods follow the attention weights alone and count the token itself as half in each layer. They leave "
+        "out value vectors and feed-forward blocks. After many layers all tokens look alike; the method causes that."
     ),
     examples=(
         Example("It was too tired", "The animal didn't cross the street because [MASK] was too tired."),
@@ -132,8 +132,8 @@ QUERY_KEY = View(
     question="Where does an attention weight come from?",
     note=(
         "A dimension of a head means nothing by itself: rotate queries and keys together, and the products change but "
-        "the weights do not. Only the sum counts, and only next to the sums of the other tokens: the softmax ignores "
-        "what they all share."
+        "the weights do not. Only the sum counts, and only compared with the sums of the other tokens: the softmax "
+        "ignores what they all share."
     ),
     examples=(
         Example(

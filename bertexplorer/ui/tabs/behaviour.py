@@ -9,7 +9,7 @@ SUITE = View(
     title="Suite",
     question="Is that always so?",
     note=(
-        "A share holds for sentences like these. Its interval covers chance in drawing them, not their wording. “Word "
+        "A share holds for sentences like these. Its interval covers the chance in drawing them, not wording. “Word "
         "frequency alone” picks the pieces that the checkpoint finds likelier without any context. Stereotype pairs "
         "show a preference on paper, not the harm that a program does. Many published pairs are badly matched or "
         "unclear (Blodgett et al., 2021), so read the cases."
@@ -34,7 +34,7 @@ PROBE = View(
     note=(
         "A probe shows that a property can be read from the vectors, not that the checkpoint uses it (Belinkov, 2022). "
         "The control task has random labels, one for each word or sentence: what a probe gets right there, it has "
-        "learned by heart. The best layer was chosen on the held-out rows, which flatters it a little."
+        "memorised. The best layer was chosen on the held-out rows, which flatters it a little."
     ),
     examples=(
         Example("Noun or verb", "", options={"task": "part of speech"}),

@@ -18,8 +18,8 @@ WORD_IN_CONTEXT = View(
     question="Where does this word live?",
     note=(
         "A high cosine alone says little: in many checkpoints any two words have similar vectors, so the view "
-        "subtracts the mean of random words. Two vectors may share their place in the sentence or the words around "
-        "them rather than a sense."
+        "subtracts the mean cosine of random words. Two vectors may be similar because of their place in the sentence "
+        "or the words around them, not because of a shared sense."
     ),
     examples=(
         Example(

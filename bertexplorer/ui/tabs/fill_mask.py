@@ -62,7 +62,7 @@ CONTRAST = View(
     "contrast",
     TOPIC,
     title="Two sentences",
-    question="What changes when one word of the sentence does?",
+    question="What changes when one word of the sentence changes?",
     note=(
         "Each dot is a piece of the vocabulary, or several in the same place; on the dotted line it is equally likely "
         "in both. Words are named only if one of the two gives them 0.01 % or more. A difference shows what the "
@@ -111,10 +111,10 @@ TEMPLATE = View(
     "template",
     TOPIC,
     title="Template",
-    question="What does a change of one word do, case by case?",
+    question="What does changing one word do, case by case?",
     note=(
         "Write alternatives in braces: {doctor|nurse}. One template is an anecdote: before you speak of bias, try "
-        "several wordings, names and checkpoints, and see how far the numbers move."
+        "several wordings, names and checkpoints, and see how much the numbers vary."
     ),
     examples=(
         Example(

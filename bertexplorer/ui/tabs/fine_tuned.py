@@ -10,7 +10,7 @@ ANSWER = View(
     question="What does the fine-tuned checkpoint answer?",
     note=(
         "Choose a fine-tuned checkpoint, such as one of your runs. Its head knows only the labels of its training rows "
-        "and must give one of them to any text, even one about something else. A high probability says that the text "
+        "and must give one to any text, even to one about something else. A high probability says that the text "
         "resembles those rows, not that the answer is true."
     ),
     examples=(

@@ -16,7 +16,7 @@ TOKENIZATION = View(
         Example("Embeddings", "BERT adds three embeddings for each token."),
         Example("Unbelievable", "Tokenization is unbelievably misunderstandable."),
         Example("A name", "Beyoncé met Nikolai Rimsky-Korsakov in Reykjavík."),
-        Example("Characters it does not know", "I love 🍕 and 🤖 robots."),
+        Example("Unknown characters", "I love 🍕 and 🤖 robots."),
         Example("A pair", "The man went to the store.", "He bought a gallon of milk."),
     ),
 )

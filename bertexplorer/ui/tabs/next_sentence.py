@@ -59,8 +59,8 @@ SENTENCE_MATRIX = View(
     question="Can BERT tell which sentence comes next?",
     note=(
         "Each cell is P(is next), label 0 of the two. If BERT knew the order, the framed cells would stand out; it "
-        "goes by the topic instead, so all pairs of one subject score high. Sentences are cut at . ! ? before a "
-        "capital letter and at line breaks, so “Mr. Smith” is cut in two; the first 12 sentences are scored."
+        "relies on the topic instead, so all pairs on one subject score high. Sentences are split at . ! ? before a "
+        "capital letter and at line breaks, so “Mr. Smith” is split in two; the first 12 sentences are scored."
     ),
     examples=(
         Example("A story", " ".join(STORY)),

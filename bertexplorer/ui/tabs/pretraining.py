@@ -27,7 +27,7 @@ MASKING = View(
             options={"masked": 1.0, "random": 0.0},
         ),
         Example(
-            "Forty in a hundred",
+            "Forty per cent",
             "The farmers cultivate the land to grow crops for the whole village.",
             options={"chosen": 0.4},
         ),
@@ -43,7 +43,7 @@ SENTENCE_PAIRS = View(
     "sentence_pairs",
     TOPIC,
     title="Pairs",
-    question="What is “next sentence” made from?",
+    question="How are next-sentence pairs made?",
     note=(
         "Nobody labels these pairs: the order of the text is the label. If a wrong B comes from another document, its "
         "topic gives it away, and the head need not learn about order; draw it from the same document and see. A few "
@@ -54,7 +54,7 @@ SENTENCE_PAIRS = View(
         Example("Wrong pairs from the same text", PARK, options={"not_next": 0.5, "same_document": 1.0}),
         Example("Another draw", " ".join(STORY), options={"roll": 2}),
         Example("Only wrong pairs", PARK, options={"not_next": 1.0}),
-        Example("Only true ones", PARK, options={"not_next": 0.0}),
+        Example("Only true pairs", PARK, options={"not_next": 0.0}),
     ),
     chips="",
 )

@@ -23,7 +23,7 @@ from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.quota import Quota
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import MAX_NAME, Run
-from bertexplorer.store.supervisor import JobSupervisor
+from bertexplorer.store.supervisor import JobSupervisor, Launcher
 from bertexplorer.training import learners
 from bertexplorer.training.checkpointing import committed
 from bertexplorer.training.data import hub
@@ -87,13 +87,13 @@ class RunDetail:
 class RunService:
     """Holds the jobs of this server. *owner*: whose runs they are."""
 
-    def __init__(self, library: CheckpointRegistry, settings: Settings) -> None:
+    def __init__(self, library: CheckpointRegistry, settings: Settings, launcher: Launcher | None = None) -> None:
         self.settings = settings
         self.jobs = Jobs(settings.data_dir / "runs", shared=settings.local)
         library.owned = self.jobs.ids
         self.library = library.of("")
         self.quota = Quota(settings, self.jobs)
-        self.supervisor = JobSupervisor(self.jobs)
+        self.supervisor = JobSupervisor(self.jobs, launcher=launcher)
         self.starting = threading.Lock()
         self.timings: dict[str, float] = {}  # seconds that runs were estimated to take
         self.data: tuple[str, Any] = ("", None)  # the data set that was last fetched from the hub

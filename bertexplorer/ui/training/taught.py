@@ -50,7 +50,7 @@ def suspected(detail: RunDetail) -> Generator[float, None, str]:
     return (
         "<h3>Training rows whose labels look wrong</h3>"
         f'<p class="note">{escape(method(found))} The score of a row is its influence on its own loss, as a share of '
-        "the largest. It is high for rows that can only be learned by heart: wrong labels, and rare or hard rows. Read "
+        "the largest. It is high for rows that can only be memorised: wrong labels, and rare or hard rows. Read "
         f"them before you change them.</p>{check(found)}{table(rows)}"
     )
 
