@@ -17,7 +17,7 @@ def fill_mask(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
         words: Look up words (separated by commas)
     """
 def decoding(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), beam_width: int = 5) -> Result:
-    """Several masks filled four ways, so that multiplying independent answers is seen for the trap it is.
+    """Several masks filled four ways, which shows why independent answers must not be multiplied.
     Fill the masks of *text* four ways: independently, left to right, the most certain first, and by beam
     search. Raises ExplorerError without a mask, and for more than 20.
     Options:
@@ -29,7 +29,7 @@ def pseudo_likelihood(text: str, pair: str = '', *, checkpoint: str | Path | Ber
     ExplorerError if nothing can be scored.
     Options:
         hide: Hide each time (the second keeps long words from vouching for themselves)
-        most: Score at most, 1 to 512 (tokens, from the left; each one is a pass)
+        most: Score at most, 1 to 512 (tokens, from the left; each takes one pass)
     """
 def contrast(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), other: str = '', named: int = 8) -> Result:
     """One blank in two sentences, compared over the whole vocabulary.
@@ -123,7 +123,7 @@ def attention_flow(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
     that is not there and, for flow, beyond 64 tokens or 8 picked ones.
     Options:
         method: Method (raw: that layer's own attention)
-        layer: Layer, 0 to 100 (whose bars are drawn; 0: the last)
+        layer: Layer, 0 to 100 (the one whose bars are drawn; 0: the last)
     """
 def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), show: Literal['roles', 'map'] = 'roles', pattern: Literal['main role', 'previous', 'next', 'same', '[SEP]', '[CLS]', 'punctuation', 'distance', 'entropy'] = 'main role', on: Literal['sample', 'this text'] = 'sample') -> Result:
     """What every head looks at, on plain sentences or on this text, and which heads behave alike.
@@ -146,9 +146,9 @@ def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'm
     Options:
         off: Heads off (such as 5·3, 2·7; or press cells of the map)
         how: Instead of the head (zeros, its mean over plain sentences, or its output for another sentence)
-        source: Sentence to patch from (as many tokens as yours)
+        source: Sentence to patch from (with as many tokens as yours)
         word: Word (or label or tag; empty: the first choice)
-        controls: Random controls, 0 to 50 (sets of as many other heads)
+        controls: Random controls, 0 to 50 (sets of the same number of other heads)
         target: Measure (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
@@ -166,9 +166,9 @@ def word_in_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
     vector of [MASK] there. Raises ExplorerError for fewer than two occurrences and for a layer that is not there.
     Options:
         word: Word (empty: the picked one; commas between several)
-        sentences: Other sentences (one a line, or with | between; a sense may come first: river: We sat …)
-        sense: Sense above (the label of the text above, where the others have one)
-        layer: Layer, -1 to 48 (0: what enters the first; -1: the last)
+        sentences: Other sentences (one per line, or with | between; a sense may come first: river: We sat …)
+        sense: Sense above (label of the text above, if the others have labels)
+        layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         baseline: Subtract random pairs (the mean cosine of two random words)
     """
 def word_path(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '') -> Result:
@@ -176,9 +176,9 @@ def word_path(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
     Follow each occurrence of the word, the vectors of its pieces averaged. Raises ExplorerError if there is none,
     and for a layer that is not there.
     Options:
-        layer: Layer, -1 to 48 (0: what enters the first; -1: the last)
+        layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         word: Word (empty: the picked one; commas between several)
-        sentences: Other sentences (one a line, or with | between)
+        sentences: Other sentences (one per line, or with | between)
     """
 def embedding_map(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result:
     """Tokens or sentences laid out so that what is near in the checkpoint's vectors is near on the page.
@@ -186,7 +186,7 @@ def embedding_map(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 
     ones). Raises ExplorerError for fewer than three points, a layer or point that is not there, or without UMAP.
     Options:
         unit: What is a point
-        layer: Layer, -1 to 48 (0: what enters the first; -1: the last)
+        layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         method: Method (t-SNE of 10,000 points takes a minute; UMAP needs umap-learn)
         pooling: A sentence's vector (the sum of the last four is for tokens too)
         dimensions: Dimensions
@@ -202,7 +202,7 @@ def search(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
     be reached.
     Options:
         top: Results, 1 to 50
-        layer: Layer, -1 to 48 (0: what enters the first; -1: the last)
+        layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         pooling: A line's vector
     """
 def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end'] = 'answer', tagged_word: str = '') -> Result:
@@ -219,7 +219,7 @@ def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         layers.run(checkpoint, "Paris is the [MASK] of France.", options=Options(lens="tuned")).settled
     Options:
         words: Follow words (or labels, separated by commas; empty: the final answers)
-        top: Answers a layer, 1 to 10 (five are drawn, all are exported)
+        top: Answers per layer, 1 to 10 (five are drawn, all are exported)
         lens: Lens (tuned: each layer in the last one's terms (Belrose et al., 2023), fitted at first use)
         target: Read (answer: the first mask if there is one, else the fine-tuned head)
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
@@ -246,7 +246,7 @@ def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini
         baseline: Baseline (what integrated gradients start from)
         steps: Steps, 4 to 256 (of integrated gradients)
         samples: Samples, 50 to 1000 (texts that LIME reads)
-        merge: Merge pieces (a word has the sum of its pieces)
+        merge: Merge pieces (a word gets the sum of its pieces)
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
 def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result:
@@ -287,9 +287,9 @@ def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', '
     The columns of the rows say what is asked, see `FORMATS` in suite_cases. Raises ExplorerError for rows that are no
     suite, if none can be scored, and if the checkpoint lacks the head that is needed.
     Options:
-        suite: Suite (those that come with the app; or upload rows of your own)
+        suite: Suite (built in; or upload rows of your own)
         scoring: Score pairs by (the second needs pairs that differ in one piece)
-        most: Cases at most, 1 to 1000 (equally many of each category)
+        most: Cases at most, 1 to 1000 (the same number of each category)
     """
 def probe(task: Literal['part of speech', 'number', 'tense', 'length', 'word order'] = 'part of speech', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', seeds: int = 3, most: int = 300, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
     """From which layer a linear classifier reads a property of words or sentences, compared with a control task.
@@ -298,9 +298,9 @@ def probe(task: Literal['part of speech', 'number', 'tense', 'length', 'word ord
     ExplorerError for rows that cannot be probed: other columns, fewer than 20 or more than 10,000 rows, one label
     only, a label that occurs once or in one document.
     Options:
-        task: Task (those that come with the app; or upload rows of your own)
+        task: Task (built in; or upload rows of your own)
         seeds: Seeds, 1 to 10 (random splits, each with its own control labels)
-        most: Rows at most, 20 to 1000 (equally many of each label)
+        most: Rows at most, 20 to 1000 (the same number of each label)
     """
 def counterfactuals(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['gradient', 'fill-mask', 'reduction'] = 'gradient', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', edits: int = 2, candidates: int | Sequence[str] = 10, function_words: bool = False, tagged_word: str = '') -> Result:
     """The fewest words whose replacement changes the answer, or the shortest text that keeps it.
