@@ -71,7 +71,7 @@ def test_every_kind_of_tensor_is_read_as_by_torch(tmp_path: Path, legacy: bool) 
 def test_a_pickled_checkpoint_answers_as_in_transformers(tiny_copy: Callable[[str], Path], legacy: bool) -> None:
     folder = pickled(tiny_copy, legacy=legacy)
     shelf = library(folder)
-    checkpoint = shelf.get("bert")
+    checkpoint = shelf.get("bert", "fp32")
     encoding = checkpoint.tokenizer.encode("the [MASK] was in paris")
     ours = next(engine.masked_log_probs(checkpoint, [encoding], positions=[[2]]))[0]
     model = transformers.BertForPreTraining.from_pretrained(folder).eval()
