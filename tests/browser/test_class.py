@@ -107,6 +107,8 @@ def second_vote(teacher: Page, one: Page, two: Page, late: Page) -> None:
     expect(teacher.locator(".shares")).to_have_count(0)
     expect(one.locator("#status")).to_contain_text("Talk it over")
     press(teacher, "Start the second vote")
+    for page in (one, two, late):  # until then, the first vote stays checked on the phone
+        expect(page.locator("#status")).to_have_text("Vote again, the same or another.")
     choose(one, FIRST[1])
     choose(two, FIRST[1])
     choose(late, FIRST[2])

@@ -92,6 +92,19 @@ def test_the_newest_state_is_on_the_screen(page: Page, trouble: Callable[[Route,
     agrees(page)
 
 
+def test_what_is_typed_while_the_page_opens_stays(page: Page) -> None:
+    def typed_meanwhile(route: Route) -> None:
+        answer = route.fetch()
+        write(page, TEXTS[0])
+        route.fulfill(response=answer)
+
+    page.route(VIEW, typed_meanwhile, times=1)
+    page.reload()
+    expect(page.locator(".strip")).to_contain_text("robin")
+    expect(page.locator(TEXT)).to_have_value(TEXTS[0])
+    agrees(page)
+
+
 def test_a_link_fills_the_form_before_it_is_answered(page: Page) -> None:
     held: list[Route] = []
     page.route(VIEW, lambda route: held.append(route))  # playwright marks what it calls

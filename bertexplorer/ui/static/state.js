@@ -40,7 +40,7 @@ export class State {
   defaults(view) { return Object.fromEntries(this.#views[view].settings.map((one) => [one.name, one.default])); }
 
   /** Ask for what a link names. */
-  open(link) { return this.#send({ link: link || "?" }, null); }
+  open(link) { return this.#send({ link: link || "?" }, this.now); }
 
   /** Change what is asked for, and ask; *soon*: with what else is typed within a moment. Another view is a step that Back
    *  undoes. */
@@ -93,9 +93,9 @@ export class State {
     }
   }
 
-  /** What the server made of the state that was asked for; what a person changed since stays. */
+  /** What the server made of what was asked for; what a person changed since stays. */
   #adopt(asked, given) {
-    const { now } = this, stays = (key) => asked && now[key] !== asked[key];
+    const { now } = this, stays = (key) => now[key] !== asked[key];
     this.now = Object.fromEntries(Object.keys(given).map((key) => [key, stays(key) ? now[key] : given[key]]));
     if (!stays("hidden") && !stays("picked")) this.counted = { text: given.text, pair: given.pair };
     this.#write(false);
