@@ -33,8 +33,8 @@ METHODS: tuple[Method, ...] = (
 Baseline = Literal["[MASK]", "[PAD]", "zero"]
 PASS_TOKENS = 16_384  # tokens that occlusion may read; LIME and integrated gradients may read twice as many
 FEWEST = {"groups": 16, "samples": 64, "steps": 16}
-LONG = 256  # tokens; beyond this, integrated gradients start with FIRST steps and take more if these miss
-FIRST, MISSED = 12, 0.03  # the completeness error, as a share of the rise
+LONG = 256  # tokens; beyond this, integrated gradients try TRIES, in steps, before the steps asked for
+TRIES, MISSED = (12, 20), 0.03  # enough where the completeness error is at most this share of the rise
 SEED = 0  # seed of LIME's samples
 KERNEL = 25.0  # width, for cosine distances times 100, as in the authors' code for text
 
@@ -103,7 +103,7 @@ def announce(question: Question, methods: Sequence[Method], steps: int, samples:
     """Announce how many tokens *methods* will read, plus *more* after them, so that the time left is known from the
     start. Raises ExplorerError if they are too many."""
     tokens, hideable = len(question.encoding), len(question.hideable)
-    steps = FIRST if tokens > LONG and steps > FIRST else steps
+    steps = min(steps, TRIES[0]) if tokens > LONG else steps
     parts = len(groups(range(hideable), tokens))
     texts = {
         "integrated gradients": progress.GRADIENT * steps,
@@ -154,7 +154,8 @@ def integrated_gradients(question: Question, baseline: Baseline, steps: int) -> 
     target = question.target()
     ends = gradients.path_values(checkpoint, encoding, target, start, words, words.new_tensor([0.0, 1.0]))
     rise = float(ends[1] - ends[0])
-    for count in (FIRST, steps) if len(encoding) > LONG and steps > FIRST else (steps,):
+    tries = [fewer for fewer in TRIES if fewer < steps] if len(encoding) > LONG else []
+    for count in (*tries, steps):
         nodes, weights = np.polynomial.legendre.leggauss(count)
         shares, weight = words.new_tensor((nodes + 1) / 2), words.new_tensor(weights / 2)
         _, slope = gradients.path_gradient(checkpoint, encoding, target, start, words, shares, weight)

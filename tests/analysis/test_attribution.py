@@ -223,10 +223,10 @@ def test_samples_of_lime() -> None:
 
 
 def test_a_long_text_takes_as_few_steps_as_do(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few where the scores add up to what they must within MISSED, else as many as were asked for."""
+    """Few where the scores add up to what they must within MISSED, else more, and at last as many as asked for."""
     text = "The farmers cultivate the [MASK] to grow crops."
     monkeypatch.setattr(attribution, "LONG", 4)
-    few = saliency.run(mini, text).attributions[0].completeness
-    assert few.steps == attribution.FIRST and abs(few.error) <= attribution.MISSED * abs(few.rise)
-    monkeypatch.setattr(attribution, "MISSED", abs(few.error / few.rise) / 2)
-    assert saliency.run(mini, text).attributions[0].completeness.steps == saliency.Options().steps
+    for steps in (*attribution.TRIES, saliency.Options().steps):
+        found = saliency.run(mini, text).attributions[0].completeness
+        assert found.steps == steps
+        monkeypatch.setattr(attribution, "MISSED", abs(found.error / found.rise) / 2)
