@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import Any
 
@@ -56,7 +56,7 @@ class RemoteTask:
         self.reply(problem(499, "Stopped", "Stopped before it was done."))
 
     def reply(self, reply: Reply) -> None:
-        if not self.result.done():
+        with suppress(InvalidStateError):  # the first reply counts: another thread may have stopped the task just now
             self.result.set_result(reply)
 
 
