@@ -106,8 +106,7 @@ def stacked(items: Sequence[Item]) -> Float[Tensor, "b s d"] | None:
 
 
 def encode(encoder: nn.Module, batch: TextBatch, change: Intervention = NO_CHANGE) -> Float[Tensor, "b s d"]:
-    """Each of *texts*, one or a pair, as the page reads it: odd characters and spellings of the mask as in
-    Tokenizer.prepare."""
+    """The last hidden states of *batch*: the vectors that it brings, or those of a forward pass (`run`)."""
     return batch.vectors if batch.vectors is not None else run(encoder, batch.ids, batch.segments, batch.mask, change)
 
 
