@@ -34,3 +34,8 @@ def node_of(cluster: Any, pid: int) -> Any:
         pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
         assert pid > 1, "it has no raylet"
     return raylets[pid]
+
+
+def replace_node(cluster: Any, gone: Any) -> None:
+    """Add a small node in the place of one that was removed."""
+    cluster.small[cluster.small.index(gone)] = cluster.add_node(**NODE)

@@ -17,10 +17,11 @@ from bertexplorer.cluster.backends import backend
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from tests.cluster.conftest import CALLS, asked, plain, settle, shown
-from tests.cluster.nodes import NODE, small_cluster
+from tests.cluster.nodes import replace_node, small_cluster
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("ray", reason="needs Ray: pip install -r requirements-ray.txt")
+NODE_KILLS = int(os.environ.get("NODE_KILLS", "1"))
 TEXTS = [f"The {word} [MASK] {n}." for word in ("cat", "dog", "man") for n in range(5)]
 
 
@@ -97,12 +98,15 @@ def test_replicas_answer_as_this_process_does_and_survive_kills(
             os.kill(min(before), signal.SIGKILL)
             until(lambda before=before: len(pids()) == 2 and pids() != before)
             time.sleep(8)  # it loads torch
-        cluster.remove_node(cluster.small[1], allow_graceful=False)
-        until(lambda: len(pids()) == 1)
-        answered = load.answers
-        until(lambda: load.answers > answered + 20)
-        cluster.add_node(**NODE)
-        until(lambda: len(pids()) == 2)
+        for number in range(NODE_KILLS):
+            gone = cluster.small[number % 2]
+            cluster.remove_node(gone, allow_graceful=False)
+            until(lambda: len(pids()) == 1)
+            answered = load.answers
+            until(lambda answered=answered: load.answers > answered + 20)
+            replace_node(cluster, gone)
+            until(lambda: len(pids()) == 2)
+            time.sleep(8)
         load.end()
         assert not load.faults, load.faults[:3]
         assert sum(one.answered for one in there.replicas()) > 20
