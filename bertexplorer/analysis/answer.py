@@ -34,7 +34,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Label:
-    """One label or tag. *index*: of its logit, 0-based; *value*: its probability, 0 to 1, or the score."""
+    """One label or tag. *index*: of its logit, 0-based; *value*: its probability, 0 to 1, the score, or the cosine."""
 
     name: str
     index: int
@@ -79,6 +79,7 @@ class Answer:
     inside: tuple[int, ...] = ()  # tokens of the passage
     silent: bool = False  # whether the answer is that there is none
     training: Training = Training()
+    longest: int = 0  # tokens of the text that the run would cut, if it is too long: the longer of two read apart
     by_crf: bool = False  # whether a CRF chose the tags, and gives their probabilities
     top: int = 10  # answers that are drawn
     left_out: int = 0  # tokens beyond the checkpoint's limit
@@ -94,16 +95,30 @@ class Answer:
             return tuple(label.name for label in self.labels if label.value > LIKELY)
         return (self.labels[0].name,)
 
+    @property
+    def score(self) -> float | None:
+        """The cosine of two texts as a score on the scale of the run's training rows; None if it has no scale."""
+        if self.kind != "similarity" or self.training.scale is None:
+            return None
+        low, high = self.training.scale
+        return low + min(1.0, max(0.0, self.labels[0].value)) * (high - low)
+
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Answer:
     """The answer of the fine-tuned head. In question answering the first text is the question, the second the passage.
+    A run that learned to compare two texts answers with the cosine of their vectors, each read alone.
 
     Probabilities are a softmax over the labels; a sigmoid of each where a text may have several; over all paths of tags
     where the run has a CRF. Raises ExplorerError without a fine-tuned head, and for a question without a passage."""
     kind = task_head.need_kind(checkpoint)
     encoding = task_head.encode(checkpoint, text, kind)
     shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
-    found = Answer(kind, shown, training=task_head.training_of(checkpoint), top=options.top, left_out=encoding.left_out)
+    training = task_head.training_of(checkpoint)
+    found = Answer(kind, shown, training=training, top=options.top, longest=len(shown), left_out=encoding.left_out)
+    if kind == "similarity":
+        cosine = float(engine.pair_cosines(checkpoint, [encoding], training.pooling)[0])
+        longest = max(map(len, engine.sides_of(encoding)))
+        return replace(found, labels=(Label("cosine", 0, cosine, cosine),), longest=longest)
     if kind == "tag":
         crf = task_head.crf_of(checkpoint, found.training)
         return replace(found, words=tagged(checkpoint, encoding, options.top, crf), by_crf=crf is not None)
@@ -197,10 +212,12 @@ def rows(result: Answer) -> list[dict[str, object]]:
             for kind, values in sides
             for i in result.inside
         ]
-    return [
+    table = [
         row(result.kind, "", "", one.name, rank, one.value, one.logit, one.name in result.chosen)
         for rank, one in enumerate(result.labels, 1)
     ]
+    scored = [] if result.score is None else [row(result.kind, "", "", "score", 2, result.score, "", False)]
+    return table + scored
 
 
 def row(
@@ -222,7 +239,7 @@ class Facts(facts.Facts[Answer]):
         return facts.item(self._result.labels, rank, "label").name
 
     def p(self, name: str) -> float:
-        """Probability of a label, 0 to 1; of a regression, its score."""
+        """Probability of a label, 0 to 1; of a regression, its score; of two texts that are compared, their cosine."""
         labels = self._result.labels
         return labels[facts.chosen([label.name for label in labels], name, "label")].value
 

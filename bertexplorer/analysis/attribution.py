@@ -52,6 +52,7 @@ class Question:
     values: Callable[[Sequence[Encoding]], Float[np.ndarray, " n"]]  # the same for other texts, without gradients
     probability: Callable[[Float[np.ndarray, " n"]], Float[np.ndarray, " n"]]  # of the answer, from the number
     pooled: bool = False  # whether the mean over all tokens is read
+    apart: bool = False  # whether the two texts are read in a pass each
 
     @property
     def hideable(self) -> tuple[int, ...]:
@@ -116,14 +117,19 @@ def announce(question: Question, methods: Sequence[Method], steps: int, samples:
 
 def attention(question: Question, method: Method) -> Attribution:
     """Where the answer's token looks in the last layer, or by rollout through all layers (Abnar and Zuidema, 2020).
-    Heads are averaged, and so are tokens if the answer is read from their mean. Raises ExplorerError if the weights of
-    all heads would not fit into memory."""
-    config = question.checkpoint.config
-    refuse_long(question.encoding, config.num_layers * config.num_heads)
-    weights = engine.attentions(question.checkpoint, question.encoding).mean(dim=1).numpy()
-    layers = rollout(weights) if method == "rollout" else weights
-    looks = layers[-1].mean(axis=0) if question.pooled else layers[-1, question.position]
-    return Attribution(method, looks.astype(np.float64))
+    Heads are averaged, and so are tokens if the answer is read from their mean, and texts that are read apart. Raises
+    ExplorerError if the weights of all heads would not fit into memory."""
+    encoding, config = question.encoding, question.checkpoint.config
+    refuse_long(encoding, config.num_layers * config.num_heads)
+    parts = engine.sides_of(encoding) if question.apart else (tuple(range(len(encoding))),)
+    looks = np.zeros(len(encoding))
+    for positions in parts:
+        read = engine.part(encoding, positions) if question.apart else encoding
+        weights = engine.attentions(question.checkpoint, read).mean(dim=1).numpy()
+        layers = rollout(weights) if method == "rollout" else weights
+        found = layers[-1].mean(axis=0) if question.pooled else layers[-1, question.position]
+        looks[list(positions)] += found / len(parts)
+    return Attribution(method, looks)
 
 
 def gradient_x_input(question: Question) -> Attribution:

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 Decided = Literal["label", "tag", "span start", "span end", "score"]
-HEADS: dict[Kind, str] = {"tag": "token_classifier", "span": "span"}
+HEADS: dict[Kind, str] = {"tag": "token_classifier", "span": "span", "similarity": ""}
+COSINE = ("cosine",)  # the one class of a comparison
 GIVES: dict[Kind, tuple[Decided, ...]] = {  # the decisions of each kind of head
     "label": ("label",),
     "labels": ("label",),
     "score": ("score",),
+    "similarity": ("score",),
     "tag": ("tag",),
     "span": ("span start", "span end"),
 }
@@ -54,16 +56,21 @@ class Decision:
 
     @property
     def head(self) -> str:
-        """The head's name among the checkpoint's."""
+        """The head's name among the checkpoint's; "" where it compares two texts without one."""
         return HEADS.get(self.kind, "sequence_classifier")
 
     @property
     def pooled(self) -> bool:
         """Whether the head reads the mean over all tokens."""
+        if self.kind == "similarity":
+            return task_head.training_of(self.checkpoint).pooling == "mean"
         return self.head == "sequence_classifier" and self.checkpoint.sequence_classifier.mean
 
     def logits(self, encodings: Sequence[Encoding]) -> Float[np.ndarray, "n *_ l"]:
-        """Logits of the head for texts of as many tokens: n x l of labels, else n x t x l."""
+        """Logits of the head for texts of as many tokens: n x l of labels, else n x t x l; n x 1 cosines."""
+        if self.kind == "similarity":
+            pooling = task_head.training_of(self.checkpoint).pooling
+            return engine.pair_cosines(self.checkpoint, encodings, pooling).double().numpy()[:, None]
         if self.head == "sequence_classifier":
             return engine.sequence_logits(self.checkpoint, encodings).double().numpy()
         each = engine.token_logits if self.head == "token_classifier" else engine.span_logits
@@ -81,6 +88,8 @@ class Decision:
         """The answer's number, with gradients."""
         from bertexplorer.engine import gradients
 
+        if self.kind == "similarity":
+            return gradients.cosine_target(self.encoding, task_head.training_of(self.checkpoint).pooling)
         if self.what == "tag":
             return gradients.tag_target(self.checkpoint, self.position, self.index)
         if self.what.startswith("span"):
@@ -113,6 +122,8 @@ def decide(
         return about_tag(checkpoint, encoding, answer, tagged_word)
     if what.startswith("span"):
         return about_span(checkpoint, encoding, what, answer)
+    if kind == "similarity":
+        return Decision(checkpoint, encoding, what, kind, 0, COSINE, 0)
     logits = engine.sequence_logits(checkpoint, [encoding])[0]
     index = chosen(checkpoint.labels, answer, "label") if answer.strip() else int(logits.argmax())
     return Decision(checkpoint, encoding, what, kind, 0, checkpoint.labels, index)

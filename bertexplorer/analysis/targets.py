@@ -100,7 +100,8 @@ def ask_next_sentence(checkpoint: Checkpoint, text: Text | str) -> Question:
 
 
 def ask_head(checkpoint: Checkpoint, text: Text | str, what: Decided, word: str, tagged_word: str) -> Question:
-    """log p(answer) of a fine-tuned head in nats, or the score of a regression, which has no probability (NaN)."""
+    """log p(answer) of a fine-tuned head in nats, or the score of a regression or the cosine of two texts, which have
+    no probability (NaN)."""
     found = decide(checkpoint, text, what, word, tagged_word)
 
     def values(encodings: Sequence[Encoding]) -> Float[np.ndarray, " n"]:
@@ -110,7 +111,15 @@ def ask_head(checkpoint: Checkpoint, text: Text | str, what: Decided, word: str,
         return np.full(len(values), np.nan) if what == "score" else np.exp(values)
 
     return Question(
-        checkpoint, found.encoding, found.answer, found.position, found.target, values, probability, found.pooled
+        checkpoint,
+        found.encoding,
+        found.answer,
+        found.position,
+        found.target,
+        values,
+        probability,
+        pooled=found.pooled,
+        apart=found.kind == "similarity",
     )
 
 

@@ -16,11 +16,13 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text, split_words
 
 if TYPE_CHECKING:
+    from bertexplorer.engine.apart import Pooling
     from bertexplorer.engine.gradients import Link
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.model.crf import CRF
 
-Kind = Literal["label", "labels", "score", "tag", "span"]
+Kind = Literal["label", "labels", "score", "similarity", "tag", "span"]
+COMPARE = ("similarity", "retrieval")  # tasks whose runs compare two texts by the cosine of their vectors
 OUTSIDE = "O"  # the tag of a word in no entity
 NOWHERE = 0  # the token at which the answer starts and ends if there is none: [CLS] (Devlin et al., 2019, 4.3)
 LONGEST = 30  # tokens of an answer in a passage, as in training
@@ -38,6 +40,8 @@ class Training:
     plain: bool = False  # whether its tags may follow each other in any order
     features: tuple[str, ...] = ()  # columns beside the text that add to the logits
     max_tokens: int = 0  # tokens that it read of a text; 0: unknown
+    pooling: Pooling = "mean"  # how the vector of a text is made, if it learned to compare texts
+    scale: tuple[float, float] | None = None  # the scores of its rows that the cosines 0 and 1 stand for
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ def kind_of(checkpoint: Checkpoint) -> Kind | None:
     if "span" in checkpoint.heads:
         return "span"
     if "sequence_classifier" not in checkpoint.heads:
-        return None
+        return "similarity" if training_of(checkpoint).task in COMPARE else None
     problem = checkpoint.hf_config.get("problem_type")
     if problem == "multi_label_classification":
         return "labels"
@@ -96,6 +100,8 @@ def training_of(checkpoint: Checkpoint) -> Training:
             plain=bool(described.get("plain", False)),
             features=tuple(str(feature["name"]) for feature in described.get("features", ())),
             max_tokens=int(described.get("max_tokens", 0)),
+            pooling="cls" if options.get("pooling") == "cls" else "mean",
+            scale=(float(described["low"]), float(described["high"])) if "low" in described else None,
         )
     except (ValueError, KeyError, TypeError) as error:
         raise ExplorerError(
@@ -120,8 +126,14 @@ def crf_of(checkpoint: Checkpoint, training: Training) -> CRF | None:
 
 
 def encode(checkpoint: Checkpoint, text: Text | str, kind: Kind) -> Encoding:
-    """The encoding of *text*. Raises ExplorerError if a span is wanted and there is no passage to find it in."""
+    """The encoding of *text*. Raises ExplorerError if a span is wanted and there is no passage to find it in, and if
+    two texts are to be compared and one is missing."""
     encoding = checkpoint.tokenizer.encode(text)
+    if kind == "similarity" and {span.side for span in encoding.spans if span} != {0, 1}:
+        raise ExplorerError(
+            f"{checkpoint.name} compares two texts, and there is only one. Type the other as the second sentence.",
+            missing="pair",
+        )
     if kind == "span" and not passage(encoding).any():
         raise ExplorerError(
             "There is no passage in which to look for the answer. The text is the question; type the passage as the "

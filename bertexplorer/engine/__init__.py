@@ -3,6 +3,7 @@
 passes.py     one pass over one encoding, cached and shared by all views
 run.py        how a pass is run: batches under a token budget, log-probabilities at the masks
 pairs.py      the logits of next-sentence prediction, for many pairs at once
+apart.py      the cosine of two texts that are read apart
 logit_lens.py the hidden state of every layer through the MLM head
 tuned_lens.py an affine map for each layer, fitted so that the head can read it
 task_heads.py the logits of the fine-tuned heads, for many texts at once and after every layer
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         ablated_token_logits,
         mean_head_outputs,
     )
+    from bertexplorer.engine.apart import pair_cosines, part, sides_of
     from bertexplorer.engine.inputs import input_parts, word_similarities
     from bertexplorer.engine.logit_lens import layer_log_probs
     from bertexplorer.engine.pairs import next_sentence_logits
@@ -60,10 +62,13 @@ __all__ = [
     "masked_log_probs",
     "mean_head_outputs",
     "next_sentence_logits",
+    "pair_cosines",
+    "part",
     "queries_and_keys",
     "scored",
     "sentence_vectors",
     "sequence_logits",
+    "sides_of",
     "span_logits",
     "token_logits",
     "token_vectors",
@@ -88,10 +93,13 @@ MODULES = {
     "masked_log_probs": "run",
     "mean_head_outputs": "ablation",
     "next_sentence_logits": "pairs",
+    "pair_cosines": "apart",
+    "part": "apart",
     "queries_and_keys": "passes",
     "scored": "passes",
     "sentence_vectors": "vectors",
     "sequence_logits": "task_heads",
+    "sides_of": "apart",
     "span_logits": "task_heads",
     "token_logits": "task_heads",
     "token_vectors": "vectors",

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from bertexplorer.engine import progress
+from bertexplorer.engine.apart import Pooling, sides_of
 from bertexplorer.engine.collate import collate
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -37,6 +38,7 @@ class Target:
 
     positions: tuple[int, ...]  # 0-based
     read: Callable[[Float[Tensor, "b q d"]], Float[Tensor, " b"]]
+    apart: tuple[tuple[int, ...], ...] = ()  # the tokens of each pass if there are several, as in *positions*
 
 
 def masked_target(checkpoint: Checkpoint, position: int, token: int) -> Target:
@@ -81,6 +83,20 @@ def span_target(checkpoint: Checkpoint, encoding: Encoding, side: int, position:
     ExplorerError if there is no such head."""
     head = widened(checkpoint.span, checkpoint.config)
     return Target(tuple(range(len(encoding))), lambda last: head(last)[..., side].log_softmax(dim=-1)[:, position])
+
+
+def cosine_target(encoding: Encoding, pooling: Pooling) -> Target:
+    """The cosine of the two texts of a pair, each read alone, as in `pair_cosines`."""
+    sides = sides_of(encoding)
+    count = len(sides[0])
+
+    def read(last: Tensor) -> Tensor:
+        first, second = last[:, :count], last[:, count:]
+        if pooling == "cls":
+            return F.cosine_similarity(first[:, 0], second[:, 0], dim=-1)
+        return F.cosine_similarity(first.mean(dim=1), second.mean(dim=1), dim=-1)
+
+    return Target((*sides[0], *sides[1]), read, apart=sides)
 
 
 def word_vectors(checkpoint: Checkpoint, ids: Sequence[int]) -> Float[Tensor, "t e"]:
@@ -162,7 +178,12 @@ def reader(
     spots = torch.tensor(target.positions, device=checkpoint.device)
     _, segments, _ = collate([encoding], checkpoint.tokenizer.pad_id, checkpoint.device)
 
+    def alone(words: Tensor, part: tuple[int, ...]) -> Tensor:
+        return encoder.from_embeddings(encoder.embeddings.finish(words[:, part])).last
+
     def read(words: Tensor) -> Tensor:
+        if target.apart:
+            return target.read(torch.cat([alone(words, part) for part in target.apart], dim=1))
         sides = segments.expand(len(words), -1) if checkpoint.config.num_segments else None
         return target.read(encoder.from_embeddings(encoder.embeddings.finish(words, sides), positions=spots).last)
 

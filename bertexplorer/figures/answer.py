@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.answer import LIKELY, Answer, Tagged
-from bertexplorer.analysis.task_head import OUTSIDE
+from bertexplorer.analysis.task_head import OUTSIDE, Kind
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
     ACCENT,
@@ -29,7 +29,13 @@ DRAWN = 60  # words
 TICKS = 12  # tokens that are named below the starts and ends, the most probable ones
 COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#7a4a1d")
 MARGIN = {"l": 8, "r": 16, "t": 28, "b": 8}
-SHARES = {"label": "probability of each label", "labels": "probability of each label, one by one", "score": "score"}
+SHARES = {
+    "label": "probability of each label",
+    "labels": "probability of each label, one by one",
+    "score": "score",
+    "similarity": "cosine of the two texts",
+}
+SCORES = ("score", "similarity")  # kinds without a probability
 
 
 def draw(result: Answer) -> go.Figure:
@@ -40,12 +46,13 @@ def draw(result: Answer) -> go.Figure:
 def labels(result: Answer) -> go.Figure:
     """A bar for each label, the best on top."""
     found = result.labels[: result.top]
-    text = [decimal(one.value) if result.kind == "score" else percent(one.value) for one in found]
+    text = [decimal(one.value) if result.kind in SCORES else percent(one.value) for one in found]
     chosen = [ACCENT if one.name in result.chosen else PALE for one in found]
-    hovers = [f"{label(one.name, 60)}: {t}, logit {decimal(one.logit)}" for one, t in zip(found, text, strict=True)]
+    logits = [f", logit {decimal(one.logit)}" if result.kind != "similarity" else "" for one in found]
+    hovers = [f"{label(one.name, 60)}: {t}{logit}" for one, t, logit in zip(found, text, logits, strict=True)]
     fig = go.Figure([kit.bars([one.value for one in found], chosen, text=text, hover=hovers)])
     fig.update_yaxes(**kit.down([label(one.name) for one in found]))
-    ends = axis([one.value for one in found], result.kind == "score")
+    ends = axis([one.value for one in found], result.kind)
     fig.update_xaxes(range=ends, visible=False)
     if result.kind == "labels":
         fig.add_vline(x=LIKELY, line={"color": GREY, "width": 1, "dash": "dot"})
@@ -54,10 +61,10 @@ def labels(result: Answer) -> go.Figure:
     return finish(fig, height, margin=MARGIN, bargap=min(0.6, max(0.28, 1 - 0.72 * BAR * len(found) / (height - 40))))
 
 
-def axis(values: list[float], score: bool) -> list[float]:
-    """The ends of an axis of probabilities, with room for the numbers; of scores around 0."""
-    if not score:
-        return [0, 1.25]
+def axis(values: list[float], kind: Kind) -> list[float]:
+    """The ends of an axis of probabilities or cosines, with room for the numbers; of scores around 0."""
+    if kind != "score":
+        return [-1.25 * (min(values) < 0), 1.25]
     low, high = min(0.0, *values), max(0.0, *values)
     room = 0.25 * ((high - low) or 1.0)
     return [low - room * (low < 0), high + room]
@@ -164,6 +171,11 @@ def say(result: Answer) -> str:
 
 def say_labels(result: Answer) -> str:
     best, *rest = result.labels
+    if result.kind == "similarity":
+        low, high = result.training.scale or (0.0, 0.0)
+        scale = f" on the scale of its training rows, {decimal(low)} to {decimal(high)}"
+        score = "" if result.score is None else f" The run reads that as the score {decimal(result.score)}{scale}."
+        return f"The two texts, each read alone, have the cosine {decimal(best.value)}.{score}"
     if result.kind == "score":
         named = f"{quoted(best.name)} has the score" if rest else "The score is"
         share = 1 / (1 + math.exp(-best.logit)) if result.training.task == "reranking" else None
@@ -231,8 +243,8 @@ def limits(result: Answer) -> list[str]:
         )
     if training.features:
         found.append(f"The run also reads {listed(list(training.features))} of each row, which a text does not have.")
-    if 0 < training.max_tokens < len(result.tokens):
-        found.append(f"The run cut its texts to {training.max_tokens} tokens; here all {len(result.tokens)} are read.")
+    if 0 < training.max_tokens < result.longest:
+        found.append(f"The run cut its texts to {training.max_tokens} tokens; here all {result.longest} are read.")
     if len(result.words) > DRAWN:
         found.append(f"The first {DRAWN} of {len(result.words):,} words are drawn.")
     if result.left_out:

@@ -29,11 +29,15 @@ def test_a_row_of_the_data_is_the_text() -> None:
     assert query("tagging", text="Ada met him.") == {"view": "answer", "text": "Ada met him."}
     found = query("question-answering", question="who?", context="<it>")
     assert found == {"view": "answer", "text": "who?", "pair": "<it>"}
+    assert query("similarity", text_a="a", text_b="b") == {"view": "answer", "text": "a", "pair": "b"}
+    assert query("retrieval", query="a", gold="b") == {"view": "answer", "text": "a", "pair": "b"}
 
 
 @pytest.mark.parametrize("task", BY_NAME)
 def test_without_a_row_there_is_a_sentence(task: str) -> None:
-    assert query(task) == {"view": "answer" if task in html.ANSWERED else "attention", "text": "The film was a joy."}
+    pair = {"pair": html.OTHER} if task in ("similarity", "retrieval", "reranking") else {}
+    view = "answer" if task in html.ANSWERED else "attention"
+    assert query(task) == {"view": view, "text": "The film was a joy.", **pair}
     assert set(html.ANSWERED) <= set(BY_NAME)
 
 

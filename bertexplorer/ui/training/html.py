@@ -19,8 +19,11 @@ HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
 SHOWN = 5  # rows of the preview
 NAMED = 5  # rows that cannot be used, by line
 WORST = 50
-ANSWERED = ("classification", "pair-classification", "tagging", "question-answering", "reranking", "distillation")
 VECTORS = ("similarity", "retrieval")  # tasks that train the vectors themselves
+ANSWERED = ("classification", "pair-classification", "tagging", "question-answering", "reranking", "distillation")
+ANSWERED = (*ANSWERED, *VECTORS)
+PAIRS = {"question": "context", "text_a": "text_b", "query": "gold"}  # columns of a prediction that has two texts
+OTHER = "The movie was great fun."  # the second text where a run has no row to show
 LONG = 30  # characters of a cell that is given room
 
 
@@ -133,8 +136,7 @@ def headline(detail: RunDetail) -> str:
     opens = ""
     if detail.best is not None:
         link = f"./?{escape(opened(detail), quote=True)}"
-        seen = f"./?text=The+film+was+a+joy.&amp;view=attention&amp;checkpoint=run:{run.id}"
-        before = f"{seen}&amp;against=another+checkpoint&amp;versus=run:{run.id}@0"
+        before = escape(f"./?{opened(detail)}&against=another+checkpoint&versus=run:{run.id}@0", quote=True)
         opens = f'<p><a class="open" href="{link}">Open in Explore</a> · '
         opens += f'<a class="open" href="{before}">Compare after with before</a>'
         if run.task in VECTORS:
@@ -147,14 +149,19 @@ def headline(detail: RunDetail) -> str:
 
 def opened(detail: RunDetail) -> str:
     """The query of a link that opens Explore on the checkpoint of a run: the view Answer with a row of its validation
-    data, or Attention where it has no fine-tuned head."""
+    data, or Attention where it gives no answer."""
     run, row = detail.run, detail.example
-    asked = {"text": row.get("question", ""), "pair": row.get("context", "")}
+    asked = {"text": "", "pair": ""}
+    for first, second in PAIRS.items():
+        if row.get(first):
+            asked = {"text": str(row[first]), "pair": str(row.get(second, ""))}
     if not asked["text"] and run.task in ANSWERED:
         asked["text"], _, asked["pair"] = str(row.get("text", "")).partition(" [SEP] ")
     view = "answer" if run.task in ANSWERED else "attention"
     if not asked["text"]:
         asked = {"text": "The film was a joy."}
+    if not asked.get("pair") and run.task in (*VECTORS, "reranking"):
+        asked["pair"] = OTHER
     return urlencode({"view": view, **{k: v for k, v in asked.items() if v}, "checkpoint": f"run:{run.id}"}, safe=":")
 
 

@@ -1,0 +1,52 @@
+"""Pairs whose texts are read apart, each in a pass of its own, and compared by the cosine of their vectors."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from bertexplorer.engine.vectors import sentence_vectors
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.text import Encoding
+
+Pooling = Literal["mean", "cls"]  # as in training/embedding.py
+Sides = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def sides_of(encoding: Encoding) -> Sides:
+    """Positions (0-based) of the first text and of the second of a pair, each with the special tokens that frame it
+    when it is read alone: [CLS], which both share, before it, and [SEP] after it. Both texts must have tokens."""
+    first, second = ([i for i, span in enumerate(encoding.spans) if span and span.side == side] for side in (0, 1))
+    return tuple(range(first[-1] + 2)), (*range(first[0]), *range(second[0], len(encoding)))
+
+
+def part(encoding: Encoding, positions: Sequence[int]) -> Encoding:
+    """The tokens at *positions* as a text of their own, in segment 0."""
+
+    def taken(values: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(values[i] for i in positions)
+
+    return replace(
+        encoding,
+        tokens=taken(encoding.tokens),
+        original_ids=taken(encoding.original_ids),
+        ids=taken(encoding.ids),
+        segments=(0,) * len(positions),
+        spans=taken(encoding.spans),
+        words=taken(encoding.words),
+        special=taken(encoding.special),
+        picked=(),
+    )
+
+
+def pair_cosines(checkpoint: Checkpoint, encodings: Sequence[Encoding], pooling: Pooling) -> Float[Tensor, " n"]:
+    """The cosine of the two texts of each pair, -1 to 1, as sentence-transformers computes it: each text is read alone
+    and pooled over the last layer (Reimers and Gurevych, 2019). *pooling*: "mean" over all tokens, special ones
+    included, or "cls". fp32 on the CPU. Raises ExplorerError if a vector is not finite."""
+    apart = [part(encoding, positions) for encoding in encodings for positions in sides_of(encoding)]
+    how = "CLS" if pooling == "cls" else "mean"
+    found = sentence_vectors(checkpoint, apart, layer=checkpoint.config.num_layers, pooling=how)
+    return F.cosine_similarity(found[::2], found[1::2], dim=-1)

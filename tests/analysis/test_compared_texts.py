@@ -1,0 +1,100 @@
+"""A run that compares two texts: its cosine is transformers', each text read alone, and every method explains it."""
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from bertexplorer import engine
+from bertexplorer.analysis import answer, saliency, task_head
+from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import answer as figure
+from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Text
+from tests.tiny import FAMILIES
+from tests.tolerance import of_encoder
+
+PAIR = Text("the cat sat on the mat", "a dog in paris , she said .")
+
+
+def compared(folder: Path, into: Path, pooling: str = "mean", task: str = "similarity") -> Checkpoint:
+    """The checkpoint in *folder* as a run of ours saves it."""
+    shutil.copytree(folder, into)
+    described = {"options": {"pooling": pooling}, "low": 1.0, "high": 5.0, "max_tokens": 128}
+    (into / "task.json").write_text(json.dumps({"task": task, "described": described}))
+    return load(into, name="compares", precision="fp32", device="cpu")
+
+
+def cosine(folder: Path, ids: Sequence[Sequence[int]], pooling: str) -> float:
+    theirs = transformers.AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
+    with torch.no_grad():
+        last = [theirs(torch.tensor([one])).last_hidden_state[0] for one in ids]
+    return float(torch.cosine_similarity(*(one[0] if pooling == "cls" else one.mean(0) for one in last), dim=0))
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_cosine_is_that_of_transformers(
+    family: str, pooling: str, tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    checkpoint = compared(tiny(family), tmp_path / "run", pooling)
+    alone = [checkpoint.tokenizer.encode(side).ids for side in (PAIR.first, PAIR.second)]
+    encoding = checkpoint.tokenizer.encode(PAIR)
+    assert [tuple(encoding.ids[i] for i in side) for side in engine.sides_of(encoding)] == alone
+    found = answer.run(checkpoint, PAIR)
+    wanted = cosine(tiny(family), alone, pooling)
+    close = of_encoder(checkpoint.config)
+    assert found.kind == "similarity" and found.labels[0].value == pytest.approx(wanted, abs=close)
+    assert found.score == pytest.approx(1 + 4 * max(0.0, wanted), abs=4 * close)
+    assert [row["answer"] for row in answer.rows(found)] == ["cosine", "score"]
+    assert f"cosine {wanted:.2f}"[:8] in figure.say(found) and figure.draw(found).data
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_every_method_explains_it(pooling: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+    checkpoint = compared(tiny("bert"), tmp_path / "run", pooling)
+    found = saliency.run(checkpoint, PAIR, options=saliency.Options(method="all", steps=64))
+    value = answer.run(checkpoint, PAIR).labels[0].value
+    assert found.target == "score" and found.value == pytest.approx(value, abs=1e-5) and np.isnan(found.probability)
+    by = {one.method: one for one in found.attributions}
+    path = by["integrated gradients"]
+    assert path.completeness and path.scores.sum() == pytest.approx(path.completeness.rise, abs=2e-3)
+    encoding = checkpoint.tokenizer.encode(PAIR)
+    lost = []
+    for i in range(len(encoding)):
+        hidden = encoding.with_ids({i: encoding.mask_id})
+        lost.append(value - float(engine.pair_cosines(checkpoint, [hidden], pooling)[0]))
+    np.testing.assert_allclose(by["occlusion"].scores, lost, atol=1e-5)
+    for method in ("attention", "rollout"):
+        assert by[method].scores.sum() == pytest.approx(1, abs=1e-5) and (by[method].scores >= 0).all()
+
+
+def test_the_gradient_is_a_difference_of_cosines(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    from bertexplorer.engine import gradients
+
+    checkpoint = compared(tiny("bert"), tmp_path / "run")
+    encoding = checkpoint.tokenizer.encode(PAIR)
+    target = gradients.cosine_target(encoding, "mean")
+    words = gradients.word_vectors(checkpoint, encoding.ids)
+    value, slope = gradients.path_gradient(
+        checkpoint, encoding, target, words, words, words.new_ones(1), words.new_ones(1)
+    )
+    assert float(value) == pytest.approx(float(engine.pair_cosines(checkpoint, [encoding], "mean")[0]), abs=1e-5)
+    step = 1e-2 * torch.randn(words.shape, generator=torch.Generator().manual_seed(0))
+    ends = gradients.path_values(checkpoint, encoding, target, words - step, words + step, torch.tensor([0.0, 1.0]))
+    assert float(ends[1] - ends[0]) == pytest.approx(2 * float((slope * step).sum()), rel=0.02)
+
+
+def test_one_text_is_not_compared(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    checkpoint = compared(tiny("bert"), tmp_path / "run", task="retrieval")
+    with pytest.raises(ExplorerError, match="compares two texts, and there is only one") as caught:
+        answer.run(checkpoint, "the cat")
+    assert caught.value.missing == "pair"
+    assert task_head.kind_of(replace(checkpoint, folder=Path())) is None
