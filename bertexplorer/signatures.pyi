@@ -141,8 +141,9 @@ def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'm
     B is next.
     Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
     by its output at the same positions of another sentence (Michel et al., 2019; Wang et al., 2023 for the mean and the
-    patch). Raises ExplorerError without a blank, a fine-tuned head or a pair, for a score, for a head that is not
-    there, for a word of several pieces, and for a sentence to patch from that has another number of tokens.
+    patch). Of a regression it is the score that changes, and of a run that compares two texts their cosine. Raises
+    ExplorerError without a blank, a fine-tuned head or a pair, for a head that is not there, for a word of several
+    pieces, and for a sentence to patch from that has another number of tokens, or beside two texts read apart.
     Options:
         off: Heads off (such as 5·3, 2·7; or press cells of the map)
         how: Instead of the head (zeros, its mean over plain sentences, or its output for another sentence)
@@ -205,7 +206,7 @@ def search(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         pooling: A line's vector
     """
-def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end'] = 'answer', tagged_word: str = '') -> Result:
+def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result:
     """What the checkpoint's own head would answer after each layer, and when the answer is settled.
     Read the first mask of *text*, or what a fine-tuned head decides, after every layer with the head, which was
     trained on the last layer only.
@@ -213,9 +214,9 @@ def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
     ModernBERT the final LayerNorm belongs to the last layer alone; it is applied to the earlier ones too, so that the
     head sees what it was trained on.
     The tuned lens (Belrose et al., 2023) applies an affine map before that, one for each layer, fitted once for a
-    checkpoint on built-in English sentences. Raises ExplorerError without a mask or a fine-tuned head, without the head
-    that answers, for a score, for the tuned lens of a fine-tuned head, and for a word to follow that is no single piece
-    or no label.
+    checkpoint on built-in English sentences. Of a regression the score is read, and of a run that compares two texts
+    their cosine. Raises ExplorerError without a mask or a fine-tuned head, without the head that answers, for the tuned
+    lens of a fine-tuned head, and for a word to follow that is no single piece or no label.
         layers.run(checkpoint, "Paris is the [MASK] of France.", options=Options(lens="tuned")).settled
     Options:
         words: Follow words (or labels, separated by commas; empty: the final answers)
@@ -227,6 +228,7 @@ def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
 def answer(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30) -> Result:
     """What the fine-tuned head of a checkpoint says about a text: its label, a tag for each word, or a span.
     The answer of the fine-tuned head. In question answering the first text is the question, the second the passage.
+    A run that learned to compare two texts answers with the cosine of their vectors, each read alone.
     Probabilities are a softmax over the labels; a sigmoid of each where a text may have several; over all paths of tags
     where the run has a CRF. Raises ExplorerError without a fine-tuned head, and for a question without a passage.
     Options:
@@ -251,8 +253,8 @@ def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini
     """
 def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result:
     """Words hidden and shown again in each method's order, against random orders: which explanation holds?
-    Curves of all methods, with their own default settings. Raises ExplorerError as saliency does, for a score,
-    and where fewer than two tokens can be hidden.
+    Curves of all methods, with their own default settings. Of a score, the curves are scores. Raises ExplorerError
+    as saliency does, and where fewer than two tokens can be hidden.
     Options:
         target: Explain (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
         word: Answer to explain (a single piece, a label or a tag; empty: the first choice)
@@ -343,7 +345,7 @@ class Methods:
     def word_path(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '') -> Result: ...
     def embedding_map(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def search(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', lines: Sequence[str] | str | Path | None = None) -> Result: ...
-    def layers(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end'] = 'answer', tagged_word: str = '') -> Result: ...
+    def layers(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result: ...
     def answer(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30) -> Result: ...
     def saliency(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True, tagged_word: str = '') -> Result: ...
     def referee(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result: ...

@@ -96,6 +96,11 @@ class Answer:
         return (self.labels[0].name,)
 
     @property
+    def scored(self) -> bool:
+        """Whether the answer is a score or a cosine, which has no probability."""
+        return self.kind in ("score", "similarity")
+
+    @property
     def score(self) -> float | None:
         """The cosine of two texts as a score on the scale of the run's training rows; None if it has no scale."""
         if self.kind != "similarity" or self.training.scale is None:

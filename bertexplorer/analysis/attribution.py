@@ -52,6 +52,7 @@ class Question:
     values: Callable[[Sequence[Encoding]], Float[np.ndarray, " n"]]  # the same for other texts, without gradients
     probability: Callable[[Float[np.ndarray, " n"]], Float[np.ndarray, " n"]]  # of the answer, from the number
     pooled: bool = False  # whether the mean over all tokens is read
+    scored: bool = False  # whether the number is a score, which has no probability
     apart: bool = False  # whether the two texts are read in a pass each
 
     @property

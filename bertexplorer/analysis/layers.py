@@ -16,6 +16,7 @@ from bertexplorer.analysis.decision import Decision, chosen, decide
 from bertexplorer.analysis.fill_mask import Candidate, encode_masked
 from bertexplorer.analysis.lens import tuned_lens
 from bertexplorer.analysis.targets import Explained
+from bertexplorer.analysis.task_head import training_of
 from bertexplorer.analysis.words import named, single_piece
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
@@ -41,7 +42,7 @@ class Options:
         Option("Lens", info="tuned: each layer in the last one's terms (Belrose et al., 2023), fitted at first use"),
     ] = "raw"
     target: Annotated[
-        Literal["answer", "mask", "label", "tag", "span start", "span end"],
+        Literal["answer", "mask", "label", "tag", "span start", "span end", "score"],
         Option("Read", info="answer: the first mask if there is one, else the fine-tuned head"),
     ] = "answer"
     tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
@@ -49,7 +50,8 @@ class Options:
 
 @dataclass(frozen=True)
 class LayerAnswer:
-    """What one layer would answer. Layer 0 is the input of the first layer."""
+    """What one layer would answer. Layer 0 is the input of the first layer. Of a score, the one candidate has the score
+    in the place of its probability, and there are no bits (NaN)."""
 
     layer: int
     candidates: tuple[Candidate, ...]  # most probable first
@@ -97,8 +99,23 @@ class Layers:
     tuned: Tuned | None = None  # None: read with the raw lens
 
     @property
+    def scored(self) -> bool:
+        """Whether what is read is a score or a cosine."""
+        return self.target == "score"
+
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """The score after each layer."""
+        return tuple(answer.candidates[0].probability for answer in self.layers)
+
+    @property
     def settled(self) -> int:
-        """The layer from which the first choice is the final one."""
+        """The layer from which the first choice is the final one; of a score, from which it stays within a tenth of
+        its range over all layers."""
+        if self.scored:
+            near = 0.1 * (max(self.scores) - min(self.scores))
+            far = [i for i, score in enumerate(self.scores) if abs(score - self.scores[-1]) > near]
+            return max(far, default=-1) + 1
         final = self.layers[-1].candidates[0].id
         other = [answer.layer for answer in self.layers if answer.candidates[0].id != final]
         return max(other, default=-1) + 1
@@ -113,16 +130,15 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     head sees what it was trained on.
 
     The tuned lens (Belrose et al., 2023) applies an affine map before that, one for each layer, fitted once for a
-    checkpoint on built-in English sentences. Raises ExplorerError without a mask or a fine-tuned head, without the head
-    that answers, for a score, for the tuned lens of a fine-tuned head, and for a word to follow that is no single piece
-    or no label.
+    checkpoint on built-in English sentences. Of a regression the score is read, and of a run that compares two texts
+    their cosine. Raises ExplorerError without a mask or a fine-tuned head, without the head that answers, for the tuned
+    lens of a fine-tuned head, and for a word to follow that is no single piece or no label.
 
         layers.run(checkpoint, "Paris is the [MASK] of France.", options=Options(lens="tuned")).settled"""
     words = named(options.words)
     if len(words) > MAX_FOLLOWED:
         raise ExplorerError(f"{len(words)} words were given to follow; the limit is {MAX_FOLLOWED}. Remove some.")
     what = targets.offered(checkpoint, text, options.target)
-    targets.refuse_score(what)
     choice = targets.of_head(what)
     if choice and options.lens == "tuned":
         raise ExplorerError("The tuned lens reads masks, not what a fine-tuned head decides. Use the raw lens.")
@@ -158,20 +174,30 @@ class Classes:
 
 def decided(checkpoint: Checkpoint, decision: Decision, words: Sequence[str], top: int) -> Layers:
     """The Layers of what a fine-tuned head decides."""
+    import torch
+
     names, span = decision.names, decision.what.startswith("span")
+    shown = tuple(checkpoint.tokenizer.show(i) for i in decision.encoding.ids)
+    if decision.what == "score":
+        return Layers(shown, decision.position, scored(checkpoint, decision), (), 0, "score")
     logits = engine.layer_task_logits(checkpoint, decision.encoding, decision.head).double().numpy()
-    found = torch_of(decision.log_probabilities(logits))
+    found = torch.from_numpy(decision.log_probabilities(logits))
     classes = Classes(lambda i: f"{i}: {names[i]}" if span else names[i], len(names), decision.kind == "labels")
     asked = [chosen(names, word, "token" if span else decision.what) for word in words] or firsts(found, classes)
     layers, followed = through(found, classes, asked, top)
-    shown = tuple(checkpoint.tokenizer.show(i) for i in decision.encoding.ids)
     return Layers(shown, decision.position, layers, followed, 0, decision.what, decision.word)
 
 
-def torch_of(numbers: Float[np.ndarray, "layers c"]) -> Tensor:
-    import torch
-
-    return torch.from_numpy(numbers)
+def scored(checkpoint: Checkpoint, decision: Decision) -> tuple[LayerAnswer, ...]:
+    """The score or the cosine after every layer."""
+    if decision.kind == "similarity":
+        found = engine.layer_cosines(checkpoint, decision.encoding, training_of(checkpoint).pooling)
+    else:
+        found = engine.layer_task_logits(checkpoint, decision.encoding, decision.head)[:, decision.index]
+    return tuple(
+        LayerAnswer(layer, (Candidate(decision.answer, decision.index, score, 1),), math.nan, math.nan)
+        for layer, score in enumerate(found.tolist())
+    )
 
 
 def firsts(found: Tensor, classes: Classes) -> list[int]:
@@ -213,7 +239,13 @@ def follow(classes: Classes, found: Tensor, token: int, hidden: bool) -> Followe
 
 def rows(result: Layers) -> list[dict[str, object]]:
     """For each layer one row for each candidate, then one for each followed word. Layer 0 is the input of the first
-    layer. held_out_kl_…_bits are empty with the raw lens; at the last layer, which is read as it is, they are 0."""
+    layer. held_out_kl_…_bits are empty with the raw lens; at the last layer, which is read as it is, they are 0. Of a
+    score, one row for each layer."""
+    if result.scored:
+        return [
+            {"layer": i, "position": result.position, "kind": "score", "token": one.candidates[0].token, "score": score}
+            for i, (one, score) in enumerate(zip(result.layers, result.scores, strict=True))
+        ]
     table: list[dict[str, object]] = []
     for answer in result.layers:
         bits = {"entropy_bits": answer.entropy, "kl_to_final_bits": answer.divergence, **lens_of(result, answer.layer)}
@@ -246,6 +278,10 @@ class Facts(facts.Facts[Layers]):
     def top(self, layer: int = -1) -> str:
         """The first choice at a layer; without one, at the last."""
         return self._layer(layer).candidates[0].token
+
+    def score(self, layer: int = -1) -> float:
+        """The score that a layer would give, if the head gives scores; without one, the last."""
+        return self._layer(layer).candidates[0].probability
 
     def entropy(self, layer: int) -> float:
         """Entropy of a layer's answers, in bits."""

@@ -61,6 +61,7 @@ class Referee:
     random: Float[np.ndarray, "orders p"]  # deletion in random orders; read from the right, it is insertion
     group: int  # neighbouring tokens that occlusion and LIME hide together in a long text
     left_out: int  # tokens beyond the checkpoint's limit
+    scored: bool = False  # whether the answer is a score: then the curves are in its unit, not probabilities
 
     @property
     def random_areas(self) -> Float[np.ndarray, " orders"]:
@@ -73,10 +74,9 @@ class Referee:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Referee:
-    """Curves of all methods, with their own default settings. Raises ExplorerError as saliency does, for a score,
-    and where fewer than two tokens can be hidden."""
+    """Curves of all methods, with their own default settings. Of a score, the curves are scores. Raises ExplorerError
+    as saliency does, and where fewer than two tokens can be hidden."""
     target, question = saliency.ask(checkpoint, text, options.target, options.word, options.tagged_word)
-    targets.refuse_score(target)
     spots = np.array(question.hideable)
     if len(spots) < 2:
         raise ExplorerError(
@@ -107,16 +107,19 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         random=curves[2 * len(METHODS) :],
         group=max(one.group for one in found),
         left_out=question.encoding.left_out,
+        scored=question.scored,
     )
 
 
 def probabilities(
     question: Question, orders: Sequence[Int[np.ndarray, " n"]], hidden: Int[np.ndarray, " p"]
 ) -> Float[np.ndarray, "orders p"]:
-    """Probabilities of the answer while the first *hidden* tokens of each order are hidden. Each text is read once."""
+    """Probabilities of the answer, or scores, while the first *hidden* tokens of each order are hidden. Each text is
+    read once."""
     sets = [[frozenset(order[:count].tolist()) for count in hidden] for order in orders]
     texts = list(dict.fromkeys(one for line in sets for one in line))
-    found = question.probability(question.values([question.hidden(sorted(one)) for one in texts]))
+    values = question.values([question.hidden(sorted(one)) for one in texts])
+    found = values if question.scored else question.probability(values)
     of = dict(zip(texts, found.tolist(), strict=True))
     return np.array([[of[one] for one in line] for line in sets])
 
@@ -140,7 +143,7 @@ def rows(result: Referee) -> list[dict[str, object]]:
             "curve": curve,
             "hidden": int(hidden),
             "of": result.count,
-            "probability": float(p),
+            "score" if result.scored else "probability": float(p),
             "area": mean,
             "target": result.target,
             "answer": result.answer,

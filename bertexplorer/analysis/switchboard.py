@@ -17,6 +17,7 @@ from bertexplorer.analysis.heads import Head, parse_heads
 from bertexplorer.analysis.next_sentence import encode_pair
 from bertexplorer.analysis.samples import TOPICS
 from bertexplorer.analysis.targets import Explained
+from bertexplorer.analysis.task_head import kind_of, training_of
 from bertexplorer.analysis.words import single_piece
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
@@ -49,8 +50,8 @@ class Options:
 class Outcome:
     """The outcome of one setting of the switches."""
 
-    candidates: tuple[Candidate, ...]  # in the blank or of the fine-tuned head, most probable first; () for a pair
-    probability: float  # of the word, or that B is next
+    candidates: tuple[Candidate, ...]  # in the blank or of the head, most probable first; () for a pair or a score
+    value: float  # probability of the word, or that B is next; the score if the head gives one
     is_next: float | None  # in addition to a blank: probability that B is next, if there is a pair and a head for it
 
 
@@ -61,10 +62,11 @@ class Switchboard:
     how: str
     before: Outcome
     after: Outcome
-    controls: Float[np.ndarray, " c"]  # probability of the target for each random set with the same number of heads
-    change: Float[np.ndarray, "l h"]  # bits: log2 of the target's probability, that head off minus all on
+    controls: Float[np.ndarray, " c"]  # value of the target for each random set with the same number of heads
+    change: Float[np.ndarray, "l h"]  # bits: log2 of the target's probability, that head off minus all on; or scores
     states: Bool[np.ndarray, "l h"]  # True: off
     other_masks: int
+    scored: bool = False  # whether the target is a score or a cosine: values and changes are in its unit
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Switchboard:
@@ -73,11 +75,11 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
     Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
     by its output at the same positions of another sentence (Michel et al., 2019; Wang et al., 2023 for the mean and the
-    patch). Raises ExplorerError without a blank, a fine-tuned head or a pair, for a score, for a head that is not
-    there, for a word of several pieces, and for a sentence to patch from that has another number of tokens."""
+    patch). Of a regression it is the score that changes, and of a run that compares two texts their cosine. Raises
+    ExplorerError without a blank, a fine-tuned head or a pair, for a head that is not there, for a word of several
+    pieces, and for a sentence to patch from that has another number of tokens, or beside two texts read apart."""
     encoding = checkpoint.tokenizer.encode(text)
     what = targets.offered(checkpoint, text, options.target)
-    targets.refuse_score(what)
     if what == "mask" and not encoding.masked:
         raise ExplorerError(
             "Nothing is hidden and there is no pair, so there is no answer to change. Hide a word, or add a second "
@@ -93,18 +95,20 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     layers, heads = checkpoint.config.num_layers, checkpoint.config.num_heads
     off = parse_heads(options.off, layers, heads)
     single = [board.off([Head(layer, head)]) for layer in range(layers) for head in range(heads)]
-    each = board.log2(np.stack([board.off([]), *single]))
+    each = board.values(np.stack([board.off([]), *single]))
     change = (each[1:] - each[0]).reshape(layers, heads)
+    controls = board.values(random_sets(board, off, options.controls if off else 0))
     return Switchboard(
         target=board.target,
         off=off,
         how=options.how,
         before=board.outcome(board.off([])),
         after=board.outcome(board.off(off)),
-        controls=2.0 ** board.log2(random_sets(board, off, options.controls if off else 0)),
+        controls=controls if board.scored else 2.0**controls,
         change=change,
         states=board.off(off) == 0,
         other_masks=max(0, len(encoding.masked) - 1) if what == "mask" else 0,
+        scored=board.scored,
     )
 
 
@@ -127,6 +131,7 @@ class Board:
     ) -> None:
         """The target is *decision*, or with *pair* that B is next; by default the word in the first blank."""
         self.checkpoint, self.encoding, self.decision = checkpoint, encoding, decision
+        self.scored = decision is not None and decision.what == "score"
         self.shape = checkpoint.config.num_layers, checkpoint.config.num_heads
         self.fill = filling(checkpoint, encoding, options)
         self.pair = pair or (decision is None and is_pair(checkpoint, encoding))
@@ -152,10 +157,14 @@ class Board:
         return int(self.log_probs(self.off([])[None])[0, : self.checkpoint.tokenizer.vocab_size].argmax())
 
     def log_probs(self, switches: Float[np.ndarray, "n l h"]) -> Tensor:
-        """Natural-log probabilities n x v over the vocabulary in the first blank, or over what is decided among."""
+        """Natural-log probabilities n x v over the vocabulary in the first blank, or over what is decided among; n x 1
+        scores."""
         if not self.decision:
             spot = self.encoding.masked[0]
             return engine.ablated_log_probs(self.checkpoint, self.encoding, switches, spot, self.fill)
+        if self.decision.kind == "similarity":
+            pooling = training_of(self.checkpoint).pooling
+            return engine.ablated_cosines(self.checkpoint, self.encoding, switches, pooling, self.fill)[:, None]
         if self.decision.head == "sequence_classifier":
             logits = engine.ablated_sequence_logits(self.checkpoint, self.encoding, switches, self.fill)
         else:
@@ -170,19 +179,22 @@ class Board:
         logits = engine.ablated_next_sentence(self.checkpoint, self.encoding, switches, self.fill)
         return np.asarray(logits.log_softmax(dim=-1)[:, 0].numpy(), dtype=np.float64)
 
-    def log2(self, switches: Float[np.ndarray, "n l h"]) -> Float[np.ndarray, " n"]:
-        """log2 of the target's probability for each setting of the switches."""
+    def values(self, switches: Float[np.ndarray, "n l h"]) -> Float[np.ndarray, " n"]:
+        """log2 of the target's probability, or its score, for each setting of the switches."""
         if not len(switches):
             return np.zeros(0)
         if self.only_pair:
             return self.next_log_probs(switches) / np.log(2)
-        return np.asarray(self.log_probs(switches)[:, self.id].double().numpy()) / np.log(2)
+        found = np.asarray(self.log_probs(switches)[:, self.id].double().numpy())
+        return found if self.scored else found / np.log(2)
 
     def outcome(self, switches: Float[np.ndarray, "l h"]) -> Outcome:
         is_next = float(np.exp(self.next_log_probs(switches[None])[0])) if self.pair else None
         if self.only_pair:
             return Outcome((), is_next or 0.0, is_next)
         row = self.log_probs(switches[None])[0]
+        if self.scored:
+            return Outcome((), float(row[self.id]), is_next)
         names = self.decision.names if self.decision else None
         known = len(names) if names else self.checkpoint.tokenizer.vocab_size
         best = row[:known].topk(min(TOP, known)).indices.tolist()
@@ -197,6 +209,11 @@ def filling(checkpoint: Checkpoint, encoding: Encoding, options: Options) -> Ten
     if options.how == "mean":
         return engine.mean_head_outputs(checkpoint, [tokenizer.encode(group[0]) for group in TOPICS.values()])
     if options.how == "patch":
+        if kind_of(checkpoint) == "similarity":
+            raise ExplorerError(
+                f"{checkpoint.name} reads two texts apart, and one sentence cannot be patched into both. "
+                "Choose zero or mean."
+            )
         if not options.source.strip():
             raise ExplorerError("There is no sentence to patch from. Type one that has as many tokens as yours.")
         source = tokenizer.encode(Text(options.source))
@@ -222,33 +239,34 @@ def random_sets(board: Board, off: Sequence[Head], count: int) -> Float[np.ndarr
 
 def rows(result: Switchboard) -> list[dict[str, object]]:
     """One row for each head, counted from 1: the target's probability with only that head off, in bits relative to all
-    on."""
-    before = result.before.probability
+    on. Of a score, *score* takes the place of *probability*, and the change is in its unit."""
+    before = result.before.value
+    name, unit = ("score", "change_score") if result.scored else ("probability", "change_bits")
     return [
         {
             "layer": layer + 1,
             "head": head + 1,
             "off": bool(result.states[layer, head]),
             "target": result.target,
-            "change_bits": float(bits),
-            "probability": float(before * 2.0**bits),
-            "probability_all_on": before,
-            "probability_with_the_chosen_off": result.after.probability,
+            unit: float(change),
+            name: float(before + change if result.scored else before * 2.0**change),
+            f"{name}_all_on": before,
+            f"{name}_with_the_chosen_off": result.after.value,
             "random_sets_mean": float(result.controls.mean()) if len(result.controls) else "",
         }
         for layer, line in enumerate(result.change)
-        for head, bits in enumerate(line)
+        for head, change in enumerate(line)
     ]
 
 
 class Facts(facts.Facts[Switchboard]):
     def before(self) -> float:
-        """Probability of the answer with all heads on, 0 to 1."""
-        return self._result.before.probability
+        """Probability of the answer with all heads on, 0 to 1; or its score."""
+        return self._result.before.value
 
     def after(self) -> float:
-        """Probability of the answer with the chosen heads off, 0 to 1."""
-        return self._result.after.probability
+        """Probability of the answer with the chosen heads off, 0 to 1; or its score."""
+        return self._result.after.value
 
     def answer(self) -> str:
         """What is measured: the answer, or "is next"."""
@@ -259,7 +277,7 @@ class Facts(facts.Facts[Switchboard]):
         return facts.item(self._result.after.candidates, 1, "answer").token
 
     def change(self, layer: int, head: int) -> float:
-        """What switching off one head does to the answer's probability, in bits."""
+        """What switching off one head does to the answer's probability, in bits; or to its score."""
         return float(facts.item(list(facts.item(list(self._result.change), layer, "layer")), head, "head"))
 
     def share_below(self, bits: float) -> float:

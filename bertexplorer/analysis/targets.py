@@ -119,6 +119,7 @@ def ask_head(checkpoint: Checkpoint, text: Text | str, what: Decided, word: str,
         values,
         probability,
         pooled=found.pooled,
+        scored=what == "score",
         apart=found.kind == "similarity",
     )
 

@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bertexplorer.engine.ablation import (
+        ablated_cosines,
         ablated_log_probs,
         ablated_next_sentence,
         ablated_sequence_logits,
         ablated_token_logits,
         mean_head_outputs,
     )
-    from bertexplorer.engine.apart import pair_cosines, part, sides_of
+    from bertexplorer.engine.apart import layer_cosines, pair_cosines, part, sides_of
     from bertexplorer.engine.inputs import input_parts, word_similarities
     from bertexplorer.engine.logit_lens import layer_log_probs
     from bertexplorer.engine.pairs import next_sentence_logits
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TunedLens",
+    "ablated_cosines",
     "ablated_log_probs",
     "ablated_next_sentence",
     "ablated_sequence_logits",
@@ -57,6 +59,7 @@ __all__ = [
     "head_outputs",
     "hidden_states",
     "input_parts",
+    "layer_cosines",
     "layer_log_probs",
     "layer_task_logits",
     "masked_log_probs",
@@ -78,6 +81,7 @@ __all__ = [
 ]
 MODULES = {
     "TunedLens": "tuned_lens",
+    "ablated_cosines": "ablation",
     "ablated_log_probs": "ablation",
     "ablated_next_sentence": "ablation",
     "ablated_sequence_logits": "ablation",
@@ -88,6 +92,7 @@ MODULES = {
     "head_outputs": "passes",
     "hidden_states": "passes",
     "input_parts": "inputs",
+    "layer_cosines": "apart",
     "layer_log_probs": "logit_lens",
     "layer_task_logits": "task_heads",
     "masked_log_probs": "run",

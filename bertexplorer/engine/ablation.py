@@ -4,10 +4,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
 from bertexplorer.engine import progress
+from bertexplorer.engine.apart import Pooling, part, sides_of
 from bertexplorer.engine.collate import TOKEN_BUDGET
 from bertexplorer.engine.pairs import read_pairs
 from bertexplorer.engine.passes import cached_forward, head_outputs
@@ -108,6 +110,23 @@ def ablated_token_logits(
         checkpoint,
         ablated(checkpoint, encoding, switches, rows, fill, lambda last: read_tokens(checkpoint, head, last)),
     )
+
+
+def ablated_cosines(
+    checkpoint: Checkpoint,
+    encoding: Encoding,
+    switches: Float[np.ndarray, "n l h"],
+    pooling: Pooling,
+    fill: Float[Tensor, "l h 1 k"] | None = None,
+) -> Float[Tensor, " n"]:
+    """The cosine of the two texts of a pair, each read alone as in `pair_cosines`, for each row of *switches*."""
+
+    def vectors(positions: tuple[int, ...]) -> Float[Tensor, "n d"]:
+        rows = range(len(positions)) if pooling == "mean" else (0,)
+        return ablated(checkpoint, part(encoding, positions), switches, rows, fill, lambda last: last.float().mean(1))
+
+    first, second = map(vectors, sides_of(encoding))
+    return finite(checkpoint, F.cosine_similarity(first, second, dim=-1))
 
 
 def finite(checkpoint: Checkpoint, found: Tensor) -> Tensor:

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from bertexplorer.engine.vectors import sentence_vectors
+from bertexplorer.engine.run import forward
+from bertexplorer.engine.vectors import checked, sentence_vectors
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding
 
@@ -40,6 +42,21 @@ def part(encoding: Encoding, positions: Sequence[int]) -> Encoding:
         special=taken(encoding.special),
         picked=(),
     )
+
+
+def layer_cosines(checkpoint: Checkpoint, encoding: Encoding, pooling: Pooling) -> Float[Tensor, " layers"]:
+    """The cosine of the two texts of a pair after every layer, as if it were the last, as in `pair_cosines`. Layer 0 is
+    the input of the first layer. If the encoder ends in a LayerNorm (ModernBERT), it is applied to the earlier layers
+    too, as in `layer_task_logits`. fp32 on the CPU."""
+
+    def vectors(positions: tuple[int, ...]) -> Float[Tensor, "layers d"]:
+        hidden = forward(checkpoint, [part(encoding, positions)]).hidden
+        with torch.inference_mode():
+            states = torch.stack([*(checkpoint.encoder.norm(state[0]) for state in hidden[:-1]), hidden[-1][0]]).float()
+        return states[:, 0] if pooling == "cls" else states.mean(dim=1)
+
+    first, second = map(vectors, sides_of(encoding))
+    return checked(checkpoint, F.cosine_similarity(first, second, dim=-1).cpu())
 
 
 def pair_cosines(checkpoint: Checkpoint, encodings: Sequence[Encoding], pooling: Pooling) -> Float[Tensor, " n"]:

@@ -35,7 +35,6 @@ SHARES = {
     "score": "score",
     "similarity": "cosine of the two texts",
 }
-SCORES = ("score", "similarity")  # kinds without a probability
 
 
 def draw(result: Answer) -> go.Figure:
@@ -46,7 +45,7 @@ def draw(result: Answer) -> go.Figure:
 def labels(result: Answer) -> go.Figure:
     """A bar for each label, the best on top."""
     found = result.labels[: result.top]
-    text = [decimal(one.value) if result.kind in SCORES else percent(one.value) for one in found]
+    text = [decimal(one.value) if result.scored else percent(one.value) for one in found]
     chosen = [ACCENT if one.name in result.chosen else PALE for one in found]
     logits = [f", logit {decimal(one.logit)}" if result.kind != "similarity" else "" for one in found]
     hovers = [f"{label(one.name, 60)}: {t}{logit}" for one, t, logit in zip(found, text, logits, strict=True)]

@@ -15,6 +15,7 @@ ROW_HEIGHT, TALL = 40, 54  # px: with its words in one line, and in two
 LINE = 37  # characters of such a line, what a phone has room for
 LABEL = 40  # characters of a name
 WORDS = {"token", "from", "to"}  # columns that name the token at a position
+SCORES = ("change_score", "score")  # columns in the place of MEASURE where the answer is a score
 Key = tuple[object, ...]  # what a row is about
 
 
@@ -36,7 +37,8 @@ def draw(
             found |= {key: value for key, value in looked_up.items() if value is not None}
         keys = furthest({k: ours[k] for k in keys if k in ours}, {k: theirs[k] for k in keys if k in theirs})
     values = [v for k in keys for v in (ours.get(k), theirs.get(k)) if v is not None]
-    shares = all(0 <= v <= 1 for v in values) and "cosine" not in analysis.MEASURE
+    scored = any(getattr(result, "scored", False) for result in (first, second))
+    shares = all(0 <= v <= 1 for v in values) and "cosine" not in analysis.MEASURE and not scored
     low, high = min(0.0, *values), max(values) or 1.0
     fig = go.Figure()
     for row, key in enumerate(keys):
@@ -88,7 +90,8 @@ def measured(analysis: Comparable, result: Any) -> dict[Key, float]:
     """The key of each row -> its number; of rows with the same key, the first."""
     found: dict[Key, float] = {}
     for row in analysis.summary_rows(result) if isinstance(analysis, Summarised) else analysis.rows(result):
-        if isinstance(value := row[analysis.MEASURE], int | float):
+        value = next((row[name] for name in (analysis.MEASURE, *SCORES) if name in row), None)
+        if isinstance(value, int | float):
             found.setdefault(tuple(row[key] for key in analysis.KEYS), float(value))
     return found
 

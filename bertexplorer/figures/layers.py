@@ -5,7 +5,21 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.layers import Layers, Tuned
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, GREEN, GREY, ORANGE, SHADES, finish, label, listed, percent, quote, safe
+from bertexplorer.figures.style import (
+    ACCENT,
+    GREEN,
+    GREY,
+    ORANGE,
+    PALE,
+    SHADES,
+    decimal,
+    finish,
+    label,
+    listed,
+    percent,
+    quote,
+    safe,
+)
 
 DRAWN = 5  # answers a layer
 CELL, RANKS, BITS, GAP = 40, 250, 130, 62  # pixels: a row of answers, the panels below it, and between them
@@ -16,6 +30,8 @@ DASHES = ("solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot")
 
 
 def draw(result: Layers) -> go.Figure:
+    if result.scored:
+        return scores(result)
     heights = [CELL * len(result.layers), RANKS, BITS, *([BITS] if result.tuned else [])]
     rank = f"rank of the {FOLLOWED.get(result.target, 'token')} (1 is the first choice)"
     titles = ("", rank, "bits", "bits to the final answer, held-out text")
@@ -30,6 +46,20 @@ def draw(result: Layers) -> go.Figure:
     fig.update_xaxes(title=kit.title("after layer"), row=len(heights), col=1)
     direct_labels(fig, result)
     return finish(fig, kit.height_of(heights, GAP) + 56, margin={"l": 8, "r": 12, "t": 8, "b": 48})
+
+
+def scores(result: Layers) -> go.Figure:
+    """The score that each layer would give, were it the last."""
+    values = list(result.scores)
+    names = [kit.layer_name(layer) for layer in range(len(values))]
+    colours = [*[PALE] * (len(values) - 1), ACCENT]
+    fig = go.Figure([kit.bars(values, colours, text=[decimal(value) for value in values])])
+    fig.update_yaxes(**kit.down(names))
+    low, high = min(0.0, *values), max(0.0, *values)
+    room = 0.25 * ((high - low) or 1.0)
+    fig.update_xaxes(range=[low - room * (low < 0), high + room], visible=False)
+    fig.add_annotation(kit.above(f"{label(result.layers[-1].candidates[0].token, 30)}, read after each layer", 4))
+    return finish(fig, max(300, 40 + 30 * len(values)), margin={"l": 8, "r": 16, "t": 28, "b": 8}, bargap=0.28)
 
 
 def answers(fig: go.Figure, result: Layers) -> None:
@@ -117,6 +147,8 @@ def direct_labels(fig: go.Figure, result: Layers) -> None:
 
 def say(result: Layers) -> str:
     """When the final answer becomes the first choice, and what became of the words that are followed."""
+    if result.scored:
+        return say_scores(result)
     final, first, count = result.layers[-1].candidates[0], result.layers[0], len(result.layers) - 1
     start = (
         f"is the first choice from the input on and ends at {percent(final.probability)}"
@@ -144,6 +176,21 @@ def say(result: Layers) -> str:
     if result.other_masks:
         sentences.append(f"This is the first of {result.other_masks + 1} masks.")
     return " ".join(sentences)
+
+
+def say_scores(result: Layers) -> str:
+    first, *_, last = result.scores
+    count = len(result.layers) - 1
+    settled = (
+        "It changes by less than a tenth of its range from the input on."
+        if result.settled == 0
+        else f"From layer {result.settled} of {count} on it stays within a tenth of its range."
+    )
+    name = quote(result.layers[-1].candidates[0].token)
+    return (
+        f"Read from the input alone, {name} would be {decimal(first)}; after the last layer it is {decimal(last)}. "
+        + settled
+    )
 
 
 def tuned_said(tuned: Tuned) -> str:

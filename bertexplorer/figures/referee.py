@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.referee import Referee, Trial
 from bertexplorer.figures import kit
 from bertexplorer.figures.saliency import SHORT
-from bertexplorer.figures.style import ACCENT, GREEN, GREY, ORANGE, finish, label, listed, percent, quote
+from bertexplorer.figures.style import ACCENT, GREEN, GREY, ORANGE, decimal, finish, label, listed, percent, quote
 
 PANEL, GAP = 240, 96  # pixels
 PLOT = 0.56  # share of the width that the lines take; their names stand to the right
@@ -17,51 +17,62 @@ BAND = "rgba(138,148,163,0.28)"
 
 
 def draw(result: Referee) -> go.Figure:
-    name = f"P({label(result.answer, 12)})"
+    name = label(result.answer, 12) if result.scored else f"P({label(result.answer, 12)})"
     titles = (f"{name} in deletion: lower is better", f"{name} in insertion: higher is better")
     fig = kit.panels([PANEL, PANEL], GAP, titles)
     top = max(float(result.random.max()), *(float(max(t.deletion.max(), t.insertion.max())) for t in result.trials))
-    top = 1.06 * top or 1.0
+    bottom = min(0.0, float(result.random.min()), *(float(min(*t.deletion, *t.insertion)) for t in result.trials))
+    ends = (bottom - 0.02 * (top - bottom), bottom + 1.06 * (top - bottom) or 1.0)
+    shape = ".2~f" if result.scored else ".0%" if top > 0.1 else ".1%"
     share = result.hidden / result.hidden[-1]
     deletions = [(share, t.deletion, t.deletion_area) for t in result.trials]
     insertions = [(1 - share[::-1], t.insertion[::-1], t.insertion_area) for t in result.trials]
     for row, lines in ((1, deletions), (2, insertions)):
         x = lines[0][0]
         random = result.random if row == 1 else result.random[:, ::-1]
-        band(fig, x, random, row)
+        band(fig, x, random, row, tip_of(result))
         curves(fig, result, lines, row)
         areas = [*(area for _, _, area in lines), float(result.random_areas.mean())]
-        labels(fig, result, areas, top, row)
+        labels(fig, result, areas, ends, row)
         fig.update_xaxes(range=[-0.02, RIGHT], domain=[0, PLOT], tickformat=".0%", nticks=4, row=row, col=1)
         title = f"of {result.count} tokens {'hidden' if row == 1 else 'shown'}"
         fig.update_xaxes(title=kit.title(title), row=row, col=1)
-        fig.update_yaxes(range=[-0.02 * top, top], tickformat=".0%" if top > 0.1 else ".1%", nticks=5, row=row, col=1)
+        fig.update_yaxes(range=list(ends), tickformat=shape, nticks=5, row=row, col=1)
     return finish(fig, 2 * PANEL + GAP + 36 + 56, margin={"l": 8, "r": 8, "t": 36, "b": 56})
 
 
-def band(fig: go.Figure, x: np.ndarray, random: np.ndarray, row: int) -> None:
+def tip_of(result: Referee) -> str:
+    """How plotly writes a value."""
+    return "%{y:.3~f}" if result.scored else "%{y:.1%}"
+
+
+def shown(result: Referee, value: float) -> str:
+    return decimal(value) if result.scored else percent(value)
+
+
+def band(fig: go.Figure, x: np.ndarray, random: np.ndarray, row: int, tip: str) -> None:
     """From the lowest to the highest of the random orders, and their mean."""
     quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     fig.add_scatter(x=x, y=random.max(axis=0), **quiet, row=row, col=1)
     fig.add_scatter(x=x, y=random.min(axis=0), **quiet, fill="tonexty", fillcolor=BAND, row=row, col=1)
     mean = {"mode": "lines", "line": {"color": GREY, "width": 2, "dash": "dot"}}
-    tip = f"mean of {len(random)} random orders: %{{y:.1%}}<extra></extra>"
-    fig.add_scatter(x=x, y=random.mean(axis=0), **mean, hovertemplate=tip, row=row, col=1)
+    told = f"mean of {len(random)} random orders: {tip}<extra></extra>"
+    fig.add_scatter(x=x, y=random.mean(axis=0), **mean, hovertemplate=told, row=row, col=1)
 
 
 def curves(fig: go.Figure, result: Referee, lines: list[tuple[np.ndarray, np.ndarray, float]], row: int) -> None:
     verb = "hidden" if row == 1 else "shown"
     for number, (trial, (x, y, _)) in enumerate(zip(result.trials, lines, strict=True)):
-        tip = f"{trial.method}, %{{x:.0%}} {verb}: %{{y:.1%}}<extra></extra>"
+        tip = f"{trial.method}, %{{x:.0%}} {verb}: {tip_of(result)}<extra></extra>"
         curve = kit.line(x, y, COLOURS[number], dash=DASHES[number], size=5, hovertemplate=tip)
         fig.add_trace(curve, row, 1)
 
 
-def labels(fig: go.Figure, result: Referee, areas: list[float], top: float, row: int) -> None:
+def labels(fig: go.Figure, result: Referee, areas: list[float], ends: tuple[float, float], row: int) -> None:
     """To the right each name with the mean height of its line, at that height where there is room."""
     names = [*(SHORT.get(trial.method, trial.method) for trial in result.trials), "random"]
-    texts = [f"{percent(area)} {name}" for area, name in zip(areas, names, strict=True)]
-    fig.add_trace(kit.line_names(RIGHT, areas, texts, [*COLOURS, GREY], (0, top), PANEL, 8), row, 1)
+    texts = [f"{shown(result, area)} {name}" for area, name in zip(areas, names, strict=True)]
+    fig.add_trace(kit.line_names(RIGHT, areas, texts, [*COLOURS, GREY], ends, PANEL, 8), row, 1)
 
 
 def say(result: Referee) -> str:
@@ -72,10 +83,11 @@ def say(result: Referee) -> str:
     holding = [trial.method for trial in result.trials if result.holds(trial)]
     failing = [trial.method for trial in result.trials if not result.holds(trial)]
     sentences = [
-        f"{quote(result.answer)} has {percent(float(first[0]))} in the whole text and {percent(float(first[-1]))} with "
-        f"all {result.count} tokens hidden.",
-        f"The order of {best.method} tells most: hidden first, its tokens leave {percent(best.deletion_area)} on "
-        f"average, shown first {percent(best.insertion_area)}; a random order leaves {percent(chance)}.",
+        f"{quote(result.answer)} has {shown(result, float(first[0]))} in the whole text and "
+        f"{shown(result, float(first[-1]))} with all {result.count} tokens hidden.",
+        f"The order of {best.method} tells most: hidden first, its tokens leave "
+        f"{shown(result, best.deletion_area)} on average, shown first {shown(result, best.insertion_area)}; a random "
+        f"order leaves {shown(result, chance)}.",
     ]
     if holding:
         sentences.append(

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.switchboard import Switchboard
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, GREY, INK, ORANGE, PALE, TEXT, finish, label, percent, quote
+from bertexplorer.figures.style import ACCENT, GREY, INK, ORANGE, PALE, TEXT, decimal, finish, label, percent, quote
 
 SIGNED = [[0.0, "#d55e00"], [0.25, "#f2b48a"], [0.5, "#f4f6f9"], [0.75, "#9fc1e6"], [1.0, "#2b6cb0"]]
 CELL, BAR, GAP = 34, 46, 96  # px
@@ -26,7 +26,7 @@ def draw(result: Switchboard) -> go.Figure:
     lists(fig, result)
     names = (
         "Press a head to switch it off or on.<br>" + COLOURS[result.how],
-        f"{'P(is next)' if result.target == 'is next' else 'P of ' + quote(label(result.target, 16))}",
+        heading(result),
         ("All heads on, and with those off" if result.off else "All heads on") if result.after.candidates else "",
     )
     for row, name in enumerate(names, 1):
@@ -34,19 +34,33 @@ def draw(result: Switchboard) -> go.Figure:
     return finish(fig, kit.height_of(heights, GAP) + 110, margin={"l": 8, "r": 12, "t": 84, "b": 26})
 
 
+def heading(result: Switchboard) -> str:
+    if result.target == "is next":
+        return "P(is next)"
+    return label(result.target, 24) if result.scored else f"P of {quote(label(result.target, 16))}"
+
+
+def shown(result: Switchboard, value: float) -> str:
+    """A probability or a score."""
+    return decimal(value) if result.scored else percent(value)
+
+
 def switches(fig: go.Figure, result: Switchboard) -> None:
     """The change that each head alone makes; those that are off carry a cross."""
     layers, heads = result.change.shape
-    limit = max(0.05, float(np.abs(result.change).max()))
+    limit = max(0.001 if result.scored else 0.05, float(np.abs(result.change).max()))
     off = set(result.off)
     leads = [
         [{"set": {"off": ", ".join(map(str, sorted(off ^ {Head(i, j)})))}} for j in range(heads)] for i in range(layers)
     ]
     hovers = [
-        [f"{Head(i, j)}{', off' if result.states[i, j] else ''}: {signed(v)} bits" for j, v in enumerate(line)]
+        [
+            f"{Head(i, j)}{', off' if result.states[i, j] else ''}: {changed(result, float(v))}"
+            for j, v in enumerate(line)
+        ]
         for i, line in enumerate(result.change)
     ]
-    change = result.change.round(3).tolist()
+    change = result.change.round(5 if result.scored else 3).tolist()
     cells = kit.cells(change, SIGNED, -limit, limit, gap=2, customdata=leads, hovertemplate="%{text}<extra></extra>")
     fig.add_trace({**cells, "text": hovers}, 1, 1)
     rows, columns = np.nonzero(result.states)
@@ -66,10 +80,10 @@ def switches(fig: go.Figure, result: Switchboard) -> None:
 
 
 def bars_of(result: Switchboard) -> list[tuple[str, float, str]]:
-    """(name, probability, colour) of each bar."""
-    found = [("all heads on", result.before.probability, ACCENT)]
+    """(name, value, colour) of each bar."""
+    found = [("all heads on", result.before.value, ACCENT)]
     if result.off:
-        found.append((f"{names(result)} {DONE[result.how]}", result.after.probability, ORANGE))
+        found.append((f"{names(result)} {DONE[result.how]}", result.after.value, ORANGE))
     if len(result.controls):
         count = len(result.off)
         name = f"{count} other head{'s' * (count > 1)} at random"
@@ -82,11 +96,14 @@ def bars_of(result: Switchboard) -> list[tuple[str, float, str]]:
 
 
 def bars(fig: go.Figure, result: Switchboard) -> None:
-    """The target's probability before and after, and for random sets of the same number of heads, each set a tick."""
+    """The target's value before and after, and for random sets of the same number of heads, each set a tick."""
     found = bars_of(result)
-    top = max([p for _, p, _ in found] + result.controls.tolist()) or 1.0
+    every = [p for _, p, _ in found] + result.controls.tolist()
+    low, top = min(0.0, *every), max(0.0, *every)
+    room = top - low or 1.0
     colours = [colour for *_, colour in found]
-    tip = "%{x:.2%}<extra></extra>"
+    shape = "%{x:.3~f}" if result.scored else "%{x:.2%}"
+    tip = f"{shape}<extra></extra>"
     fig.add_trace(kit.bars([p for _, p, _ in found], colours, width=0.34, hovertemplate=tip), 2, 1)
     if len(result.controls):
         fig.add_scatter(
@@ -94,13 +111,13 @@ def bars(fig: go.Figure, result: Switchboard) -> None:
             y=[2] * len(result.controls),
             mode="markers",
             marker={"symbol": "line-ns-open", "size": 16, "color": TEXT, "line": {"width": 1.5}},
-            hovertemplate="a random set: %{x:.2%}<extra></extra>",
+            hovertemplate=f"a random set: {tip}",
             row=2,
             col=1,
         )
-    labels = [f"{label(name, 40)}: {percent(p)}" for name, p, _ in found]
-    fig.add_trace(kit.texts(0, [place - 0.36 for place in range(len(found))], labels), 2, 1)
-    fig.update_xaxes(range=[-0.01 * top, 1.04 * top], row=2, col=1, **kit.HIDDEN)
+    labels = [f"{label(name, 40)}: {shown(result, p)}" for name, p, _ in found]
+    fig.add_trace(kit.texts(low, [place - 0.36 for place in range(len(found))], labels), 2, 1)
+    fig.update_xaxes(range=[low - 0.01 * room, top + 0.04 * room], row=2, col=1, **kit.HIDDEN)
     fig.update_yaxes(range=[len(found) - 0.6, -0.75], row=2, col=1, **kit.HIDDEN)
 
 
@@ -119,30 +136,29 @@ def names(result: Switchboard) -> str:
     return ", ".join(heads) if len(heads) <= 4 else f"{', '.join(heads[:3])} and {len(heads) - 3} more"
 
 
-def signed(bits: float) -> str:
-    return f"{bits:+.2f}".replace("-", "−")
+def changed(result: Switchboard, change: float) -> str:
+    """A change with its sign and unit."""
+    return f"{change:+.3f}".replace("-", "−") if result.scored else f"{change:+.2f} bits".replace("-", "−")
 
 
 def say(result: Switchboard) -> str:
     """What switching off does, whether that is more than chance, and which head matters most."""
     what = "“is next”" if result.target == "is next" else quote(result.target)
-    sentences = [f"With all heads on, {what} has {percent(result.before.probability)}"]
+    before, after = shown(result, result.before.value), shown(result, result.after.value)
+    sentences = [f"With all heads on, {what} has {before}"]
     if result.off:
-        sentences = [
-            f"With {names(result)} {DONE[result.how]}, {what} goes from {percent(result.before.probability)} to "
-            f"{percent(result.after.probability)}"
-        ]
+        sentences = [f"With {names(result)} {DONE[result.how]}, {what} goes from {before} to {after}"]
     if len(result.controls):
         count = len(result.off)
         sentences[0] += (
             f"; {len(result.controls)} random sets of {count} other head{'s' * (count > 1)} leave it between "
-            f"{percent(float(result.controls.min()))} and {percent(float(result.controls.max()))}"
+            f"{shown(result, float(result.controls.min()))} and {shown(result, float(result.controls.max()))}"
         )
     low, high = (Head(*map(int, np.unravel_index(at, result.change.shape))) for at in extremes(result))
     doing = {"zero": "switching off {}", "mean": "fixing {} at its mean", "patch": "patching {}"}[result.how]
     least, most = float(result.change.min()), float(result.change.max())
-    lowers = f"{doing.format(low)} lowers it most ({signed(least)} bits)" if least < 0 else "none lowers it"
-    raises = f"{doing.format(high)} raises it most ({signed(most)} bits)" if most > 0 else "none raises it"
+    lowers = f"{doing.format(low)} lowers it most ({changed(result, least)})" if least < 0 else "none lowers it"
+    raises = f"{doing.format(high)} raises it most ({changed(result, most)})" if most > 0 else "none raises it"
     sentences.append(f"Of all single heads, {lowers} and {raises}")
     if result.other_masks:
         sentences.append(f"This is the first of {result.other_masks + 1} masks")

@@ -12,9 +12,11 @@ import torch
 import transformers
 
 from bertexplorer import engine
-from bertexplorer.analysis import answer, saliency, task_head
+from bertexplorer.analysis import answer, layers, referee, saliency, switchboard, task_head
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import answer as figure
+from bertexplorer.figures import difference
+from bertexplorer.figures import referee as referee_figure
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
@@ -90,6 +92,61 @@ def test_the_gradient_is_a_difference_of_cosines(tiny: Callable[..., Path], tmp_
     step = 1e-2 * torch.randn(words.shape, generator=torch.Generator().manual_seed(0))
     ends = gradients.path_values(checkpoint, encoding, target, words - step, words + step, torch.tensor([0.0, 1.0]))
     assert float(ends[1] - ends[0]) == pytest.approx(2 * float((slope * step).sum()), rel=0.02)
+
+
+def test_it_is_read_after_every_layer(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    checkpoint = compared(tiny("bert"), tmp_path / "run")
+    theirs = transformers.AutoModel.from_pretrained(tiny("bert")).eval()
+    with torch.no_grad():
+        first, second = (
+            torch.stack(theirs(torch.tensor([ids]), output_hidden_states=True).hidden_states)[:, 0].mean(1)
+            for ids in (checkpoint.tokenizer.encode(side).ids for side in (PAIR.first, PAIR.second))
+        )
+    found = layers.run(checkpoint, PAIR)
+    wanted = torch.cosine_similarity(first, second, dim=-1)
+    assert found.scored and found.scores == pytest.approx(wanted.tolist(), abs=of_encoder(checkpoint.config))
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_a_head_that_is_off_is_off_in_both_texts(pooling: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+    checkpoint = compared(tiny("bert"), tmp_path / "run", pooling)
+    found = switchboard.run(checkpoint, PAIR, options=switchboard.Options(off="2·3", controls=2))
+    assert found.scored and found.target == "cosine"
+    theirs = transformers.AutoModel.from_pretrained(tiny("bert"), attn_implementation="eager").eval()
+    wide = checkpoint.config.hidden_size // checkpoint.config.num_heads
+
+    def off(_: object, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+        args[0][..., 2 * wide : 3 * wide] = 0
+        return args
+
+    theirs.encoder.layer[1].attention.output.dense.register_forward_pre_hook(off)
+    with torch.no_grad():
+        last = [
+            theirs(torch.tensor([checkpoint.tokenizer.encode(side).ids])).last_hidden_state[0]
+            for side in (PAIR.first, PAIR.second)
+        ]
+    wanted = torch.cosine_similarity(*(one[0] if pooling == "cls" else one.mean(0) for one in last), dim=0)
+    assert found.after.value == pytest.approx(float(wanted), abs=of_encoder(checkpoint.config))
+    assert found.change[1, 2] == pytest.approx(found.after.value - found.before.value, abs=1e-6)
+    with pytest.raises(ExplorerError, match="reads two texts apart"):
+        switchboard.run(checkpoint, PAIR, options=switchboard.Options(how="patch", source="the cat"))
+
+
+def test_the_curves_of_the_referee_are_cosines(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    checkpoint = compared(tiny("bert"), tmp_path / "run")
+    found = referee.run(checkpoint, PAIR, options=referee.Options(orders=3, points=6))
+    value = answer.run(checkpoint, PAIR).labels[0].value
+    assert found.scored and all(trial.deletion[0] == pytest.approx(value, abs=1e-5) for trial in found.trials)
+    assert "score" in referee.rows(found)[0] and referee_figure.draw(found).data
+    assert "%" not in referee_figure.say(found)
+
+
+def test_before_beside_after_is_no_percentage(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    checkpoint = compared(tiny("bert"), tmp_path / "run")
+    for module in (answer, layers, switchboard, referee):
+        result = module.run(checkpoint, PAIR)
+        drawn = difference.draw(module, result, result, ("before", "after"))
+        assert drawn and "%" not in str(drawn.layout.xaxis.tickformat)
 
 
 def test_one_text_is_not_compared(tiny: Callable[..., Path], tmp_path: Path) -> None:

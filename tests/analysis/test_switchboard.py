@@ -82,7 +82,7 @@ def test_each_head_alone_and_some_together_equal_a_hook_in_transformers(pair) ->
     encoding = ours.tokenizer.encode(TEXT)
     token = result.before.candidates[0].id
     before = probability(theirs.run(encoding.ids, lambda _, x: x), encoding, token)
-    assert result.before.probability == pytest.approx(before, rel=of_encoder(ours.config, LOGITS))
+    assert result.before.value == pytest.approx(before, rel=of_encoder(ours.config, LOGITS))
     for layer, line in enumerate(result.change):
         for head, bits in enumerate(line):
             after = probability(theirs.run(encoding.ids, put((Head(layer, head),), lambda _: 0.0)), encoding, token)
@@ -93,7 +93,7 @@ def test_each_head_alone_and_some_together_equal_a_hook_in_transformers(pair) ->
     off = (Head(0, 1), Head(2, 3), Head(1, 0))
     assert result.off == off
     wanted = probability(theirs.run(encoding.ids, put(off, lambda _: 0.0)), encoding, token)
-    assert result.after.probability == pytest.approx(wanted, rel=of_encoder(ours.config, LOGITS))
+    assert result.after.value == pytest.approx(wanted, rel=of_encoder(ours.config, LOGITS))
 
 
 def test_the_mean_is_that_over_the_plain_sentences(pair) -> None:
@@ -104,7 +104,7 @@ def test_the_mean_is_that_over_the_plain_sentences(pair) -> None:
     rows = torch.cat([theirs.outputs(ours.tokenizer.encode(g[0]).ids)[1] for g in TOPICS.values()])
     mean = rows[:, 2 * SIZE : 3 * SIZE].mean(dim=0)
     wanted = probability(theirs.run(encoding.ids, put(off, lambda _: mean)), encoding, result.before.candidates[0].id)
-    assert result.after.probability == pytest.approx(wanted, rel=of_encoder(ours.config, LOGITS))
+    assert result.after.value == pytest.approx(wanted, rel=of_encoder(ours.config, LOGITS))
 
 
 def test_a_patch_is_the_other_sentences_output_place_by_place(pair) -> None:
@@ -118,7 +118,7 @@ def test_a_patch_is_the_other_sentences_output_place_by_place(pair) -> None:
     given = theirs.outputs(other.ids)
     change = put(off, lambda h: given[h.layer][:, h.head * SIZE : (h.head + 1) * SIZE])
     wanted = probability(theirs.run(encoding.ids, change), encoding, result.before.candidates[0].id)
-    assert result.after.probability == pytest.approx(wanted, rel=of_encoder(ours.config, LOGITS))
+    assert result.after.value == pytest.approx(wanted, rel=of_encoder(ours.config, LOGITS))
 
 
 def test_a_pair_without_a_blank_is_about_its_next_sentence_decision(tiny) -> None:
@@ -132,8 +132,8 @@ def test_a_pair_without_a_blank_is_about_its_next_sentence_decision(tiny) -> Non
         return float(theirs.run(encoding.ids, change, encoding.segments).logits[0].softmax(-1)[0])
 
     assert result.target == "is next" and result.before.candidates == ()
-    assert result.before.probability == pytest.approx(is_next(lambda _, x: x), rel=of_encoder(ours.config, LOGITS))
-    assert result.after.probability == pytest.approx(
+    assert result.before.value == pytest.approx(is_next(lambda _, x: x), rel=of_encoder(ours.config, LOGITS))
+    assert result.after.value == pytest.approx(
         is_next(put((Head(1, 1),), lambda _: 0.0)), rel=of_encoder(ours.config, LOGITS)
     )
     blank = switchboard.run(ours, Text("She works as a [MASK].", "he is a doctor"))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from torch import Tensor
 from bertexplorer.analysis import answer, layers, switchboard
 from bertexplorer.analysis.decision import decide
 from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import layers as layers_figure
+from bertexplorer.figures import switchboard as switchboard_figure
 from bertexplorer.model.text import Text
 from tests.analysis.conftest import LOGITS
 from tests.analysis.tuned import FILM, Tuned, of_problem, tuned
@@ -26,6 +29,8 @@ def pick(one: Tuned, what: str, position: int, logits: Tensor) -> Tensor:
     logits = logits.double()
     if what == "label":
         return logits.log_softmax(-1)
+    if what == "score":
+        return logits
     if what == "tag":
         return logits[:, position].log_softmax(-1)
     return logits[:, :, int(what == "span end")].log_softmax(1)
@@ -94,13 +99,24 @@ def test_several_labels_have_a_yes_and_a_no_each(tiny: Callable[[str], Path]) ->
         assert found.entropy == pytest.approx(float(chance.entropy()[i].sum()) / math.log(2), abs=close)
         far = torch.distributions.kl_divergence(final, torch.distributions.Bernoulli(probs=shares[i])).sum()
         assert found.divergence == pytest.approx(float(far) / math.log(2), abs=close)
-    with pytest.raises(ExplorerError, match="gives a score"):
-        layers.run(of_problem(one.ours, "regression"), FILM)
 
 
-@pytest.mark.parametrize(("head", "what"), CASES)
+def test_a_score_is_read_after_every_layer(tiny: Callable[[str], Path]) -> None:
+    one = tuned(tiny, "label")
+    result, close = layers.run(of_problem(one.ours, "regression"), FILM), of_encoder(one.ours.config, LOGITS)
+    wanted = lens(one)
+    assert result.scores == pytest.approx(wanted[:, int(wanted[-1].argmax())].tolist(), abs=close)
+    assert [row["score"] for row in layers.rows(result)] == list(result.scores) and result.target == "score"
+    near = 0.1 * (max(result.scores) - min(result.scores))
+    assert all(abs(score - result.scores[-1]) <= near for score in result.scores[result.settled :])
+    assert layers_figure.draw(result).data and "after the last layer it is" in layers_figure.say(result)
+
+
+@pytest.mark.parametrize(("head", "what"), [*CASES, ("label", "score")])
 def test_each_head_off_is_a_hook_in_transformers(head: str, what: str, tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, head)
+    one, scored = tuned(tiny, head), what == "score"
+    if scored:
+        one = replace(one, ours=of_problem(one.ours, "regression"))
     options = switchboard.Options(target=what, off="2·3, 1·1", controls=3)  # type: ignore[arg-type]
     result = switchboard.run(one.ours, one.text, options=options)
     decision, close = decide(one.ours, one.text, what), of_encoder(one.ours.config, LOGITS)  # type: ignore[arg-type]
@@ -123,25 +139,27 @@ def test_each_head_off_is_a_hook_in_transformers(head: str, what: str, tiny: Cal
 
     before = log_probs()
     assert result.target == decision.answer
-    assert result.before.probability == pytest.approx(float(before[decision.index].exp()), rel=close)
     after = log_probs((1, 2), (0, 0))
-    assert result.after.probability == pytest.approx(float(after[decision.index].exp()), rel=close)
+    for found, row in ((result.before, before), (result.after, after)):
+        number = row[decision.index] if scored else row[decision.index].exp()
+        assert found.value == pytest.approx(float(number), rel=close, abs=close if scored else 0)
     assert [c.probability for c in result.after.candidates] == pytest.approx(
         after.exp().topk(len(result.after.candidates)).values.tolist(), rel=close
     )
     for place in np.ndindex(result.change.shape):
-        bits = float(log_probs(place)[decision.index] - before[decision.index]) / math.log(2)
-        assert result.change[place] == pytest.approx(bits, abs=2 * close)
+        nats = float(log_probs(place)[decision.index] - before[decision.index])
+        assert result.change[place] == pytest.approx(nats if scored else nats / math.log(2), abs=2 * close)
+    assert result.scored is scored and switchboard_figure.draw(result).data
+    assert ("change_score" if scored else "change_bits") in switchboard.rows(result)[0]
+    assert ("%" in switchboard_figure.say(result)) is not scored
 
 
-def test_a_named_tag_is_measured_and_a_score_is_not(tiny: Callable[[str], Path]) -> None:
+def test_a_named_tag_is_measured(tiny: Callable[[str], Path]) -> None:
     one = tuned(tiny, "tag")
     result = switchboard.run(one.ours, FILM, options=switchboard.Options(word="I-PER", tagged_word="film", controls=0))
     assert result.target == "film: I-PER"
     word = answer.run(one.ours, FILM).words[1]
-    assert result.before.probability == pytest.approx(next(x.value for x in word.labels if x.name == "I-PER"))
-    with pytest.raises(ExplorerError, match="gives a score"):
-        switchboard.run(of_problem(tuned(tiny, "label").ours, "regression"), FILM)
+    assert result.before.value == pytest.approx(next(x.value for x in word.labels if x.name == "I-PER"))
 
 
 def test_the_next_sentence_can_be_measured_beside_a_mask(tiny: Callable[[str], Path]) -> None:
@@ -151,6 +169,6 @@ def test_the_next_sentence_can_be_measured_beside_a_mask(tiny: Callable[[str], P
     masked = Text("She works as a [MASK].", "he is a doctor")
     options = switchboard.Options(target="next sentence", controls=0, off="2·3")
     found = switchboard.run(ours, masked, options=options)
-    assert found.after.probability == pytest.approx(found.before.probability * 2 ** found.change[1, 2])
+    assert found.after.value == pytest.approx(found.before.value * 2 ** found.change[1, 2])
     usual = switchboard.run(ours, masked, options=switchboard.Options(controls=0))
-    assert found.target == "is next" and found.before.probability == pytest.approx(usual.before.is_next)
+    assert found.target == "is next" and found.before.value == pytest.approx(usual.before.is_next)

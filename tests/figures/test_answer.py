@@ -121,7 +121,7 @@ def test_where_the_run_would_answer_otherwise() -> None:
         replace(labels(), training=Training("x", crf=True), by_crf=True)
     )
     message = figure.say(
-        replace(labels(), training=Training("x", crf=True, features=("age",), max_tokens=2), left_out=7)
+        replace(labels(), training=Training("x", crf=True, features=("age",), max_tokens=2), longest=3, left_out=7)
     )
     assert "chooses its tags with a CRF" in message and "also reads age" in message
     assert "cut its texts to 2 tokens; here all 3 are read" in message and "7 tokens beyond" in message
