@@ -53,6 +53,8 @@ def beside(
         raise
     except ExplorerError as error:
         name = state.other if state.other and state.against.startswith("another") else state.against
+        if state.against == "another checkpoint":
+            name = ", ".join(map(library.called, named(name)))
         return Beside(name, None, str(error), None, library.called(state.checkpoint))
 
 

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from bertexplorer.store.runs import Run
+from bertexplorer.store.runs import Run, Saved
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.training import html
 from bertexplorer.ui.training.run_service import RunDetail, example_of
@@ -48,3 +48,16 @@ def test_the_example_is_the_first_short_prediction(tmp_path: Path) -> None:
     assert example_of(tmp_path) == rows[1]
     (tmp_path / "predictions.jsonl").write_text(json.dumps(rows[0]) + "\n")
     assert example_of(tmp_path) == {}
+
+
+def test_an_earlier_answer_stands_beside_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"run:{ID}@0", f"run:{ID}@12", f"run:{ID}@24", f"run:{ID}"]
+    monkeypatch.setattr(html, "checkpoints", lambda _: [Saved(name, name, Path()) for name in names])
+    run = Run(ID, folder=Path(), spec={"task": "classification"})
+    detail = RunDetail(run, [], {}, Path(), {"text": "A joy."})
+    assert f"view=answer&amp;text=A+joy.&amp;checkpoint=run:{ID}&amp;against=another+checkpoint" in html.headline(
+        detail
+    )
+    assert f"versus=run:{ID}@12" in html.headline(detail)
+    names[1:3] = []
+    assert "earlier step" not in html.headline(detail) and f"versus=run:{ID}@0" in html.headline(detail)

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.store.runs import ACTIVE, Run, duration
+from bertexplorer.store.runs import ACTIVE, Run, checkpoints, duration
 from bertexplorer.training import interval
 from bertexplorer.training.features import PREFIX
 from bertexplorer.training.task import Column
@@ -136,15 +136,25 @@ def headline(detail: RunDetail) -> str:
     opens = ""
     if detail.best is not None:
         link = f"./?{escape(opened(detail), quote=True)}"
-        before = escape(f"./?{opened(detail)}&against=another+checkpoint&versus=run:{run.id}@0", quote=True)
         opens = f'<p><a class="open" href="{link}">Open in Explore</a> · '
-        opens += f'<a class="open" href="{before}">Compare after with before</a>'
+        if run.task in ANSWERED and (early := earliest(run)):
+            name = "Compare its answer with that of an earlier step"
+            opens += f'<a class="open" href="{link}&amp;against=another+checkpoint&amp;versus={early}">{name}</a> · '
+        seen = f"./?text=The+film+was+a+joy.&amp;view=attention&amp;checkpoint=run:{run.id}"
+        before = f"{seen}&amp;against=another+checkpoint&amp;versus=run:{run.id}@0"
+        opens += f'<a class="open" href="{before}">Compare its attention after with before</a>'
         if run.task in VECTORS:
             search = f"./?text=a+quiet+river&amp;view=search&amp;checkpoint=run:{run.id}"
             opens += f' · <a class="open" href="{search}">Search your lines with it</a>'
         opens += "</p>"
     stands = f'<p class="state {run.state}" role="status">{escape(state(run))}</p>'
     return f'<h2 dir="auto">{escape(run.name)}</h2>{stands}{pace(detail)}{notes}{opens}'
+
+
+def earliest(run: Run) -> str:
+    """The name of the first snapshot that a run kept; "" if it kept none."""
+    names = [saved.name for saved in checkpoints(run)]
+    return next((name for name in names if "@" in name and not name.endswith("@0")), "")
 
 
 def opened(detail: RunDetail) -> str:
