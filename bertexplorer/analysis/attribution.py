@@ -18,6 +18,8 @@ from bertexplorer.engine import progress
 from bertexplorer.model.text import Encoding
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from bertexplorer.engine.gradients import Target
     from bertexplorer.model.checkpoint import Checkpoint
 
@@ -108,7 +110,7 @@ def announce(question: Question, methods: Sequence[Method], steps: int, samples:
     steps = min(steps, TRIES[0]) if tokens > LONG else steps
     parts = len(groups(range(hideable), tokens))
     texts = {
-        "integrated gradients": progress.GRADIENT * steps,
+        "integrated gradients": progress.GRADIENT * steps * (1 + question.apart),
         "gradient x input": progress.GRADIENT,
         "occlusion": 1 + parts,
         "LIME": min(samples, max(FEWEST["samples"], 2 * PASS_TOKENS // tokens), 2 ** min(parts, 20)),  # each text once
@@ -146,7 +148,8 @@ def gradient_x_input(question: Question) -> Attribution:
 
 def integrated_gradients(question: Question, baseline: Baseline, steps: int) -> Attribution:
     """(x - x') times the mean gradient on the line from x' to x, summed over the embedding (Sundararajan et al., 2017,
-    equation 1), by Gauss-Legendre quadrature with *steps* points.
+    equation 1), by Gauss-Legendre quadrature with *steps* points. Of two texts that are compared, each is replaced on
+    its own while the other stays: with both replaced, they would be alike.
 
     x contains the word vectors; position and segment vectors do not change. In x' the vector of [MASK] or [PAD], or
     zeros, replaces that of each word. Masks and the tokens that frame the text keep theirs."""
@@ -154,11 +157,27 @@ def integrated_gradients(question: Question, baseline: Baseline, steps: int) -> 
 
     checkpoint, encoding = question.checkpoint, question.encoding
     words = gradients.word_vectors(checkpoint, encoding.ids)
-    start, spots = words.clone(), list(question.hideable)
     filler = checkpoint.tokenizer.pad_id if baseline == "[PAD]" else encoding.mask_id
-    start[spots] = 0 if baseline == "zero" else gradients.word_vectors(checkpoint, [filler])
+    replaced = 0 if baseline == "zero" else gradients.word_vectors(checkpoint, [filler])
     steps = min(steps, max(FEWEST["steps"], 2 * PASS_TOKENS // len(encoding)))
-    target = question.target()
+    parts = engine.sides_of(encoding) if question.apart else (range(len(encoding)),)
+    scores, rise, error, count = np.zeros(len(encoding)), 0.0, 0.0, 0
+    for part in parts:
+        start = words.clone()
+        start[[i for i in question.hideable if i in part]] = replaced
+        own, found = integral(question, start, words, steps)
+        scores, rise, error = scores + own, rise + found.rise, error + found.error
+        count = max(count, found.steps)
+    return Attribution("integrated gradients", scores, Completeness(rise, error, count))
+
+
+def integral(
+    question: Question, start: Float[Tensor, "t e"], words: Float[Tensor, "t e"], steps: int
+) -> tuple[Float[np.ndarray, " t"], Completeness]:
+    """The scores on the line from *start* to *words*."""
+    from bertexplorer.engine import gradients
+
+    checkpoint, encoding, target = question.checkpoint, question.encoding, question.target()
     ends = gradients.path_values(checkpoint, encoding, target, start, words, words.new_tensor([0.0, 1.0]))
     rise = float(ends[1] - ends[0])
     tries = [fewer for fewer in TRIES if fewer < steps] if len(encoding) > LONG else []
@@ -170,7 +189,7 @@ def integrated_gradients(question: Question, baseline: Baseline, steps: int) -> 
         error = float(scores.sum()) - rise
         if abs(error) <= MISSED * abs(rise):
             break
-    return Attribution("integrated gradients", scores, Completeness(rise, error, count))
+    return scores, Completeness(rise, error, count)
 
 
 def occlusion(question: Question) -> Attribution:

@@ -75,8 +75,13 @@ class Referee:
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Referee:
     """Curves of all methods, with their own default settings. Of a score, the curves are scores. Raises ExplorerError
-    as saliency does, and where fewer than two tokens can be hidden."""
+    as saliency does, for two texts that are compared, and where fewer than two tokens can be hidden."""
     target, question = saliency.ask(checkpoint, text, options.target, options.word, options.tagged_word)
+    if question.apart:
+        raise ExplorerError(
+            f"{checkpoint.name} compares two texts. With all words of both hidden, they would be alike, so the curves "
+            "would say nothing. Look at Saliency."
+        )
     spots = np.array(question.hideable)
     if len(spots) < 2:
         raise ExplorerError(

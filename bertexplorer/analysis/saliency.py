@@ -57,6 +57,7 @@ class Saliency:
     other_masks: int  # masks that are not explained
     left_out: int  # tokens beyond the checkpoint's limit
     pooled: bool = False  # whether the answer is read from the mean over all tokens
+    apart: bool = False  # whether two texts, each read alone, are compared
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Saliency:
@@ -87,6 +88,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         other_masks=len(question.encoding.masked) - 1 if target == "mask" else 0,
         left_out=question.encoding.left_out,
         pooled=question.pooled,
+        apart=question.apart,
     )
 
 

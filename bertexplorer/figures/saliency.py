@@ -193,11 +193,13 @@ def completeness(result: Saliency, found: Attribution) -> str:
         return ""
     rise, error = found.completeness.rise, found.completeness.error
     filler = "the zero vector" if result.baseline == "zero" else result.baseline
+    alone, in_all = (" of one text at a time", " in all") if result.apart else ("", "")
     off = abs(error / rise) if rise else float(error != 0)
     part = f"{percent(off)} of it" if off < 1 else "as large as itself"
+    change = f"the text changes the {measured(result)} by {signed(rise, 2)}{in_all}"
     sentence = (
-        f"Against {filler} in place of every word, the text changes the {measured(result)} by {signed(rise, 2)}; "
-        f"the scores of integrated gradients add up to that with an error of {signed(error, 3)}, {part}"
+        f"Against {filler} in place of every word{alone}, {change}; the scores of integrated gradients add up to that "
+        f"with an error of {signed(error, 3)}, {part}"
     )
     return sentence + (f": {found.completeness.steps} steps are too few." if off > OFF else ".")
 

@@ -17,9 +17,11 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import answer as figure
 from bertexplorer.figures import difference
 from bertexplorer.figures import referee as referee_figure
+from bertexplorer.figures import saliency as saliency_figure
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
+from tests.analysis.tuned import FILM, of_problem, tuned
 from tests.tiny import FAMILIES
 from tests.tolerance import of_encoder
 
@@ -68,8 +70,12 @@ def test_every_method_explains_it(pooling: str, tiny: Callable[..., Path], tmp_p
     by = {one.method: one for one in found.attributions}
     path = by["integrated gradients"]
     assert path.completeness and path.scores.sum() == pytest.approx(path.completeness.rise, abs=2e-3)
+    assert "of one text at a time" in saliency_figure.say(found)
     encoding = checkpoint.tokenizer.encode(PAIR)
     lost = []
+    masked = [encoding.with_ids(dict.fromkeys(side[1:-1], encoding.mask_id)) for side in engine.sides_of(encoding)]
+    rises = value - engine.pair_cosines(checkpoint, masked, pooling).double().numpy()
+    assert path.completeness.rise == pytest.approx(rises.sum(), abs=1e-4)
     for i in range(len(encoding)):
         hidden = encoding.with_ids({i: encoding.mask_id})
         lost.append(value - float(engine.pair_cosines(checkpoint, [hidden], pooling)[0]))
@@ -132,10 +138,16 @@ def test_a_head_that_is_off_is_off_in_both_texts(pooling: str, tiny: Callable[..
         switchboard.run(checkpoint, PAIR, options=switchboard.Options(how="patch", source="the cat"))
 
 
-def test_the_curves_of_the_referee_are_cosines(tiny: Callable[..., Path], tmp_path: Path) -> None:
-    checkpoint = compared(tiny("bert"), tmp_path / "run")
-    found = referee.run(checkpoint, PAIR, options=referee.Options(orders=3, points=6))
-    value = answer.run(checkpoint, PAIR).labels[0].value
+def test_there_is_no_referee_of_two_texts(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    """With all words of both hidden, two texts of the same length are alike."""
+    with pytest.raises(ExplorerError, match="compares two texts"):
+        referee.run(compared(tiny("bert"), tmp_path / "run"), PAIR)
+
+
+def test_the_curves_of_a_regression_are_scores(tiny: Callable[[str], Path]) -> None:
+    checkpoint = of_problem(tuned(tiny, "label").ours, "regression")
+    found = referee.run(checkpoint, FILM, options=referee.Options(orders=3, points=6))
+    value = answer.run(checkpoint, FILM).labels[0].value
     assert found.scored and all(trial.deletion[0] == pytest.approx(value, abs=1e-5) for trial in found.trials)
     assert "score" in referee.rows(found)[0] and referee_figure.draw(found).data
     assert "%" not in referee_figure.say(found)
@@ -143,7 +155,7 @@ def test_the_curves_of_the_referee_are_cosines(tiny: Callable[..., Path], tmp_pa
 
 def test_before_beside_after_is_no_percentage(tiny: Callable[..., Path], tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert"), tmp_path / "run")
-    for module in (answer, layers, switchboard, referee):
+    for module in (answer, layers, switchboard):
         result = module.run(checkpoint, PAIR)
         drawn = difference.draw(module, result, result, ("before", "after"))
         assert drawn and "%" not in str(drawn.layout.xaxis.tickformat)

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -23,9 +24,9 @@ from bertexplorer.training.task import Evaluation
 def keep(learner: Learner, folder: Path, spec: Spec, step: int, found: Evaluation) -> None:
     """Commit the learner to *folder*/step-N, in fp32 and with LoRA merged, replacing the previous one."""
 
-    def write(into: Path) -> None:
-        write_weights(learner, torch.float32, into)
-        about = {"task": spec.task, "described": learner.state(), "metrics": found.metrics, "step": step}
+    def write_all(into: Path) -> None:
+        write(learner, spec, torch.float32, into)
+        about = {**described(learner, spec), "metrics": found.metrics, "step": step}
         about |= {"tables": found.tables, "confusion": asdict(found.confusion) if found.confusion else None}
         (into / "task.json").write_text(json.dumps(about, indent=1), "utf-8")
         lines = "".join(json.dumps(row) + "\n" for row in found.rows)
@@ -33,15 +34,21 @@ def keep(learner: Learner, folder: Path, spec: Spec, step: int, found: Evaluatio
         (into / "README.md").write_text(card(learner, spec, step, found), "utf-8")
 
     epoch.check(folder.parent)
-    commit(folder, f"step-{step:09d}", write, keep=1)
+    commit(folder, f"step-{step:09d}", write_all, keep=1)
 
 
-def write_weights(learner: Learner, dtype: torch.dtype, into: Path) -> None:
-    """The checkpoint in transformers format, and the trained parts that transformers does not know."""
+def described(learner: Learner, spec: Spec) -> dict[str, Any]:
+    """What `opened` needs besides weights, as JSON."""
+    return {"task": spec.task, "described": learner.state()}
+
+
+def write(learner: Learner, spec: Spec, dtype: torch.dtype, into: Path) -> None:
+    """The checkpoint in transformers format, its task, and the trained parts that transformers does not know."""
     save(exported(learner.checkpoint, dtype), into)
     extra = {name: tensor.detach().cpu().contiguous() for name, tensor in learner.extra.state_dict().items()}
     if extra:
         save_file(extra, into / "task.safetensors")
+    (into / "task.json").write_text(json.dumps(described(learner, spec), indent=1), "utf-8")
 
 
 def exported(checkpoint: Checkpoint, dtype: torch.dtype) -> Checkpoint:
@@ -51,8 +58,8 @@ def exported(checkpoint: Checkpoint, dtype: torch.dtype) -> Checkpoint:
 
 
 def opened(folder: Path, *, about: Path | None = None) -> Learner:
-    """The learner saved in *folder*; its settings may lie in another folder *about*, as for a snapshot. Raises
-    ExplorerError if there is none."""
+    """The learner saved in *folder*; its settings may lie in another folder *about*, as for a snapshot of version 0.1.
+    Raises ExplorerError if there is none."""
     try:
         held = json.loads(((about or folder) / "task.json").read_text("utf-8"))
         path = folder / "task.safetensors"

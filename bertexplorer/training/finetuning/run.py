@@ -24,7 +24,7 @@ from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.distributed import Distributed, follows
 from bertexplorer.training.events import Event
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.artifacts import keep, write_weights
+from bertexplorer.training.finetuning.artifacts import keep, write
 from bertexplorer.training.finetuning.batch_sampler import Order, epoch_of, steps_of
 from bertexplorer.training.finetuning.diagnostics import alarms, memory_mb
 from bertexplorer.training.finetuning.spec import Spec
@@ -193,7 +193,7 @@ class Run(RunDriver):
                 yield {"event": "steps"} | self.so_far() | window.tell() | {"memory_mb": memory_mb()}
                 window = Window()
             if state.step in looks and self.placement.main:
-                yield self.snapshot(lambda into: write_weights(learner, torch.bfloat16, into))
+                yield self.snapshot(lambda into: write(learner, self.spec, torch.bfloat16, into))
             if state.step % every == 0 or last:
                 yield from self.evaluated(learner, dev)
                 ended = bool(tuning.patience) and self.best.waited >= tuning.patience
