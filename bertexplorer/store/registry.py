@@ -59,6 +59,11 @@ class CheckpointRegistry:
             raise ExplorerError(f"Precision {precision!r} is not known; wanted one of {', '.join(PRECISIONS)}.")
         name = name.strip()
         folder = self.find(name)
+        if folder is None and name.startswith("run:"):
+            raise ExplorerError(
+                "This run is not here. It was deleted, or it belongs to another browser: a run opens in the one that "
+                "started it. Choose another checkpoint."
+            )
         if folder is None:
             message = f"{name} is not on this disk. Available offline: {', '.join(self.offline())}."
             raise ExplorerError(message, missing="checkpoint")

@@ -166,6 +166,12 @@ def test_a_revision_by_its_name(
         assert "is not a checkpoint name" in refused(library, name)
 
 
+def test_a_run_that_is_gone_or_not_yours_is_no_hub_name(library: CheckpointRegistry) -> None:
+    with pytest.raises(ExplorerError, match="a run opens in the one that started it") as caught:
+        library.get("run:" + "0" * 32)
+    assert caught.value.missing == ""
+
+
 @pytest.mark.parametrize(("lost", "said"), [("config.json", "no config.json"), ("tokenizer.json", "no tokenizer")])
 def test_what_could_not_be_used_is_not_fetched(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], lost: str, said: str
