@@ -93,6 +93,12 @@ def test_markup_in_a_link_stays_text(page: Page, address: str) -> None:
     expect(page.locator("button.chip.masked")).to_have_count(1)
 
 
+def test_a_link_with_two_faults_says_both(page: Page, address: str) -> None:
+    page.goto(f"{address}?text=A+lady.&view=layers&checkpoint=run:{'0' * 32}")
+    expect_message(page, "Shown with mini instead")
+    expect(page.locator("#message [data-adds=mask]")).to_be_visible()
+
+
 def test_a_checkpoint_that_cannot_be_had(page: Page) -> None:
     for name, message in {
         "nobody/nothing": "Cannot reach the hub",

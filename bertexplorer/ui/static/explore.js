@@ -179,7 +179,9 @@ class Explore extends HTMLElement {
   async #instead(why) {
     const { checkpoint, precision } = this.schema.opening;
     await this.state.set({ checkpoint, precision });
+    const fault = this.classList.contains("wrong") ? [...this.stage.message.children] : [];  // of that one's answer
     this.stage.tell(`${why} Shown with ${checkpoint} instead.`, "error stands");
+    this.stage.message.append(...fault);
   }
 
   async #export(kind, button) {
