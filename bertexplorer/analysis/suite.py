@@ -82,6 +82,17 @@ def run(
     return summary(name, kind, options.scoring, scorer.guess(kept), outcomes, unusable, len(found) - len(kept))
 
 
+def confused(result: Suite) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:
+    """(the labels, the most frequent right one first; how many rows with the right label of each line were given the
+    label of each column). Both are empty for any other kind than labels."""
+    if result.kind != "labels":
+        return (), ()
+    right = Counter(one.case.answers[0] for one in result.outcomes)
+    pairs = Counter((one.case.answers[0], one.said) for one in result.outcomes)
+    labels = tuple(dict.fromkeys([*(name for name, _ in right.most_common()), *sorted(said for _, said in pairs)]))
+    return labels, tuple(tuple(pairs[gold, said] for said in labels) for gold in labels)
+
+
 def spread(found: Sequence[Case], most: int) -> list[Case]:
     """*most* of the cases: as many of each category as possible, in their order."""
     seen: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Which labels were mistaken for which: a cell for each gold and predicted label, which leads to its rows."""
+"""Which labels were mistaken for which: a cell for each gold and predicted label."""
 
 from collections.abc import Sequence
 
@@ -11,32 +11,51 @@ from bertexplorer.figures.tiles import ROOT
 
 MOST = 40  # labels that are drawn
 NUMBERED = 12
+SAID = {"title": {"text": "said", "standoff": 4}, "side": "top", "showgrid": False, "fixedrange": True}
+RIGHT = {"title": {"text": "right", "standoff": 4}, "autorange": "reversed", "showgrid": False, "fixedrange": True}
 
 
 def draw(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> go.Figure:
-    """Rows are the right labels, columns the predicted ones. The shade is the share of the row."""
-    table = np.asarray(counts)[:MOST, :MOST]
-    names = [label(one, 14) + "\u200b" * i for i, one in enumerate(labels[:MOST])]
-    shares = table / np.maximum(table.sum(1, keepdims=True), 1)
-    size = len(names)
+    """As `cells`; a press on a cell leads to its rows."""
+    size = min(len(labels), MOST)
     leads = [[{"set": {"gold": i, "predicted": j}} for j in range(size)] for i in range(size)]
-    cells = kit.cells(shares.tolist(), ROOT, 0, 1, x=names, y=names, text=table.tolist(), customdata=leads, gap=2)
-    cells |= {"texttemplate": "%{text}" if size <= NUMBERED else None, "textfont": None}
-    fig = go.Figure([{**cells, "hovertemplate": "%{y}, said to be %{x}: %{text}<extra></extra>"}])
-    fig.update_xaxes(title={"text": "said", "standoff": 4}, side="top", showgrid=False, fixedrange=True)
-    fig.update_yaxes(title={"text": "right", "standoff": 4}, autorange="reversed", showgrid=False, fixedrange=True)
-    return finish(fig, 110 + max(160, min(900, 44 * size)), margin={"l": 8, "r": 8, "t": 64, "b": 8})
+    fig = go.Figure([{**cells(labels, counts), "customdata": leads}])
+    fig.update_xaxes(SAID)
+    fig.update_yaxes(RIGHT)
+    return finish(fig, 110 + tall(size), margin={"l": 8, "r": 8, "t": 64, "b": 8})
+
+
+def cells(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> kit.Part:
+    """Rows are the right labels, columns the predicted ones. The shade is the share of the row."""
+    names = [label(one, 14) + "\u200b" * i for i, one in enumerate(labels[:MOST])]
+    table = np.asarray(counts)[: len(names), : len(names)]
+    shares = table / np.maximum(table.sum(1, keepdims=True), 1)
+    found = kit.cells(shares.tolist(), ROOT, 0, 1, x=names, y=names, text=table.tolist(), gap=2)
+    written = {"texttemplate": "%{text}" if len(names) <= NUMBERED else None, "textfont": None}
+    return {**found, **written, "hovertemplate": "%{y}, said to be %{x}: %{text}<extra></extra>"}
+
+
+def tall(labels: int) -> int:
+    """Pixels of the cells."""
+    return max(160, min(900, 44 * labels))
 
 
 def say(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
     """How many are right, and the commonest mistake."""
     table = np.asarray(counts)
-    wrong = table - np.diag(np.diag(table))
     right, every = int(np.trace(table)), int(table.sum())
-    if not wrong.any():
-        return f"All {every:,} are right."
-    gold, said = (int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
     return (
-        f"{right:,} of {every:,} are right. The commonest mistake: “{labels[gold]}” taken for “{labels[said]}”, "
-        f"{int(wrong.max()):,} times."
+        f"All {every:,} are right."
+        if right == every
+        else (f"{right:,} of {every:,} are right. {mistake(labels, counts)}.")
     )
+
+
+def mistake(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
+    """The commonest mistake, of which there must be one."""
+    table = np.asarray(counts)
+    wrong = table - np.diag(np.diag(table))
+    gold, said = (int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
+    most = int(wrong.max())
+    times = f"{most:,} time{'s' * (most > 1)}"
+    return f"The commonest mistake: “{labels[gold]}” taken for “{labels[said]}”, {times}"

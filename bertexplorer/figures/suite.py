@@ -9,13 +9,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.bootstrap import Paired, paired
-from bertexplorer.analysis.suite import FEW, Share, Suite
+from bertexplorer.analysis.suite import FEW, Share, Suite, confused
 from bertexplorer.analysis.suite_cases import Unusable
 from bertexplorer.analysis.suite_scores import Outcome
-from bertexplorer.figures import kit
+from bertexplorer.figures import confusion, kit
 from bertexplorer.figures.style import ACCENT, GREY, ORANGE, PALE, clip, coloured, finish, listed, percent, quote, safe
 
-ROW = 58  # pixels: a category
+ROW, GAP = 58, 120  # pixels: a category; above the confusion
+MATRIX = 12  # labels in it
 DRAWN = 40  # categories
 LISTED = 1000  # cases in the table
 SHARES = {"range": [0, 1.02], "fixedrange": True, "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
@@ -42,24 +43,31 @@ UNIT = {"minimal pairs": "pairs", "stereotype pairs": "pairs", "cloze": "gaps", 
 def draw(result: Suite) -> go.Figure:
     shares = [result.total, *result.shares][: DRAWN + 1]
     values = [one.right for one in shares]
-    fig = go.Figure()
+    labels, counts = confused(result)
+    heights = [max(200, 10 + ROW * len(shares)), *([confusion.tall(min(MATRIX, len(labels)))] if labels else [])]
+    fig = kit.panels(heights, GAP)
     if result.kind == "cloze":
-        fig.add_trace(kit.bars([one.top5 for one in shares], PALE, width=0.3, hoverinfo="skip"))
+        fig.add_trace(kit.bars([one.top5 for one in shares], PALE, width=0.3, hoverinfo="skip"), 1, 1)
     hints = [hover(result, one) for one in shares]
-    fig.add_trace(kit.bars(values, ACCENT, hover=hints, width=0.3, error_x=whiskers(shares)))
+    fig.add_trace(kit.bars(values, ACCENT, hover=hints, width=0.3, error_x=whiskers(shares)), 1, 1)
     names = [f"{name(one, result)}: {counted(one.right)} of {one.count:,}" for one in shares]
-    fig.add_trace(kit.texts(0, [place - 0.38 for place in range(len(shares))], names))
+    fig.add_trace(kit.texts(0, [place - 0.38 for place in range(len(shares))], names), 1, 1)
     marked = [(place, one.baseline) for place, one in enumerate(shares) if one.baseline is not None]
-    style = {"mode": "markers", "marker": {"symbol": "diamond", "size": 11, "color": ORANGE}}
+    style: kit.Part = {"mode": "markers", "marker": {"symbol": "diamond", "size": 11, "color": ORANGE}}
+    style |= {"row": 1, "col": 1}
     if marked:
         fig.add_scatter(x=[x for _, x in marked], y=[y for y, _ in marked], hoverinfo="skip", cliponaxis=False, **style)
     if result.chance and result.chance > 0.01:
-        fig.add_vline(result.chance, line={"color": GREY, "width": 2, "dash": "dot"})
+        fig.add_vline(result.chance, line={"color": GREY, "width": 2, "dash": "dot"}, row=1, col=1)
     fig.add_annotation(kit.above(legend(result), 10, size=13))
-    fig.update_xaxes(**SHARES)
-    fig.update_yaxes(range=[len(shares) - 0.6, -0.75], **kit.HIDDEN)
+    fig.update_xaxes(**SHARES, row=1, col=1)
+    fig.update_yaxes(range=[len(shares) - 0.6, -0.75], **kit.HIDDEN, row=1, col=1)
+    if labels:
+        fig.add_trace(confusion.cells(labels[:MATRIX], counts), 2, 1)
+        fig.update_xaxes(confusion.SAID, row=2, col=1)
+        fig.update_yaxes(confusion.RIGHT, row=2, col=1)
     fig.update_layout(barmode="overlay")
-    return finish(fig, max(300, 110 + ROW * len(shares)), margin={"l": 8, "r": 20, "t": 64, "b": 36})
+    return finish(fig, kit.height_of(heights, GAP) + 100, margin={"l": 8, "r": 20, "t": 64, "b": 36})
 
 
 def whiskers(shares: Sequence[Share]) -> dict[str, Any]:
@@ -128,6 +136,11 @@ def say(result: Suite) -> str:
         ends = sorted(result.shares, key=lambda one: one.right)
         weak, strong = (f"{quote(clip(one.name, 40))} ({counted(one.right)})" for one in (ends[0], ends[-1]))
         parts.append(f"The lowest share has {weak}, the highest {strong}")
+    labels, counts = confused(result)
+    if labels and result.total.right < 1:
+        parts.append(confusion.mistake(labels, counts))
+    if len(labels) > MATRIX:
+        parts.append(f"The {MATRIX} most frequent of {len(labels):,} labels are drawn")
     return ". ".join([*parts, *remarks(result)]) + "."
 
 
@@ -253,7 +266,10 @@ def opens(one: Outcome) -> dict[str, Any]:
         return {"view": "pseudo-likelihood", "text": case.texts[0], "against": "another text", "other": case.texts[1]}
     if case.kind == "next sentence":
         return {"view": "next-sentence", "text": case.texts[0], "pair": case.texts[1]}
+    if case.kind == "labels":
+        return {"view": "answer", "text": case.texts[0], **({"pair": case.texts[1]} if case.texts[1:] else {})}
     if case.kind == "invariance":
-        return {"view": "fill-mask", "text": case.texts[0], "against": "another text", "other": case.texts[1]}
+        view = "fill-mask" if "[MASK]" in case.texts[0] else "answer"
+        return {"view": view, "text": case.texts[0], "against": "another text", "other": case.texts[1]}
     words = ", ".join(case.answers[:8])
     return {"view": "fill-mask", "text": case.texts[0], "options": {"words": words}}

@@ -1,0 +1,79 @@
+"""A suite on the page: who was mistaken for whom, and each case in the view that shows it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import confusion_matrix
+
+from bertexplorer.analysis.suite import Suite, confused, summary
+from bertexplorer.analysis.suite_cases import Case
+from bertexplorer.analysis.suite_scores import Outcome
+from bertexplorer.figures import suite as figure
+from bertexplorer.settings import Settings
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.ui.explore import DEFAULTS, Explore
+from bertexplorer.ui.state import State
+
+TUNED = "bert-SequenceClassification"
+
+
+def labelled(count: int, names: int, seed: int = 0) -> Suite:
+    """Rows with random labels and answers, some of which are right."""
+    draw = np.random.default_rng(seed)
+    found = []
+    for line in range(count):
+        gold = f"label {draw.integers(names)}"
+        said = gold if draw.random() < 0.6 else f"label {draw.integers(names)}"
+        found.append(Outcome(Case("labels", line, "", (f"text {line}",), (gold,)), gold == said, -1.0, said))
+    return summary("rows", "labels", "whole sentence", 1 / names, found, [], 0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("names", [2, 5, 30])
+def test_the_confusion_is_that_of_scikit_learn(names: int) -> None:
+    result = labelled(200, names)
+    labels, counts = confused(result)
+    gold, said = [one.case.answers[0] for one in result.outcomes], [one.said for one in result.outcomes]
+    assert np.array_equal(counts, confusion_matrix(gold, said, labels=labels))
+    assert [gold.count(one) for one in labels] == sorted((gold.count(one) for one in labels), reverse=True)
+    drawn = figure.draw(result).data[-1]
+    assert drawn.type == "heatmap" and np.shape(drawn.z) == (min(names, figure.MATRIX),) * 2
+    assert ("most frequent of 30 labels" in figure.say(result)) is (names == 30)
+    off = np.asarray(counts) - np.diag(np.diag(counts))
+    assert f", {off.max():,} time" in figure.say(result)
+
+
+def test_without_labels_or_mistakes_nothing_is_said_of_them() -> None:
+    right = labelled(40, 3)
+    every = [replace(one, right=True, said=one.case.answers[0]) for one in right.outcomes]
+    right = summary("rows", "labels", "whole sentence", 0.3, every, [], 0)  # type: ignore[arg-type]
+    assert "mistake" not in figure.say(right) and figure.draw(right).data[-1].type == "heatmap"
+    cloze = replace(right, kind="cloze", total=replace(right.total, top5=1.0, mrr=1.0))
+    assert confused(cloze) == ((), ()) and figure.draw(cloze).data[-1].type != "heatmap"
+
+
+@pytest.mark.parametrize(
+    ("case", "view"),
+    [
+        (Case("minimal pairs", 2, "", ("The cat is old.", "The cat are old.")), "pseudo-likelihood"),
+        (Case("stereotype pairs", 2, "", ("He is old.", "She is old.")), "pseudo-likelihood"),
+        (Case("cloze", 2, "", ("A cat is an [MASK].",), ("animal",)), "fill-mask"),
+        (Case("invariance", 2, "", ("A [MASK] cat.", "A [MASK] dog."), ("big",), "same"), "fill-mask"),
+        (Case("invariance", 2, "", ("a good film", "a bad film"), ("good",), "lower"), "answer"),
+        (Case("next sentence", 2, "", ("He was ill.", "He stayed in bed."), ("yes",)), "next-sentence"),
+        (Case("labels", 2, "", ("a good film",), ("good",)), "answer"),
+        (Case("labels", 2, "", ("who ?", "a nurse"), ("good",)), "answer"),
+    ],
+)
+def test_each_case_opens_where_it_is_shown(case: Case, view: str, tiny: Callable[[str], Path]) -> None:
+    given = figure.opens(Outcome(case, right=True, score=0.0, said=""))
+    assert given["view"] == view
+    assert [given["text"], *filter(None, [given.get("pair"), given.get("other")])] == list(case.texts)
+    options = {**DEFAULTS[view], **given.get("options", {})}
+    state = State("", checkpoint=TUNED if view == "answer" else "mini")
+    answer = Explore(CheckpointRegistry(Settings(models_dir=tiny(TUNED).parent))).answer(
+        replace(state, **{**given, "options": options})
+    )
+    assert answer.error == "" and answer.said and (answer.beside is None) is ("other" not in given)
