@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -223,18 +222,15 @@ def read_lines(lines: Sequence[str] | str | Path) -> Sequence[Any]:
 
 
 def read_rows(rows: Sequence[Mapping[str, Any]] | str | Path) -> Sequence[tuple[int, Mapping[str, Any]]]:
-    """Rows with their lines, from dicts, a file, or the key of an upload; a warning names rows of a file that cannot be
-    read. Raises ExplorerError if there is no such file, or it is not a table."""
+    """Rows with their lines, from dicts, a file, or the key of an upload. Raises ExplorerError if there is no such
+    file, or it is not a table."""
     from bertexplorer.store.text_uploads import KEY, RowUploads, parse_rows, read_file
 
     if not isinstance(rows, str | Path):
         return list(enumerate(rows, 1))
     if isinstance(rows, str) and KEY.fullmatch(rows):
         return RowUploads(library().settings.data_dir / "rows").load(rows).rows
-    found = read_file(Path(rows), parse_rows)
-    if found.dropped:
-        warnings.warn(found.summary, stacklevel=4)
-    return found.rows
+    return read_file(Path(rows), parse_rows).rows
 
 
 def function(name: str) -> Callable[..., Result]:

@@ -177,7 +177,12 @@ class Comparison:
 
     @property
     def said(self) -> str:
-        return f"{self.names[0]}: {self.first.said} {self.names[1]}: {self.second.said}"
+        """Both sentences, and what a test of the difference says where the analysis has one."""
+        from bertexplorer.figures import Comparing
+
+        drawing = self.first.drawing
+        tested = drawing.compare(self.first.value, self.second.value) if isinstance(drawing, Comparing) else ""
+        return f"{self.names[0]}: {self.first.said} {self.names[1]}: {self.second.said} {tested}".rstrip()
 
     def __repr__(self) -> str:
         return f"{self.names[0]}:\n{self.first!r}\n\n{self.names[1]}:\n{self.second!r}"

@@ -254,7 +254,7 @@ def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini
 def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result:
     """Words hidden and shown again in each method's order, against random orders: which explanation holds?
     Curves of all methods, with their own default settings. Of a score, the curves are scores. Raises ExplorerError
-    as saliency does, and where fewer than two tokens can be hidden.
+    as saliency does, for two texts that are compared, and where fewer than two tokens can be hidden.
     Options:
         target: Explain (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
         word: Answer to explain (a single piece, a label or a tag; empty: the first choice)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from bertexplorer.analysis.occurrences import pattern, uncased
-from bertexplorer.analysis.suite_cases import Cells, Row, Unfit, Unusable, first, table, words
+from bertexplorer.analysis.suite_cases import Cells, Row, Unfit, Unusable, first, legible, table, words
 from bertexplorer.analysis.vectors import positions
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
@@ -54,6 +54,9 @@ class Read:
     left_out: int  # rows beyond the number that was asked for
 
 
+Found = tuple[Example, Encoding, tuple[int, ...]]  # a row, its tokens, the positions whose vectors are averaged
+
+
 def built_in(task: Task) -> list[Row]:
     """The rows of a task that comes with the app, each with its line."""
     return table(FOLDER / f"{task.replace(' ', '-')}.csv")
@@ -63,21 +66,38 @@ def read(checkpoint: Checkpoint, rows: Sequence[Row], most: int) -> Read:
     """*most* of the rows, with their tokens. Rows of words have the columns text, word, label and, for its nth
     occurrence, nth; rows of sentences have text and label. Both may have a document. Raises ExplorerError for rows
     without these columns, for too few or too many, for a single label, and for a label that cannot be split."""
+    rows, unusable = legible(rows)
     unit = unit_of(rows)
-    found: list[tuple[Example, Encoding, tuple[int, ...]]] = []
-    unusable: list[Unusable] = []
+    found: list[Found] = []
     for line, cells in rows:
         lower = {str(name).lower(): cell for name, cell in cells.items()}
         try:
             found.append(example(checkpoint.tokenizer, unit, line, lower))
         except Unfit as error:
             unusable.append(Unusable(line, str(error)))
+    found, lonely = together([*found])
+    unusable = sorted([*unusable, *lonely], key=lambda one: one.line)
     kept = [found[i] for i in spread([one.label for one, _, _ in found], most)]
     check([one for one, _, _ in kept], unusable)
     same = uncased(checkpoint.tokenizer)
     types = tuple(name.casefold() if same else name for name in (one.word or one.text for one, _, _ in kept))
     examples, encodings, places = zip(*kept, strict=True)
     return Read(unit, examples, encodings, places, types, tuple(unusable), len(found) - len(kept))
+
+
+def together(found: list[Found]) -> tuple[list[Found], list[Unusable]]:
+    """(the rows whose label can be both learned and tested, the others); all and none if fewer than two labels can."""
+    documents: dict[str, set[str]] = {}
+    for one, _, _ in found:
+        documents.setdefault(one.label, set()).add(one.document)
+    if sum(len(held) > 1 for held in documents.values()) < 2:
+        return found, []
+    lonely = [
+        Unusable(one.line, f"has the label {one.label!r:.40}, which occurs in no other document")
+        for one, _, _ in found
+        if len(documents[one.label]) == 1
+    ]
+    return [row for row in found if len(documents[row[0].label]) > 1], lonely
 
 
 def unit_of(rows: Sequence[Row]) -> Unit:

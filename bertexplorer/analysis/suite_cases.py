@@ -17,6 +17,7 @@ BuiltIn = Literal["everyday", "agreement", "role reversal", "negation", "occupat
 FOLDER = ASSETS / "suites"
 Cells = Mapping[str, Any]
 Row = tuple[int, Cells]  # (line of the file, cells by column)
+UNREAD = "\0unread"  # the only column of a row that its file's reader could not read; the cell says why
 Asked = tuple[tuple[str, ...], tuple[str, ...], str]  # texts, answers and expected of a Case
 Reader = Callable[[Cells], Asked]
 MASK = "[MASK]"
@@ -58,6 +59,12 @@ class Unfit(Exception):
     """Why a row cannot be used."""
 
 
+def legible(rows: Sequence[Row]) -> tuple[list[Row], list[Unusable]]:
+    """(the rows that their file's reader could read, the others)."""
+    unread = [Unusable(line, cells[UNREAD]) for line, cells in rows if UNREAD in cells]
+    return [row for row in rows if UNREAD not in row[1]], unread
+
+
 def built_in(name: BuiltIn) -> list[Row]:
     """The rows of a suite that comes with the app."""
     return table(FOLDER / f"{name.replace(' ', '-')}.csv")
@@ -72,6 +79,13 @@ def table(path: Path) -> list[Row]:
 def cases(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[Unusable]]:
     """(kind, a case for each row that can be used, the others with the reason). A row is (line, cells by column). The
     kind follows from the columns, see FORMATS. Raises ExplorerError if no kind fits."""
+    rows, unread = legible(rows)
+    kind, found, unusable = sorted_out(rows)
+    return kind, found, sorted([*unread, *unusable], key=lambda one: one.line)
+
+
+def sorted_out(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[Unusable]]:
+    """The same for rows that could be read."""
     if not rows:
         raise ExplorerError("The suite has no rows. Give a file with a header and a row for each case.")
     columns = {str(name).lower() for _, cells in rows for name in cells}

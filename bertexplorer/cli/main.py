@@ -15,7 +15,7 @@ from bertexplorer.cli.serve import command as serve_command
 from bertexplorer.describe import FIRST
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.options import build, option_specs
-from bertexplorer.result import as_table
+from bertexplorer.result import Result, as_table
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store import runs
 from bertexplorer.store.catalogue import CATALOGUE
@@ -138,7 +138,7 @@ def fetch(library: CheckpointRegistry, name: str) -> None:
 
 
 def analyse(library: CheckpointRegistry, given: argparse.Namespace) -> int:
-    from bertexplorer.analysis import export
+    from bertexplorer.analysis import Summarised, export
     from bertexplorer.model.text import Text
     from bertexplorer.ui.state import spots
 
@@ -156,7 +156,11 @@ def analyse(library: CheckpointRegistry, given: argparse.Namespace) -> int:
     text = Text(given.text, given.pair, picked=spots(given.text, given.pair, given.pick))
     for note in checkpoint.tokenizer.encode(text).notes if given.text else ():
         print(f"note: {note}", file=sys.stderr)
-    rows = module.rows(module.run(checkpoint, text, options=options, **more))
+    result = module.run(checkpoint, text, options=options, **more)
+    if isinstance(module, Summarised):  # its rows are single cases
+        name = given.module.__name__.rpartition(".")[2]
+        print(Result(name, result, checkpoint, text, options).said, file=sys.stderr)
+    rows = module.rows(result)
     if given.json:
         print(export.as_json(module, checkpoint, text, options, rows))
     else:

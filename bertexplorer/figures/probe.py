@@ -12,7 +12,7 @@ from bertexplorer.analysis.probe import FEW, Probe
 from bertexplorer.analysis.probe_rows import Example
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREY, ORANGE, TEXT, clip, decimal, finish, listed, percent, quote
-from bertexplorer.figures.suite import left_aside
+from bertexplorer.figures.suite import left_aside, named_rows
 
 HEIGHT, TOP, BOTTOM = 380, 16, 56  # pixels: of the figure, and around the axes
 PLOT = 0.66  # share of the width that the lines take; their names are to the right
@@ -135,7 +135,7 @@ def cases(result: Probe, other: Probe | None = None) -> dict[str, Any]:
         }
         for one, answer in answers(result).items()
     ]
-    return {"rows": rows, "score": SCORE}
+    return {"rows": rows, "score": SCORE, "aside": named_rows(result.unusable)}
 
 
 def answers(result: Probe) -> dict[Example, dict[str, Any]]:

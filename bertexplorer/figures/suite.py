@@ -240,7 +240,13 @@ def cases(result: Suite, other: Suite | None = None) -> dict[str, Any]:
     that shows the case."""
     theirs = {one.case: one for one in other.outcomes} if other else {}
     rows = [row(one, theirs.get(one.case)) for one in result.outcomes[:LISTED]]
-    return {"rows": rows, "score": SCORE[result.kind], "left_out": result.left_out}
+    aside = named_rows(result.unusable)
+    return {"rows": rows, "score": SCORE[result.kind], "left_out": result.left_out, "aside": aside}
+
+
+def named_rows(rows: Sequence[Unusable]) -> list[str]:
+    """The rows that could not be used, with the reason."""
+    return [f"Line {one.line:,} {one.what}" for one in rows[:LISTED]]
 
 
 def row(one: Outcome, other: Outcome | None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from bertexplorer import locks
 from bertexplorer.analysis.export import as_csv
 from bertexplorer.analysis.suite import Suite, rows, summary
-from bertexplorer.analysis.suite_cases import Case, Row, Unusable, cases
+from bertexplorer.analysis.suite_cases import Case, Row, Unusable, cases, legible
 from bertexplorer.analysis.suite_scores import CHUNK, Outcome, Scorer, Scoring
 from bertexplorer.errors import ExplorerError
 
@@ -40,8 +40,8 @@ class SuiteFolder:
     """The folder of one suite. Raises ExplorerError if it holds another suite, or another process works in it."""
 
     def __init__(self, folder: Path, checkpoint: Checkpoint, given: Sequence[Row], scoring: Scoring) -> None:
-        if len(given) > MOST:
-            raise ExplorerError(f"{len(given):,} rows were given; the limit is {MOST:,}. Give fewer.")
+        if (count := len(legible(given)[0])) > MOST:
+            raise ExplorerError(f"{count:,} rows were given; the limit is {MOST:,}. Give fewer.")
         self.folder, self.checkpoint, self.scoring = folder, checkpoint, scoring
         self.kind, self.cases, self.unusable = cases(given)
         self.scorer = Scorer(checkpoint, self.kind, scoring)

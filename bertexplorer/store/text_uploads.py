@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from bertexplorer.analysis.suite_cases import cases
+from bertexplorer.analysis.suite_cases import UNREAD, cases
 from bertexplorer.analysis.vectors import Line
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.decode import decode, shown
@@ -42,12 +42,10 @@ class Lines:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a table, each with its line in the file, and a sentence on how it was read. *dropped*: rows of the
-    file that are not among them, which the sentence names."""
+    """The rows of a table, each with its line in the file, and a sentence on how it was read."""
 
     rows: SuiteRows
     summary: str
-    dropped: int = 0
 
 
 class Uploads(Generic[T]):
@@ -135,16 +133,21 @@ class RowUploads(Uploads[Rows]):
         return Rows(
             tuple((line, cells) for line, cells in stored["rows"]),
             stored.get("summary", stored.get("told", "")),
-            stored["dropped"],
         )
 
 
 def suite_rows(content: bytes, filename: str, header: bool, most: int) -> tuple[Table, SuiteRows]:
-    """A table and its rows with their lines. Raises ExplorerError as `read` does, and for rows that are not a suite."""
-    table = read(content, filename, header=header, most=most)
-    rows = tuple((row.line, row.cells) for row in table.rows)
+    """A table and its rows with their lines, those that could not be read as UNREAD. Raises ExplorerError as `read`
+    does, and for rows that are not a suite."""
+    table = read(content, filename, header=header, most=most, least=1)
+    rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells) for row in table.rows]
     cases(rows)
-    return table, rows
+    rows += [(one.line, {UNREAD: one.what}) for one in table.problems]
+    rows.sort(key=lambda row: row[0])
+    if table.left_out:
+        more = f"and the {table.left_out - 1:,} rows after it are" if table.left_out > 1 else "is"
+        rows.append((table.beyond, {UNREAD: f"{more} beyond the limit of {most:,} rows"}))
+    return table, tuple(rows)
 
 
 def parse_rows(content: bytes, filename: str, most: int = MAX_ROWS) -> Rows:
@@ -159,7 +162,7 @@ def parse_rows(content: bytes, filename: str, most: int = MAX_ROWS) -> Rows:
             raise error from None
     problems = [f"{table.unit} {one.line} {one.what}" for one in table.problems[:2]]
     more = f" {len(table.problems):,} cannot be used: {'; '.join(problems)}." if problems else ""
-    return Rows(rows, table.summary + more, len(table.problems) + table.left_out)
+    return Rows(rows, table.summary + more)
 
 
 def parse(content: bytes, filename: str) -> Lines:

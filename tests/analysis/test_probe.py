@@ -243,8 +243,8 @@ def test_a_row_that_cannot_be_used_is_named_and_the_others_are_used(mini: Checkp
 FINE = [{"text": f"number {i}", "label": "ab"[i % 2], "document": str(i // 2)} for i in range(40)]
 REFUSED = [
     ([{**row, "label": "a"} for row in FINE], "All rows have the label 'a'"),
-    ([{**row, "label": "c" if i == 3 else row["label"]} for i, row in enumerate(FINE)], "label 'c' occurs once"),
-    ([{**row, "label": "c" if i in (2, 3) else row["label"]} for i, row in enumerate(FINE)], "'c' occurs in one doc"),
+    ([{**row, "label": "c" if i == 3 else "a"} for i, row in enumerate(FINE)], "label 'c' occurs once"),
+    ([{**row, "label": "c" if i in (2, 3) else "a"} for i, row in enumerate(FINE)], "'c' occurs in one doc"),
     ([{"words": "x", "label": "a"}] * 30, r"The columns label, words cannot be probed\. Wanted: text and label"),
     ([{"text": "x", "word": "x"}] * 30, "The columns text, word cannot be probed"),
     (FINE * 251, "10,040 rows were given; the limit is 10,000"),
@@ -256,6 +256,14 @@ REFUSED = [
 def test_rows_that_cannot_be_probed_are_refused(mini: Checkpoint, given: list[dict], why: str) -> None:
     with pytest.raises(ExplorerError, match=why):
         run(mini, given)
+
+
+def test_a_label_of_one_document_is_set_aside(mini: Checkpoint) -> None:
+    given = [{**row, "label": "c" if i in (2, 3) else row["label"]} for i, row in enumerate(FINE)]
+    result = run(mini, given)
+    assert set(result.labels) == {"a", "b"} and len(result.examples) == len(FINE) - 2
+    what = "has the label 'c', which occurs in no other document"
+    assert [(one.line, one.what) for one in result.unusable] == [(4, what), (5, what)]
 
 
 def test_documents_that_cannot_be_split_are_refused() -> None:

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.steps import expect_message, expect_said
 
-PAIRS = "good,bad,category\nThe cat sleeps.,The cat sleep.,one\nThe cats sleep.,The cats sleeps.,many\nA.,A.,one\n"
+PAIRS = "good,bad,category\nThe cat sleeps.,The cat sleep.,one\nThe cats sleep.,The cats sleeps.,many\nA.,A.,one\na,b,c,d\n"
 
 
 def cases(page: Page):
@@ -44,7 +44,10 @@ def test_cases_are_filtered_sorted_and_opened(suite: Page) -> None:
 def test_rows_are_uploaded_and_those_that_cannot_be_scored_are_named(suite: Page) -> None:
     suite.locator("#lines").set_input_files({"name": "own.csv", "mimeType": "text/csv", "buffer": PAIRS.encode()})
     expect_said(suite, "of 2 pairs")
-    expect_said(suite, "1 row could not be scored: line 4 has the same sentence twice")
+    expect_said(suite, "2 rows could not be scored: line 4 has the same sentence twice and line 5 has 4 fields")
+    suite.get_by_text("2 rows left aside").click()
+    expect(suite.locator("bx-cases .aside li").last).to_have_text("Line 5 has 4 fields, expected 3")
+    expect(suite.locator("bx-cases .aside li").last).to_be_visible()
     expect_said(suite, "Fewer than 30 cases say little")
     expect(suite.locator(".case").first).to_contain_text("The cat sleeps.")
     suite.reload()

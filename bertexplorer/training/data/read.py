@@ -27,13 +27,19 @@ SMALLEST = {  # the smallest usable file of each kind; ⏎ ends a line
 
 
 def read(
-    content: bytes, filename: str, *, delimiter: str = "", header: bool | None = None, most: int = MAX_ROWS
+    content: bytes,
+    filename: str,
+    *,
+    delimiter: str = "",
+    header: bool | None = None,
+    most: int = MAX_ROWS,
+    least: int = FEWEST,
 ) -> Table:
     """The rows of a file, recognised by name and content: CSV, TSV, JSONL, JSON (a list, or SQuAD), CoNLL, TREC's
     .label, or plain text with a paragraph per line. A *delimiter* makes it a CSV; *header* says whether a CSV has
     column names, None detects it. Rows that cannot be used are problems with their line. At most *most* rows are read.
-    Raises ExplorerError if nothing can be used: an empty file, only a header, fewer than two rows, no text, an archive,
-    a web page, more than 25 MB, 2,000,000 lines or 50 columns."""
+    Raises ExplorerError if nothing can be used: an empty file, only a header, fewer than *least* rows, no text, an
+    archive, a web page, more than 25 MB, 2,000,000 lines or 50 columns."""
     name = shown(filename)
     text, encoding = decode(content, name)
     kind = "csv" if delimiter else kind_of(text, Path(filename).suffix.lower())
@@ -52,7 +58,7 @@ def read(
         parsed = jsonl.lines(text, most)
     else:
         parsed = labelled(text) if kind == "label" else paragraphs(text)
-    return collected(parsed, name, kind, encoding, most)
+    return collected(parsed, name, kind, encoding, most, least)
 
 
 def kind_of(text: str, suffix: str) -> str:
@@ -78,7 +84,7 @@ def is_one(text: str) -> bool:
     return not text[text.index(start) + len(start) :].strip() and isinstance(found, dict) and "data" in found
 
 
-def collected(parsed: Parsed, name: str, kind: str, encoding: str, most: int) -> Table:
+def collected(parsed: Parsed, name: str, kind: str, encoding: str, most: int, least: int) -> Table:
     """A table of the entries within the limits."""
     rows: list[Row] = []
     problems: list[Problem] = []
@@ -93,19 +99,20 @@ def collected(parsed: Parsed, name: str, kind: str, encoding: str, most: int) ->
             raise ExplorerError(f"{name} has more than {MAX_COLUMNS} columns by {parsed.unit} {line:,}. Drop some.")
         rows.append(Row(line, found))
     beyond = next(entries, None)
+    first_beyond = 0 if beyond is None else beyond[0]
     left_out = 0 if beyond is None else 1 + sum(1 for _ in entries)
-    if len(rows) < FEWEST:
+    if len(rows) < least:
         first = f": {parsed.unit} {problems[0].line} {problems[0].what}" if problems else ""
         here = f"{len(rows) or 'no'} row{'s' * (len(rows) != 1)} that can be used"
         named = f" below its header ({', '.join(columns)[:100]})" if "with a header" in parsed.how else ""
-        raise ExplorerError(f"{name} holds {here}{named}; wanted at least {FEWEST}{first}. {smallest(kind)}")
+        raise ExplorerError(f"{name} holds {here}{named}; wanted at least {least}{first}. {smallest(kind)}")
     count = len(rows) + len(problems)  # problems are counted elsewhere
     summary = f"{count:,} rows from {name}: {encoding}, {parsed.how}"
     if beyond is not None:
         rest = f"row{'s' * (left_out > 1)} from {parsed.unit} {beyond[0]:,} on"
         summary += f"; {left_out:,} {rest} left out, beyond the limit of {most:,}"
     filled = tuple(Row(row.line, {column: row.cells.get(column, "") for column in columns}) for row in rows)
-    return Table(tuple(columns), filled, tuple(problems), f"{summary}.", kind, left_out, parsed.unit)
+    return Table(tuple(columns), filled, tuple(problems), f"{summary}.", kind, left_out, first_beyond, parsed.unit)
 
 
 def paragraphs(text: str) -> Parsed:

@@ -48,6 +48,7 @@ class Table:
     summary: str
     kind: str  # csv, jsonl, json, conll, squad, label or text
     left_out: int = 0  # rows beyond the limit
+    beyond: int = 0  # line of the first of them
     unit: str = "line"  # what Row.line counts: line, item (of a JSON list) or question (of a SQuAD file)
 
 

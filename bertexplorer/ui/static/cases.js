@@ -31,14 +31,18 @@ class Cases extends HTMLElement {
     this.filters = h("div", { class: "row" }, choice("Show", this.which), this.categories, choice("Order", this.order));
     this.table = h("div", { class: "wide", tabindex: 0, role: "region" }, h("table", {}, h("thead", {}, this.head), this.rows));
     this.all = h("button", { type: "button", id: "score-all", onclick: () => this.dispatchEvent(new CustomEvent("all")) });
-    this.append(this.heading, this.filters, this.count, this.all, this.table, this.more);
+    this.aside = h("details", { class: "aside" });
+    this.append(this.heading, this.filters, this.count, this.all, this.table, this.more, this.aside);
   }
 
   /** Show the *rows* of a table, with the answers of the checkpoint *name* beside them if it is compared. *score*: what
    *  the scores are. The filters stay as they are where they still apply; rows that are neither right nor wrong have none. */
-  show({ rows: cases, score, title = "Cases", columns = COLUMNS, left_out: rest = 0 } = { rows: [] }, name = "") {
+  show({ rows: cases, score, title = "Cases", columns = COLUMNS, left_out: rest = 0, aside = [] } = { rows: [] }, name = "") {
     this.all.hidden = !rest;
     this.all.textContent = `Score the other ${rest.toLocaleString("en")} too, as a run`;
+    this.aside.hidden = !aside.length;
+    const rows = aside.length === 1 ? "1 row" : `${aside.length.toLocaleString("en")} rows`;
+    this.aside.replaceChildren(h("summary", {}, `${rows} left aside`), h("ul", {}, aside.map((line) => h("li", { dir: "auto" }, line))));
     this.#cases = cases;
     this.scores = score;
     this.heading.textContent = title;

@@ -1,0 +1,67 @@
+"""Rows of an upload: none is dropped without a word, from the reader to the exported result."""
+
+from pathlib import Path
+
+import pytest
+
+import bertexplorer as bx
+from bertexplorer.analysis.suite_cases import cases
+from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import suite as figure
+from bertexplorer.model.load import load
+from bertexplorer.settings import ASSETS
+from bertexplorer.store.suite_folder import SuiteFolder
+from bertexplorer.store.text_uploads import RowUploads, parse_rows
+
+GOOD = [f"The cat {n} is old.,The cat {n} are old." for n in range(10)]
+WIDE = '"' + "a " * 5_000_000 + '",short'  # a cell of 10 MB
+FAULTS = {"good,bad\n" + "\n".join([*GOOD[:5], WIDE, *GOOD[5:]]): "131,072 characters"}
+FAULTS["good,bad\n" + "\n".join([*GOOD[:5], "one,two,three", *GOOD[5:]])] = "3 fields"
+
+
+@pytest.mark.parametrize("content", FAULTS, ids=list(FAULTS.values()))
+def test_what_cannot_be_read_is_counted_and_exported(content: str, tmp_path: Path) -> None:
+    uploads = RowUploads(tmp_path / "rows")
+    rows = uploads.load(uploads.save(content.encode(), "pairs.csv")).rows
+    found = bx.suite(rows=as_file(tmp_path, content), checkpoint="mini", scoring="the differing piece")
+    for unusable in (cases(rows)[2], found.value.unusable):
+        assert [one.line for one in unusable] == [7] and FAULTS[content] in unusable[0].what
+    assert len(found.value.outcomes) == 10 and "1 row could not be scored: line 7" in found.said
+    assert [row["line"] for row in found.rows if row["problem"]] == [7]
+
+
+def as_file(folder: Path, content: str) -> Path:
+    path = folder / "pairs.csv"
+    path.write_text(content, "utf-8")
+    return path
+
+
+def test_rows_beyond_the_limit_are_counted_exactly(tmp_path: Path) -> None:
+    content = ("good,bad\n" + "\n".join(GOOD)).encode()
+    kind, found, unusable = cases(parse_rows(content, "pairs.csv", most=7).rows)
+    assert kind == "minimal pairs" and len(found) == 7
+    assert [(one.line, one.what) for one in unusable] == [(9, "and the 2 rows after it are beyond the limit of 7 rows")]
+    *_, unusable = cases(parse_rows(content, "pairs.csv", most=9).rows)
+    assert [(one.line, one.what) for one in unusable] == [(11, "is beyond the limit of 9 rows")]
+
+
+def test_a_run_of_a_suite_keeps_them_when_it_is_resumed(tmp_path: Path) -> None:
+    rows = parse_rows(("good,bad\n" + "\n".join([*GOOD[:5], "one,two,three", *GOOD[5:]])).encode(), "x.csv").rows
+    mini = load(ASSETS / "checkpoints" / "mini", precision="fp32")
+    for _ in range(2):
+        folder = SuiteFolder(tmp_path / "run", mini, rows, "the differing piece")
+        *_, last = folder.run()
+        assert last.total == 10 and [one.line for one in folder.result().unusable] == [7]
+    assert "3 fields" in (tmp_path / "run" / "cases.csv").read_text("utf-8")
+
+
+def test_one_row_is_a_suite(tmp_path: Path) -> None:
+    found = bx.suite(rows=as_file(tmp_path, "good,bad\n" + GOOD[0]), checkpoint="mini")
+    assert found.value.total.count == 1 and "Fewer than 30 cases say little" in figure.say(found.value)
+    with pytest.raises(ExplorerError, match="wanted at least 1"):
+        parse_rows(b"good,bad\n", "pairs.csv")
+
+
+def test_two_checkpoints_are_tested_on_the_same_rows() -> None:
+    both = bx.compare(bx.suite(suite="agreement", most=40), bx.suite(suite="agreement", most=40, checkpoint="tiny"))
+    assert "McNemar’s test" in both.said and figure.compare(both.first.value, both.second.value) in both.said
