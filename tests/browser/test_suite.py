@@ -5,7 +5,9 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.steps import expect_message, expect_said
 
-PAIRS = "good,bad,category\nThe cat sleeps.,The cat sleep.,one\nThe cats sleep.,The cats sleeps.,many\nA.,A.,one\na,b,c,d\n"
+PAIRS = (
+    "good,bad,category\nThe cat sleeps.,The cat sleep.,one\nThe cats sleep.,The cats sleeps.,many\nA.,A.,one\na,b,c,d\n"
+)
 
 
 def cases(page: Page):

@@ -10,6 +10,7 @@ import torch
 
 from bertexplorer import TrainingRun
 from bertexplorer.errors import ExplorerError
+from bertexplorer.store.runs import Run
 from bertexplorer.training.checkpointing import committed
 from bertexplorer.training.finetuning import influence, spec
 from bertexplorer.training.finetuning.artifacts import opened
@@ -17,6 +18,8 @@ from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.finetuning.trainable import learning_of
 from bertexplorer.training.optimiser import rate
 from bertexplorer.training.tasks import classification
+from bertexplorer.ui.training import taught
+from bertexplorer.ui.training.run_service import RunDetail
 
 TRAINED: dict[str, Path] = {}
 ASKED = {"text": "the great film was in paris"}
@@ -98,6 +101,16 @@ def test_planted_labels_are_found(trained: Callable[..., TrainingRun]) -> None:
     found = trained(planted=0.1, snapshots=3, epochs=10).suspects()
     assert found.planted == 12 and found.found() >= 9
     assert all(row.truth not in ("", row.label) for row in found.rows[:3])
+
+
+def test_the_page_says_how_many_planted_labels_were_found(trained: Callable[..., TrainingRun]) -> None:
+    run = trained(planted=0.1, snapshots=3, epochs=10)
+    found, detail = run.suspects(), RunDetail(Run("0" * 32, folder=run.folder), [], None, run.best)
+    said = influence.finish(taught.suspected(detail))
+    assert f"12 wrong labels were planted in 120 rows. Of the first 12 rows here, {found.found()} have one" in said
+    assert f"(planted; was {found.rows[0].truth})" in said and "in random order, 1.2" in said
+    explained = influence.finish(taught.explained(detail, ASKED))
+    assert "Which rows taught it “" in explained and "Nearest by vector, for comparison" in explained
 
 
 def test_planting_is_repeatable_and_changes_no_other_row(begin: Callable[..., Path]) -> None:
