@@ -149,7 +149,8 @@ class RunHandlers:
             components.chart: gr.update(visible=figure is not None, value=figure),
             components.said: caption(said, "") if said else "",
             components.results: link,
-            **dict.fromkeys((components.compared, components.rows), ""),
+            components.rows: suite_run.wrong(run),
+            components.compared: "",
             **{part: gr.update(visible=False) for part in (*components.play, components.confusion)},
         }
 

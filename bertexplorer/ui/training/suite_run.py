@@ -3,20 +3,24 @@
 RUN/spec.json        kind "suite": the checkpoint, the scoring, the number of rows
 RUN/data/rows.jsonl  the rows, a [line, cells] each
 RUN/suite/           the SuiteFolder, with cases.csv at the end
-RUN/result.json      at the end: the figure and the sentence
+RUN/result.json      at the end: the figure, the sentence, and the cases that are most wrong
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace as replaced
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bertexplorer.analysis.suite_cases import Row
+from bertexplorer.analysis.suite_cases import Row, legible
 from bertexplorer.analysis.suite_scores import Scoring
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.suite_folder import MOST, SuiteFolder, replace
+from bertexplorer.ui.explore import DEFAULTS
+from bertexplorer.ui.state import State, to_link
 
 if TYPE_CHECKING:
     from bertexplorer.figures import Figure
@@ -26,12 +30,13 @@ if TYPE_CHECKING:
     from bertexplorer.training.events import Event
 
 KIND = "suite"
+WORST = 200  # wrong cases that are listed
 
 
 def begin(jobs: Jobs, owner: str, checkpoint: Checkpoint, rows: Sequence[Row], scoring: Scoring, name: str) -> Run:
     """Queue a run. Raises ExplorerError for too many rows, and for those that are no suite for this checkpoint."""
-    if len(rows) > MOST:
-        raise ExplorerError(f"{len(rows):,} rows were given; the limit is {MOST:,}. Give fewer.")
+    if (count := len(legible(rows)[0])) > MOST:
+        raise ExplorerError(f"{count:,} rows were given; the limit is {MOST:,}. Give fewer.")
     spec = {
         "format": 1,
         "kind": KIND,
@@ -93,16 +98,50 @@ class SuiteRun:
             return
         found = self.suite.result()
         shown = {"figure": json.loads(suite.draw(found).to_json()), "said": suite.say(found)}
+        wrong = sorted((one for one in found.outcomes if not one.right), key=lambda one: one.score)
+        shown |= {"wrong": [suite.row(one, None) for one in wrong[:WORST]], "count": len(wrong)}
         replace(self.folder / "result.json", json.dumps(shown))
         yield {"event": "finished", "value": found.total.right}
+
+
+def held(folder: Path) -> dict[str, Any]:
+    """What a finished run shows; {} before."""
+    try:
+        return dict(json.loads((folder / "result.json").read_text("utf-8")))
+    except (OSError, ValueError):
+        return {}
 
 
 def result(folder: Path) -> tuple[Figure | None, str]:
     """(the figure, the sentence) of a finished run; (None, "") before."""
     from bertexplorer.figures import Figure
 
-    try:
-        held: dict[str, Any] = json.loads((folder / "result.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return None, ""
-    return Figure(held["figure"], _validate=False), str(held["said"])
+    shown = held(folder)
+    return (Figure(shown["figure"], _validate=False), str(shown["said"])) if shown else (None, "")
+
+
+def wrong(run: Run) -> str:
+    """The cases that are most wrong, as HTML; each opens in the view that shows it. "" if there are none."""
+    shown, checkpoint = held(run.folder), str((run.spec or {}).get("checkpoint", ""))
+    if not shown.get("wrong"):
+        return ""
+    rows = "".join(
+        f'<tr><td>{one["line"]:,}</td><td dir="auto">{escape(one["category"])}</td><td class="long" dir="auto">'
+        f'<a href="{escape(link(one["state"], checkpoint), quote=True)}">{escape(" / ".join(one["texts"]))}</a></td>'
+        f'<td dir="auto">{escape(one["wanted"])}</td><td dir="auto">{escape(one["answer"])}</td>'
+        f"<td>{one['score']:.2f}</td></tr>"
+        for one in shown["wrong"]
+    )
+    head = "".join(f"<th>{name}</th>" for name in ("line", "category", "case", "wanted", "answer", "score"))
+    some = f", the first {len(shown['wrong'])} by their score" if shown["count"] > len(shown["wrong"]) else ""
+    return (
+        f"<h3>Wrong cases: {shown['count']:,}{some}</h3>"
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
+
+
+def link(state: dict[str, Any], checkpoint: str) -> str:
+    """The address of Explore on the *state* of a case."""
+    defaults = DEFAULTS[state["view"]]
+    options = {**defaults, **state.get("options", {})}
+    return "./" + to_link(replaced(State("", checkpoint=checkpoint), **{**state, "options": options}), defaults)
