@@ -9,7 +9,7 @@ import torch
 from captum.attr import LayerIntegratedGradients
 from torch import Tensor
 
-from bertexplorer.analysis import referee, saliency, targets
+from bertexplorer.analysis import counterfactuals, referee, saliency, targets
 from bertexplorer.analysis.decision import GIVES, decide
 from bertexplorer.analysis.saliency import Options
 from bertexplorer.errors import ExplorerError
@@ -87,7 +87,7 @@ def test_several_labels_are_explained_one_by_one_and_a_score_as_it_is(tiny: Call
     assert found.target == "score" and np.isnan(found.probability)
     assert found.value == pytest.approx(float(logits[2]), abs=of_encoder(one.ours.config, LOGITS))
     with pytest.raises(ExplorerError, match="follows the probability.*Saliency"):
-        referee.run(score, FILM)
+        counterfactuals.run(score, FILM)
 
 
 def test_the_automatic_choice(tiny: Callable[[str], Path], mini: Checkpoint) -> None:

@@ -91,7 +91,7 @@ def test_anothers_checkpoint_is_not_there(running: Any) -> None:
         assert library.of(owner).opens(f"run:{id}") is there and library.of(owner).opens(f"run:{id}@0") is there
         if not there:
             assert library.of(owner).find(f"run:{id}") is None and library.of(owner).series(f"run:{id}") == []
-            with pytest.raises(ExplorerError, match="not on this disk"):
+            with pytest.raises(ExplorerError, match="This run is not here"):
                 library.of(owner).get(f"run:{id}")
     assert not best.exists()
     jobs.delete(id, None)

@@ -122,6 +122,8 @@ def result(folder: Path) -> tuple[Figure | None, str]:
 
 def wrong(run: Run) -> str:
     """The cases that are most wrong, as HTML; each opens in the view that shows it. "" if there are none."""
+    from bertexplorer.figures.style import decimal
+
     shown, checkpoint = held(run.folder), str((run.spec or {}).get("checkpoint", ""))
     if not shown.get("wrong"):
         return ""
@@ -129,7 +131,7 @@ def wrong(run: Run) -> str:
         f'<tr><td>{one["line"]:,}</td><td dir="auto">{escape(one["category"])}</td><td class="long" dir="auto">'
         f'<a href="{escape(link(one["state"], checkpoint), quote=True)}">{escape(" / ".join(one["texts"]))}</a></td>'
         f'<td dir="auto">{escape(one["wanted"])}</td><td dir="auto">{escape(one["answer"])}</td>'
-        f"<td>{one['score']:.2f}</td></tr>"
+        f"<td>{decimal(one['score'])}</td></tr>"
         for one in shown["wrong"]
     )
     head = "".join(f"<th>{name}</th>" for name in ("line", "category", "case", "wanted", "answer", "score"))
