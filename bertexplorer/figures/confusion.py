@@ -30,7 +30,9 @@ def cells(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> kit.Part:
     names = [label(one, 14) + "\u200b" * i for i, one in enumerate(labels[:MOST])]
     table = np.asarray(counts)[: len(names), : len(names)]
     shares = table / np.maximum(table.sum(1, keepdims=True), 1)
-    found = kit.cells(shares.tolist(), ROOT, 0, 1, x=names, y=names, text=table.tolist(), gap=2)
+    found = kit.cells(
+        shares.tolist(), ROOT, 0, 1, x=names, y=names, text=[[f"{n:,}" for n in row] for row in table], gap=2
+    )
     written = {"texttemplate": "%{text}" if len(names) <= NUMBERED else None, "textfont": None}
     return {**found, **written, "hovertemplate": "%{y}, said to be %{x}: %{text}<extra></extra>"}
 

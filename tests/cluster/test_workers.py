@@ -59,7 +59,7 @@ def test_a_run_is_opened_for_its_owner_only(pool: Workers, settings: Settings) -
     (saved.parents[1] / "spec.json").write_text("{}")
     (saved / MANIFEST).write_text("{}")
     mine, others = (settle(pool, asked("A [MASK].", f"run:{RUN}", owner)) for owner in (OWNER, "b" * 32))
-    assert others.status == 422 and b"not on this disk" in others.body
+    assert others.status == 422 and b"This run is not here" in others.body
     assert mine.status == 200
 
 

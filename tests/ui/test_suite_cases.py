@@ -39,7 +39,8 @@ def test_the_confusion_is_that_of_scikit_learn(names: int) -> None:
     assert np.array_equal(counts, confusion_matrix(gold, said, labels=labels))
     assert [gold.count(one) for one in labels] == sorted((gold.count(one) for one in labels), reverse=True)
     drawn = figure.draw(result).data[-1]
-    assert drawn.type == "heatmap" and np.shape(drawn.z) == (min(names, figure.MATRIX),) * 2
+    assert drawn.type == "heatmap" and all(isinstance(cell, str) for row in drawn.text for cell in row)
+    assert np.shape(drawn.z) == (min(names, figure.MATRIX),) * 2
     assert ("most frequent of 30 labels" in figure.say(result)) is (names == 30)
     off = np.asarray(counts) - np.diag(np.diag(counts))
     assert f", {off.max():,} time" in figure.say(result)

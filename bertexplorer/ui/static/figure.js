@@ -37,7 +37,7 @@ function fitting(trace, layout, width) {
   const [from, to] = layout[`xaxis${trace.xaxis?.slice(1) ?? ""}`]?.domain ?? [0, 1];
   const room = Math.floor((to - from) * (width - BESIDE) / trace.text[0].length / (0.6 * (trace.textfont?.size ?? 12)));
   const cut = (line) => (line.length <= room || /[\d<&]/.test(line) ? line : room < 3 ? "" : `${line.slice(0, room - 1)}…`);
-  return { ...trace, text: trace.text.map((row) => row.map((words) => words.split("<br>").map(cut).join("<br>"))) };
+  return { ...trace, text: trace.text.map((row) => row.map((words) => String(words).split("<br>").map(cut).join("<br>"))) };
 }
 const BESIDE = 90;  // pixels of the labels of rows
 const times = (value, by) => (Array.isArray(value) ? value.map((one) => times(one, by)) : typeof value === "number" ? by * value : value);
@@ -70,7 +70,13 @@ class Figure extends HTMLElement {
       this.#plotly = Plotly;
     }
     this.plot.setAttribute("aria-label", said);
-    await Plotly.react(this.plot, figure.data.map((trace) => fitting(largerType(trace, by), layout, this.clientWidth)), layout, { displayModeBar: false });
+    try {
+      await Plotly.react(this.plot, figure.data.map((trace) => fitting(largerType(trace, by), layout, this.clientWidth)), layout, { displayModeBar: false });
+    } catch (error) {  // the figure before it would stand beside other words
+      this.#clear();
+      this.append(h("p", { class: "hint" }, "This figure could not be drawn. Its numbers are in the exports."));
+      throw error;
+    }
     this.#listen();
     if (this.#held) this.#jump([this.#held].map(({ curveNumber, pointNumber }) => {
       const found = this.plot.data[curveNumber]?.customdata;
