@@ -16,14 +16,17 @@ def no_view(name: object) -> str:
 
 
 def suited(explore: Explore, checkpoint: str, opening: State) -> State:
-    """*opening*, or the view Answer if *checkpoint* has a fine-tuned head and none for masks."""
+    """*opening*, or the view Answer with a text that fits if *checkpoint* has a fine-tuned head and none for masks."""
     try:
         found = explore.library.get(checkpoint, opening.precision)
     except ExplorerError:  # the view says why
         return opening
-    if "masked_lm" in found.heads or not kind_of(found):
+    if "masked_lm" in found.heads or not (kind := kind_of(found)):
         return opening
-    return shown_in(VIEWS["answer"].examples[0], replace(opening, view="answer"))
+    first, *others = VIEWS["answer"].examples
+    pairs = [one for one in others if one.pair]
+    example = {"span": pairs[0], "similarity": pairs[-1]}.get(kind, first)
+    return shown_in(example, replace(opening, view="answer"))
 
 
 def followed(explore: Explore, query: Mapping[str, str], opening: State) -> tuple[State, str]:

@@ -40,9 +40,9 @@ def test_what_stands_in_the_link_goes_before_the_example(explore: Explore) -> No
     assert (state.checkpoint, state.precision, message) == ("a/b", "fp32", "")
 
 
-def test_a_checkpoint_alone_opens_on_what_it_has(tiny: Callable[[str], Path], tmp_path: Path) -> None:
-    """Without a head for masks that is the answer of its fine-tuned head."""
-    name = "bert-TokenClassification"
+@pytest.mark.parametrize("name", ["bert-TokenClassification", "bert-QuestionAnswering"])
+def test_a_checkpoint_alone_opens_on_what_it_has(name: str, tiny: Callable[[str], Path], tmp_path: Path) -> None:
+    """Without a head for masks that is the answer of its fine-tuned head, to a text that it can answer."""
     for one in (name, "bert-mlm"):
         shutil.copytree(tiny(one), tmp_path / one)
     explore = Explore(CheckpointRegistry(Settings(models_dir=tmp_path)))
