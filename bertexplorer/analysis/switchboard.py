@@ -17,7 +17,7 @@ from bertexplorer.analysis.heads import Head, parse_heads
 from bertexplorer.analysis.next_sentence import encode_pair
 from bertexplorer.analysis.samples import TOPICS
 from bertexplorer.analysis.targets import Explained
-from bertexplorer.analysis.task_head import kind_of, training_of
+from bertexplorer.analysis.task_head import training_of
 from bertexplorer.analysis.words import single_piece
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
@@ -91,6 +91,10 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         encoding = encode_pair(checkpoint, text if isinstance(text, Text) else Text(text))
     elif choice := targets.of_head(what):
         decision = decide(checkpoint, text, choice, options.word, options.tagged_word)
+    if decision and decision.kind == "similarity" and options.how == "patch":
+        raise ExplorerError(
+            f"{checkpoint.name} reads two texts apart; one sentence cannot be patched into both. Choose zero or mean."
+        )
     board = Board(checkpoint, encoding, options, decision, pair=what == "next sentence")
     layers, heads = checkpoint.config.num_layers, checkpoint.config.num_heads
     off = parse_heads(options.off, layers, heads)
@@ -209,11 +213,6 @@ def filling(checkpoint: Checkpoint, encoding: Encoding, options: Options) -> Ten
     if options.how == "mean":
         return engine.mean_head_outputs(checkpoint, [tokenizer.encode(group[0]) for group in TOPICS.values()])
     if options.how == "patch":
-        if kind_of(checkpoint) == "similarity":
-            raise ExplorerError(
-                f"{checkpoint.name} reads two texts apart, and one sentence cannot be patched into both. "
-                "Choose zero or mean."
-            )
         if not options.source.strip():
             raise ExplorerError("There is no sentence to patch from. Type one that has as many tokens as yours.")
         source = tokenizer.encode(Text(options.source))

@@ -62,11 +62,19 @@ def kind_of(checkpoint: Checkpoint) -> Kind | None:
     if "span" in checkpoint.heads:
         return "span"
     if "sequence_classifier" not in checkpoint.heads:
-        return "similarity" if training_of(checkpoint).task in COMPARE else None
+        return "similarity" if compares(checkpoint) else None
     problem = checkpoint.hf_config.get("problem_type")
     if problem == "multi_label_classification":
         return "labels"
     return "score" if problem == "regression" or checkpoint.config.num_labels == 1 else "label"
+
+
+def compares(checkpoint: Checkpoint) -> bool:
+    """Whether a run learned to compare two texts with it. A task.json that is not of a run of ours says nothing."""
+    try:
+        return training_of(checkpoint).task in COMPARE
+    except ExplorerError:
+        return False
 
 
 def need_kind(checkpoint: Checkpoint) -> Kind:

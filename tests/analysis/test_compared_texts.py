@@ -138,6 +138,14 @@ def test_a_head_that_is_off_is_off_in_both_texts(pooling: str, tiny: Callable[..
         switchboard.run(checkpoint, PAIR, options=switchboard.Options(how="patch", source="the cat"))
 
 
+def test_a_mask_is_still_patched_and_a_foreign_file_is_no_run(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    checkpoint = compared(tiny("bert-mlm"), tmp_path / "run")
+    options = switchboard.Options(how="patch", source="the dog sat .", controls=0)
+    assert not switchboard.run(checkpoint, "the [MASK] sat .", options=options).scored
+    (tmp_path / "run" / "task.json").write_text('{"name": "somebody else\'s"}')
+    assert task_head.kind_of(checkpoint) is None
+
+
 def test_there_is_no_referee_of_two_texts(tiny: Callable[..., Path], tmp_path: Path) -> None:
     """With all words of both hidden, two texts of the same length are alike."""
     with pytest.raises(ExplorerError, match="compares two texts"):
