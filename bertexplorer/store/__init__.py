@@ -16,6 +16,7 @@ jobs.py                accepts, queues, renames, resumes and deletes runs
 supervisor.py          starts queued runs as processes, adopts running ones, reports how they ended
 uploads.py             files that a page sent or that were made for it, with their owners, for a day
 text_uploads.py        the lines of an uploaded CSV, TSV or TXT, stored under a hash of its content
+syneval.py             the pickles of LM_syneval, read as data
 suite_folder.py        a suite of any size in a folder, which can be stopped and resumed
 quota.py               how much of the disk one owner's uploads and runs may take
 index.py               vectors of uploaded lines, stored in files and searched exactly

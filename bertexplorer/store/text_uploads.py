@@ -9,12 +9,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from bertexplorer.analysis.suite_cases import UNREAD, cases
 from bertexplorer.analysis.vectors import Line
 from bertexplorer.errors import ExplorerError
+from bertexplorer.store import syneval
 from bertexplorer.training.data.decode import decode, shown
 from bertexplorer.training.data.delimited import DELIMITERS, is_header, separator
 from bertexplorer.training.data.read import read
@@ -151,8 +153,10 @@ def suite_rows(content: bytes, filename: str, header: bool, most: int) -> tuple[
 
 
 def parse_rows(content: bytes, filename: str, most: int = MAX_ROWS) -> Rows:
-    """The rows of a table: CSV, TSV, JSONL, JSON, or WinoBias's text. Raises ExplorerError as `read` does, and for a
-    file that is no suite."""
+    """The rows of a table: CSV, TSV, JSONL, JSON, WinoBias's text, or LM_syneval's pickles. Raises ExplorerError as
+    `read` does, and for a file that is no suite."""
+    if Path(filename).suffix.lower() in syneval.SUFFIXES:
+        return pickled_rows(content, filename, most)
     try:
         table, rows = suite_rows(content, filename, True, most)
     except ExplorerError as error:
@@ -163,6 +167,17 @@ def parse_rows(content: bytes, filename: str, most: int = MAX_ROWS) -> Rows:
     problems = [f"{table.unit} {one.line} {one.what}" for one in table.problems[:2]]
     more = f" {len(table.problems):,} cannot be used: {'; '.join(problems)}." if problems else ""
     return Rows(rows, table.summary + more)
+
+
+def pickled_rows(content: bytes, filename: str, most: int) -> Rows:
+    """The pairs of a file of LM_syneval, numbered from 1. Raises ExplorerError as `syneval` does."""
+    name = shown(filename)
+    rows: list[tuple[int, dict[str, Any]]] = list(enumerate(islice(syneval.syneval(content, name), most + 1), start=1))
+    if len(rows) > most:
+        rows[most:] = [(most + 1, {UNREAD: f"and the rows after it are beyond the limit of {most:,} rows"})]
+    cases(rows)
+    count = min(len(rows), most)
+    return Rows(tuple(rows), f"{count:,} row{'s' * (count != 1)} from {name}: the format of LM_syneval.")
 
 
 def parse(content: bytes, filename: str) -> Lines:

@@ -1,0 +1,115 @@
+"""LM_syneval's pickles are read as they are, and nothing in them can run."""
+
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.analysis.suite_cases import UNREAD, cases
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store import text_uploads
+from bertexplorer.store.syneval import syneval
+
+AGREEMENT = {
+    "sing": [("the author laughs", "the author laugh"), ["the cat sleeps", "the cat sleep"]],
+    "plur": [("the authors laugh", "the authors laughs")],
+}
+POLARITY = {"npi": [("no author has ever smiled", "most authors have ever smiled", "the authors have ever smiled")]}
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("held", [AGREEMENT, POLARITY])
+def test_each_first_sentence_is_paired_with_the_others(held: dict[str, list[list[str]]], protocol: int) -> None:
+    wanted = [
+        {"good": f"{good} .", "bad": f"{bad} .", "category": category}
+        for category, groups in held.items()
+        for good, *others in groups
+        for bad in others
+    ]
+    assert list(syneval(pickle.dumps(held, protocol), "a.pickle")) == wanted
+
+
+def test_the_files_of_python_2_are_read() -> None:
+    """Protocol 2 as Python 2 wrote it: byte strings, which are Latin-1."""
+    content = b"\x80\x02}q\x00U\x04singq\x01]q\x02U\x01aU\x01b\x86q\x03as."
+    assert list(syneval(content, "a.pickle")) == [{"good": "a .", "bad": "b .", "category": "sing"}]
+
+
+def test_a_suite_of_minimal_pairs_comes_of_it() -> None:
+    found = text_uploads.parse_rows(pickle.dumps(AGREEMENT), "simple_agrmt.pickle")
+    kind, asked, unusable = cases(found.rows)
+    assert (kind, len(asked), unusable) == ("minimal pairs", 3, [])
+    assert [one.category for one in asked] == ["sing", "sing", "plur"] and [one.line for one in asked] == [1, 2, 3]
+    assert found.summary.startswith("3 rows from simple_agrmt.pickle: the format of LM_syneval")
+
+
+def test_what_is_no_pair_is_named() -> None:
+    held = {"sing": [("a cat sleeps", "a cat sleep"), ("alone",), ("one", ["two"])], "plur": "text"}
+    found = text_uploads.parse_rows(pickle.dumps(held), "a.pkl")
+    _, asked, unusable = cases(found.rows)
+    assert len(asked) == 1 and [(one.line, one.what) for one in unusable] == [
+        (2, "of sing is not two or more sentences"),
+        (3, "of sing is not two or more sentences"),
+        (4, "of plur is no list"),
+    ]
+
+
+def test_rows_beyond_the_limit_are_said() -> None:
+    """Ten categories that share one list: 10,000 rows of some bytes."""
+    shared = [("a cat sleeps", "a cat sleep")] * 1000
+    found = text_uploads.parse_rows(pickle.dumps({str(i): shared for i in range(10)}), "a.pickle", most=5000)
+    assert len(found.rows) == 5001
+    assert found.rows[-1] == (5001, {UNREAD: "and the rows after it are beyond the limit of 5,000 rows"})
+
+
+class Runs:
+    """What is called when the pickle is loaded."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __reduce__(self) -> tuple[object, tuple[str, int]]:
+        return os.mkdir, (str(self.target), 0o700)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_nothing_runs(tmp_path: Path, protocol: int) -> None:
+    content = pickle.dumps({"sing": [("a", Runs(tmp_path / "ran"))]}, protocol)
+    with pytest.raises(ExplorerError, match="cannot be read as a file of LM_syneval: it holds"):
+        syneval(content, "a.pickle")
+    assert not (tmp_path / "ran").exists()
+    pickle.loads(content)  # the same file, trusted
+    assert (tmp_path / "ran").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"", "not enough data|exhausted"),
+        (pickle.dumps(AGREEMENT)[:-9], "exhausted|expected|not enough"),
+        (pickle.dumps(["a", "b"]), "it is no dictionary"),
+        (pickle.dumps({"a": 1}), "it holds BININT1"),
+        (pickle.dumps({("a", "b"): []}), "a key in it is no string"),
+        (b"}" + b")\x85" * 100_000 + b"Ns.", "it holds NONE"),
+        (b"})" + b"\x85" * 100_000 + b"(ls.", "a key in it is no string"),
+        (b"\x80\x04\x96" + (2**40).to_bytes(8, "little") + b".", "expected|bytes"),
+        (b"\x80\x04}r\xff\xff\xff\x7fh\x01.", "it is damaged"),
+        (b"\x85.", "it is damaged"),
+        (b"u.", "it is damaged"),
+        (b")(U\x01ae.", "it is damaged"),
+        (b"}}.", "it is damaged|values"),
+    ],
+)
+def test_a_broken_file_is_refused(content: bytes, what: str) -> None:
+    with pytest.raises(ExplorerError, match=f"cannot be read as a file of LM_syneval: .*({what})"):
+        text_uploads.parse_rows(content, "a.pickle")
+
+
+def test_a_long_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bertexplorer.store.syneval.MOST_STEPS", 10)
+    with pytest.raises(ExplorerError, match="longer than 10 steps"):
+        syneval(pickle.dumps(AGREEMENT), "a.pickle")
+    monkeypatch.setattr("bertexplorer.store.syneval.MOST_BYTES", 10)
+    with pytest.raises(ExplorerError, match="bytes, the limit is 10"):
+        syneval(pickle.dumps(AGREEMENT), "a.pickle")
