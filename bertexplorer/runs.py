@@ -69,9 +69,10 @@ class TrainingRun:
         return list(opened(self.best).predict([dict(row) for row in given]))
 
     def influence(self, row: Mapping[str, str], label: str = "") -> Influences:
-        """The training rows that made *label* (left out: the likeliest) the answer to a new *row*, and those that spoke
-        against it, by gradients at the kept checkpoints (Pruthi et al., 2020, TracIn). For runs with labels of whole
-        texts or of pairs; raises ExplorerError for others.
+        """The training rows that made *label* (left out: the run's own answer) the answer to a new *row*, and those
+        that spoke against it, by gradients at the kept checkpoints (Pruthi et al., 2020, TracIn). For labels of texts
+        and pairs, tags (*label*: one for each word, separated by spaces), questions (a text in the passage), similarity
+        and re-ranking (no *label*); raises ExplorerError for other tasks.
 
         Example:
             >>> found = run.influence({"text": "A great film."})  # doctest: +SKIP

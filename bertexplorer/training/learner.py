@@ -6,13 +6,15 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, Self, TypeVar
 
+import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.training.objective import Loss
 from bertexplorer.training.task import Evaluation
-from bertexplorer.training.texts import AT_ONCE, Item, Reader, by_length, pad
+from bertexplorer.training.texts import AT_ONCE, Item, Reader, by_length, encode, pad
 
 Result = TypeVar("Result")
 
@@ -114,6 +116,38 @@ class Learner(ABC):
                 batch = self.collate(part).to(self.checkpoint.device)
                 results |= zip(indices, compute(part, batch), strict=True)
         return [results[i] for i in range(len(items))]
+
+
+class Traceable(Learner):
+    """A learner whose answers can be traced to training rows, because each row has a loss of its own."""
+
+    chooses = True  # whether `explained` takes another answer than the learner's own
+
+    @abstractmethod
+    def row_losses(self, batch: Any) -> Float[Tensor, " b"]:
+        """The loss of each item in nats; their sum is that of `losses`."""
+
+    def answer_losses(self, batch: Any) -> Float[Tensor, " b"]:
+        """For examples from `explained`: a number for each that falls as the answer becomes likelier."""
+        return self.row_losses(batch)
+
+    @abstractmethod
+    def explained(self, cells: Mapping[str, str], answer: str) -> tuple[str, Any]:
+        """(*answer* in words, an example of *cells* with this answer). "": the answer that `predict` gives. Raises
+        ExplorerError for an empty text and for an answer that the learner cannot give."""
+
+    @abstractmethod
+    def shown(self, example: Any) -> tuple[tuple[str, ...], str]:
+        """(the texts of *example*, its answer in words)."""
+
+    def outputs(self, items: Sequence[Item]) -> list[Float[np.ndarray, "s d"]]:
+        """What the head reads of each item: the output of the encoder for the first token, or for all."""
+
+        def compute(part: list[Item], batch: Any) -> list[np.ndarray]:
+            last = encode(self.modules["encoder"], batch).float().cpu().numpy()
+            return [last[row, : 1 if self.first_only else len(item.ids)] for row, item in enumerate(part)]
+
+        return self.in_batches(items, compute)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -18,30 +18,31 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.checkpointing import committed
-from bertexplorer.training.data.rows import Row
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.artifacts import opened
 from bertexplorer.training.finetuning.batch_sampler import steps_of
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.finetuning.trainable import learning_of, prepare, scale_of
-from bertexplorer.training.learners.classification import Classifier
+from bertexplorer.training.learner import Traceable
 from bertexplorer.training.optimiser import rate
 from bertexplorer.training.tasks.classification import planted
-from bertexplorer.training.texts import Item, TextBatch, by_length, encode
+from bertexplorer.training.texts import Item, by_length
 
 MOST_ROWS = 2_000  # training rows that are examined; of more, as many are drawn
+MOST_TOKENS = 256_000  # of them
 MOST_CHECKPOINTS = 6
+CHUNK = 64  # rows whose vectors are in memory at once
 
 
 @dataclass(frozen=True)
 class Influence:
     """The influence of one training row. *score*: for `influence`, above 0 if training on the row made the explained
-    label likelier; for `suspects`, the row's influence on its own loss, never below 0. Its unit is that of the loss
+    answer likelier; for `suspects`, the row's influence on its own loss, never below 0. Its unit is that of the loss
     times a factor that is the same for all rows."""
 
     line: int  # of the file
     texts: tuple[str, ...]
-    label: str  # as trained
+    label: str  # as trained: a label, tags, an answer or a score, in words
     score: float
     cosine: float = 0.0  # of its vector with that of the explained text, by the best checkpoint
     loss: float = 0.0  # in nats, of the best checkpoint
@@ -83,8 +84,8 @@ class Kept:
 
 
 class Traced:
-    """A finished or stopped run with the rows that it learned from. Raises ExplorerError if its task has no labels for
-    whole texts, or if it kept no checkpoint."""
+    """A finished or stopped run with the rows that it learned from. Raises ExplorerError if its task has no loss for
+    each row, or if it kept no checkpoint."""
 
     def __init__(self, folder: Path) -> None:
         self.spec, rows, _ = specs.read(folder)
@@ -102,29 +103,34 @@ class Traced:
         rates = [rate(step / steps, learning_of(tuning, learner.checkpoint.config)) for step in range(steps)]
         self.kept = kept(folder, self.best, rates, whole=not learner.extra)
         drawn = random.Random(0).sample(range(len(found)), min(MOST_ROWS, len(found)))
-        self.numbers = sorted(drawn)
-        self.left_out = len(found) - len(drawn)
+        sizes = [sum(len(item.ids) for item in learner.read([self.examples[number]])) for number in drawn]
+        count = max(1, int(np.searchsorted(np.cumsum(sizes), MOST_TOKENS, side="right")))
+        self.numbers = sorted(drawn[:count])
+        self.left_out = len(found) - len(self.numbers)
 
-    def learner(self, folder: Path) -> Classifier:
+    def learner(self, folder: Path) -> Traceable:
         """The learner as it was at a kept checkpoint, with the parameters that learned as those with gradients."""
         made = opened(folder, about=self.best)
-        if not isinstance(made, Classifier):
+        if not isinstance(made, Traceable):
             raise ExplorerError(
-                f"This works for labels of whole texts and of pairs; this run is of the task {self.spec.module.TITLE}."
+                "This works for labels, tags, answers to questions, similarities and relevance; this run is of the "
+                f"task {self.spec.module.TITLE}."
             )
         learning(made, self.spec.tuning)
         made.modules.eval()
         return made
 
-    def items(self, learner: Classifier) -> list[Item]:
-        return learner.read([self.examples[number] for number in self.numbers])
+    def items(self, learner: Traceable) -> list[list[Item]]:
+        """Those of each row: several if its passage is read in windows."""
+        return [learner.read([self.examples[number]]) for number in self.numbers]
 
-    def sorted(self, label: str, scores: Sequence[float], **more: Sequence[float]) -> Influences:
+    def sorted(self, learner: Traceable, label: str, scores: Sequence[float], **more: Sequence[float]) -> Influences:
+        shown = [learner.shown(self.examples[number]) for number in self.numbers]
         found = [
             Influence(
                 self.examples[number].line,
-                self.examples[number].texts,
-                " | ".join(self.examples[number].labels),
+                shown[i][0],
+                shown[i][1],
                 float(scores[i]),
                 truth=" | ".join(self.truths.get(number, ())),
                 **{name: float(values[i]) for name, values in more.items()},
@@ -137,53 +143,59 @@ class Traced:
 
 def influence(folder: Path, cells: Mapping[str, str], label: str = "") -> Generator[float, None, Influences]:
     """The influence of each training row of the run in *folder* on its answer *label* to a new row: the sum over the
-    kept checkpoints of learning rate x gradient of the row's loss x gradient of the new row's loss, over all parameters
-    that learned (Pruthi et al., 2020, TracInCP).
+    kept checkpoints of learning rate x gradient of the row's loss x gradient of the answer's loss, over all parameters
+    that learned (Pruthi et al., 2020, TracInCP). The answer's loss is that of a row which has it as its label; for a
+    similarity it is the cosine, negated.
 
-    *cells*: column of the task -> text; *label* "": the likeliest. Yields the share that is done, 0 to 1. Raises
-    ExplorerError as Traced does, for an empty text and for an unknown label."""
+    *cells*: column of the task -> text; *label*: see `explained` of the task's learner, "" for its own answer. Yields
+    the share that is done, 0 to 1. Raises ExplorerError as Traced does, for an empty text and for an answer that cannot
+    be given."""
     traced = Traced(folder)
     best = traced.learner(traced.best)
-    label = label or best.predict([cells])[0]["labels"][0]["label"]
-    if label not in best.labels:
-        raise ExplorerError(f"The run knows no label {label!r:.60}; it knows {', '.join(best.labels)[:200]}.")
-    asked = traced.spec.module.examples([Row(0, {**cells, "label": label})], traced.spec.task_options)[0]
-    if not asked:
+    if label and not best.chooses:
+        raise ExplorerError(f"This task has only one answer to explain; leave the label {label!r:.60} out.")
+    label, asked = best.explained(cells, label)
+    if len(best.shown(asked)[0]) != len(best.shown(traced.examples[0])[0]):
         raise ExplorerError("The row lacks a text. Fill in each of them.")
     scores = np.zeros(len(traced.numbers))
     parts = len(traced.kept)
     for number, one in enumerate(traced.kept):
         learner = traced.learner(one.folder)
-        slope = gradient(learner, learner.read(asked), scale_of(traced.spec.tuning, learner.checkpoint.config))
-        for indices, products in along(learner, traced.items(learner), slope):
-            scores[indices] += one.weight * products
-            yield (number + len(indices) / len(scores)) / parts
-    own = vectors(best, best.read(asked))[0]
-    others = np.stack([found.mean(0) for found in vectors(best, traced.items(best))])
-    return traced.sorted(label, scores.tolist(), cosine=cosines(own.mean(0), others))
+        slope = gradient(learner, learner.read([asked]), scale_of(traced.spec.tuning, learner.checkpoint.config))
+        rows = traced.items(learner)
+        owners, done = np.repeat(np.arange(len(rows)), [len(row) for row in rows]), 0
+        for indices, products in along(learner, [item for row in rows for item in row], slope):
+            np.add.at(scores, owners[indices], one.weight * products)
+            done += len(indices)
+            yield (number + done / len(owners)) / parts
+    own, others = pooled(best, [best.read([asked])])[0], pooled(best, traced.items(best))
+    return traced.sorted(best, label, scores.tolist(), cosine=cosines(own, others))
 
 
 def suspects(folder: Path) -> Generator[float, None, Influences]:
     """The influence of each training row on its own loss, over the parameters of the head. It is high for rows that
     the run could only memorise, such as those with a wrong label (Pruthi et al., 2020, section 4.1). Yields and
-    raises as `influence` does."""
+    raises as `influence` does, and ExplorerError for a run without a head."""
     traced = Traced(folder)
+    learner = traced.learner(traced.best)
     scores, parts = np.zeros(len(traced.numbers)), len(traced.kept)
     losses: list[float] = []
     for number, one in enumerate(traced.kept):
         learner = traced.learner(one.folder)
-        items = traced.items(learner)
-        read = [replace(item, vectors=found) for item, found in zip(items, vectors(learner, items), strict=True)]
         learner.checkpoint.encoder.requires_grad_(False)
+        held = [p for p in learner.modules.parameters() if p.requires_grad]
+        if not held:
+            raise ExplorerError("Wrong labels are found by the head, and this task trains none.")
         losses = []
-        for i, item in enumerate(read):
-            loss = learner.row_losses(learner.collate([item]).to(learner.checkpoint.device))[0]
-            held = [p for p in learner.modules.parameters() if p.requires_grad]
+        rows = traced.items(learner)
+        for i, (row, outputs) in enumerate(zip(rows, vectors(learner, rows), strict=True)):
+            read = [replace(item, vectors=output) for item, output in zip(row, outputs, strict=True)]
+            loss = learner.row_losses(learner.collate(read).to(learner.checkpoint.device)).sum()
             found = torch.autograd.grad(loss, held, allow_unused=True)
             scores[i] += one.weight * sum(float(part.square().sum()) for part in found if part is not None)
             losses.append(float(loss.detach()))
-            yield (number + i / len(read)) / parts
-    return traced.sorted("", scores.tolist(), loss=losses)
+            yield (number + i / len(traced.numbers)) / parts
+    return traced.sorted(learner, "", scores.tolist(), loss=losses)
 
 
 def finish(work: Generator[float, None, Influences]) -> Influences:
@@ -213,7 +225,7 @@ def step_of(folder: Path) -> int:
     return int(folder.name.removeprefix("step-"))
 
 
-def learning(learner: Classifier, tuning: Tuning) -> None:
+def learning(learner: Traceable, tuning: Tuning) -> None:
     """Require gradients of the parameters that learned in the run. Those of LoRA are merged into queries and values by
     now, whose weights stand for them."""
     if tuning.method != "lora":
@@ -226,27 +238,27 @@ def learning(learner: Classifier, tuning: Tuning) -> None:
     return None
 
 
-def gradient(learner: Classifier, items: Sequence[Item], scale: Callable[[str], float]) -> dict[str, Tensor]:
-    """The gradient of the summed losses of *items*, by parameter, each times its share of the learning rate."""
+def gradient(learner: Traceable, items: Sequence[Item], scale: Callable[[str], float]) -> dict[str, Tensor]:
+    """The gradient of the summed `answer_losses` of *items*, by parameter, times its share of the rate."""
     named = {name: one for name, one in learner.modules.named_parameters() if one.requires_grad}
     batch = learner.collate(items).to(learner.checkpoint.device)
-    found = torch.autograd.grad(learner.row_losses(batch).sum(), list(named.values()), materialize_grads=True)
+    found = torch.autograd.grad(learner.answer_losses(batch).sum(), list(named.values()), materialize_grads=True)
     return {name: scale(name) * slope for name, slope in zip(named, found, strict=True)}
 
 
 class RowLosses(nn.Module):
     """The losses of a batch as a module, whose parameters torch.func can replace."""
 
-    def __init__(self, learner: Classifier) -> None:
+    def __init__(self, learner: Traceable) -> None:
         super().__init__()
         self.learner, self.held = learner, learner.modules
 
-    def forward(self, batch: TextBatch) -> Float[Tensor, " b"]:
+    def forward(self, batch: Any) -> Float[Tensor, " b"]:
         return self.learner.row_losses(batch)
 
 
 def along(
-    learner: Classifier, items: Sequence[Item], slope: Mapping[str, Tensor]
+    learner: Traceable, items: Sequence[Item], slope: Mapping[str, Tensor]
 ) -> Generator[tuple[list[int], Float[np.ndarray, " b"]], None, None]:
     """The product of each item's gradient with *slope*, in batches: (indices of the items, their products). It is the
     derivative of the item's loss along *slope*, so one pass in forward mode gives those of a whole batch."""
@@ -256,7 +268,7 @@ def along(
     for indices in by_length(items):
         batch = learner.collate([items[i] for i in indices]).to(learner.checkpoint.device)
 
-        def losses(parameters: dict[str, Tensor], batch: TextBatch = batch) -> Tensor:
+        def losses(parameters: dict[str, Tensor], batch: Any = batch) -> Tensor:
             return functional_call(module, parameters, (batch,))
 
         with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):  # the fused kernels have no forward mode
@@ -264,14 +276,17 @@ def along(
         yield indices, products  # outside of no_grad, which belongs to a thread: the next step may come from another
 
 
-def vectors(learner: Classifier, items: Sequence[Item]) -> list[Float[np.ndarray, "s d"]]:
-    """The outputs of the encoder that the head reads: of the first token, or of all."""
+def vectors(learner: Traceable, rows: Sequence[Sequence[Item]]) -> Iterator[list[Float[np.ndarray, "s d"]]]:
+    """What the head reads of each row's items."""
+    for start in range(0, len(rows), CHUNK):
+        part = rows[start : start + CHUNK]
+        found = iter(learner.outputs([item for row in part for item in row]))
+        yield from ([next(found) for _ in row] for row in part)
 
-    def compute(part: list[Item], batch: Any) -> list[np.ndarray]:
-        last = encode(learner.modules["encoder"], batch).float().cpu().numpy()
-        return [last[row, : 1 if learner.first_only else len(item.ids)] for row, item in enumerate(part)]
 
-    return learner.in_batches(items, compute)
+def pooled(learner: Traceable, rows: Sequence[Sequence[Item]]) -> Float[np.ndarray, "n d"]:
+    """The mean of the vectors of each row, over its windows if it has several."""
+    return np.stack([np.mean([one.mean(0) for one in found], axis=0) for found in vectors(learner, rows)])
 
 
 def cosines(one: Float[np.ndarray, " d"], others: Float[np.ndarray, "n d"]) -> list[float]:

@@ -15,7 +15,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import Problem, with_heads
 from bertexplorer.training.features import PREFIX, Feature, beside, encoded, learnt
-from bertexplorer.training.learner import Learner
+from bertexplorer.training.learner import Learner, Traceable
 from bertexplorer.training.objective import Loss, correct
 from bertexplorer.training.task import Confusion, Evaluation
 from bertexplorer.training.tasks.classification import Example, Options, names
@@ -24,7 +24,7 @@ from bertexplorer.training.texts import Item, TextBatch, encode
 BINS = 10  # of the calibration
 
 
-class Classifier(Learner):
+class Classifier(Traceable):
     """The encoder with its classification head. Where a row has other columns, a linear layer over them adds to the
     logits, as if the last layer of the head were wider. Its weights start at 0."""
 
@@ -113,6 +113,17 @@ class Classifier(Learner):
     def row_losses(self, batch: TextBatch) -> Float[Tensor, " b"]:
         """The loss of each text in nats; of several labels their sum."""
         return self.terms(self.logits(batch), batch).reshape(len(batch.targets), -1).sum(1)
+
+    def explained(self, cells: Mapping[str, str], answer: str) -> tuple[str, Example]:
+        """*answer*: a label."""
+        label = answer or self.predict([cells])[0]["labels"][0]["label"]
+        if label not in self.labels:
+            raise ExplorerError(f"The run knows no label {label!r:.60}; it knows {', '.join(self.labels)[:200]}.")
+        texts = tuple(text.strip() for name, text in cells.items() if not name.startswith(PREFIX))
+        return label, Example(0, texts, (label,), beside(cells))
+
+    def shown(self, example: Example) -> tuple[tuple[str, ...], str]:
+        return example.texts, " | ".join(example.labels)
 
     def terms(self, logits: Float[Tensor, "b l"], batch: TextBatch) -> Tensor:
         """The terms of the loss: b, or b x l if a text has several labels."""

@@ -15,10 +15,10 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import with_heads
 from bertexplorer.model.text import clean
 from bertexplorer.training.answers import scores
-from bertexplorer.training.answers.rows import Question
+from bertexplorer.training.answers.rows import Answer, Question
 from bertexplorer.training.answers.spans import Found, best, merged
 from bertexplorer.training.answers.windows import NOWHERE, Cutter
-from bertexplorer.training.learner import Learner
+from bertexplorer.training.learner import Traceable
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.question_answering import Options, texts
@@ -33,7 +33,7 @@ class Reply(NamedTuple):
     loss: float
 
 
-class Reader(Learner):
+class Reader(Traceable):
     """The encoder with two logits for each token: the answer starts here, it ends here."""
 
     weights = {"start": 0.5, "end": 0.5}  # their mean, as in transformers
@@ -83,6 +83,24 @@ class Reader(Learner):
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
         start, end = self.logits(batch)
         return {"start": cross_entropy(start, batch.targets[:, 0]), "end": cross_entropy(end, batch.targets[:, 1])}
+
+    def row_losses(self, batch: TextBatch) -> Float[Tensor, " b"]:
+        """Of each window: the mean of the losses of its start and its end."""
+        sides = zip(self.logits(batch), batch.targets.T, strict=True)
+        return torch.stack([F.cross_entropy(side, target, reduction="none") for side, target in sides]).mean(0)
+
+    def explained(self, cells: Mapping[str, str], answer: str) -> tuple[str, Question]:
+        """*answer*: a text that occurs in the passage; its first occurrence is explained."""
+        found = self.predict([cells])[0]
+        said, passage = answer or found["said"], found["context"]
+        start = passage.find(answer) if answer else found["answers"][0]["start"] if said else -1
+        one = Question(0, found["question"], passage, (Answer(said, start),) if said else ())
+        if said and (start < 0 or all(item.target.answer == NOWHERE for item in self.windows([one])[0])):
+            raise ExplorerError(f"No window of the passage contains {said!r:.60}. Give an answer as it is spelt there.")
+        return said or "no answer", one
+
+    def shown(self, example: Question) -> tuple[tuple[str, ...], str]:
+        return (example.question, example.context), example.answers[0].text if example.answers else "no answer"
 
     def replies(self, windows: Sequence[Sequence[Item]]) -> list[Reply]:
         """A reply per passage, over all of its windows."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import with_heads
-from bertexplorer.training.learner import Learner
+from bertexplorer.training.learner import Traceable
 from bertexplorer.training.objective import Loss
 from bertexplorer.training.ranking import BM25, best_first, quality, ties
 from bertexplorer.training.task import Evaluation
@@ -24,12 +24,13 @@ LABEL = "relevance"
 SHOWN = 10  # candidates per query in the rows of an evaluation
 
 
-class Reranker(Learner):
+class Reranker(Traceable):
     """The encoder with one logit for the relevance of a passage to a query (Nogueira and Cho, 2019)."""
 
     weights = {"relevance": 1.0}
     heads = ("sequence_classifier",)
     saved = ("highest", "weight")
+    chooses = False
 
     def __init__(
         self, checkpoint: Checkpoint, options: Options, highest: float, weight: float = 1.0, max_tokens: int = 256
@@ -69,10 +70,23 @@ class Reranker(Learner):
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
         """Binary cross-entropy against the target. Correct: above ½ exactly if the passage is relevant."""
         logits = self.logits(batch)
-        scale = logits.new_tensor(self.weight)
-        total = F.binary_cross_entropy_with_logits(logits, batch.targets, pos_weight=scale, reduction="sum")
         right = ((logits.detach() > 0) == (batch.targets > 0)).sum()
-        return {"relevance": Loss(total, len(batch.targets), right)}
+        return {"relevance": Loss(self.terms(logits, batch).sum(), len(batch.targets), right)}
+
+    def row_losses(self, batch: TextBatch) -> Float[Tensor, " b"]:
+        return self.terms(self.logits(batch), batch)
+
+    def terms(self, logits: Float[Tensor, " b"], batch: TextBatch) -> Float[Tensor, " b"]:
+        scale = logits.new_tensor(self.weight)
+        return F.binary_cross_entropy_with_logits(logits, batch.targets, pos_weight=scale, reduction="none")
+
+    def explained(self, cells: Mapping[str, str], answer: str) -> tuple[str, Example]:
+        """Of several passages, one per line, the one that it ranks first."""
+        first = self.predict([cells])[0]["ranked"][0]["passage"]
+        return "relevant", Example(0, (cells["query"].strip(), first), self.highest)
+
+    def shown(self, example: Example) -> tuple[tuple[str, ...], str]:
+        return example.texts, f"{example.relevance:g}"
 
     def scores(self, items: Sequence[Item]) -> Float[np.ndarray, " n"]:
         """The logit of each item."""

@@ -6,10 +6,12 @@ from typing import Any, Self
 import numpy as np
 import torch
 from jaxtyping import Float
+from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.training.embedding import Embedder, GroupBatch, together
+from bertexplorer.training.learner import Traceable
 from bertexplorer.training.objective import Loss
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.similarity import Example, Options, correlations
@@ -18,12 +20,13 @@ from bertexplorer.training.texts import Item
 NEAR = 0.1  # share of the range: closer counts as correct
 
 
-class Similarity(Embedder):
+class Similarity(Embedder, Traceable):
     """The encoder alone. Learns by regression: the squared error of the cosine against the score between 0 and 1
     (Reimers and Gurevych, 2019, section 3)."""
 
     weights = {"score": 1.0}
     saved = ("low", "high")
+    chooses = False
 
     def __init__(
         self, checkpoint: Checkpoint, options: Options, low: float, high: float, max_tokens: int = 128
@@ -53,9 +56,31 @@ class Similarity(Embedder):
 
     def losses(self, batch: GroupBatch) -> dict[str, Loss]:
         """Correct: closer than a tenth of the range."""
+        squares = self.row_losses(batch)
+        return {"score": Loss(squares.sum(), len(squares), (squares.detach() < NEAR**2).sum())}
+
+    def row_losses(self, batch: GroupBatch) -> Float[Tensor, " b"]:
+        return (-self.answer_losses(batch) - batch.targets).square()
+
+    def answer_losses(self, batch: GroupBatch) -> Float[Tensor, " b"]:
+        """The cosine of each pair, negated."""
         first, second = (self.embed(part) for part in batch.parts)
-        gaps = (first * second).sum(-1) - batch.targets
-        return {"score": Loss(gaps.square().sum(), len(gaps), (gaps.detach().abs() < NEAR).sum())}
+        return -(first * second).sum(-1)
+
+    def explained(self, cells: Mapping[str, str], answer: str) -> tuple[str, Example]:
+        self.predict([cells])  # raises ExplorerError for an empty text
+        return "similar", Example(0, (cells["text_a"], cells["text_b"]), self.high)
+
+    def shown(self, example: Example) -> tuple[tuple[str, ...], str]:
+        return example.texts, f"{example.score:g}"
+
+    def outputs(self, items: Sequence[Item]) -> list[Float[np.ndarray, "1 d"]]:
+        """The vectors of both texts, one after the other."""
+
+        def compute(_: list[Item], batch: GroupBatch) -> Float[np.ndarray, "b 1 d"]:
+            return torch.cat([self.embed(part) for part in batch.parts], dim=-1).unsqueeze(1).cpu().numpy()
+
+        return self.in_batches(items, compute)
 
     def cosines(self, pairs: Sequence[Sequence[str]]) -> Float[np.ndarray, " n"]:
         first, second = (self.vectors([pair[side] for pair in pairs]) for side in (0, 1))

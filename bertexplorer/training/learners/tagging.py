@@ -17,7 +17,7 @@ from bertexplorer.model.text import split_words
 from bertexplorer.training.entities import scores
 from bertexplorer.training.entities.rows import Sentence, is_plain
 from bertexplorer.training.entities.tags import OUTSIDE, Entity, entities, iob2, labels, words
-from bertexplorer.training.learner import Learner
+from bertexplorer.training.learner import Traceable
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.tagging import Options
@@ -43,7 +43,7 @@ class Answer(NamedTuple):
     loss: float
 
 
-class Tagger(Learner):
+class Tagger(Traceable):
     """The encoder with its token classifier and optionally a CRF. A word is represented by its first token."""
 
     weights = {"tag": 1.0}
@@ -114,6 +114,30 @@ class Tagger(Learner):
         whole = real.any(1)
         paths = self.modules["crf"](logits[whole], gold[whole].clamp(min=0), real[whole])
         return {"tag": Loss(paths.sum(), alone.count, alone.right)}
+
+    def row_losses(self, batch: TextBatch) -> Float[Tensor, " b"]:
+        """The sum over the words of a sentence, or the loss of its path in the CRF."""
+        logits, gold, real = self.logits(batch)
+        wanted = gold.clamp(min=0)
+        if "crf" in self.modules:
+            return torch.where(real.any(1), self.modules["crf"](logits, wanted, real), 0.0)
+        alone = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="none")
+        return (alone.view_as(wanted) * (gold >= 0)).sum(1)
+
+    def explained(self, cells: Mapping[str, str], answer: str) -> tuple[str, Sentence]:
+        """*answer*: a tag for each word, separated by spaces."""
+        found = self.predict([cells])[0]
+        tags = answer.split() or [word["tag"] for word in found["words"]]
+        if len(tags) != len(found["words"]):
+            raise ExplorerError(f"The text has {len(found['words'])} words; wanted as many tags, not {len(tags)}.")
+        odd = next((tag for tag in tags if tag and tag not in self.labels), None)
+        if odd is not None:
+            raise ExplorerError(f"The run knows no tag {odd!r:.60}; it knows {', '.join(self.labels)[:200]}.")
+        one = Sentence(0, found["text"], tuple((word["start"], word["end"]) for word in found["words"]), tuple(tags))
+        return self.shown(one)[1], one
+
+    def shown(self, example: Sentence) -> tuple[tuple[str, ...], str]:
+        return (example.text,), self.say(example, example.tags) or "no entity"
 
     def answers(self, items: Sequence[Item]) -> list[Answer]:
         """An answer per item."""

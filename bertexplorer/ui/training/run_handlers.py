@@ -168,8 +168,8 @@ class RunHandlers:
                 for part in (self.components.ask, self.components.along)
             }
             | {
-                part: gr.update(visible=detail.best is not None and not live and run.task in taught.TASKS)
-                for part in (self.components.why, self.components.suspects)
+                part: gr.update(visible=detail.best is not None and not live and run.task in tasks)
+                for part, tasks in ((self.components.why, taught.TASKS), (self.components.suspects, taught.HEADS))
             }
         )
 

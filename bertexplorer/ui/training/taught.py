@@ -12,7 +12,8 @@ from bertexplorer.ui.training.run_service import RunDetail
 if TYPE_CHECKING:
     from bertexplorer.training.finetuning.influence import Influence, Influences
 
-TASKS = ("classification", "pair-classification")  # whose rows can be traced
+HEADS = ("classification", "pair-classification", "tagging", "question-answering", "reranking")  # wrong labels
+TASKS = (*HEADS, "similarity")  # whose rows can be traced
 FIRST = 5  # rows of a table
 SUSPECTS = 20
 

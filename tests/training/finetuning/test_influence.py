@@ -1,6 +1,7 @@
 """Which rows taught a run: scores are sums of products of gradients; planted wrong labels are found again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from html import escape
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from bertexplorer import TrainingRun
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.runs import Run
 from bertexplorer.training.checkpointing import committed
+from bertexplorer.training.data.rows import Row
 from bertexplorer.training.finetuning import influence, spec
 from bertexplorer.training.finetuning.artifacts import opened
 from bertexplorer.training.finetuning.run import finetune
@@ -39,11 +41,11 @@ def trained(begin: Callable[..., Path]) -> Callable[..., TrainingRun]:
     return make
 
 
-def by_hand(run: TrainingRun, label: str) -> dict[int, float]:
-    """Line -> TracIn, a gradient of all parameters for each row."""
+def by_hand(run: TrainingRun, answered: Mapping[str, object]) -> dict[int, float]:
+    """Line -> TracIn of the row *answered*, a gradient of all parameters for each row."""
     given, rows, _ = spec.read(run.folder)
-    examples, _ = classification.examples(rows, given.task_options)
-    (asked,), _ = classification.examples([rows[0].__class__(0, {**ASKED, "label": label})], given.task_options)
+    examples, _ = given.module.examples(rows, given.task_options)
+    (asked,), _ = given.module.examples([Row(0, dict(answered))], given.task_options)
     folders = sorted(
         {p.name: p for p in [*(run.folder / "snapshots").glob("step-*"), run.best]}.values(), key=lambda p: p.name
     )
@@ -56,14 +58,18 @@ def by_hand(run: TrainingRun, label: str) -> dict[int, float]:
         learned = learning_of(given.tuning, learner.checkpoint.config)
         weight = sum(rate(s / total, learned) for s in range(last, step))
 
-        def slope(example: object, learner=learner) -> torch.Tensor:
+        def slope(example: object, learner=learner, cosine: bool = False) -> torch.Tensor:
             learner.modules.zero_grad()
-            learner.losses(learner.collate(learner.read([example])))["label"].total.backward()
+            batch = learner.collate(learner.read([example]))
+            if cosine:
+                (-torch.cosine_similarity(*(learner.embed(part) for part in batch.parts)).sum()).backward()
+            else:
+                sum(learner.weights[name] * loss.total for name, loss in learner.losses(batch).items()).backward()
             return torch.cat(
                 [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in learner.modules.parameters()]
             )
 
-        own = slope(asked)
+        own = slope(asked, cosine=given.module.__name__.endswith("similarity"))
         for one in examples:
             found[one.line] += weight * float(own @ slope(one))
     return found
@@ -80,7 +86,7 @@ def test_the_scores_are_products_of_gradients(trained: Callable[..., TrainingRun
     run = trained(snapshots=2, dropout=0.0, family=family, balance=balance)
     found = run.influence(ASKED)
     assert found.label == run.predict(ASKED)[0]["labels"][0]["label"] and len(found.steps) in (2, 3)
-    wanted = by_hand(run, found.label)
+    wanted = by_hand(run, {**ASKED, "label": found.label})
     assert len(found.rows) == len(wanted) == 120
     scores = np.array([row.score for row in found.rows])
     assert (np.diff(scores) <= 0).all()
@@ -88,6 +94,92 @@ def test_the_scores_are_products_of_gradients(trained: Callable[..., TrainingRun
         scores, [wanted[row.line] for row in found.rows], rtol=1e-3, atol=1e-5 * np.abs(scores).max()
     )
     assert found.nearest[0].cosine == max(row.cosine for row in found.rows) <= 1 + 1e-6
+
+
+def cells(task: str, draw: np.random.Generator) -> dict[str, object]:
+    """A random row of *task*; a text has 4 to 9 words."""
+    words = [str(word) for word in draw.choice(["film", "city", "good", "bad", "paris", "nurse"], draw.integers(4, 10))]
+    text, other, grade = " ".join(words), f"{words[0]} in {words[-1]}", float(draw.integers(3))
+    tags = [{"paris": "B-LOC", "nurse": "B-PER"}.get(word, "O") for word in words]
+    return {
+        "tagging": {"tokens": words, "tags": tags},
+        "question-answering": {"question": other, "context": text * 5, "answers": words[1]},
+        "similarity": {"text_a": text, "text_b": other, "score": grade},
+        "reranking": {"query": other, "passage": text, "relevance": grade},
+    }[task]
+
+
+NEW = {
+    "tagging": {"tokens": "the nurse was in paris"},
+    "question-answering": {"question": "who was good", "context": "the nurse was good. the film was bad"},
+    "similarity": {"text_a": "the film was bad", "text_b": "a good nurse"},
+    "reranking": {"query": "paris", "passage": "the film was bad\na nurse in paris"},
+}
+
+
+@pytest.mark.parametrize(
+    ("task", "values"),
+    [
+        ("tagging", {}),
+        pytest.param("tagging", {"head": "crf"}, marks=SLOW),
+        ("question-answering", {"stride": 8}),
+        ("similarity", {}),
+        pytest.param("similarity", {"pooling": "cls"}, marks=SLOW),
+        ("reranking", {}),
+    ],
+    ids=str,
+)
+def test_tags_spans_and_scores_are_traced(
+    task: str, values: dict[str, object], tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    draw, quick = np.random.default_rng(0), {"epochs": 3, "batch": 8, "rate": 3e-3, "max_tokens": 24}
+    made = spec.make(task, "tiny", str(tiny("bert")), {**quick, "precision": "fp32", "dropout": 0.0, **values})
+    train, dev = ([Row(line, cells(task, draw)) for line in range(2, 2 + count)] for count in (24, 12))
+    spec.begin(tmp_path / "run", made, train, dev)
+    assert list(finetune(tmp_path / "run"))[-1]["event"] == "finished"
+    run = TrainingRun(tmp_path / "run")
+    found, said = run.influence(NEW[task]), run.predict(NEW[task])[0]
+    answered: dict[str, object] = {
+        "tagging": lambda: {"tokens": NEW[task]["tokens"].split(), "tags": [word["tag"] for word in said["words"]]},
+        "question-answering": lambda: NEW[task] | {"answers": said["said"]},
+        "similarity": lambda: NEW[task] | {"score": "1"},
+        "reranking": lambda: {"query": "paris", "passage": said["ranked"][0]["passage"], "relevance": 2},
+    }[task]()
+    wanted = by_hand(run, answered)
+    scores = np.array([row.score for row in found.rows])
+    assert len(scores) == len(wanted) == 24
+    np.testing.assert_allclose(
+        scores, [wanted[row.line] for row in found.rows], rtol=1e-3, atol=1e-5 * np.abs(scores).max()
+    )
+    if task == "similarity":
+        with pytest.raises(ExplorerError, match="the head, and this task trains none"):
+            run.suspects()
+    else:
+        assert run.suspects().rows[-1].score >= 0
+    detail = RunDetail(Run("0" * 32, folder=run.folder), [], None, run.best)
+    assert f"Which rows taught it “{escape(found.label)}”?" in influence.finish(taught.explained(detail, NEW[task]))
+
+
+def test_an_answer_that_cannot_be_given_is_refused(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    draw, refusals = (
+        np.random.default_rng(0),
+        {
+            "tagging": {
+                "O B-LOC": "has 5 words; wanted as many tags, not 2",
+                "O O O O B-ORG": "no tag 'B-ORG'; it knows O, ",
+            },
+            "question-answering": {"berlin": "No window of the passage contains 'berlin'"},
+            "similarity": {"0.5": "only one answer to explain; leave the label '0.5' out"},
+        },
+    )
+    for task, answers in refusals.items():
+        made = spec.make(task, "tiny", str(tiny("bert")), {"epochs": 1, "max_tokens": 24, "precision": "fp32"})
+        spec.begin(tmp_path / task, made, *([Row(i, cells(task, draw)) for i in range(2, 14)] for _ in "td"))
+        assert list(finetune(tmp_path / task))[-1]["event"] == "finished"
+        for answer, said in answers.items():
+            with pytest.raises(ExplorerError, match=said):
+                TrainingRun(tmp_path / task).influence(NEW[task], answer)
+    assert TrainingRun(tmp_path / "tagging").influence(NEW["tagging"], "O O O O B-LOC").label == "paris (LOC)"
 
 
 def test_another_label_turns_the_scores_round(trained: Callable[..., TrainingRun]) -> None:
@@ -156,7 +248,9 @@ def test_what_cannot_be_traced_is_refused(
     with pytest.raises(ExplorerError, match="kept no checkpoint"):
         TrainingRun(begin("new")).influence(ASKED)
     monkeypatch.setattr(influence, "opened", lambda *_, **__: "a tagger")
-    with pytest.raises(ExplorerError, match="labels of whole texts and of pairs; this run is of the task"):
+    with pytest.raises(
+        ExplorerError, match="labels, tags, answers to questions, similarities and relevance; this run is of the task"
+    ):
         run.suspects()
 
 
