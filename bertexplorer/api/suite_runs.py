@@ -3,8 +3,9 @@
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter
-from pydantic import Field, create_model
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field, create_model
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
@@ -19,6 +20,21 @@ from bertexplorer.store.runs import MAX_NAME
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.training import suite_run
 from bertexplorer.ui.training.run_service import RunService
+
+MOST_LISTED = 1000  # cases in one answer
+
+
+class TableOf(BaseModel):
+    """A part of the cases of a suite."""
+
+    title: str
+    total: int = Field(description="Cases of the suite.")
+    found: int = Field(description="Cases that fit the filter.")
+    categories: list[str]
+    score: str = Field(description="What the scores are.")
+    rows: list[dict[str, Any]] = Field(
+        description="line, category, texts, wanted, answer, right, score, rank, and link: the case in Explore."
+    )
 
 
 def wishes(checkpoint: str) -> Any:
@@ -69,5 +85,28 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
         if not file.is_file():
             return sent(problem(404, "Not there", "The cases are there once the run is finished. Wait for it."))
         return FileResponse(file, media_type="text/csv; charset=utf-8", filename="cases.csv")
+
+    @router.get(
+        "/{id}/table",
+        operation_id="list-suite-cases",
+        summary="List the cases of a suite",
+        responses={200: {"model": TableOf}},
+    )
+    async def table_of(
+        request: Request,
+        id: Id,
+        which: suite_run.Which = "all",
+        category: Annotated[str, Query(max_length=1000)] = "",
+        order: suite_run.Order = "file",
+        start: Annotated[int, Query(ge=0)] = 0,
+        count: Annotated[int, Query(ge=0, le=MOST_LISTED)] = 25,
+    ) -> Response:
+        """A part of the scored cases, filtered and sorted, once the run is finished."""
+        try:
+            run = service.jobs.run(id, owner(request))
+            found = await run_in_threadpool(suite_run.page, run, which, category, order, start, count)
+        except ExplorerError as error:
+            return sent(problem(404, "Not there", str(error)))
+        return Response(orjson.dumps(found), media_type="application/json")
 
     return router

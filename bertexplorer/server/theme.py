@@ -36,11 +36,14 @@ def scripts() -> str:
 
 def head() -> str:
     """The head of the pages. Explore and Learn have their own scripts; the other pages send requests through gradio
-    (assets/answers.js)."""
+    (assets/answers.js), and show the cases of a suite as Explore does."""
     asking = (ASSETS / "answers.js").read_text("utf-8")
-    own = f"""
+    own = """
         const page = /\\/learn\\/?$/.test(location.pathname) ? "learn" : "explore";
-        const from = "./{scripts()}", add = (html) => document.head.insertAdjacentHTML("beforeend", html);
-        for (const style of new Set(["explore", page])) add(`<link rel="stylesheet" href="${{from}}/${{style}}.css">`);
-        import(`${{from}}/${{page}}.js`);"""
-    return rf"<script>if (/\/(train|pretrain)\/?$/.test(location.pathname)) {{ {asking} }} else {{ {own} }}</script>"
+        const add = (html) => document.head.insertAdjacentHTML("beforeend", html);
+        for (const style of new Set(["explore", page])) add(`<link rel="stylesheet" href="${from}/${style}.css">`);
+        import(`${from}/${page}.js`);"""
+    pages = f"{{ {asking} import(`${{from}}/cases.js`); }} else {{ {own} }}"
+    return (
+        rf'<script>const from = "./{scripts()}"; if (/\/(train|pretrain)\/?$/.test(location.pathname)) {pages}</script>'
+    )

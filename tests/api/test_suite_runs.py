@@ -26,11 +26,17 @@ def test_a_suite_is_queued_scored_and_taken(served: Served, browser: httpx.Clien
     run = answer.json()
     assert (run["name"], run["kind"], run["state"]) == ("cats", "suite", "queued")
     place = f"/suites/{run['id']}/cases"
-    early = browser.get(place)
-    assert early.status_code == 404 and "once the run is finished" in early.json()["detail"]
+    for part in (place, place.replace("cases", "table")):
+        early = browser.get(part)
+        assert early.status_code == 404 and "once the run is finished" in early.json()["detail"]
     list(suite_run.score(served.service.jobs.folder / run["id"]))
     assert len(browser.get(place).text.splitlines()) == 11
     assert other.get(place).status_code == 404
+    table = place.replace("cases", "table")
+    listed = browser.get(table, params={"order": "lowest", "count": 3}).json()
+    scores = [row["score"] for row in listed["rows"]]
+    assert (listed["total"], listed["found"], len(scores)) == (10, 10, 3) and scores == sorted(scores)
+    assert browser.get(table, params={"count": 1001}).status_code == 422 and other.get(table).status_code == 404
     assert "/" not in json.dumps(run["spec"])
 
 

@@ -73,6 +73,16 @@ def test_the_rest_of_a_large_suite_is_scored_as_a_run(suite: Page) -> None:
     with suite.expect_download() as taken:
         suite.get_by_role("link", name="All cases as CSV").click()
     assert len(taken.value.path().read_text("utf-8").splitlines()) == 211
+    table = suite.locator("bx-run-cases")
+    expect(cases(suite)).to_have_count(25)
+    table.get_by_role("button", name="More cases").click()
+    expect(cases(suite)).to_have_count(50)
+    table.locator("label", has_text="Order").locator("select").select_option("closest calls first")
+    expect(cases(suite)).to_have_count(25)
+    expect(table.get_by_role("status")).to_contain_text("210 of 210 cases")
+    first = table.locator(".case span").first.inner_text()
+    table.locator(".case").first.click()
+    expect(suite.locator("#text textarea")).to_have_value(first)
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)

@@ -23,6 +23,7 @@ VERBS = ("sat", "sit")  # every second row is the other way round, so that some 
 PAIRS = ((n, VERBS[n % 2], VERBS[1 - n % 2]) for n in range(2, 42))
 ROWS = [(n, {"good": f"the cat {one} on mat {n} .", "bad": f"the cat {other} on mat {n} ."}) for n, one, other in PAIRS]
 SCORING: Any = "the whole sentence"
+STATE = {"view": "fill-mask", "text": "a [MASK]"}
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +50,53 @@ def test_it_is_queued_then_scored_as_in_the_view(begun: runs.Run, checkpoint: Ch
     figure, said = suite_run.result(begun.folder)
     assert figure is not None and said == drawn.say(wanted)
     wrong = sorted((one for one in wanted.outcomes if not one.right), key=lambda one: one.score)
-    shown = suite_run.wrong(runs.read(begun.folder))
-    places = [shown.index(f">{one.case.texts[0]} / {one.case.texts[1]}<") for one in wrong]
-    assert wrong and places == sorted(places) and f"Wrong cases: {len(wrong)}<" in shown
-    assert shown.count("view=pseudo-likelihood") == len(wrong) and "checkpoint=tiny+one" in shown
+    shown = suite_run.page(runs.read(begun.folder), "wrong", "", "lowest", 1, 5)
+    assert (shown["total"], shown["found"]) == (40, len(wrong)) and "nats" in shown["score"]
+    assert [tuple(row["texts"]) for row in shown["rows"]] == [one.case.texts for one in wrong[1:6]]
+    assert all(
+        "view=pseudo-likelihood" in row["link"] and "checkpoint=tiny+one" in row["link"] for row in shown["rows"]
+    )
     assert figure.to_dict() == json.loads(drawn.draw(wanted).to_json())
     with (begun.folder / "suite" / "cases.csv").open(newline="") as table:
         rows = list(csv.DictReader(table))
     assert [float(row["score"]) for row in rows] == pytest.approx([one.score for one in wanted.outcomes])
+
+
+def test_cases_are_filtered_and_sorted(begun: runs.Run) -> None:
+    lines = [
+        {
+            "line": n,
+            "category": "ab"[n % 2],
+            "texts": ["x"],
+            "right": n % 3 > 0,
+            "score": (-1) ** n * (9 - n),
+            "state": STATE,
+        }
+        for n in range(9)
+    ]
+    (begun.folder / "result.json").write_text(json.dumps({"figure": {}, "said": "x", "score": "nats"}))
+    (begun.folder / "table.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def listed(*asked: Any) -> tuple[int, list[int]]:
+        found = suite_run.page(begun, *asked)
+        assert found["total"] == 9 and found["categories"] == ["a", "b"]
+        return found["found"], [row["line"] for row in found["rows"]]
+
+    assert listed("all", "", "file", 0, 4) == (9, [0, 1, 2, 3]) and listed("all", "", "file", 7, 4) == (9, [7, 8])
+    assert listed("wrong", "", "closest", 0, 9) == (3, [6, 3, 0]) and listed("right", "b", "lowest", 0, 9) == (
+        3,
+        [1, 5, 7],
+    )
+    assert listed("wrong", "b", "file", 0, 0) == (1, []) and listed("all", "c", "file", 0, 9) == (0, [])
+
+
+def test_a_run_of_an_earlier_version_shows_what_it_kept(begun: runs.Run) -> None:
+    with pytest.raises(ExplorerError, match="once the run is finished"):
+        suite_run.page(begun, "all", "", "file", 0, 9)
+    kept = [{"line": 4, "category": "", "texts": ["x"], "right": False, "score": -2.0, "state": STATE}]
+    (begun.folder / "result.json").write_text(json.dumps({"figure": {}, "said": "x", "wrong": kept, "count": 300}))
+    found = suite_run.page(begun, "all", "", "file", 0, 9)
+    assert (found["title"], found["found"], found["rows"][0]["line"]) == ("Wrong cases", 1, 4)
 
 
 def test_stopped_and_resumed_by_the_command_it_ends_with_the_same_table(

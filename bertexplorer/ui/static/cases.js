@@ -1,37 +1,43 @@
-// <bx-cases>: the table of a view's cases, filtered and sorted; fires "open" with the state of the page that shows one,
-// and "all" where a person wants those scored that were left out.
+// <bx-cases>: a table of cases, filtered and sorted; fires "open" with the state of the page that shows one, and "all" where
+// a person wants those scored that were left out. <bx-run-cases run="…">: the cases of a suite that was scored as a run.
 import { h } from "./kit.js";
 
 const WHICH = { all: () => true, wrong: (one) => !one.right, right: (one) => one.right, "one of the two is right": (one) => one.other && one.right !== one.other.right };
 const SHOWN = 25;  // rows at first, and with each press on "More"
 const ORDERS = {
-  "as in the file": (a, b) => a.line - b.line,
-  "closest calls first": (a, b) => Math.abs(a.score) - Math.abs(b.score),
-  "lowest score first": (a, b) => a.score - b.score,
+  file: ["as in the file", (a, b) => a.line - b.line],
+  closest: ["closest calls first", (a, b) => Math.abs(a.score) - Math.abs(b.score)],
+  lowest: ["lowest score first", (a, b) => a.score - b.score],
 };
 const COLUMNS = ["Case", "Wanted", "Answer", "Score"];
 
+/** A source of cases, those of *rows*. A source answers {which, category, order, start, count} with {found, rows}: how many
+ *  cases fit, and *count* of them from *start* on; a category of "" stands for all. */
+const among = (rows) => ({ which, category, order, start, count }) => {
+  const found = rows.filter((one) => WHICH[which](one) && (!category || one.category === category)).sort(ORDERS[order][1]);
+  return { found: found.length, rows: found.slice(start, start + count) };
+};
+
 class Cases extends HTMLElement {
-  #cases = [];
-  #shown = SHOWN;
+  #asked;
 
   connectedCallback() {
     if (this.firstChild) return;
-    const again = () => { this.#shown = SHOWN; this.#draw(); };
+    const again = () => this.#draw();
     const choice = (label, made) => h("label", {}, label, " ", made);
     this.which = h("select", { onchange: again }, Object.keys(WHICH).map((one) => h("option", {}, one)));
     this.category = h("select", { onchange: again });
-    this.order = h("select", { onchange: again }, Object.keys(ORDERS).map((one) => h("option", {}, one)));
+    this.order = h("select", { onchange: again }, Object.entries(ORDERS).map(([value, [label]]) => h("option", { value }, label)));
     this.count = h("p", { class: "hint", role: "status" });
     this.rows = h("tbody", {});
-    this.more = h("button", { type: "button", onclick: () => { this.#shown += SHOWN; this.#draw(); } }, "More cases");
+    this.more = h("button", { type: "button", onclick: () => this.#draw(this.rows.children.length) }, "More cases");
     this.head = h("tr", {});
     this.categories = choice("Category", this.category);
     this.heading = h("h3", {});
     this.filters = h("div", { class: "row" }, choice("Show", this.which), this.categories, choice("Order", this.order));
     this.table = h("div", { class: "wide", tabindex: 0, role: "region" }, h("table", {}, h("thead", {}, this.head), this.rows));
-    this.all = h("button", { type: "button", id: "score-all", onclick: () => this.dispatchEvent(new CustomEvent("all")) });
-    this.aside = h("details", { class: "aside" });
+    this.all = h("button", { type: "button", id: "score-all", hidden: true, onclick: () => this.dispatchEvent(new CustomEvent("all")) });
+    this.aside = h("details", { class: "aside", hidden: true });
     this.append(this.heading, this.filters, this.count, this.all, this.table, this.more, this.aside);
   }
 
@@ -43,35 +49,48 @@ class Cases extends HTMLElement {
     this.aside.hidden = !aside.length;
     const rows = aside.length === 1 ? "1 row" : `${aside.length.toLocaleString("en")} rows`;
     this.aside.replaceChildren(h("summary", {}, `${rows} left aside`), h("ul", {}, aside.map((line) => h("li", { dir: "auto" }, line))));
-    this.#cases = cases;
-    this.scores = score;
+    const compared = cases.some((one) => one.other), judged = cases.some((one) => one.right !== null);
+    const categories = [...new Set(cases.map((one) => one.category))];
+    this.from(among(cases), { total: cases.length, categories, score, title, columns, compared, judged }, name);
+  }
+
+  /** Show the cases of a *source*, *total* in all. */
+  from(source, { total, categories, score, title, columns = COLUMNS, compared = false, judged = true }, name = "") {
+    Object.assign(this, { source, total, score });
     this.heading.textContent = title;
     this.table.setAttribute("aria-label", title);
-    this.filters.hidden = cases.every((one) => one.right === null);
-    if (this.filters.hidden) this.which.selectedIndex = this.order.selectedIndex = 0;
-    const compared = cases.some((one) => one.other);
+    this.filters.hidden = !judged;
+    if (!judged) this.which.selectedIndex = this.order.selectedIndex = 0;
     this.which.lastChild.hidden = !compared;
     if (!compared && this.which.selectedIndex === this.which.length - 1) this.which.selectedIndex = 0;
     this.head.replaceChildren(...["", ...columns, ...(compared ? [`Answer of ${name}`] : [])].map((one) => h("th", { scope: "col" }, one)));
-    this.#shown = SHOWN;
-    const names = ["all", ...new Set(cases.map((one) => one.category))], kept = this.category.value;
-    this.category.replaceChildren(...names.map((one) => h("option", {}, one)));
-    this.category.value = names.includes(kept) ? kept : "all";
-    this.categories.hidden = names.length < 3;
-    this.hidden = !cases.length;
+    const kept = this.category.value;
+    this.category.replaceChildren(h("option", { value: "" }, "all"), ...categories.map((one) => h("option", {}, one)));
+    this.category.value = categories.includes(kept) ? kept : "";
+    this.categories.hidden = categories.length < 2;
+    this.hidden = !total;
     this.#draw();
   }
 
-  #draw() {
-    const fits = (one) => WHICH[this.which.value](one) && (this.category.value === "all" || one.category === this.category.value);
-    const found = this.#cases.filter(fits).sort(ORDERS[this.order.value]);
-    this.count.textContent = `${found.length} of ${this.#cases.length} ${this.heading.textContent.toLowerCase()}. Press one to open it in a view. ${this.head.children[4].textContent}: ${this.scores}.`;
-    this.rows.replaceChildren(...found.slice(0, this.#shown).map((one) => this.#row(one)));
-    this.more.hidden = found.length <= this.#shown;
+  /** The cases that fit, from *start* on. An answer that is no longer the newest is dropped. */
+  async #draw(start = 0) {
+    const asked = this.#asked = { which: this.which.value, category: this.category.value, order: this.order.value, start, count: SHOWN };
+    try {
+      const { found, rows } = await this.source(asked);
+      if (asked !== this.#asked) return;
+      const numbers = `${found.toLocaleString("en")} of ${this.total.toLocaleString("en")}`;
+      this.count.textContent = `${numbers} ${this.heading.textContent.toLowerCase()}. Press one to open it in a view. ${this.head.children[4].textContent}: ${this.score}.`;
+      if (!start) this.rows.replaceChildren();
+      this.rows.append(...rows.map((one) => this.#row(one)));
+      this.more.hidden = found <= this.rows.children.length;
+    } catch (error) {
+      if (asked === this.#asked) this.count.textContent = error.message;
+    }
   }
 
   #row(one) {
-    const open = h("button", { type: "button", class: "case", translate: "no", onclick: () => this.dispatchEvent(new CustomEvent("open", { detail: one.state })) }, one.texts.map((text) => h("span", {}, text)));
+    const spelt = one.texts.map((text) => h("span", { dir: "auto" }, text)), fire = () => this.dispatchEvent(new CustomEvent("open", { detail: one.state }));
+    const open = one.link ? h("a", { class: "case", translate: "no", href: one.link }, spelt) : h("button", { type: "button", class: "case", translate: "no", onclick: fire }, spelt);
     const mark = (right) => right !== null && h("span", { class: right ? "right" : "wrong", title: right ? "right" : "wrong", "aria-label": right ? "right" : "wrong", role: "img" }, right ? "✓" : "✗");
     const score = `${one.score < 0 ? "−" : ""}${Math.abs(one.score).toFixed(2)}${one.rank ? ` (rank ${one.rank})` : ""}`;
     const other = one.other && h("td", { translate: "no" }, mark(one.other.right), " ", one.texts.includes(one.other.answer) ? ["the first", "the second"][one.texts.indexOf(one.other.answer)] : one.other.answer);
@@ -79,3 +98,22 @@ class Cases extends HTMLElement {
   }
 }
 customElements.define("bx-cases", Cases);
+
+class RunCases extends HTMLElement {
+  async connectedCallback() {
+    if (this.firstChild) return;
+    const cases = h("bx-cases"), place = `api/v1/suites/${encodeURIComponent(this.getAttribute("run"))}/table`;
+    const source = async (asked) => {
+      const reply = await fetch(`${place}?${new URLSearchParams(asked)}`), found = await reply.json();
+      if (!reply.ok) throw new Error(found.detail);
+      return found;
+    };
+    this.append(cases);
+    try {
+      cases.from(source, await source({ count: 0 }));
+    } catch (error) {
+      this.replaceChildren(h("p", { class: "note", role: "alert" }, error.message));
+    }
+  }
+}
+customElements.define("bx-run-cases", RunCases);

@@ -149,7 +149,7 @@ class RunHandlers:
             components.chart: gr.update(visible=figure is not None, value=figure),
             components.said: caption(said, "") if said else "",
             components.results: link,
-            components.rows: suite_run.wrong(run),
+            components.rows: f'<bx-run-cases run="{run.id}"></bx-run-cases>' if said else "",
             components.compared: "",
             **{part: gr.update(visible=False) for part in (*components.play, components.confusion)},
         }

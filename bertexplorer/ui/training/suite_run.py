@@ -3,7 +3,8 @@
 RUN/spec.json        kind "suite": the checkpoint, the scoring, the number of rows
 RUN/data/rows.jsonl  the rows, a [line, cells] each
 RUN/suite/           the SuiteFolder, with cases.csv at the end
-RUN/result.json      at the end: the figure, the sentence, and the cases that are most wrong
+RUN/table.jsonl      at the end: the cases as the page shows them, a line each
+RUN/result.json      at the end: the figure and the sentence
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace as replaced
-from html import escape
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from bertexplorer.analysis.suite_cases import Row, legible
 from bertexplorer.analysis.suite_scores import Scoring
@@ -30,7 +31,14 @@ if TYPE_CHECKING:
     from bertexplorer.training.events import Event
 
 KIND = "suite"
-WORST = 200  # wrong cases that are listed
+TABLE = "table.jsonl"
+Which = Literal["all", "wrong", "right"]
+Order = Literal["file", "closest", "lowest"]
+KEYS: dict[Order, Callable[[dict[str, Any]], float]] = {
+    "file": lambda row: row["line"],
+    "closest": lambda row: abs(row["score"]),
+    "lowest": lambda row: row["score"],
+}
 
 
 def begin(jobs: Jobs, owner: str, checkpoint: Checkpoint, rows: Sequence[Row], scoring: Scoring, name: str) -> Run:
@@ -97,10 +105,10 @@ class SuiteRun:
             yield {"event": "stopped"}
             return
         found = self.suite.result()
+        lines = (json.dumps(suite.row(one, None), ensure_ascii=False) + "\n" for one in found.outcomes)
+        replace(self.folder / TABLE, "".join(lines))
         shown = {"figure": json.loads(suite.draw(found).to_json()), "said": suite.say(found)}
-        wrong = sorted((one for one in found.outcomes if not one.right), key=lambda one: one.score)
-        shown |= {"wrong": [suite.row(one, None) for one in wrong[:WORST]], "count": len(wrong)}
-        replace(self.folder / "result.json", json.dumps(shown))
+        replace(self.folder / "result.json", json.dumps(shown | {"score": suite.SCORE[found.kind]}))
         yield {"event": "finished", "value": found.total.right}
 
 
@@ -120,26 +128,38 @@ def result(folder: Path) -> tuple[Figure | None, str]:
     return (Figure(shown["figure"], _validate=False), str(shown["said"])) if shown else (None, "")
 
 
-def wrong(run: Run) -> str:
-    """The cases that are most wrong, as HTML; each opens in the view that shows it. "" if there are none."""
-    from bertexplorer.figures.style import decimal
-
+def page(run: Run, which: Which, category: str, order: Order, start: int, count: int) -> dict[str, Any]:
+    """*count* of the cases that fit, from *start* on, each with the address that opens it; "" is every category. A run
+    of an earlier version has kept only the cases that are most wrong. Raises ExplorerError before the run's end."""
     shown, checkpoint = held(run.folder), str((run.spec or {}).get("checkpoint", ""))
-    if not shown.get("wrong"):
-        return ""
-    rows = "".join(
-        f'<tr><td>{one["line"]:,}</td><td dir="auto">{escape(one["category"])}</td><td class="long" dir="auto">'
-        f'<a href="{escape(link(one["state"], checkpoint), quote=True)}">{escape(" / ".join(one["texts"]))}</a></td>'
-        f'<td dir="auto">{escape(one["wanted"])}</td><td dir="auto">{escape(one["answer"])}</td>'
-        f"<td>{decimal(one['score'])}</td></tr>"
-        for one in shown["wrong"]
-    )
-    head = "".join(f"<th>{name}</th>" for name in ("line", "category", "case", "wanted", "answer", "score"))
-    some = f", the first {len(shown['wrong'])} by their score" if shown["count"] > len(shown["wrong"]) else ""
-    return (
-        f"<h3>Wrong cases: {shown['count']:,}{some}</h3>"
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
-    )
+    if not shown:
+        raise ExplorerError("The cases are there once the run is finished. Wait for it.")
+    wanted = {"all": (True, False), "wrong": (False,), "right": (True,)}[which]
+    categories: dict[str, int] = {}
+    fit: list[tuple[float, int]] = []
+    rows: list[dict[str, Any]] = []
+    with table(run.folder, shown) as lines:
+        at = 0
+        for line in lines:
+            row = json.loads(line)
+            categories[row["category"]] = categories.get(row["category"], 0) + 1
+            if row["right"] in wanted and (not category or row["category"] == category):
+                fit.append((KEYS[order](row), at))
+            at += len(line)
+        for _, at in sorted(fit)[start : start + count]:
+            lines.seek(at)
+            row = json.loads(lines.readline())
+            rows.append({**row, "link": link(row["state"], checkpoint)})
+    counts = {"total": sum(categories.values()), "found": len(fit), "categories": list(categories)}
+    title = "Wrong cases" if "wrong" in shown else "Cases"
+    return {"title": title, **counts, "score": shown.get("score", ""), "rows": rows}
+
+
+def table(folder: Path, shown: dict[str, Any]) -> BinaryIO:
+    """A line for each case."""
+    if "wrong" in shown:
+        return BytesIO("".join(json.dumps(row) + "\n" for row in shown["wrong"]).encode())
+    return (folder / TABLE).open("rb")
 
 
 def link(state: dict[str, Any], checkpoint: str) -> str:
