@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from bertexplorer.api.perform import InProcess
+from bertexplorer.cluster import workers
 from bertexplorer.cluster.workers import GIVEN_UP, Workers
 from bertexplorer.settings import Settings
 from bertexplorer.training.checkpointing import MANIFEST
@@ -102,6 +103,27 @@ def test_killed_under_load_none_is_wrong_and_none_is_lost(pool: Workers, here: I
             one.result()
     assert not wrong and len(asked_for) > 50
     assert sum(one.restarts for one in pool.replicas()) == KILLS
+
+
+def test_a_silent_worker_is_ended_and_its_call_is_answered_by_another_one(
+    settings: Settings, here: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "SILENT_S", 10.0)
+    monkeypatch.setattr(workers, "LOOK_S", 0.2)
+    made = Workers(settings)
+    try:
+        until(lambda: all(link.ready.is_set() for link in made.links.values()))
+        task = made.task(asked("A [MASK] that waits."))
+        home = made.links[made.router.pick(*task.asks, dict.fromkeys(made.links, 0.0))]
+        assert home.process
+        os.kill(home.process.pid, signal.SIGSTOP)
+        asked_at = time.monotonic()
+        found = task.start(lambda line: None).result(60)
+        assert plain(found) == plain(settle(here, asked("A [MASK] that waits.")))
+        assert time.monotonic() - asked_at > 5 and [one.restarts for one in made.links.values()].count(1) == 1
+        until(lambda: home.ready.is_set())
+    finally:
+        made.close()
 
 
 def test_what_ends_two_workers_is_given_up(pool: Workers) -> None:
