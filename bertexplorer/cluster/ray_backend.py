@@ -8,10 +8,12 @@ import asyncio
 import logging
 import os
 import threading
+import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
+from uuid import uuid4
 
 from bertexplorer.api.admission import Reply, Tell, problem, refusal
 from bertexplorer.api.calls import Call, Replica
@@ -28,6 +30,8 @@ OBJECTS_MB = 200  # of the object store of a local cluster: answers are small
 BESIDE_MB = 1000  # of a replica beside its checkpoints: torch and Python
 ONGOING = 64  # calls at once in a replica, whose own queues order them
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0"}  # nothing leaves the machine
+TAKEN_S = 20.0  # in which a replica must have taken a call; Serve replaces one that died in 7 to 12 s
+PATIENCE = {"RAY_gcs_rpc_server_reconnect_timeout_s": "86400"}  # Ray ends this process if the head is away for longer
 GONE = f"The Ray cluster does not answer. Your text is kept; try again in {AGAIN_S} s."
 log = logging.getLogger(__name__)
 
@@ -36,7 +40,7 @@ def connect(settings: Settings) -> None:
     """Start Ray here, or join the cluster that *settings* name. Raises ExplorerError if that is not possible, or if the
     cluster would let anyone in."""
     need("ray", "A Ray cluster")
-    os.environ.update(QUIET)
+    os.environ.update(QUIET | PATIENCE)
     quiet: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     import ray
 
@@ -128,19 +132,30 @@ class RayTask:
             return refusal(Busy(error.num_queued_requests, AGAIN_S))
         except (RayError, ConnectionError):
             log.exception("the Ray cluster does not answer")
-            return problem(503, "Busy", GONE, retry_after=AGAIN_S)
+            return problem(503, "No answer", GONE, retry_after=AGAIN_S)
 
     async def asked(self) -> Reply:
-        answers = self.backend.handle.options(method_name="answer", stream=True).remote(frame(self.head), *self.asks)
-        done = False
+        key = uuid4().hex
+        handle = self.backend.handle.options(method_name="answer", stream=True)
+        answers = handle.remote(frame(self.head), *self.asks, key)
+        done, until = False, time.monotonic() + TAKEN_S
+        coming = asyncio.ensure_future(anext(answers))
         try:
-            async for one in answers:
-                head, body = unframe(one)
+            while True:
+                while not (await asyncio.wait({coming}, timeout=1.0))[0]:
+                    if key not in standing.taken and time.monotonic() > until:
+                        raise ConnectionError("no replica has taken the call")
+                head, body = unframe(coming.result())
                 if done := "status" in head:
                     return reply_of(head, body)
                 self.news = head["progress"]
-            raise ConnectionError("a replica ended its answer early")
+                coming = asyncio.ensure_future(anext(answers))
+        except StopAsyncIteration as error:
+            raise ConnectionError("a replica ended its answer early") from error
         finally:
+            coming.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # Serve's own, on cancel
+            coming.cancel()
+            standing.taken.discard(key)
             if not done:
                 answers.cancel()
 
@@ -168,6 +183,7 @@ class RayReplicas:
         return [*found, Replica("lost", 0, 0, standing.lost, False)]
 
     def close(self) -> None:
+        """Take the replicas down. If the cluster has gone, this waits for it; a server that is told to end does not."""
         import ray
         from ray import serve
 

@@ -20,8 +20,8 @@ class RayReplica:
         """The error of the first answer, "" if there is none."""
         return self.error
 
-    async def answer(self, whole: bytes, checkpoint: str, text: str) -> AsyncIterator[bytes]:
-        """Frames: how far the answer has come, then the answer. *checkpoint*, *text*: for the router."""
+    async def answer(self, whole: bytes, checkpoint: str, text: str, key: str) -> AsyncIterator[bytes]:
+        """Frames: how far the answer has come, then the answer. *checkpoint*, *text*, *key*: for the router."""
         task = self.replica.task(unframe(whole)[0])
         reported: Head = {}
         made = asyncio.wrap_future(task.start(lambda line: None))

@@ -40,6 +40,7 @@ class CheckpointRouter(RequestRouter):
 
     def on_request_routed(self, pending_request: PendingRequest, replica_id: ReplicaID, result: Any) -> None:
         routing.standing.in_flight[replica_id.unique_id] += 1
+        routing.standing.taken.update(pending_request.args[3:4])
 
     def on_request_completed(self, replica_id: ReplicaID, internal_request_id: str) -> None:
         name = replica_id.unique_id

@@ -90,6 +90,14 @@ class RayRun:
         return self.code
 
 
+def room(nodes: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """(runs at a time, GPUs of each) on *nodes*, as ray.nodes() describes them: a run for each GPU or, if there are
+    none, for each node with a core."""
+    found = [one["Resources"] for one in nodes if one["Alive"] and one["Resources"].get("CPU", 0) >= 1]
+    gpus = sum(int(one.get("GPU", 0)) for one in found)
+    return (gpus, 1) if gpus else (max(1, len(found)), 0)
+
+
 class RayRuns:
     """Starts runs on the cluster that *settings* name. Raises ExplorerError if there is none."""
 
@@ -97,7 +105,7 @@ class RayRuns:
         connect(settings)
         import ray
 
-        self.slots = max(1, sum(one["Alive"] and one["Resources"].get("CPU", 0) >= 1 for one in ray.nodes()))
+        self.slots, self.gpus = room(ray.nodes())
 
     def start(self, command: Sequence[str], folder: Path) -> RayRun:
         import ray
@@ -110,6 +118,7 @@ class RayRuns:
             lifetime="detached",
             get_if_exists=True,
             num_cpus=1,
+            num_gpus=self.gpus,
             max_restarts=-1,
         )
         return RayRun(actor.remote(tuple(command), str(folder), environment))

@@ -50,6 +50,7 @@ class Standing:
         self.in_flight: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.live: list[str] = []
+        self.taken: set[str] = set()  # keys of calls that a replica has
         self.lost = 0
 
 

@@ -11,8 +11,8 @@ NODE = {"num_cpus": 1, "memory": 3 << 30, "object_store_memory": 150 << 20}
 
 
 @contextmanager
-def small_cluster() -> Iterator[Any]:
-    """The cluster; `small` are its two nodes."""
+def small_cluster(**more: Any) -> Iterator[Any]:
+    """The cluster; `small` are its two nodes, which have *more* than NODE says."""
     import ray
     from ray.cluster_utils import Cluster
 
@@ -21,7 +21,8 @@ def small_cluster() -> Iterator[Any]:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("BERTEXPLORER_RAY_INSECURE", "1")
         made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": 150 << 20})
-        made.small = [made.add_node(**NODE) for _ in range(2)]
+        made.node = {**NODE, **more}
+        made.small = [made.add_node(**made.node) for _ in range(2)]
         yield made
         ray.shutdown()
         made.shutdown()
@@ -38,4 +39,4 @@ def node_of(cluster: Any, pid: int) -> Any:
 
 def replace_node(cluster: Any, gone: Any) -> None:
     """Add a small node in the place of one that was removed."""
-    cluster.small[cluster.small.index(gone)] = cluster.add_node(**NODE)
+    cluster.small[cluster.small.index(gone)] = cluster.add_node(**cluster.node)

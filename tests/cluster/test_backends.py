@@ -8,6 +8,7 @@ import pytest
 
 from bertexplorer.api.calls import Replica
 from bertexplorer.cluster.backends import backend, launcher
+from bertexplorer.cluster.ray_runs import room
 from bertexplorer.errors import ExplorerError
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.settings import Settings
@@ -29,6 +30,20 @@ def test_runs_on_a_cluster_need_one() -> None:
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
+@pytest.mark.parametrize(
+    ("resources", "wanted"),
+    [
+        ([{"CPU": 4.0}, {"CPU": 8.0}], (2, 0)),
+        ([{"CPU": 4.0, "GPU": 2.0}, {"CPU": 8.0, "GPU": 1.0}, {"CPU": 4.0}], (3, 1)),
+        ([{"GPU": 4.0}], (1, 0)),  # the head, on which nothing is to run
+        ([], (1, 0)),
+    ],
+)
+def test_a_run_has_a_gpu_where_there_are_any(resources: list[dict[str, float]], wanted: tuple[int, int]) -> None:
+    nodes = [{"Alive": True, "Resources": one} for one in resources]
+    assert room([*nodes, {"Alive": False, "Resources": {"CPU": 9.0, "GPU": 9.0}}]) == wanted
+
+
 def test_without_the_extra_a_sentence_says_what_to_install() -> None:
     with pytest.raises(ExplorerError, match=r'pip install "bertexplorer\[ray\]"'):
         backend(Settings(ray="local"))

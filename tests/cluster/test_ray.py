@@ -80,8 +80,10 @@ def test_a_cluster_without_tokens_is_refused(settings: Settings, monkeypatch: py
 
 
 def test_replicas_answer_as_this_process_does_and_survive_kills(
-    cluster: Any, settings: Settings, here: InProcess
+    cluster: Any, settings: Settings, here: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from bertexplorer.cluster import ray_backend
+
     there = backend(replace(settings, ray=cluster.address, memory_mb=500))
     assert there and there.warm() == ""
     try:
@@ -110,5 +112,15 @@ def test_replicas_answer_as_this_process_does_and_survive_kills(
         load.end()
         assert not load.faults, load.faults[:3]
         assert sum(one.answered for one in there.replicas()) > 20
+        monkeypatch.setattr(ray_backend, "TAKEN_S", 3.0)
+        for node in cluster.small:
+            cluster.remove_node(node, allow_graceful=False)
+        until(lambda: not pids())
+        found = settle(there, asked("The cat [MASK] alone."))
+        assert found.status == 503 and b"does not answer. Your text is kept" in found.body
+        replace_node(cluster, cluster.small[0])
+        until(lambda: len(pids()) == 1)
+        monkeypatch.undo()
+        assert settle(there, asked("The cat [MASK] alone.")).status == 200
     finally:
         there.close()

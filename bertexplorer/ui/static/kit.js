@@ -55,7 +55,8 @@ export async function post(to, body, { signal, tell = () => {} } = {}) {
       const reply = await fetch(to, { method: "POST", headers, body: form ? body : JSON.stringify(body), signal });
       const found = await read(reply, tell), again = found.status === 503 && (found.answer.retry_after ?? Number(reply.headers.get("retry-after")));
       if (!again) return found;
-      tell({ notice: `The server is busy. Asking again in ${again} s.` });
+      const why = found.answer.title === "No answer" ? found.answer.detail.split(". ")[0] : "The server is busy";
+      tell({ notice: `${why}. Asking again in ${again} s.` });
       await wait(1000 * again, signal);
     } catch (error) {
       if (signal?.aborted || !(error instanceof TypeError)) throw error;  // else the network failed

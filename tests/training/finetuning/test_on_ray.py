@@ -1,10 +1,12 @@
-"""A run on a Ray cluster whose node is killed ends on another one, with the weights of a run that was left alone."""
+"""A run on a Ray cluster whose node is killed, or whose server, ends with the weights of a run that was left alone."""
 
+import json
 import os
 import random
+import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,8 @@ import pytest
 from bertexplorer import locks
 from bertexplorer.settings import Settings
 from bertexplorer.store import runs
+from bertexplorer.store.jobs import Jobs
+from bertexplorer.store.supervisor import JobSupervisor, Launcher
 from bertexplorer.training.epoch import current
 from bertexplorer.training.finetuning.run import finetune
 from tests.cluster.nodes import node_of, replace_node, small_cluster
@@ -23,17 +27,30 @@ pytest.importorskip("ray", reason="needs Ray: pip install -r requirements-ray.tx
 
 
 KILLS = int(os.environ.get("KILLS", "1"))  # each of a run of its own
+GPUS = int(os.environ.get("GPUS", "0"))  # that each node claims to have
 
 
-def test_a_run_whose_node_is_killed_ends_on_another_one(begin: Callable[..., Path]) -> None:
+def outlive_the_server(launchers: Iterator[Launcher], begun: Path, folder: Path) -> Path:
+    """Queue the run in *begun*, end the server while it goes, and start another one, which adopts it."""
+    jobs, spec = Jobs(folder), json.loads((begun / "spec.json").read_text("utf-8"))
+    run = jobs.accept("a" * 32, "adopted", spec, fill=lambda place: shutil.copytree(begun / "data", place / "data"))
+    for end in (lambda: len(list((run.folder / "commits").glob("step-*"))) > 1, lambda: jobs.run(run.id, None).state in runs.LAST):
+        server = JobSupervisor(jobs, (sys.executable, "-c", OFTEN), launcher=next(launchers))
+        until(end, 120)
+        server.close()
+    jobs.close()
+    return run.folder
+
+
+def test_a_run_survives_its_node_and_the_server(begin: Callable[..., Path], tmp_path: Path) -> None:
     from bertexplorer.cluster.ray_runs import RayRuns
 
     started, quiet = time.monotonic(), begin("quiet", epochs=60)
     assert [event["event"] for event in finetune(quiet)][-1] == "finished"
     seconds, draw = time.monotonic() - started, random.Random(7)
-    with small_cluster() as cluster:
+    with small_cluster(num_gpus=GPUS) as cluster:
         launcher = RayRuns(Settings(ray=cluster.address))
-        assert launcher.slots == 2
+        assert (launcher.slots, launcher.gpus) == (2 * max(1, GPUS), min(1, GPUS))
         for number in range(KILLS):
             killed = begin(f"killed-{number}", epochs=60)
             handle = launcher.start((sys.executable, "-c", OFTEN), killed)
@@ -49,3 +66,8 @@ def test_a_run_whose_node_is_killed_ends_on_another_one(begin: Callable[..., Pat
             assert events[-1] == "finished" and "failed" not in events
             assert digest(killed) == digest(quiet), f"kill {number}"
             replace_node(cluster, before)
+        launchers = (RayRuns(Settings(ray=cluster.address)) for _ in range(2))
+        adopted = outlive_the_server(launchers, begin("adopted", epochs=60), tmp_path / "jobs")
+        events = [event["event"] for event in runs.history(adopted)]
+        assert events[-1] == "finished" and events.count("begun") == 1 and "resumed" not in events
+        assert current(adopted) == 1 and digest(adopted) == digest(quiet)
