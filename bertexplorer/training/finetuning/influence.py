@@ -155,8 +155,9 @@ def influence(folder: Path, cells: Mapping[str, str], label: str = "") -> Genera
     if label and not best.chooses:
         raise ExplorerError(f"This task has only one answer to explain; leave the label {label!r:.60} out.")
     label, asked = best.explained(cells, label)
-    if len(best.shown(asked)[0]) != len(best.shown(traced.examples[0])[0]):
-        raise ExplorerError("The row lacks a text. Fill in each of them.")
+    given, wanted = (len(best.shown(one)[0]) for one in (asked, traced.examples[0]))
+    if given != wanted:
+        raise ExplorerError(f"The row has {given} text{'s' * (given != 1)}; wanted {wanted}. Fill in each of them.")
     scores = np.zeros(len(traced.numbers))
     parts = len(traced.kept)
     for number, one in enumerate(traced.kept):

@@ -119,7 +119,7 @@ class Classifier(Traceable):
         label = answer or self.predict([cells])[0]["labels"][0]["label"]
         if label not in self.labels:
             raise ExplorerError(f"The run knows no label {label!r:.60}; it knows {', '.join(self.labels)[:200]}.")
-        texts = tuple(text.strip() for name, text in cells.items() if not name.startswith(PREFIX))
+        texts = tuple(text.strip() for name, text in cells.items() if text.strip() and not name.startswith(PREFIX))
         return label, Example(0, texts, (label,), beside(cells))
 
     def shown(self, example: Example) -> tuple[tuple[str, ...], str]:

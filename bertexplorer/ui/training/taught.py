@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
-from bertexplorer.ui.training.html import table
+from bertexplorer.ui.training.html import inputs, table
 from bertexplorer.ui.training.run_service import RunDetail
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def explained(detail: RunDetail, given: Mapping[str, str]) -> Generator[float, N
     largest = max(abs(row.score) for row in found.rows) or 1.0
 
     def lines(rows: Iterable[Influence]) -> str:
-        return table([named(row, score=row.score / largest, cosine=row.cosine) for row in rows])
+        return table([named(row, detail, score=row.score / largest, cosine=row.cosine) for row in rows])
 
     towards = [row for row in found.rows[:FIRST] if row.score > 0]
     away = [row for row in found.rows[::-1][:FIRST] if row.score < 0]
@@ -47,7 +47,7 @@ def suspected(detail: RunDetail) -> Generator[float, None, str]:
 
     found = yield from suspects(detail.run.folder)
     largest = found.rows[0].score or 1.0
-    rows = [named(row, score=row.score / largest, loss=row.loss) for row in found.rows[:SUSPECTS]]
+    rows = [named(row, detail, score=row.score / largest, loss=row.loss) for row in found.rows[:SUSPECTS]]
     return (
         "<h3>Training rows whose labels look wrong</h3>"
         f'<p class="note">{escape(method(found))} The score of a row is its influence on its own loss, as a share of '
@@ -69,11 +69,11 @@ def check(found: Influences) -> str:
     )
 
 
-def named(row: Influence, **scores: float) -> dict[str, object]:
+def named(row: Influence, detail: RunDetail, **scores: float) -> dict[str, object]:
     """A line of a table. A planted label names the row's own one."""
-    texts = {"text": row.texts[0]} if len(row.texts) == 1 else {"first": row.texts[0], "second": row.texts[1]}
+    texts = {column.label.lower(): text for column, text in zip(inputs(detail), row.texts, strict=False)}
     label = f"{row.label} (planted; was {row.truth})" if row.truth else row.label
-    return {"line": row.line, **texts, "label": label, **scores}
+    return {"line": row.line, **texts, "answer" if "question" in texts else "label": label, **scores}
 
 
 def method(found: Influences) -> str:

@@ -156,8 +156,11 @@ def test_tags_spans_and_scores_are_traced(
             run.suspects()
     else:
         assert run.suspects().rows[-1].score >= 0
-    detail = RunDetail(Run("0" * 32, folder=run.folder), [], None, run.best)
-    assert f"Which rows taught it “{escape(found.label)}”?" in influence.finish(taught.explained(detail, NEW[task]))
+    detail = RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best)
+    page = influence.finish(taught.explained(detail, NEW[task]))
+    columns = {"tagging": "text</th><th>label", "question-answering": "question</th><th>passage</th><th>answer"}
+    columns |= {"similarity": "second text</th><th>label", "reranking": "query</th><th>passage</th><th>label"}
+    assert f"Which rows taught it “{escape(found.label)}”?" in page and f"<th>{columns[task]}</th>" in page
 
 
 def test_an_answer_that_cannot_be_given_is_refused(tiny: Callable[..., Path], tmp_path: Path) -> None:
@@ -197,7 +200,10 @@ def test_planted_labels_are_found(trained: Callable[..., TrainingRun]) -> None:
 
 def test_the_page_says_how_many_planted_labels_were_found(trained: Callable[..., TrainingRun]) -> None:
     run = trained(planted=0.1, snapshots=3, epochs=10)
-    found, detail = run.suspects(), RunDetail(Run("0" * 32, folder=run.folder), [], None, run.best)
+    found, detail = (
+        run.suspects(),
+        RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best),
+    )
     said = influence.finish(taught.suspected(detail))
     assert f"12 wrong labels were planted in 120 rows. Of the first 12 rows here, {found.found()} have one" in said
     assert f"(planted; was {found.rows[0].truth})" in said and "in random order, 1.2" in said
@@ -243,6 +249,8 @@ def test_what_cannot_be_traced_is_refused(
     run = trained()
     with pytest.raises(ExplorerError, match="knows no label 'blue'; it knows neg, pos"):
         run.influence(ASKED, "blue")
+    with pytest.raises(ExplorerError, match="The row has 2 texts; wanted 1"):
+        run.influence({**ASKED, "another": "the film"})
     with pytest.raises(ExplorerError, match="text is empty"):
         run.influence({"text": " "})
     with pytest.raises(ExplorerError, match="kept no checkpoint"):

@@ -34,7 +34,10 @@ def outlive_the_server(launchers: Iterator[Launcher], begun: Path, folder: Path)
     """Queue the run in *begun*, end the server while it goes, and start another one, which adopts it."""
     jobs, spec = Jobs(folder), json.loads((begun / "spec.json").read_text("utf-8"))
     run = jobs.accept("a" * 32, "adopted", spec, fill=lambda place: shutil.copytree(begun / "data", place / "data"))
-    for end in (lambda: len(list((run.folder / "commits").glob("step-*"))) > 1, lambda: jobs.run(run.id, None).state in runs.LAST):
+    for end in (
+        lambda: len(list((run.folder / "commits").glob("step-*"))) > 1,
+        lambda: jobs.run(run.id, None).state in runs.LAST,
+    ):
         server = JobSupervisor(jobs, (sys.executable, "-c", OFTEN), launcher=next(launchers))
         until(end, 120)
         server.close()
