@@ -26,7 +26,8 @@ def explained(detail: RunDetail, given: Mapping[str, str]) -> Generator[float, N
     largest = max(abs(row.score) for row in found.rows) or 1.0
 
     def lines(rows: Iterable[Influence]) -> str:
-        return table([named(row, detail, score=row.score / largest, cosine=row.cosine) for row in rows])
+        found = [named(row, detail, score=row.score / largest, cosine=row.cosine) for row in rows]
+        return table(found) or '<p class="note">No row.</p>'
 
     towards = [row for row in found.rows[:FIRST] if row.score > 0]
     away = [row for row in found.rows[::-1][:FIRST] if row.score < 0]
