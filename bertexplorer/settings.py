@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,6 +66,7 @@ class Settings:
     workers: int = 0  # further processes that compute the answers; 0: the server computes them itself
     worker_cores: int = 0  # of each worker; 0: they share those of this machine, and have one each on Ray
     runs: str = "here"  # where runs are computed: here, or ray: on the cluster
+    runs_url: str = ""  # object storage over which their folders go there; empty: all nodes see the data folder
     ray: str = ""  # the Ray cluster on which the workers run: auto, local or an address; empty: on this machine
     lessons_dir: Path | None = None  # lessons of your own, besides the bundled ones
 
@@ -113,6 +115,7 @@ class Settings:
             workers=number("BERTEXPLORER_WORKERS", default.workers, 1000),
             worker_cores=number("BERTEXPLORER_WORKER_CORES", default.worker_cores, 1000),
             runs=word("BERTEXPLORER_RUNS", ("here", "ray")),
+            runs_url=url(env.get("BERTEXPLORER_RUNS_URL", default.runs_url).strip()),
             ray=env.get("BERTEXPLORER_RAY", default.ray).strip(),
             metrics=word("BERTEXPLORER_METRICS", ("local", "public")),
             pickle=word("BERTEXPLORER_PICKLE", ("auto", "convert", "refuse")),
@@ -143,6 +146,13 @@ class Settings:
     def uploads_dir(self) -> Path:
         """The folder of uploaded files and generated downloads, which stay for a day."""
         return self.data_dir / "tmp"
+
+
+def url(written: str) -> str:
+    """An address of object storage. Raises ExplorerError for anything else."""
+    if written and not re.fullmatch(r"[a-z0-9]+://\S+", written):
+        raise ExplorerError(f"BERTEXPLORER_RUNS_URL is {written!r:.60}; wanted an address such as s3://bucket/runs.")
+    return written
 
 
 def proxies(written: str) -> tuple[str, ...]:

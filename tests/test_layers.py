@@ -44,6 +44,7 @@ ALLOWED = {  # library -> the only parts that may import it
     "pydantic": {"api"},
     "mcp": {"api"},
     "starlette": {"api", "server"},
+    "fsspec": {"cluster"},
     "ray": {"cluster"},
     "uvicorn": {"server"},
     "prometheus_client": {"server"},

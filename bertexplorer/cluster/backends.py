@@ -20,6 +20,8 @@ def backend(settings: Settings, owned: Owned | None = None) -> Backend | None:
 def launcher(settings: Settings) -> Launcher | None:
     """What starts runs; None: processes of this machine. Raises ExplorerError if a cluster cannot be used."""
     if settings.runs != "ray":
+        if settings.runs_url:
+            raise ExplorerError("BERTEXPLORER_RUNS_URL is set, and runs are computed here. Set BERTEXPLORER_RUNS=ray.")
         return None
     if not settings.ray:
         raise ExplorerError("BERTEXPLORER_RUNS is ray, and no cluster is named. Set BERTEXPLORER_RAY to its address.")

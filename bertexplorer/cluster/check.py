@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer.cluster.ray_backend import BESIDE_MB, connect
+from bertexplorer.cluster.remote_folder import RemoteFolder, probe
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.scheduler import available
 from bertexplorer.settings import Settings
@@ -22,7 +23,8 @@ WAIT_S = 60.0  # for the facts of a node
 
 @dataclass(frozen=True)
 class Facts:
-    """What a node says of itself. *seen*: the content of the file that the front wrote into the data folder."""
+    """What a node says of itself. *seen*: the content of the file that the front wrote into the data folder; *stored*:
+    of that on the object storage of runs, if there is one."""
 
     python: str
     bertexplorer: str
@@ -31,6 +33,7 @@ class Facts:
     seen: str
     cores: int
     memory_mb: int
+    stored: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,9 @@ class Node:
     memory_mb: int
 
 
-def facts(file: str) -> dict[str, Any]:
-    """The facts of the node that this runs on, as plain data. *file*: a path in the data folder."""
+def facts(file: str, url: str = "") -> dict[str, Any]:
+    """The facts of the node that this runs on, as plain data. *file*: a path in the data folder; *url*: a folder on
+    the object storage."""
     try:
         seen = Path(file).read_text("utf-8")
     except OSError as error:
@@ -55,7 +59,17 @@ def facts(file: str) -> dict[str, Any]:
         torch = "not installed"
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1_000_000 if hasattr(os, "sysconf") else 0
     version = platform.python_version()
-    return asdict(Facts(version, __version__, torch, time.time(), seen, available(), pages))
+    return asdict(Facts(version, __version__, torch, time.time(), seen, available(), pages, stored(url) if url else ""))
+
+
+def stored(url: str) -> str:
+    """The word below *url*, where this node must also be able to write; or what refuses."""
+    try:
+        remote = RemoteFolder(url)
+        remote.write(f"node-{secrets.token_hex(4)}", b"1")
+        return remote.read("word").decode("utf-8", "replace")
+    except OSError as error:
+        return str(error)
 
 
 def problems(node: Node, there: Facts, here: Facts, settings: Settings) -> Iterator[str]:
@@ -72,6 +86,11 @@ def problems(node: Node, there: Facts, here: Facts, settings: Settings) -> Itera
         yield (
             f"it does not see the data folder {settings.data_dir} of the server ({there.seen[:80]}). Mount it there at "
             "the same path."
+        )
+    if there.stored != here.stored:
+        yield (
+            f"it cannot use the storage of runs ({there.stored[:200]}). Give it the library, the network and the "
+            f"credentials for {settings.runs_url}."
         )
     threads = settings.worker_cores or 1
     if node.cpus and node.cpus < threads:
@@ -105,6 +124,12 @@ def check(settings: Settings) -> Iterator[tuple[str, str]]:
     if not settings.ray:
         raise ExplorerError("No cluster is named. Set BERTEXPLORER_RAY to the address of its head, or to local.")
     connect(settings)
+    remote = None
+    if settings.runs_url:
+        probe(settings.runs_url)
+        remote = RemoteFolder(f"{settings.runs_url.rstrip('/')}/.check-{secrets.token_hex(4)}")
+        remote.write("word", secrets.token_hex(4).encode())
+    url = remote.url if remote else ""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -122,14 +147,16 @@ def check(settings: Settings) -> Iterator[tuple[str, str]]:
             there = NodeAffinitySchedulingStrategy(node.id, soft=False)
             begun = time.time()
             try:
-                got = ray.get(ask.options(num_cpus=0, scheduling_strategy=there).remote(str(file)), timeout=WAIT_S)
+                got = ray.get(ask.options(num_cpus=0, scheduling_strategy=there).remote(str(file), url), timeout=WAIT_S)
             except ray.exceptions.RayError as error:
                 said = str(error).strip().splitlines()[-1][:200]
                 yield node.name, f"it does not answer ({said}). Install bertexplorer there as on the server."
                 continue
             known = Facts(**got)
             mean = (begun + time.time()) / 2
-            faults = list(problems(node, known, Facts(**{**facts(str(file)), "clock": mean}), settings))
+            faults = list(problems(node, known, Facts(**{**facts(str(file), url), "clock": mean}), settings))
             yield from ((node.name, fault) for fault in faults or [""])
     finally:
         file.unlink(missing_ok=True)
+        if remote:
+            remote.remove()

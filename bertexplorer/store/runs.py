@@ -130,7 +130,7 @@ def read(folder: Path, job: Job | None = None) -> Run:
         progress=1.0 if state == "finished" else progress,
         step=found[-1]["step"] if found else 0,
         seconds_left=left if state == "running" else None,
-        message=message(job, state, fresh),
+        message=trouble(folder) if state in ACTIVE else message(job, state, fresh),
     )
 
 
@@ -181,6 +181,13 @@ def message(job: Job, state: str, found: Sequence[Event]) -> str:
     if state == "interrupted":
         return (job.cause or "Its process ended without a message.") + " Resume continues from its last commit."
     return job.cause if state in ("stopped", "queued") else ""
+
+
+def trouble(folder: Path) -> str:
+    """What keeps the files of a run on a cluster from going there and back, "" if nothing does."""
+    with suppress(OSError):
+        return scrub((folder / "trouble").read_text("utf-8", "replace"), 500)
+    return ""
 
 
 def spec(folder: Path) -> dict[str, Any] | None:

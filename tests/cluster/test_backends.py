@@ -27,6 +27,8 @@ def test_ray_is_imported_only_if_it_is_asked_for() -> None:
 def test_runs_on_a_cluster_need_one() -> None:
     with pytest.raises(ExplorerError, match="Set BERTEXPLORER_RAY to its address"):
         launcher(Settings(runs="ray"))
+    with pytest.raises(ExplorerError, match="Set BERTEXPLORER_RUNS=ray"):
+        launcher(Settings(runs_url="s3://bucket/runs"))
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
@@ -52,7 +54,11 @@ def test_without_the_extra_a_sentence_says_what_to_install() -> None:
 def test_the_settings() -> None:
     given = Settings.from_env({"BERTEXPLORER_WORKERS": "4", "BERTEXPLORER_RAY": " auto ", "BERTEXPLORER_RUNS": "ray"})
     assert (given.workers, given.worker_cores, given.ray, given.runs) == (4, 0, "auto", "ray")
-    for name, value in (("BERTEXPLORER_WORKERS", "many"), ("BERTEXPLORER_RUNS", "there")):
+    for name, value in (
+        ("BERTEXPLORER_WORKERS", "many"),
+        ("BERTEXPLORER_RUNS", "there"),
+        ("BERTEXPLORER_RUNS_URL", "bucket"),
+    ):
         with pytest.raises(ExplorerError, match=name):
             Settings.from_env({name: value})
 

@@ -11,7 +11,7 @@ from bertexplorer.settings import Settings
 
 HERE = Facts("3.11.7", "0.2.0", "2.13.0", 1000.0, "check-1", 8, 32_000)
 NODE = Node("node-2", "id", 8.0, 16_000)
-SETTINGS = Settings(data_dir=Path("/data"))
+SETTINGS = Settings(data_dir=Path("/data"), runs_url="s3://runs")
 
 
 def test_a_node_like_the_server_is_well() -> None:
@@ -27,6 +27,7 @@ def test_a_node_like_the_server_is_well() -> None:
         ({"clock": 1600.0}, {}, ("600 s ahead", "NTP")),
         ({"clock": 400.0}, {}, ("600 s behind", "NTP")),
         ({"seen": "No such file or directory"}, {}, ("/data", "No such file", "Mount it")),
+        ({"stored": "s3://runs refuses: 403"}, {}, ("storage of runs", "403", "credentials for s3://runs")),
         ({"cores": 2}, {}, ("counts 8 CPUs where 2 are", "--num-cpus=2")),
         ({}, {"memory_mb": 3000}, ("3,000 MB", "5,096", "BERTEXPLORER_MEMORY_MB to 2,000")),
     ],
@@ -49,7 +50,11 @@ def test_the_facts_of_this_machine(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("seen")
     found = Facts(**facts(str(tmp_path / "a")))
     assert found.seen == "seen" and found.memory_mb > 100 and found.cores >= 1 and found.torch[0].isdigit()
-    assert "No such file" in facts(str(tmp_path / "b"))["seen"]
+    assert "No such file" in facts(str(tmp_path / "b"))["seen"] and not found.stored
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "word").write_text("a word")
+    assert facts("", f"file://{tmp_path}/store")["stored"] == "a word"
+    assert "refuses" in facts("", f"file://{tmp_path}/a")["stored"]
 
 
 def test_no_cluster_is_named() -> None:

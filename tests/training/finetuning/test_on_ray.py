@@ -8,10 +8,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bertexplorer import locks
+from bertexplorer.cluster.carried_run import CarriedRun
 from bertexplorer.settings import Settings
 from bertexplorer.store import runs
 from bertexplorer.store.jobs import Jobs
@@ -38,11 +40,47 @@ def outlive_the_server(launchers: Iterator[Launcher], begun: Path, folder: Path)
         lambda: len(list((run.folder / "commits").glob("step-*"))) > 1,
         lambda: jobs.run(run.id, None).state in runs.LAST,
     ):
+        assert jobs.run(run.id, None).state not in runs.LAST, "it was over before the server was"
         server = JobSupervisor(jobs, (sys.executable, "-c", OFTEN), launcher=next(launchers))
         until(end, 120)
         server.close()
+        for handle in server.children.values():
+            if isinstance(handle, CarriedRun):
+                handle.close()
     jobs.close()
     return run.folder
+
+
+def computing() -> list[int]:
+    """The processes of runs whose folders came over storage."""
+    found = [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"bertexplorer-run-" in path.read_bytes()]
+    return [int(path.parent.name) for path in found]
+
+
+def survive_storage_and_node(cluster: Any, folder: Path, store: Path) -> None:
+    """Start the run in *folder* with its folder carried over *store*, which refuses for some time; kill its node then,
+    and wait for its end."""
+    from bertexplorer.cluster.ray_runs import RayRuns
+
+    launcher = RayRuns(Settings(ray=cluster.address, runs_url=f"file://{store}"))
+    handle = launcher.start((sys.executable, "-c", OFTEN), folder)
+    until(lambda: len(list((folder / "commits").glob("step-*"))) > 1, 60)
+    store.rename(store.with_name("aside"))
+    store.write_text("no folder any more")
+    until(lambda: "tried again" in runs.read(folder).message, 60)
+    assert runs.read(folder).state == "running"
+    store.unlink()
+    store.with_name("aside").rename(store)
+    (pid,) = computing()
+    before = node_of(cluster, pid)
+    cluster.remove_node(before, allow_graceful=False)
+    assert runs.history(folder)[-1]["event"] != "finished", "it was over before the kill"
+    until(lambda: handle.poll() is not None, 120)
+    assert handle.poll() == 0 and launcher.find(folder) is None and not runs.alive(folder)
+    assert "resumed" in [event["event"] for event in runs.events(folder)[0]] and not runs.read(folder).message
+    assert not list(store.glob("*")), "the storage is left empty"
+    until(lambda: not computing(), 60)  # nor does the orphan of the killed node work on
+    replace_node(cluster, before)
 
 
 def test_a_run_survives_its_node_and_the_server(begin: Callable[..., Path], tmp_path: Path) -> None:
@@ -74,3 +112,10 @@ def test_a_run_survives_its_node_and_the_server(begin: Callable[..., Path], tmp_
         events = [event["event"] for event in runs.history(adopted)]
         assert events[-1] == "finished" and events.count("begun") == 1 and "resumed" not in events
         assert current(adopted) == 1 and digest(adopted) == digest(quiet)
+        carried = begin("carried", epochs=60)
+        survive_storage_and_node(cluster, carried, tmp_path / "store")
+        assert digest(carried) == digest(quiet) and runs.history(carried)[-1]["event"] == "finished"
+        over = Settings(ray=cluster.address, runs_url=f"file://{tmp_path}/store")
+        adopted = outlive_the_server((RayRuns(over) for _ in range(2)), begin("over", epochs=60), tmp_path / "others")
+        events = [event["event"] for event in runs.history(adopted)]
+        assert events[-1] == "finished" and "resumed" not in events and digest(adopted) == digest(quiet)

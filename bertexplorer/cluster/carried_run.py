@@ -1,0 +1,125 @@
+"""A run on a cluster that shares no disk: its folder is carried to a node and back over object storage."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from bertexplorer import locks
+from bertexplorer.cluster.remote_folder import RemoteFolder
+
+EVERY_S = 1.0  # between two looks at what has changed
+AGAIN_S = 5.0  # after a refusal
+
+
+class OnNode(Protocol):
+    """A run that is computed elsewhere, as RayRun is."""
+
+    trouble: str
+
+    def poll(self) -> int | None: ...
+
+    def stop(self) -> None: ...
+
+
+class CarriedRun:
+    """The server's end. A thread writes the folder to *url*, has *begin* start the run, and reads what it writes until
+    it has ended; then the storage is emptied. *there*: the run that an earlier server has begun.
+
+    While the server watches, it holds the lock RUN/process. While something refuses, RUN/trouble says what, and it is
+    tried again."""
+
+    def __init__(self, folder: Path, url: str, begin: Callable[[], OnNode], there: OnNode | None = None) -> None:
+        self.folder, self.begin, self.there = folder, begin, there
+        self.remote = RemoteFolder(url)
+        self.code: int | None = None
+        self.closing = threading.Event()
+        self.held = locks.hold(folder / "process")
+        if self.held is None:
+            raise BlockingIOError(0, "another server watches it")
+        self.thread = threading.Thread(target=self.work, name="carrier", daemon=True)
+        self.thread.start()
+
+    def poll(self) -> int | None:
+        """The exit code of the process once all that it wrote is here, None before."""
+        return self.code
+
+    def close(self) -> None:
+        """Leave the run to another server."""
+        self.closing.set()
+        self.thread.join()
+
+    @property
+    def stopping(self) -> bool:
+        return (self.folder / "stop").exists()
+
+    def work(self) -> None:
+        try:
+            self.code = self.carried()
+        finally:
+            if self.held:
+                self.held.close()
+
+    def carried(self) -> int | None:
+        begun = self.there is not None or self.tried(self.start, lambda: self.stopping)
+        if self.closing.is_set():
+            return None
+        if not begun or self.there is None:
+            return 0  # stopped before it began
+        while (code := self.there.poll()) is None:
+            if self.stopping:
+                self.there.stop()
+            self.attempt(self.pull)
+            if self.closing.wait(EVERY_S):
+                return None
+        ended = self.tried(self.pull) and self.tried(self.remote.remove)
+        return code if ended else None
+
+    def start(self) -> None:
+        """Write the folder, with what an earlier run that was lost had written, and start the run there."""
+        self.remote.pull(self.folder)
+        self.remote.take()
+        checkpoint = Path(json.loads((self.folder / "spec.json").read_text("utf-8"))["folder"])
+        self.remote.push(self.folder, {"checkpoint": checkpoint})
+        self.there = self.begin()
+
+    def pull(self) -> None:
+        self.remote.pull(self.folder)
+        if self.there and self.there.trouble:  # of the node
+            raise OSError(self.there.trouble)
+
+    def tried(self, action: Callable[[], object], given_up: Callable[[], bool] = lambda: False) -> bool:
+        """Do *action*, again until nothing refuses. False if it was *given_up*, or the server ends."""
+        while not self.attempt(action):
+            if given_up() or self.closing.wait(AGAIN_S):
+                return False
+        return True
+
+    def attempt(self, action: Callable[[], object]) -> bool:
+        """Do *action*; what refuses is written to RUN/trouble."""
+        trouble = self.folder / "trouble"
+        try:
+            action()
+        except (OSError, ValueError, KeyError) as error:
+            with suppress(OSError):  # of a full disk
+                trouble.write_text(f"{error}. It is tried again every {AGAIN_S:.0f} s.", "utf-8")
+            return False
+        with suppress(OSError):
+            trouble.unlink(missing_ok=True)
+        return True
+
+
+def unpack(remote: RemoteFolder, folder: Path) -> None:
+    """The node's end, before the run: its folder as it was last written, with the checkpoint beside it. Raises
+    OSError, and Superseded."""
+    remote.take()
+    if not remote.pull(folder, inputs=True) and not remote.state:
+        raise FileNotFoundError(f"{remote.url} holds no run")
+    path = folder / "spec.json"
+    spec = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**spec, "folder": str(folder / "inputs" / "checkpoint")}), "utf-8")
+    remote.push(folder)

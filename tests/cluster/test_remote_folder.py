@@ -1,0 +1,294 @@
+"""A folder on object storage is whole or absent, whoever writes it, and wherever writing breaks off."""
+
+import json
+import random
+import shutil
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from bertexplorer.cluster.remote_folder import Refused, RemoteFolder, probe
+from bertexplorer.errors import ExplorerError
+from bertexplorer.training.checkpointing import commit
+from bertexplorer.training.epoch import Superseded
+
+LOST = 10**9
+
+
+class Objects(MemoryFileSystem):
+    """Object storage in memory, with a budget of writes. It can neither rename nor append, as those cannot."""
+
+    protocol = "objects"
+    left = LOST
+    written: list[str] = []
+    store: dict[str, Any] = {}
+    pseudo_dirs: list[str] = [""]
+
+    @classmethod
+    def spend(cls, path: str) -> None:
+        if cls.left <= 0:
+            raise PermissionError(13, "no space", path)
+        cls.left -= 1
+        cls.written.append(path)
+
+    def pipe_file(self, path: str, value: bytes, **more: Any) -> None:
+        self.spend(path)
+        super().pipe_file(path, value, **more)
+
+    def put_file(self, lpath: str, rpath: str, **more: Any) -> None:
+        self.spend(rpath)
+        MemoryFileSystem.pipe_file(self, rpath, Path(lpath).read_bytes())
+
+    def rm_file(self, path: str) -> None:
+        if self.left <= 0:
+            raise PermissionError(13, "no space", path)
+        super().rm_file(path)
+
+    def mv(self, *given: Any, **more: Any) -> None:
+        raise NotImplementedError("object storage does not rename")
+
+
+@pytest.fixture(autouse=True)
+def objects() -> Iterator[type[Objects]]:
+    fsspec.register_implementation("objects", Objects, clobber=True)
+    Objects.store, Objects.pseudo_dirs, Objects.left, Objects.written = {}, [""], LOST, []
+    yield Objects
+
+
+def remote(owner: bool = True) -> RemoteFolder:
+    made = RemoteFolder("objects://runs/1")
+    if owner:
+        made.take()
+    return made
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: held for name, held in found.items() if not name.rpartition("/")[2].startswith(".")}
+
+
+def digest(folder: Path) -> str:
+    return sha256(repr(sorted(contents(folder).items())).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("url", ["objects://runs/1", "memory://runs/1", "file://{}/store/1"])
+def test_a_folder_arrives_as_it_is(url: str, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    given = {
+        "spec.json": "{}",
+        "data/train.jsonl": "one\n",
+        "commits/a/manifest.json": "",
+        "commits/a/w": "1" * 2_000_000,
+    }
+    write(here, given | {"lock": "7", "trouble": "none", ".x.partial": "half", "commits/.b.partial/w": "half"})
+    source = RemoteFolder(url.format(tmp_path))
+    source.take()
+    assert source.push(here, {}) and not source.push(here, {})
+    assert RemoteFolder(url.format(tmp_path)).pull(there, inputs=True)
+    assert contents(there) == {name: text.encode() for name, text in given.items()}
+    source.remove()
+    assert not RemoteFolder(url.format(tmp_path)).pull(tmp_path / "empty")
+
+
+def test_inputs_go_to_the_node_and_stay_there(tmp_path: Path) -> None:
+    front, node = tmp_path / "front", tmp_path / "node"
+    write(tmp_path / "model", {"config.json": "{}", "deep/w": "2"})
+    write(front, {"spec.json": "of the front"})
+    server = remote()
+    server.push(front, {"checkpoint": tmp_path / "model", "one": tmp_path / "model" / "config.json"})
+    worker = remote()
+    worker.pull(node, inputs=True)
+    assert set(contents(node)) == {
+        "spec.json", "inputs/checkpoint/config.json", "inputs/checkpoint/deep/w", "inputs/one",
+    }  # fmt: skip
+    write(node, {"spec.json": "of the node", "log.txt": "begun\n"})
+    worker.push(node)
+    server.pull(front)
+    assert contents(front) == {"spec.json": b"of the front", "log.txt": b"begun\n"}
+    later = remote(owner=False)
+    later.pull(tmp_path / "later", inputs=True)
+    assert contents(tmp_path / "later")["spec.json"] == b"of the front"
+
+
+def test_only_what_is_new_is_written_and_logs_in_few_parts(tmp_path: Path, objects: type[Objects]) -> None:
+    here, there, source, sink = tmp_path / "here", tmp_path / "there", remote(), remote(owner=False)
+    write(here, {"data/rows": "rows" * 1000})
+    source.push(here)
+    before = len(objects.written)
+    lengths, most = 0, 0
+    for number in range(200):
+        with (here / "events.jsonl").open("a") as log:
+            log.write(f'{{"event": "steps", "step": {number}}}\n')
+        source.push(here)
+        lengths += sum(size for _, size in source.state["events.jsonl"][-1:])
+        most = max(most, len(source.state["events.jsonl"]))
+        if number % 7 == 0:
+            sink.pull(there)
+            assert contents(there) == contents(here)
+    assert len(objects.written) - before == 400, "a part and a state each time"
+    assert most <= 9 and lengths < 10 * (here / "events.jsonl").stat().st_size
+    blobs = {name for state in source.states for held in state.values() for name, _ in held}
+    stored = {path.split("/blobs/")[1] for path in objects.store if "/blobs/" in path}
+    assert stored == blobs and len(source.names("states")) == 2, "what nobody needs any more is deleted"
+
+
+def test_a_log_that_was_cut_off_is_written_anew(tmp_path: Path) -> None:
+    here, there, source, sink = tmp_path / "here", tmp_path / "there", remote(), remote(owner=False)
+    for text in ("one\ntwo\nthree\n", "one\ntwo\nthree\nfour\n", "one\n", "other\n"):
+        write(here, {"log.txt": text})
+        source.push(here)
+        sink.pull(there)
+        assert contents(there) == {"log.txt": text.encode()}
+
+
+def test_commits_that_the_run_deletes_are_deleted(tmp_path: Path) -> None:
+    here, there, source, sink = tmp_path / "here", tmp_path / "there", remote(), remote(owner=False)
+    write(there, {"name": "mine", "stop": "", "export.zip": "made here"})
+    for number in range(5):
+        commit(here / "commits", f"step-{number}", lambda place, n=number: write(place, {"weights": str(n)}))
+        source.push(here)
+        sink.pull(there)
+    assert sorted(path.name for path in (there / "commits").iterdir()) == ["step-3", "step-4"]
+    assert {"name", "stop", "export.zip"} <= set(contents(there))
+
+
+def test_writing_that_breaks_off_anywhere_leaves_a_whole_state(tmp_path: Path, objects: type[Objects]) -> None:
+    """At each of the writes of ten commits: what is read is what some push had written, the last or one before."""
+    here = tmp_path / "here"
+
+    def steps(source: RemoteFolder) -> Iterator[str]:
+        shutil.rmtree(here, ignore_errors=True)
+        for number in range(10):
+            with_log = {"events.jsonl": "".join(f"event {n}\n" for n in range(number + 1)), "best.json": f"{number}"}
+            write(here, with_log)
+            commit(here / "commits", f"step-{number}", lambda place, n=number: write(place, {"w": f"{n}", "m": "same"}))
+            yield digest(here)
+            source.push(here)
+
+    whole = list(steps(remote()))
+    total = len(objects.written)
+    for budget in range(1, total):
+        objects.store, objects.pseudo_dirs, objects.left = {}, [""], budget
+        made: list[str] = []
+        with pytest.raises(Refused, match="no space"):
+            for state in steps(remote()):
+                made.append(state)
+        there = tmp_path / f"there-{budget}"
+        if RemoteFolder("objects://runs/1").pull(there):
+            assert digest(there) in whole[max(0, len(made) - 2) : len(made)]
+        else:
+            assert len(made) <= 1
+    assert total > 40
+
+
+def test_a_writer_that_was_believed_dead_changes_nothing(tmp_path: Path) -> None:
+    old, new = remote(), None
+    write(tmp_path / "old", {"log.txt": "begun\n"})
+    old.push(tmp_path / "old")
+    new = remote()
+    new.pull(tmp_path / "new")
+    new.push(tmp_path / "new")
+    write(tmp_path / "old", {"log.txt": "begun\nlate\n"})
+    with pytest.raises(Superseded):
+        old.push(tmp_path / "old")
+    old.check = lambda: None  # as if it had looked just before
+    old.push(tmp_path / "old")
+    remote(owner=False).pull(tmp_path / "seen")
+    assert contents(tmp_path / "seen") == {"log.txt": b"begun\n"}, "its state does not count"
+    for number in range(4):
+        old_log = f"begun\nlate {number}\n"
+        write(tmp_path / "old", {"log.txt": old_log})
+        old.push(tmp_path / "old")
+    write(tmp_path / "new", {"log.txt": "begun\nlate 1\nagain\n"})
+    new.push(tmp_path / "new")
+    remote(owner=False).pull(tmp_path / "seen")
+    assert contents(tmp_path / "seen") == contents(tmp_path / "new"), "nor does it delete what others wrote"
+
+
+def test_of_two_that_take_at_once_one_writes(tmp_path: Path) -> None:
+    first, second = remote(owner=False), remote(owner=False)
+    names = first.names
+    first.names = lambda kind: [] if kind == "owners" else names(kind)  # both saw nobody
+    first.take()
+    del first.names
+    second.names = lambda kind: [] if kind == "owners" else names(kind)
+    second.take()
+    del second.names
+    write(tmp_path, {"log.txt": "one\n"})
+    wrote = []
+    for one in (first, second):
+        try:
+            wrote.append(one.push(tmp_path))
+        except Superseded:
+            wrote.append(False)
+    assert sorted(wrote) == [False, True]
+
+
+def test_damage_is_noticed(tmp_path: Path, objects: type[Objects]) -> None:
+    write(tmp_path / "here", {"data/rows": "rows", "log.txt": "one\n"})
+    remote().push(tmp_path / "here")
+    for path in [path for path in objects.store if "/blobs/" in path]:
+        MemoryFileSystem.pipe_file(objects(), path, b"else")
+    with pytest.raises(Refused, match="is damaged"):
+        remote(owner=False).pull(tmp_path / "there")
+
+
+def test_a_half_written_state_gives_way_to_the_one_before(tmp_path: Path, objects: type[Objects]) -> None:
+    source = remote()
+    write(tmp_path / "here", {"best.json": "1"})
+    source.push(tmp_path / "here")
+    MemoryFileSystem.pipe_file(objects(), f"/runs/1/states/{source.owner}.00000009", b'{"files": {"best')
+    assert remote(owner=False).pull(tmp_path / "there")
+    assert contents(tmp_path / "there") == {"best.json": b"1"}
+
+
+def test_random_changes_arrive(tmp_path: Path) -> None:
+    draw, here, there = random.Random(3), tmp_path / "here", tmp_path / "there"
+    source, sink = remote(), remote(owner=False)
+    here.mkdir()
+    for number in range(60):
+        for _ in range(draw.randint(0, 3)):
+            name = draw.choice(["best/a", "best/b/c", "snapshots/x/y", "card.md", "output.txt"])
+            write(here, {name: draw.choice(["", "a", "b" * draw.randint(1, 50)])})
+        if draw.random() < 0.3:
+            shutil.rmtree(here / draw.choice(["best", "snapshots"]), ignore_errors=True)
+        if number % 9 == 8:
+            source = remote()
+            source.pull(tmp_path / f"node-{number}")
+        source.push(here)
+        if draw.random() < 0.5:
+            sink.pull(there)
+            assert contents(there) == contents(here)
+
+
+def test_addresses_that_cannot_be_used_are_refused(tmp_path: Path, objects: type[Objects]) -> None:
+    probe(f"file://{tmp_path}/store")
+    (tmp_path / "file").write_text("")
+    objects.left = 0
+    refused: list[tuple[str, str]] = [
+        (f"file://{tmp_path}/file", "cannot be used"), ("nothing://x", "nothing"), ("objects://x", "no space"),
+    ]  # fmt: skip
+    for url, words in refused:
+        with pytest.raises(ExplorerError, match=words) as raised:
+            probe(url)
+        assert "BERTEXPLORER_RUNS_URL" in str(raised.value)
+
+
+def test_a_state_is_plain_json(tmp_path: Path, objects: type[Objects]) -> None:
+    source = remote()
+    write(tmp_path, {"log.txt": "é\n"})
+    source.push(tmp_path)
+    (path,) = [path for path in objects.store if "/states/" in path]
+    wanted = sha256("é\n".encode()).hexdigest()
+    assert json.loads(objects().cat_file(path)) == {"files": {"log.txt": [[f"{source.owner}/{wanted}", 3]]}}
