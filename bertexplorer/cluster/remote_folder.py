@@ -110,8 +110,11 @@ class RemoteFolder:
         self.write(f"owners/{self.owner}", b"1")
 
     def check(self) -> None:
-        """Raises Superseded unless we are the owner."""
-        if self.names("owners")[-1:] != [self.owner]:
+        """Raises Superseded if there is a later owner, and Refused if the storage has lost the run."""
+        owners = self.names("owners")
+        if not owners:
+            raise Refused(self.url, "the run is not there any more.")
+        if owners[-1] != self.owner:
             raise Superseded(f"Another process goes on with the run in {self.url}. This one stops without a trace.")
 
     def push(self, folder: Path, inputs: Mapping[str, Path] | None = None) -> bool:
