@@ -119,6 +119,7 @@ class RayRun:
         if self.code is None:
             self.asked = self.asked or self.actor.poll.remote()
             if ray.wait([self.asked], timeout=0.02)[0]:
+                self.trouble = ""
                 try:
                     self.code, self.trouble = ray.get(self.asked)
                 except ActorDiedError:
