@@ -37,10 +37,13 @@ class CarriedRun:
         self.folder, self.begin, self.there = folder, begin, there
         self.remote = RemoteFolder(url)
         self.code: int | None = None
+        self.ended: int | None = None  # the code of the process, before all that it wrote is here
         self.closing = threading.Event()
         self.held = locks.hold(folder / "process")
         if self.held is None:
             raise BlockingIOError(0, "another server watches it")
+        if there is None:
+            (folder / "stop").unlink(missing_ok=True)  # of an earlier time
         self.thread = threading.Thread(target=self.work, name="carrier", daemon=True)
         self.thread.start()
 
@@ -70,14 +73,12 @@ class CarriedRun:
             return None
         if not begun or self.there is None:
             return 0  # stopped before it began
-        while (code := self.there.poll()) is None:
-            if self.stopping:
-                self.there.stop()
-            self.attempt(self.pull)
-            if self.closing.wait(EVERY_S):
+        while self.ended is None:
+            self.attempt(self.look)
+            if self.ended is None and self.closing.wait(EVERY_S):
                 return None
-        ended = self.tried(self.pull) and self.tried(self.remote.remove)
-        return code if ended else None
+        arrived = self.tried(lambda: self.remote.pull(self.folder)) and self.tried(self.remote.remove)
+        return self.ended if arrived else None
 
     def start(self) -> None:
         """Write the folder, with what an earlier run that was lost had written, and start the run there."""
@@ -87,9 +88,14 @@ class CarriedRun:
         self.remote.push(self.folder, {"checkpoint": checkpoint})
         self.there = self.begin()
 
-    def pull(self) -> None:
+    def look(self) -> None:
+        """Pass a stop on, and read what is new. Raises OSError for what refuses the node."""
+        assert self.there is not None
+        self.ended = self.there.poll()
+        if self.ended is None and self.stopping:
+            self.there.stop()
         self.remote.pull(self.folder)
-        if self.there and self.there.trouble:  # of the node
+        if self.there.trouble:
             raise OSError(self.there.trouble)
 
     def tried(self, action: Callable[[], object], given_up: Callable[[], bool] = lambda: False) -> bool:
@@ -104,7 +110,7 @@ class CarriedRun:
         trouble = self.folder / "trouble"
         try:
             action()
-        except (OSError, ValueError, KeyError) as error:
+        except Exception as error:  # of the storage, the cluster or the disk: said, and tried again
             with suppress(OSError):  # of a full disk
                 trouble.write_text(f"{error}. It is tried again every {AGAIN_S:.0f} s.", "utf-8")
             return False

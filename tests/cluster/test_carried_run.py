@@ -122,6 +122,13 @@ def test_stopped(carry: Callable[..., CarriedRun], run: Path) -> None:
     there.code = 0
     until(lambda: one.poll() == 0)
     assert runs.read(run).state == "stopped"
+    (run / "stop").touch()
+    again = carry()  # resumed
+    later = node(again)
+    later.work("finished")
+    later.code = 0
+    until(lambda: again.poll() == 0)
+    assert later.stopped == 0 and runs.read(run).state == "finished"
 
 
 def test_stopped_before_it_begins(carry: Callable[..., CarriedRun], run: Path, tmp_path: Path) -> None:
@@ -131,6 +138,26 @@ def test_stopped_before_it_begins(carry: Callable[..., CarriedRun], run: Path, t
     (run / "stop").touch()
     until(lambda: one.poll() == 0)
     assert one.there is None and not runs.alive(run)
+
+
+def test_a_cluster_that_refuses(carry: Callable[..., CarriedRun], run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = RuntimeError("the cluster is gone")
+
+    def refuse(*_: object) -> None:
+        raise gone
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Node, "__init__", refuse)
+        one = carry()
+        until(lambda: "the cluster is gone" in runs.read(run).message)
+    there = node(one)
+    with monkeypatch.context() as patch:
+        patch.setattr(Node, "poll", refuse)
+        until(lambda: "the cluster is gone" in runs.read(run).message)
+    there.work("finished")
+    there.code = 0
+    until(lambda: one.poll() == 0)
+    assert runs.read(run).state == "finished" and not (run / "trouble").exists()
 
 
 def test_another_server_goes_on(carry: Callable[..., CarriedRun], run: Path) -> None:
