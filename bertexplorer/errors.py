@@ -24,7 +24,7 @@ ELSEWHERE = {  # sentences about the page -> the same where there is no page
 EXTRAS = {  # the extra in bertexplorer[…] -> its packages, by their import names
     "train": ("accelerate", "nervaluate", "peft", "rouge_score", "sacrebleu"),
     "mcp": ("mcp",),
-    "ray": ("ray",),
+    "ray": ("fsspec", "ray"),
 }
 
 

@@ -15,8 +15,6 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import fsspec
-
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.checkpointing import MANIFEST, digest
 from bertexplorer.training.epoch import Superseded
@@ -70,6 +68,8 @@ class RemoteFolder:
         local = self.url.startswith(("file:", "local:"))
         more: dict[str, Any] = {"auto_mkdir": True} if local else {}
         with refusals(self.url):
+            import fsspec  # of the extra "ray"
+
             self.files, self.root = fsspec.url_to_fs(self.url, use_listings_cache=False, **more)
 
     @property
