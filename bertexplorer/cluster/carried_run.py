@@ -107,12 +107,13 @@ class CarriedRun:
 
     def attempt(self, action: Callable[[], object]) -> bool:
         """Do *action*; what refuses is written to RUN/trouble."""
-        trouble = self.folder / "trouble"
+        trouble, aside = self.folder / "trouble", self.folder / ".trouble.partial"
         try:
             action()
         except Exception as error:  # of the storage, the cluster or the disk: said, and tried again
             with suppress(OSError):  # of a full disk
-                trouble.write_text(f"{error}. It is tried again every {AGAIN_S:.0f} s.", "utf-8")
+                aside.write_text(f"{error}. It is tried again every {AGAIN_S:.0f} s.", "utf-8")
+                aside.replace(trouble)  # so that the page never reads half of it
             return False
         with suppress(OSError):
             trouble.unlink(missing_ok=True)

@@ -31,7 +31,6 @@ def test_runs_on_a_cluster_need_one() -> None:
         launcher(Settings(runs_url="s3://bucket/runs"))
 
 
-@pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
 @pytest.mark.parametrize(
     ("resources", "wanted"),
     [
@@ -46,6 +45,7 @@ def test_a_run_has_a_gpu_where_there_are_any(resources: list[dict[str, float]], 
     assert room([*nodes, {"Alive": False, "Resources": {"CPU": 9.0, "GPU": 9.0}}]) == wanted
 
 
+@pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
 def test_without_the_extra_a_sentence_says_what_to_install() -> None:
     with pytest.raises(ExplorerError, match=r'pip install "bertexplorer\[ray\]"'):
         backend(Settings(ray="local"))
