@@ -83,7 +83,7 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
         except ExplorerError as error:
             return sent(problem(404, "Not there", str(error)))
         if not file.is_file():
-            return sent(problem(404, "Not there", "The cases are there once the run is finished. Wait for it."))
+            return sent(problem(404, "Not there", "The run has not finished, so it has no cases yet. Wait for it."))
         return FileResponse(file, media_type="text/csv; charset=utf-8", filename="cases.csv")
 
     @router.get(

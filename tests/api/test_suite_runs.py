@@ -28,7 +28,7 @@ def test_a_suite_is_queued_scored_and_taken(served: Served, browser: httpx.Clien
     place = f"/suites/{run['id']}/cases"
     for part in (place, place.replace("cases", "table")):
         early = browser.get(part)
-        assert early.status_code == 404 and "once the run is finished" in early.json()["detail"]
+        assert early.status_code == 404 and "run has not finished" in early.json()["detail"]
     list(suite_run.score(served.service.jobs.folder / run["id"]))
     assert len(browser.get(place).text.splitlines()) == 11
     assert other.get(place).status_code == 404

@@ -122,7 +122,7 @@ def rename_delete_and_bring_back(page: Page) -> None:
     page.get_by_role("button", name="Delete").click()
     expect(page.locator(".run")).to_have_count(0)
     page.locator(".gone summary").click()
-    page.get_by_role("button", name="Bring back").click()
+    page.get_by_role("button", name="Restore").click()
     expect(page.locator("#headline h2")).to_have_text("renamed")
 
 

@@ -278,12 +278,12 @@ def test_nothing_that_is_sent_breaks_the_log(running: Any, written: io.StringIO)
 
 
 def test_what_a_run_made_is_given_out_all_the_same(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def zipped(detail: Any, folder: Path, owner: str, *, rows: bool = False) -> Path:
+    def write_zip(detail: Any, folder: Path, owner: str, *, with_rows: bool = False) -> Path:
         file = uploads.make(folder, "run.zip", owner)
         file.write_bytes(b"PK")
         return file
 
-    monkeypatch.setattr(export, "zipped", zipped)
+    monkeypatch.setattr(export, "write_zip", write_zip)
     monkeypatch.setattr(running.service, "detail", lambda id, owner: None)
     page = Page(running.url, "/train", "given-out")
     button = next(id for id, props in page.props.items() if props.get("value") == "ZIP")

@@ -57,19 +57,19 @@ def test_two_runs_row_by_row() -> None:
 
     details = [ended("a", [0.5, 0.5], rate=1), ended("b", [0.5, 1.0], rate=2), ended("c", [0.5, 1.0])]
     service = Service(details, {"a": rows([1, 0] * 50), "b": rows([1] * 100)})
-    message = comparison.compared(service, details[0], details[1:])  # type: ignore[arg-type]
+    message = comparison.side_by_side(service, details[0], details[1:])  # type: ignore[arg-type]
     assert "50.0 % and 100.0 %" in message and "better on 50 of 100 rows and worse on 0" in message
     assert "p &lt; 0.001, more than chance" in message and "not tested on the same rows" in message
     assert '<td dir="auto">rate</td>' in message and "<img" not in message
-    assert comparison.compared(service, details[0], []) == ""  # type: ignore[arg-type]
+    assert comparison.side_by_side(service, details[0], []) == ""  # type: ignore[arg-type]
 
 
 def test_right_rows_are_not_among_the_most_wrong() -> None:
     right, wrong = {"text": "fine", "right": True, "loss": 0.6}, {"text": "amiss", "right": False, "loss": 0.9}
-    message = html.wrong([right, wrong])
+    message = html.wrong_answers([right, wrong])
     assert "amiss" in message and "fine" not in message and "1 of 2 rows" in message
-    assert "answered correctly" in html.wrong([right]) and not html.wrong([])
-    assert "fine" in html.wrong([{"text": "fine", "loss": 0.6}]), "where nothing is right or wrong"
+    assert "answered correctly" in html.wrong_answers([right]) and not html.wrong_answers([])
+    assert "fine" in html.wrong_answers([{"text": "fine", "loss": 0.6}]), "where nothing is right or wrong"
 
 
 def test_a_finished_run_tells_the_interval_of_its_accuracy() -> None:
@@ -85,18 +85,18 @@ def test_what_is_taken_along(tmp_path: Path) -> None:
     (tmp_path / "step-1").mkdir()
     (tmp_path / "step-1" / "config.json").write_text("{}")
     detail = RunDetail(Run("a", f"../{EVIL}", spec={}), [], None, tmp_path / "step-1")
-    file = export.zipped(detail, tmp_path / "tmp", "a" * 32)
+    file = export.write_zip(detail, tmp_path / "tmp", "a" * 32)
     assert file.parent.parent == tmp_path / "tmp" and "<" not in file.name and ".." not in file.name
     assert uploads.has(file, tmp_path / "tmp", "a" * 32) and not uploads.has(file, tmp_path / "tmp", "b" * 32)
     assert zipfile.ZipFile(file).namelist() == ["config.json"]
     with pytest.raises(ExplorerError, match="has no checkpoint"):
-        export.zipped(RunDetail(Run("a"), [], None, None), tmp_path, "")
+        export.write_zip(RunDetail(Run("a"), [], None, None), tmp_path, "")
     with pytest.raises(ExplorerError, match="wanted OWNER/NAME"):
-        export.pushed(detail, EVIL.replace("/", ""), "hf_x")
+        export.upload(detail, EVIL.replace("/", ""), "hf_x")
     with pytest.raises(ExplorerError, match="token with write access"):
-        export.pushed(detail, "anna/reviews", " ")
+        export.upload(detail, "anna/reviews", " ")
     with pytest.raises(ExplorerError, match="could not be uploaded"):
-        export.pushed(detail, "anna/reviews", "hf_x")
+        export.upload(detail, "anna/reviews", "hf_x")
 
 
 OLD_CARD = "# Films\n\n## Data\n\nfile: a.csv\n\nRows to try on:\n\n- text: my secret\n\n## On the rows to try on\n"
@@ -114,7 +114,7 @@ def test_rows_are_taken_along_only_where_they_are_asked_for(rows: bool, tmp_path
     }.items():
         (best / name).write_text(text)
     detail = RunDetail(Run("a", "films", spec={}), [], None, best)
-    archive = zipfile.ZipFile(export.zipped(detail, tmp_path / "tmp", "a" * 32, rows=rows))
+    archive = zipfile.ZipFile(export.write_zip(detail, tmp_path / "tmp", "a" * 32, with_rows=rows))
     whole = "".join(archive.read(name).decode() for name in archive.namelist())
     assert ("my secret" in whole) == rows and "## On the rows to try on" in whole
     assert whole.count("- text: my secret") == rows and ("predictions.jsonl" in archive.namelist()) == rows

@@ -70,13 +70,13 @@ def test_a_text_counts_for_its_owner_and_stays_as_long_as_its_runs(
     for arm in trial.arms:
         service.jobs.stop(arm.run.id, "one")
         service.jobs.delete(arm.run.id, "one")
-    service.tidy("one")
+    service.delete_unused_texts("one")
     assert kept.is_file(), "deleted runs can be brought back"
     for arm in trial.arms:
         service.jobs.erase(arm.run.id, "one")
-    service.tidy("another")
+    service.delete_unused_texts("another")
     assert kept.is_file()
-    service.tidy("one")
+    service.delete_unused_texts("one")
     assert not kept.exists()
 
 
@@ -99,7 +99,7 @@ def test_nobody_waits_for_anothers_text(service: ExperimentService, text: str, m
             go.wait(20)
         return 50
 
-    monkeypatch.setattr("bertexplorer.ui.experiments.experiment_service.distinct", slow)
+    monkeypatch.setattr("bertexplorer.ui.experiments.experiment_service.count_documents", slow)
     groups: list[str] = []
     threads = [threading.Thread(target=lambda: groups.append(service.start("floor", 2.0, text, "one")))]
     threads[0].start()
@@ -156,7 +156,7 @@ def test_its_end_is_compared_with_what_was_published(service: ExperimentService,
         service.jobs.begun(arm.run.id)
         service.jobs.ended(arm.run.id, "")
     trial = service.trial(group, "")
-    assert not trial.live and trial.reached() == {nothing.name: 0.41, learnt.name: 0.6}
+    assert not trial.live and trial.final_measures() == {nothing.name: 0.41, learnt.name: 0.6}
     message = html.summary(trial)
     assert "is better than random weights, as published (60.0 % and 41.0 %)" in message
     assert message.count("Open in Explore") == 2 and "30 %" in message and "2.0 M" in message
@@ -190,4 +190,4 @@ def test_every_experiment_says_what_it_is_about() -> None:
 
 
 def test_the_door_to_a_training_is_there_if_one_is() -> None:
-    assert "Watch it learn" not in html.doors("") and "tiny%400" in html.doors("tiny@0")
+    assert "Watch it learn" not in html.links("") and "tiny%400" in html.links("tiny@0")

@@ -17,9 +17,9 @@ ID = "0" * 32
 
 def query(task: str, **row: Any) -> dict[str, str]:
     detail = RunDetail(Run(ID, folder=Path(), spec={"task": task}), [], {}, Path(), row)
-    found = dict(parse_qsl(html.opened(detail)))
+    found = dict(parse_qsl(html.explore_query(detail)))
     assert found.pop("checkpoint") == f"run:{ID}"
-    assert html.opened(detail).replace("&", "&amp;") in html.headline(detail)
+    assert html.explore_query(detail).replace("&", "&amp;") in html.headline(detail)
     return found
 
 

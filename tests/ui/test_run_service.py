@@ -14,7 +14,7 @@ from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Run
 from bertexplorer.training.checkpointing import commit, committed
 from bertexplorer.ui.training import html
-from bertexplorer.ui.training import run_service as desks
+from bertexplorer.ui.training import run_service as module
 from bertexplorer.ui.training.run_service import RunPreview, RunRequest, RunService
 from tests.tolerance import of_sum
 
@@ -40,11 +40,11 @@ def file(folder: Path, *more: str) -> str:
 
 @pytest.mark.slow
 def test_rows_are_looked_at_and_shown_as_they_are(service: RunService, tmp_path: Path) -> None:
-    preview = service.look(
+    preview = service.preview(
         RunRequest("classification", "tiny", file(tmp_path, "one;two;three", f"{EVIL};pos", "a great film 1;neg"))
     )
     assert (len(preview.found.train), len(preview.found.dev)) == (56, 6) and preview.found.mapping["text"] == "sentence"
-    shown = html.looked(preview)
+    shown = html.preview(preview)
     assert "line 62" in shown and "another label" in shown and "<img" not in shown and "“neg”: 28 rows" in shown
     *words, timed = service.timed(preview)
     assert words[0] == "Loading the checkpoint…" and "Timing step 1 of 3…" in words and isinstance(timed, RunPreview)
@@ -52,7 +52,7 @@ def test_rows_are_looked_at_and_shown_as_they_are(service: RunService, tmp_path:
         "classification", "tiny", file(tmp_path, "one;two;three", f"{EVIL};pos", "a great film 1;neg"), name="n"
     )
     assert service.start(wanted, "").seconds == timed.seconds, "the line knows how long it will take"
-    assert timed.steps == 6 and timed.seconds > 0 and timed.memory_mb > 50 and "were timed" in html.looked(timed)
+    assert timed.steps == 6 and timed.seconds > 0 and timed.memory_mb > 50 and "were timed" in html.preview(timed)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_cannot_be_is_said(wanted: RunRequest, message: str, service: RunSe
 
 def test_a_teacher_that_cannot_teach_is_refused_before_the_start(service: RunService) -> None:
     wanted = RunRequest("distillation", "tiny")
-    preview = service.look(wanted)
+    preview = service.preview(wanted)
     assert any("A teacher with the labels" in what for what in preview.found.stops) and preview.found.train
     with pytest.raises(ExplorerError, match="A teacher with the labels"):
         service.start(wanted, "")
@@ -84,8 +84,8 @@ def test_a_better_checkpoint_may_take_the_place_of_the_one_that_is_read(
     for step in (1, 2):
         commit(tmp_path / "best", f"step-{step}", lambda into: (into / "task.json").write_text("{}") and None, keep=2)
     found = iter([[tmp_path / "best" / "gone"], committed(tmp_path / "best")])
-    monkeypatch.setattr(desks, "committed", lambda folder: next(found))
-    assert desks.kept(Run("a", folder=tmp_path), "task.json") == (tmp_path / "best" / "step-2", "{}")
+    monkeypatch.setattr(module, "committed", lambda folder: next(found))
+    assert module.read_best(Run("a", folder=tmp_path), "task.json") == (tmp_path / "best" / "step-2", "{}")
 
 
 def test_a_second_press_finds_the_name_gone(service: RunService, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_run_is_started_once_finishes_and_is_looked_into(service: RunService, 
         time.sleep(0.2)
     detail = service.detail(id, "")
     assert detail.run.state == "finished" and detail.about and len(service.predictions(detail)) == 6
-    assert "<img" not in html.headline(detail) + html.listed([detail.run], id)
+    assert "<img" not in html.headline(detail) + html.run_list([detail.run], id)
     said = service.answer(detail, {"text": "a great film"})["labels"]
     assert {line["label"] for line in said} == {"pos", "neg"}
     assert sum(x["probability"] for x in said) == pytest.approx(1, abs=of_sum(2))

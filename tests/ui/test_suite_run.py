@@ -91,7 +91,7 @@ def test_cases_are_filtered_and_sorted(begun: runs.Run) -> None:
 
 
 def test_a_run_of_an_earlier_version_shows_what_it_kept(begun: runs.Run) -> None:
-    with pytest.raises(ExplorerError, match="once the run is finished"):
+    with pytest.raises(ExplorerError, match="run has not finished"):
         suite_run.page(begun, "all", "", "file", 0, 9)
     kept = [{"line": 4, "category": "", "texts": ["x"], "right": False, "score": -2.0, "state": STATE}]
     (begun.folder / "result.json").write_text(json.dumps({"figure": {}, "said": "x", "wrong": kept, "count": 300}))
@@ -119,7 +119,7 @@ def test_what_is_no_suite_fails_with_a_sentence(begun: runs.Run, checkpoint: Che
         list(suite_run.score(begun.folder))
     assert runs.read(begun.folder).state == "failed"
     (begun.folder / "data" / "rows.jsonl").write_text("[2")
-    with pytest.raises(ExplorerError, match="holds no suite"):
+    with pytest.raises(ExplorerError, match="is not the folder of a suite"):
         list(suite_run.score(begun.folder))
     with pytest.raises(ExplorerError, match="100,001 rows were given; the limit is 100,000"):
         suite_run.begin(Jobs(tmp_path / "others"), "a", checkpoint, [ROWS[0]] * 100_001, SCORING, "many")

@@ -15,11 +15,11 @@ from bertexplorer.store import apart, runs
 from bertexplorer.store.runs import ACTIVE, Run
 from bertexplorer.training.pretraining import experiments, manuals, sentences
 from bertexplorer.training.pretraining.experiments import BY_NAME, Experiment
-from bertexplorer.ui.training.run_service import IMPATIENT_S, PRETRAINING, RunService
+from bertexplorer.ui.training.run_service import PRETRAINING, REPEAT_S, RunService
 
 MOST_MINUTES, MOST_MB = 60.0, 25  # limits of the page
 MOST_UNPACKED_MB, MOST_S, MOST_MEMORY_MB = 100, 60.0, 1500  # limits for reading a text
-FEWEST, HELD_OUT = 20, 0.1  # fewest documents of a text, and the largest share of them that is held out
+MIN_DOCUMENTS, HELD_OUT = 20, 0.1  # of a text, and the largest share of them that is held out
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Trial:
     def live(self) -> bool:
         return any(arm.run.state in (*ACTIVE, "queued") for arm in self.arms)
 
-    def reached(self) -> dict[str, float]:
+    def final_measures(self) -> dict[str, float]:
         """arm -> its final measure, for the finished arms."""
-        ended = [arm for arm in self.arms if arm.run.state == "finished"]
-        found = {arm.name: experiments.reached(arm.events, self.experiment.measure) for arm in ended}
-        return {name: value for name, value in found.items() if value is not None}
+        finished = [arm for arm in self.arms if arm.run.state == "finished"]
+        measures = {arm.name: experiments.reached(arm.events, self.experiment.measure) for arm in finished}
+        return {name: value for name, value in measures.items() if value is not None}
 
 
 class ExperimentService:
@@ -61,8 +61,8 @@ class ExperimentService:
         self.training, self.jobs, self.supervisor = training, training.jobs, training.supervisor
         self.corpora = training.settings.data_dir / "corpora"
         self.lock = threading.Lock()
-        self.starting: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # one for each owner
-        self.pressed: dict[str, tuple[float, tuple[str, float, str], str]] = {}  # what each owner started last
+        self.locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # one for each owner
+        self.last: dict[str, tuple[float, tuple[str, float, str], str]] = {}  # owner -> time, request and group
 
     def text(self, file: str, owner: str) -> Path:
         """The training text: an uploaded *file*, saved for *owner*, or the manuals. Raises ExplorerError."""
@@ -79,22 +79,22 @@ class ExperimentService:
                 "the command line: python -m bertexplorer pretrain."
             )
         ending = ".txt.xz" if path.name.endswith(".xz") else ".txt"
-        kept = self.corpora / owner / f"text-{hashlib.sha256(content).hexdigest()[:16]}{ending}"
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        if not kept.is_file():
-            aside = kept.with_suffix(".partial")
-            aside.write_bytes(content)
-            aside.replace(kept)
-        return kept
+        text = self.corpora / owner / f"text-{hashlib.sha256(content).hexdigest()[:16]}{ending}"
+        text.parent.mkdir(parents=True, exist_ok=True)
+        if not text.is_file():
+            partial = text.with_suffix(".partial")
+            partial.write_bytes(content)
+            partial.replace(text)
+        return text
 
-    def tidy(self, owner: str) -> None:
-        """Delete the texts of *owner* whose runs are deleted for good."""
+    def delete_unused_texts(self, owner: str) -> None:
+        """Delete the texts of *owner* that no run uses any more."""
         runs = [*self.jobs.runs(owner), *self.jobs.runs(owner, deleted=True)]
         parts = [part for run in runs for part in (run.spec or {}).get("stretches", ())]
-        wanted = {Path(text).name for part in parts for text in part.get("text", ())}
-        for kept in (self.corpora / owner).glob("text-*") if owner else ():
-            if kept.name not in wanted:
-                kept.unlink(missing_ok=True)
+        used = {Path(text).name for part in parts for text in part.get("text", ())}
+        for text in (self.corpora / owner).glob("text-*") if owner else ():
+            if text.name not in used:
+                text.unlink(missing_ok=True)
 
     def start(self, name: str, minutes: float, file: str, owner: str) -> str:
         """Queue every arm of an experiment for *minutes* each. Returns the group of its runs: the same group if the
@@ -102,23 +102,23 @@ class ExperimentService:
         if name not in BY_NAME:
             raise ExplorerError("No experiment is chosen. Pick one.")
         if not 0 < minutes <= MOST_MINUTES:
-            raise ExplorerError(f"{minutes} minutes an arm were asked for; wanted up to {MOST_MINUTES:.0f}.")
+            raise ExplorerError(f"{minutes} minutes per run were requested; wanted up to {MOST_MINUTES:.0f}.")
         with self.lock:
-            own = self.starting[owner]
-        with own:  # so that no owner waits for the file of another owner
-            pressed, wish, group = self.pressed.get(owner, (0.0, ("", 0.0, ""), ""))
-            if wish == (name, minutes, file) and time.monotonic() - pressed < IMPATIENT_S:
+            lock = self.locks[owner]
+        with lock:  # one for each owner, so that nobody waits for another owner's file
+            started, request, group = self.last.get(owner, (0.0, ("", 0.0, ""), ""))
+            if request == (name, minutes, file) and time.monotonic() - started < REPEAT_S:
                 return group
-            self.tidy(owner)
+            self.delete_unused_texts(owner)
             self.training.quota.room(owner)
             group = self.begin(BY_NAME[name], minutes, self.text(file, owner), owner)
-            self.pressed[owner] = time.monotonic(), (name, minutes, file), group
+            self.last[owner] = time.monotonic(), (name, minutes, file), group
         return group
 
     def begin(self, experiment: Experiment, minutes: float, text: Path, owner: str) -> str:
         from bertexplorer.training.pretraining import spec as specs  # imports torch; the page must not wait for it
 
-        count = distinct(text)
+        count = count_documents(text)
         group = secrets.token_hex(16)
         for number, arm in enumerate(experiment.arms):
             values = experiments.settings_of(experiment, arm, minutes)
@@ -139,24 +139,24 @@ class ExperimentService:
 
     def groups(self, owner: str) -> list[tuple[str, str]]:
         """(title and time, group) of every started experiment, the newest first."""
-        found: dict[str, str] = {}
+        titles: dict[str, str] = {}
         for run in self.jobs.runs(owner):
             name = str((run.spec or {}).get("experiment", ""))
             if run.group and name in BY_NAME:
                 when = time.strftime("%d %b %H:%M", time.localtime(run.created))
-                found.setdefault(run.group, f"{BY_NAME[name].title}, {when}")
-        return [(title, group) for group, title in found.items()]
+                titles.setdefault(run.group, f"{BY_NAME[name].title}, {when}")
+        return [(title, group) for group, title in titles.items()]
 
     def trial(self, group: str, owner: str) -> Trial | None:
         """The experiment *group*; None if it does not exist any more."""
-        own = [run for run in self.jobs.runs(owner) if run.group == group and group]
+        own = [run for run in self.jobs.runs(owner) if group and run.group == group]
         name = next((str(run.spec.get("experiment", "")) for run in own if run.spec), "")
         if name not in BY_NAME:
             return None
         experiment = BY_NAME[name]
         order = [arm.name for arm in experiment.arms]
-        found = [Arm(str((run.spec or {}).get("arm", "")), run, runs.history(run.folder)) for run in own]
-        arms = sorted((arm for arm in found if arm.name in order), key=lambda arm: order.index(arm.name))
+        arms = [Arm(str((run.spec or {}).get("arm", "")), run, runs.history(run.folder)) for run in own]
+        arms = sorted((arm for arm in arms if arm.name in order), key=lambda arm: order.index(arm.name))
         return Trial(group, experiment, tuple(arms))
 
     def stop(self, arms: Sequence[Arm], owner: str) -> None:
@@ -181,17 +181,17 @@ class ExperimentService:
             self.jobs.delete(arm.run.id, owner)
 
 
-def distinct(text: Path) -> int:
-    """The number of distinct documents, counted in a separate process. Raises ExplorerError for too few of them, for a
-    file that is not text, and for one that is too large when unpacked."""
+def count_documents(text: Path) -> int:
+    """Count the distinct documents in a separate process. Raises ExplorerError for too few, for a file that is not
+    text, and for one that is too large when unpacked."""
     most = MOST_UNPACKED_MB * 1_000_000
     try:
         count = apart.call(sentences.distinct, str(text), most, seconds=MOST_S, megabytes=MOST_MEMORY_MB)
     except apart.Broken as broken:
         raise ExplorerError(f"{text.name} cannot be used: reading it {broken}. Use a smaller text.") from broken
-    if count < FEWEST:
+    if count < MIN_DOCUMENTS:
         raise ExplorerError(
-            f"The text has {count:,} different documents; wanted at least {FEWEST}, so that some can be held out and a "
-            "wrong next sentence can come from another one. Put a blank line between documents, or add text."
+            f"The text has {count:,} different documents; wanted at least {MIN_DOCUMENTS}, so that some can be held "
+            "out and a wrong next sentence can come from another one. Put a blank line between documents, or add text."
         )
     return count

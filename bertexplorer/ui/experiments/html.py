@@ -1,4 +1,4 @@
-"""The HTML of the page of experiments; all text from outside is escaped here."""
+"""The HTML of the page of experiments. Text from people and files is escaped here."""
 
 from html import escape
 from urllib.parse import urlencode
@@ -8,17 +8,16 @@ from bertexplorer.figures.style import percent
 from bertexplorer.store.runs import ACTIVE
 from bertexplorer.training.pretraining.experiments import Experiment, verdict
 from bertexplorer.ui.experiments.experiment_service import Arm, Trial
-from bertexplorer.ui.training.html import state, table
+from bertexplorer.ui.training.html import state_text, table
 
 HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
 <p>How BERT is pretrained: see it, then repeat the papers' experiments in minutes.</p></header>"""
 PARK = "The park opens at eight. Dogs must be kept on a lead. There is a small lake behind the trees."
 
 
-def doors(first: str) -> str:
-    """Links to start from, shown before there is a run. *first*: the first checkpoint of the bundled training run, if
-    any."""
-    ways = (
+def links(first: str) -> str:
+    """Links to views about pretraining. *first*: the first snapshot of the bundled training run, if there is one."""
+    targets = (
         ("Masking", "Which words are hidden, and what replaces them", {"view": "masking", "text": PARK}),
         ("Pairs", "True and random next sentences, as they are drawn", {"view": "sentence-pairs", "text": PARK}),
         (
@@ -30,7 +29,7 @@ def doors(first: str) -> str:
     cards = "".join(
         f'<li><a href="./?{escape(urlencode(query), quote=True)}"><b>{escape(title)}</b>'
         f"<span>{escape(what)}</span></a></li>"
-        for title, what, query in ways
+        for title, what, query in targets
         if query.get("checkpoint", "mini")
     )
     return f'<ul class="doors">{cards}</ul>'
@@ -39,10 +38,10 @@ def doors(first: str) -> str:
 def about(experiment: Experiment) -> str:
     """What an experiment runs and measures, and what the papers found."""
     arms = ", ".join(arm.name for arm in experiment.arms)
-    about = f"{len(experiment.arms)} runs: {arms}. Measured: {WORDS[experiment.measure].lower()}. {experiment.note}"
+    text = f"{len(experiment.arms)} runs: {arms}. Measured: {WORDS[experiment.measure].lower()}. {experiment.note}"
     published = [{k: f"{v:g}" if isinstance(v, float) else v for k, v in row.items()} for row in experiment.published]
     return (
-        f'<p class="summary">{escape(experiment.question)}</p><p class="note">{escape(about)}</p>'
+        f'<p class="summary">{escape(experiment.question)}</p><p class="note">{escape(text)}</p>'
         f"<h3>Published, on other data and far larger models</h3>{table(published)}"
         f'<p class="note">{escape(experiment.source)}.</p>'
     )
@@ -50,30 +49,30 @@ def about(experiment: Experiment) -> str:
 
 def summary(trial: Trial) -> str:
     """The runs of an experiment, and whether they agree with the papers."""
-    rows = "".join(line(arm) for arm in trial.arms)
+    rows = "".join(arm_line(arm) for arm in trial.arms)
     parts = [f'<ul class="runs arms">{rows}</ul>']
-    if sentences := verdict(trial.experiment, trial.reached()):
+    if sentences := verdict(trial.experiment, trial.final_measures()):
         parts.append(f'<p class="summary" role="status">{escape(" ".join(sentences))}</p>')
-    parts.append(table([numbers(arm) for arm in trial.arms if arm.last("pairs_accuracy") is not None]))
+    parts.append(table([measurements(arm) for arm in trial.arms if arm.last("pairs_accuracy") is not None]))
     return "".join(parts)
 
 
-def line(arm: Arm) -> str:
+def arm_line(arm: Arm) -> str:
     run = arm.run
     bar = f'<span class="bar" style="--done:{100 * run.progress:.0f}%"></span>' if run.state in ACTIVE else ""
-    opened = ""
+    link = ""
     if run.state == "finished":
         query = urlencode(
             {"view": "fill-mask", "text": "This function returns the [MASK].", "checkpoint": f"run:{run.id}"}
         )
-        opened = f'<a class="open" href="./?{escape(query, quote=True)}">Open in Explore</a>'
+        link = f'<a class="open" href="./?{escape(query, quote=True)}">Open in Explore</a>'
     return (
-        f'<li class="arm"><b>{escape(arm.name)}</b><span class="state {run.state}">{escape(state(run))}</span>'
-        f"{opened}{bar}</li>"
+        f'<li class="arm"><b>{escape(arm.name)}</b><span class="state {run.state}">{escape(state_text(run))}</span>'
+        f"{link}{bar}</li>"
     )
 
 
-def numbers(arm: Arm) -> dict[str, str]:
+def measurements(arm: Arm) -> dict[str, str]:
     """The last measurements of a run."""
 
     def share(key: str) -> str:

@@ -1,12 +1,12 @@
 """The training page.
 
-page.py            its components: settings, the list of runs, one run in detail
+page.py            its components: the settings of a new run, the list of runs, one run in detail
 wiring.py          its events and their handlers
 setup_handlers.py  handlers before a run: preview, Start
 run_handlers.py    handlers of runs: watch, try, compare and export
 comparison.py      the seeds of a run; two runs compared
-taught.py          the training rows behind an answer
-suite_run.py       a suite as a run, with a process of its own
+influence.py       the training rows behind an answer, and those whose labels look wrong
+suite_run.py       a suite as a run in a separate process
 export.py          export of a run as ZIP, as ONNX, to the hub
 run_service.py     preview, start and read runs; independent of gradio
 html.py            its HTML

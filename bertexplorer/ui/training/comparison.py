@@ -8,7 +8,7 @@ from bertexplorer.figures import learning
 from bertexplorer.store.runs import Run
 from bertexplorer.training.finetuning import compare
 from bertexplorer.training.tasks import BY_NAME
-from bertexplorer.ui.training.html import state, table
+from bertexplorer.ui.training.html import state_text, table
 from bertexplorer.ui.training.run_service import RunDetail, RunService
 
 MOST = 5  # runs to draw over the chosen one
@@ -16,15 +16,15 @@ MOST = 5  # runs to draw over the chosen one
 
 def choices(service: RunService, run: Run, owner: str) -> list[tuple[str, str]]:
     """Runs of the same task, for a drop-down."""
-    others = [one for one in service.runs(owner) if one.task == run.task and one.id != run.id]
-    return [(f"{one.name} ({one.id[:6]})", one.id) for one in others]
+    others = [other for other in service.runs(owner) if other.task == run.task and other.id != run.id]
+    return [(f"{other.name} ({other.id[:6]})", other.id) for other in others]
 
 
 def seeds(service: RunService, run: Run, owner: str) -> list[str]:
     """The other seeds of the same run."""
     if not run.group:
         return []
-    return [one.id for one in service.runs(owner) if one.group == run.group and one.id != run.id][:MOST]
+    return [other.id for other in service.runs(owner) if other.group == run.group and other.id != run.id][:MOST]
 
 
 def curve(detail: RunDetail) -> learning.Curve:
@@ -48,39 +48,39 @@ def summary(service: RunService, detail: RunDetail, owner: str) -> str:
     if not detail.run.group:
         return ""
     task = BY_NAME[detail.run.task]
-    runs = [one for one in service.runs(owner) if one.group == detail.run.group]
-    found = [service.detail(one.id, owner) for one in reversed(runs)]
-    ended = [done for one in found if (done := outcome(one))]
+    runs = [run for run in service.runs(owner) if run.group == detail.run.group]
+    details = [service.detail(run.id, owner) for run in reversed(runs)]
+    outcomes = [result for seed in details if (result := outcome(seed))]
     rows = [
-        {"run": one.run.name, "state": state(one.run), task.METRICS[task.METRIC]: reached(one, task.METRIC)}
-        for one in found
+        {"run": seed.run.name, "state": state_text(seed.run), task.METRICS[task.METRIC]: best_value(seed, task.METRIC)}
+        for seed in details
     ]
-    if not ended:
-        return f"<h3>{len(found)} seeds</h3>{table(rows)}"
-    spread = compare.spread(ended, higher=task.HIGHER)
+    if not outcomes:
+        return f"<h3>{len(details)} seeds</h3>{table(rows)}"
+    spread = compare.spread(outcomes, higher=task.HIGHER)
     mean, deviation = (learning.shown(task.METRIC, value) for value in (spread.mean, spread.deviation))
-    said = f"{task.METRICS[task.METRIC]} over {spread.count} finished seeds: {mean} ± {deviation} (mean and standard "
-    said += f"deviation). The best: {spread.best}."
+    text = f"{task.METRICS[task.METRIC]} over {spread.count} finished seeds: {mean} ± {deviation} (mean and standard "
+    text += f"deviation). The best: {spread.best}."
     if spread.collapsed:
-        fallen = ", ".join(spread.collapsed)
-        said += f" Collapsed, no better than without learning: {fallen}. "
-        said += "This happens with small data sets; the best run counts."
-    return f'<h3>{len(found)} seeds</h3><p class="summary">{escape(said)}</p>{table(rows)}'
+        collapsed = ", ".join(spread.collapsed)
+        text += f" Collapsed, no better than without learning: {collapsed}. "
+        text += "This happens with small data sets; the best run counts."
+    return f'<h3>{len(details)} seeds</h3><p class="summary">{escape(text)}</p>{table(rows)}'
 
 
-def reached(detail: RunDetail, metric: str) -> str:
-    done = outcome(detail)
-    return learning.shown(metric, done.best) if done else ""
+def best_value(detail: RunDetail, metric: str) -> str:
+    result = outcome(detail)
+    return learning.shown(metric, result.best) if result else ""
 
 
-def compared(service: RunService, detail: RunDetail, others: Sequence[RunDetail]) -> str:
+def side_by_side(service: RunService, detail: RunDetail, others: Sequence[RunDetail]) -> str:
     """The settings that differ, and whether the difference between two runs is significant."""
     if not others:
         return ""
-    every = [detail, *others]
-    names = [f"{one.run.name} ({one.run.id[:6]})" for one in every]
-    differ = compare.differences({name: one.run.spec or {} for name, one in zip(names, every, strict=True)})
-    parts = [table(differ) if differ else '<p class="note">The settings are the same.</p>']
+    names = [f"{other.run.name} ({other.run.id[:6]})" for other in (detail, *others)]
+    specs = [other.run.spec or {} for other in (detail, *others)]
+    differences = compare.differences(dict(zip(names, specs, strict=True)))
+    parts = [table(differences) if differences else '<p class="note">The settings are the same.</p>']
     own = service.predictions(detail)
     for name, other in zip(names[1:], others, strict=True):
         parts.append(f'<p class="summary">{escape(verdict(names[0], name, own, service.predictions(other)))}</p>')

@@ -10,73 +10,74 @@ from zipfile import ZIP_STORED, ZipFile
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import uploads
 from bertexplorer.training.checkpointing import MANIFEST
-from bertexplorer.training.finetuning.card import with_rows, without_rows
+from bertexplorer.training.finetuning import card as model_card
 from bertexplorer.ui.training.run_service import RunDetail
 
-CARD, ANSWERS = "README.md", "predictions.jsonl"
+CARD, PREDICTIONS = "README.md", "predictions.jsonl"
 
 
-def kept(detail: RunDetail) -> Path:
+def best_folder(detail: RunDetail) -> Path:
     """The folder of the best checkpoint."""
     if detail.best is None:
         raise ExplorerError("This run has no checkpoint yet. Wait for its first evaluation.")
     return detail.best
 
 
-def place(detail: RunDetail, ending: str, folder: Path, owner: str) -> Path:
+def export_path(detail: RunDetail, suffix: str, folder: Path, owner: str) -> Path:
     """The path of an export file for *owner*, named after the run."""
     title = re.sub(r"[^\w.-]+", "-", detail.run.name).strip("-.")[:60] or "run"
-    return uploads.make(folder, f"{title}{ending}", owner)
+    return uploads.make(folder, f"{title}{suffix}", owner)
 
 
-def contents(detail: RunDetail, *, rows: bool) -> dict[str, Path | str]:
-    """Name -> file or text of the exported folder, in transformers format with model card, task and metrics; with the
-    validation *rows* only on request."""
-    best = kept(detail)
-    found: dict[str, Path | str] = {p.name: p for p in sorted(best.iterdir()) if p.is_file() and p.name != MANIFEST}
-    card, answers = best / CARD, best / ANSWERS
-    if not rows:
-        found.pop(ANSWERS, None)
-    if card.is_file():
-        text = card.read_text("utf-8")
-        examples = map(json.loads, answers.read_text("utf-8").splitlines()) if rows and answers.is_file() else ()
-        found[CARD] = with_rows(text, list(examples)) if rows else without_rows(text)
-    return found
+def contents(detail: RunDetail, *, with_rows: bool) -> dict[str, Path | str]:
+    """Name -> file or text of the exported folder, in transformers format with model card, task and metrics.
+
+    Validation rows are people's own text, so they are included on request only."""
+    best = best_folder(detail)
+    files: dict[str, Path | str] = {p.name: p for p in sorted(best.iterdir()) if p.is_file() and p.name != MANIFEST}
+    predictions = files.get(PREDICTIONS) if with_rows else files.pop(PREDICTIONS, None)
+    if (best / CARD).is_file():
+        card = (best / CARD).read_text("utf-8")
+        rows = (best / PREDICTIONS).read_text("utf-8").splitlines() if with_rows and predictions else []
+        files[CARD] = (
+            model_card.with_rows(card, list(map(json.loads, rows))) if with_rows else model_card.without_rows(card)
+        )
+    return files
 
 
-def zipped(detail: RunDetail, folder: Path, owner: str, *, rows: bool = False) -> Path:
+def write_zip(detail: RunDetail, folder: Path, owner: str, *, with_rows: bool = False) -> Path:
     """The folder as a ZIP. Weights are not compressed: that would take seconds and save a tenth at best."""
     try:
-        file = place(detail, ".zip", folder, owner)
-        with ZipFile(file, "w", ZIP_STORED) as archive:
-            for name, held in contents(detail, rows=rows).items():
-                if isinstance(held, str):
-                    archive.writestr(name, held)
+        path = export_path(detail, ".zip", folder, owner)
+        with ZipFile(path, "w", ZIP_STORED) as archive:
+            for name, content in contents(detail, with_rows=with_rows).items():
+                if isinstance(content, str):
+                    archive.writestr(name, content)
                 else:
-                    archive.write(held, name)
-        return file
+                    archive.write(content, name)
+        return path
     except OSError as error:
         raise ExplorerError(f"The ZIP cannot be written ({error.strerror or error}). Make room on the disk.") from error
 
 
-def onnx(detail: RunDetail, folder: Path, owner: str, *, rows: bool = False) -> Path:
-    """The checkpoint with its head for onnxruntime; never includes *rows*."""
+def write_onnx(detail: RunDetail, folder: Path, owner: str, *, with_rows: bool = False) -> Path:
+    """The checkpoint with its head for onnxruntime; it never contains rows."""
     from bertexplorer.model.load import load
     from bertexplorer.model.onnx import export_onnx
 
-    file = place(detail, ".onnx", folder, owner)
-    export_onnx(load(kept(detail), precision="fp32"), file)
-    return file
+    path = export_path(detail, ".onnx", folder, owner)
+    export_onnx(load(best_folder(detail), precision="fp32"), path)
+    return path
 
 
-def pushed(detail: RunDetail, repository: str, token: str, *, rows: bool = False) -> str:
+def upload(detail: RunDetail, repository: str, token: str, *, with_rows: bool = False) -> str:
     """Upload the folder to OWNER/NAME on the hub. Returns its address."""
-    from bertexplorer.store.hub import upload
+    from bertexplorer.store import hub
 
-    with tempfile.TemporaryDirectory(dir=kept(detail).parent.parent) as place:
-        for name, held in contents(detail, rows=rows).items():
-            if isinstance(held, str):
-                (Path(place) / name).write_text(held, "utf-8")
+    with tempfile.TemporaryDirectory(dir=best_folder(detail).parent.parent) as folder:
+        for name, content in contents(detail, with_rows=with_rows).items():
+            if isinstance(content, str):
+                (Path(folder) / name).write_text(content, "utf-8")
             else:
-                shutil.copyfile(held, Path(place) / name)
-        return upload(Path(place), repository.strip(), token)
+                shutil.copyfile(content, Path(folder) / name)
+        return hub.upload(Path(folder), repository.strip(), token)

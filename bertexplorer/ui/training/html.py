@@ -1,4 +1,4 @@
-"""The HTML of the training page; all text from outside is escaped here."""
+"""The HTML of the training page. Text from people, files and checkpoints is escaped here."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -16,21 +16,21 @@ from bertexplorer.ui.training.run_service import RunDetail, RunPreview
 
 HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
 <p>Let a checkpoint learn from your rows. Watch it, try it, look inside it.</p></header>"""
-SHOWN = 5  # rows of the preview
-NAMED = 5  # rows that cannot be used, by line
-WORST = 50
-VECTORS = ("similarity", "retrieval")  # tasks that train the vectors themselves
-LABELLED = ("classification", "pair-classification", "tagging", "question-answering", "reranking", "distillation")
-ANSWERED = (*LABELLED, *VECTORS)  # tasks whose runs answer in Explore
+PREVIEW_ROWS = 5
+LISTED_PROBLEMS = 5  # unusable rows that the preview names
+MAX_ROWS = 50  # rows of a table
+VECTOR_TASKS = ("similarity", "retrieval")  # tasks that train the vectors themselves
+LABEL_TASKS = ("classification", "pair-classification", "tagging", "question-answering", "reranking", "distillation")
+ANSWERED = (*LABEL_TASKS, *VECTOR_TASKS)  # tasks whose runs answer in Explore
 PAIRS = {"question": "context", "text_a": "text_b", "query": "gold"}  # columns of a prediction that has two texts
-OTHER = "The movie was great fun."  # the second text where a run has no row to show
-LONG = 30  # characters of a cell that is given room
+OTHER = "The movie was great fun."  # the second text if a run has no row to show
+WIDE_CELL, MAX_CELL = 30, 240  # characters of a cell: from here on it gets more room; cut beyond
 
 
-def looked(found: RunPreview) -> str:
+def preview(preview: RunPreview) -> str:
     """The preview of a run: rows as they were read, labels, problems."""
-    preflight = found.found
-    rows = [{"line": row.line, **row.cells} for row in preflight.train[:SHOWN]]
+    preflight = preview.found
+    rows = [{"line": row.line, **row.cells} for row in preflight.train[:PREVIEW_ROWS]]
     parts = [f'<p class="summary">{escape(preflight.summary)}</p>', table(rows)]
     counts = f"{len(preflight.train):,} training rows, {len(preflight.dev):,} validation rows"
     if preflight.labels:
@@ -38,25 +38,25 @@ def looked(found: RunPreview) -> str:
         counts += ". Training labels: " + ", ".join(f"“{name}”: {rows}" for name, rows in names[:12])
         counts += f" and {len(names) - 12:,} more labels" if names[12:] else ""
     parts.append(f"<p>{escape(counts)}.</p>")
-    labels = {column.name: column.label for column in found.spec.module.COLUMNS}
-    why = [f"{labels[name]}: “{preflight.mapping[name]}”, {reason}" for name, reason in preflight.reasons.items()]
-    parts.append(f'<p class="note">{escape("; ".join(why))}.</p>' if why else "")
+    labels = {column.name: column.label for column in preview.spec.module.COLUMNS}
+    reasons = [f"{labels[name]}: “{preflight.mapping[name]}”, {reason}" for name, reason in preflight.reasons.items()]
+    parts.append(f'<p class="note">{escape("; ".join(reasons))}.</p>' if reasons else "")
     if preflight.problems:
-        named = "".join(
-            f"<li>{escape(found.table.unit)} {p.line:,}: {escape(p.what)}</li>" for p in preflight.problems[:NAMED]
+        items = "".join(
+            f"<li>{escape(preview.table.unit)} {problem.line:,}: {escape(problem.what)}</li>"
+            for problem in preflight.problems[:LISTED_PROBLEMS]
         )
-        more = len(preflight.problems) - NAMED
-        named += f"<li>and {more:,} more</li>" if more > 0 else ""
+        more = len(preflight.problems) - LISTED_PROBLEMS
+        items += f"<li>and {more:,} more</li>" if more > 0 else ""
         count = f"{len(preflight.problems):,} row{'s' * (len(preflight.problems) > 1)}"
-        parts.append(f'<div class="problems"><p>{count} cannot be used:</p><ul>{named}</ul></div>')
+        parts.append(f'<div class="problems"><p>{count} cannot be used:</p><ul>{items}</ul></div>')
     for finding in preflight.findings:
         kind = "error" if finding.stops else "busy"
         parts.append(f'<p class="message {kind}">{escape(finding.what)}</p>')
-    if found.seconds:
-        took = f"{found.steps:,} steps take {duration(found.seconds)}"
-        took += f" and {found.memory_mb:,.0f} MB" if found.memory_mb else ""
-        message = f"Three steps were timed: {took}."
-        parts.append(f'<p class="estimate" role="status">{escape(message)}</p>')
+    if preview.seconds:
+        estimate = f"{preview.steps:,} steps take {duration(preview.seconds)}"
+        estimate += f" and {preview.memory_mb:,.0f} MB" if preview.memory_mb else ""
+        parts.append(f'<p class="estimate" role="status">Three steps were timed: {escape(estimate)}.</p>')
     return "".join(parts)
 
 
@@ -66,34 +66,34 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
         return ""
     head = "".join(f"<th>{escape(str(key).replace('_', ' '))}</th>" for key in rows[0])
     body = "".join(
-        "<tr>" + "".join(cell(brief(value) or silence(key, row)) for key, value in row.items()) + "</tr>"
+        "<tr>" + "".join(cell(cell_text(value) or empty_text(key, row)) for key, value in row.items()) + "</tr>"
         for row in rows
     )
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def cell(text: str) -> str:
-    """A table cell; one with a long text gets more room."""
-    wide = ' class="long"' if len(text) > LONG else ""
+    """A table cell; a long text gets more room."""
+    wide = ' class="long"' if len(text) > WIDE_CELL else ""
     return f'<td dir="auto"{wide}>{escape(text)}</td>'
 
 
-def silence(key: str, row: Mapping[str, Any]) -> str:
-    """The text of an empty cell: that the passage has no answer, if a question was asked."""
+def empty_text(key: str, row: Mapping[str, Any]) -> str:
+    """The text of an empty cell: “no answer” where a question has none."""
     return "no answer" if "question" in row and key in ("gold", "predicted", "said") else ""
 
 
-def brief(value: Any) -> str:
+def cell_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3f}".replace("-", "−")
     text = value if isinstance(value, str) else str(value)
-    return text if len(text) <= 240 else text[:239] + "…"
+    return text if len(text) <= MAX_CELL else text[: MAX_CELL - 1] + "…"
 
 
-def listed(runs: Sequence[Run], chosen: str, deleted: Sequence[Run] = ()) -> str:
+def run_list(runs: Sequence[Run], chosen: str, deleted: Sequence[Run] = ()) -> str:
     """All runs as buttons, the newest first, and the deleted ones that can be restored."""
     if not runs:
-        return '<p class="note">No run yet. Press Start, and it appears here.</p>' + gone(deleted)
+        return '<p class="note">No run yet. Press Start, and it appears here.</p>' + deleted_list(deleted)
     lines = []
     for run in runs:
         bar = f'<span class="bar" style="--done:{100 * run.progress:.0f}%"></span>' if run.state in ACTIVE else ""
@@ -101,19 +101,19 @@ def listed(runs: Sequence[Run], chosen: str, deleted: Sequence[Run] = ()) -> str
         mark = " chosen" * (run.id == chosen)
         lines.append(
             f'<li><button type="button" class="run{mark}" data-run="{escape(run.id, quote=True)}">'
-            f'<b dir="auto">{escape(run.name)}</b><span class="state {run.state}">{escape(state(run))}</span>'
+            f'<b dir="auto">{escape(run.name)}</b><span class="state {run.state}">{escape(state_text(run))}</span>'
             f"<time>{when}</time>{bar}</button></li>"
         )
-    return f'<ul class="runs">{"".join(lines)}</ul>' + gone(deleted)
+    return f'<ul class="runs">{"".join(lines)}</ul>' + deleted_list(deleted)
 
 
-def gone(deleted: Sequence[Run]) -> str:
+def deleted_list(deleted: Sequence[Run]) -> str:
     """The deleted runs that can be restored."""
     if not deleted:
         return ""
     lines = "".join(
         f'<li><span dir="auto">{escape(run.name)}</span> <button type="button" class="back" '
-        f'data-restore="{escape(run.id, quote=True)}">Bring back</button></li>'
+        f'data-restore="{escape(run.id, quote=True)}">Restore</button></li>'
         for run in deleted
     )
     return (
@@ -121,7 +121,7 @@ def gone(deleted: Sequence[Run]) -> str:
     )
 
 
-def state(run: Run) -> str:
+def state_text(run: Run) -> str:
     """The state of a run and its message."""
     left = f", {duration(run.seconds_left)} left" if run.state == "running" and run.seconds_left else ""
     share = f" {100 * run.progress:.0f} %" if run.state == "running" else ""
@@ -135,56 +135,57 @@ def headline(detail: RunDetail) -> str:
     notes = "".join(f'<p class="message busy">{escape(text)}</p>' for text in list(warned.values())[-3:])
     opens = ""
     if detail.best is not None:
-        link = f"./?{escape(opened(detail), quote=True)}"
+        link = f"./?{escape(explore_query(detail), quote=True)}"
         opens = f'<p><a class="open" href="{link}">Open in Explore</a> · '
-        if run.task in ANSWERED and (early := earliest(run)):
-            name = "Compare its answer with that of an earlier step"
+        if run.task in ANSWERED and (early := first_snapshot(run)):
+            name = "Compare its answer with an earlier step"
             opens += f'<a class="open" href="{link}&amp;against=another+checkpoint&amp;versus={early}">{name}</a> · '
-        seen = f"./?text=The+film+was+a+joy.&amp;view=attention&amp;checkpoint=run:{run.id}"
-        before = f"{seen}&amp;against=another+checkpoint&amp;versus=run:{run.id}@0"
-        opens += f'<a class="open" href="{before}">Compare its attention after with before</a>'
-        if run.task in VECTORS:
+        attention = f"./?text=The+film+was+a+joy.&amp;view=attention&amp;checkpoint=run:{run.id}"
+        before = f"{attention}&amp;against=another+checkpoint&amp;versus=run:{run.id}@0"
+        opens += f'<a class="open" href="{before}">Compare its attention before and after training</a>'
+        if run.task in VECTOR_TASKS:
             search = f"./?text=a+quiet+river&amp;view=search&amp;checkpoint=run:{run.id}"
             opens += f' · <a class="open" href="{search}">Search your lines with it</a>'
         opens += "</p>"
-    stands = f'<p class="state {run.state}" role="status">{escape(state(run))}</p>'
-    return f'<h2 dir="auto">{escape(run.name)}</h2>{stands}{pace(detail)}{notes}{opens}'
+    status = f'<p class="state {run.state}" role="status">{escape(state_text(run))}</p>'
+    return f'<h2 dir="auto">{escape(run.name)}</h2>{status}{pace(detail)}{notes}{opens}'
 
 
-def earliest(run: Run) -> str:
-    """The name of the first snapshot that a run kept; "" if it kept none."""
+def first_snapshot(run: Run) -> str:
+    """The name of the first snapshot of a run; "" if it has none."""
     names = [saved.name for saved in checkpoints(run)]
     return next((name for name in names if "@" in name and not name.endswith("@0")), "")
 
 
-def opened(detail: RunDetail) -> str:
+def explore_query(detail: RunDetail) -> str:
     """The query of a link that opens Explore on the checkpoint of a run: the view Answer with a row of its validation
     data, or Attention where it gives no answer."""
     run, row = detail.run, detail.example
-    asked = {"text": "", "pair": ""}
+    text = pair = ""
     for first, second in PAIRS.items():
         if row.get(first):
-            asked = {"text": str(row[first]), "pair": str(row.get(second, ""))}
-    if not asked["text"] and run.task in ANSWERED:
-        asked["text"], _, asked["pair"] = str(row.get("text", "")).partition(" [SEP] ")
-    view = "answer" if run.task in ANSWERED else "attention"
-    if not asked["text"]:
-        asked = {"text": "The film was a joy."}
-    if not asked.get("pair") and run.task in (*VECTORS, "reranking"):
-        asked["pair"] = OTHER
-    return urlencode({"view": view, **{k: v for k, v in asked.items() if v}, "checkpoint": f"run:{run.id}"}, safe=":")
+            text, pair = str(row[first]), str(row.get(second, ""))
+    if not text and run.task in ANSWERED:
+        text, _, pair = str(row.get("text", "")).partition(" [SEP] ")
+    if not text:
+        text, pair = "The film was a joy.", ""
+    if not pair and run.task in (*VECTOR_TASKS, "reranking"):
+        pair = OTHER
+    query = {"view": "answer" if run.task in ANSWERED else "attention", "text": text}
+    query |= {"pair": pair} if pair else {}
+    return urlencode({**query, "checkpoint": f"run:{run.id}"}, safe=":")
 
 
 def pace(detail: RunDetail) -> str:
-    """Learning rate, speed and memory in the last events; device and precision."""
+    """The latest learning rate, speed and memory, with device and precision."""
     ready = next((e for e in reversed(detail.events) if e["event"] == "ready"), None)
     steps = [e for e in detail.events if e["event"] == "steps"]
     if not ready or not steps:
         return ""
     last = steps[-1]
     parts = [f"step {last['step']:,} of {ready['steps']:,}", f"learning rate {last['rate']:.1e}".replace("-", "−")]
-    if len(steps) > 1 and (spent := last["time"] - steps[-2]["time"]) > 0:
-        examples = (last["epoch"] - steps[-2]["epoch"]) * ready["rows"] / spent
+    if len(steps) > 1 and (seconds := last["time"] - steps[-2]["time"]) > 0:
+        examples = (last["epoch"] - steps[-2]["epoch"]) * ready["rows"] / seconds
         parts.append(f"{examples:,.0f} examples/s")
     parts.append(f"{last['tokens_per_second']:,.0f} tokens/s")
     if last.get("memory_mb"):
@@ -193,17 +194,17 @@ def pace(detail: RunDetail) -> str:
     return f'<p class="pace">{escape(" · ".join(parts))}</p>'
 
 
-def results(detail: RunDetail, words: Mapping[str, str]) -> str:
+def results(detail: RunDetail, labels: Mapping[str, str]) -> str:
     """The metrics of the best checkpoint and its tables."""
     if detail.about is None:
         return ""
-    metrics = [{"metric": words.get(key, key), "value": value} for key, value in detail.about["metrics"].items()]
+    metrics = [{"metric": labels.get(key, key), "value": value} for key, value in detail.about["metrics"].items()]
     parts = [f"<h3>Best, at step {detail.about['step']:,}</h3>", table(metrics)]
     spec = detail.run.spec or {}
     count = spec.get("data", {}).get("dev")
     if isinstance(count, int) and BY_NAME[detail.run.task].METRIC == "accuracy":
-        said = interval.sentence(detail.about["metrics"]["accuracy"], count, words["accuracy"])
-        parts.append(f'<p class="summary">{escape(said)}</p>')
+        sentence = interval.sentence(detail.about["metrics"]["accuracy"], count, labels["accuracy"])
+        parts.append(f'<p class="summary">{escape(sentence)}</p>')
     for title, rows in detail.about["tables"].items():
         parts.append(f"<details><summary>{escape(title)}</summary>{table(rows[:200])}</details>")
     parts.append(f"<details><summary>The same as a command</summary><pre>{escape(command(spec))}</pre></details>")
@@ -222,30 +223,26 @@ def command(spec: Mapping[str, Any]) -> str:
 
 
 def rows(predictions: Sequence[Mapping[str, Any]], title: str) -> str:
-    """Validation rows, the most wrong first."""
-    worst = sorted(predictions, key=lambda row: -(row.get("loss") or 0.0))[:WORST]
+    """Validation rows, the highest loss first."""
+    worst = sorted(predictions, key=lambda row: -(row.get("loss") or 0.0))[:MAX_ROWS]
     return f"<h3>{escape(title)}</h3>{table(worst)}" if worst else ""
 
 
-def wrong(predictions: Sequence[Mapping[str, Any]]) -> str:
+def wrong_answers(predictions: Sequence[Mapping[str, Any]]) -> str:
     """The wrongly answered validation rows; if answers are neither right nor wrong, all rows."""
-    found = [row for row in predictions if not row.get("right")]
-    if predictions and not found:
+    wrong = [row for row in predictions if not row.get("right")]
+    if predictions and not wrong:
         return '<p class="note">Every validation row was answered correctly.</p>'
-    return rows(
-        found,
-        f"Wrong answers: {len(found):,} of {len(predictions):,} rows, the worst first"
-        if any("right" in row for row in found)
-        else "The rows with the highest loss",
-    )
+    title = f"Wrong answers: {len(wrong):,} of {len(predictions):,} rows, the worst first"
+    return rows(wrong, title if any("right" in row for row in wrong) else "The rows with the highest loss")
 
 
-def answered(answer: Mapping[str, Any]) -> str:
+def answer(answer: Mapping[str, Any]) -> str:
     """The answer of the playground."""
     lines = answer.get("labels")
     if not isinstance(lines, list):
         lists = {key: value for key, value in answer.items() if value and isinstance(value, list)}
-        parts = [f"<h3>{escape(key.replace('_', ' '))}</h3>{table(listed_rows(value))}" for key, value in lists.items()]
+        parts = [f"<h3>{escape(key.replace('_', ' '))}</h3>{table(as_rows(value))}" for key, value in lists.items()]
         rest = {key: value for key, value in answer.items() if not isinstance(value, list)}
         return (table([rest]) if rest else "") + "".join(parts)
     bars = ""
@@ -256,31 +253,31 @@ def answered(answer: Mapping[str, Any]) -> str:
     return f'<ul class="shares">{bars}</ul>'
 
 
-def listed_rows(values: Sequence[Any]) -> list[dict[str, Any]]:
-    return [value if isinstance(value, dict) else {"answer": value} for value in values[:WORST]]
+def as_rows(values: Sequence[Any]) -> list[dict[str, Any]]:
+    return [value if isinstance(value, dict) else {"answer": value} for value in values[:MAX_ROWS]]
 
 
-def inputs(detail: RunDetail) -> list[Column]:
-    """The inputs of the playground: the texts of a row (one if it has none) and its further columns."""
+def text_columns(detail: RunDetail) -> list[Column]:
+    """The columns that the playground asks for: the texts of a row and its features; at least one text."""
     texts = [column for column in BY_NAME[detail.run.task].COLUMNS if column.kind == "text"]
     mapping = (detail.run.spec or {}).get("data", {}).get("mapping", {})
-    further = [Column(name, str(column), "feature") for name, column in mapping.items() if name.startswith(PREFIX)]
-    return (texts or [Column("text", "Text", "text")]) + further
+    features = [Column(name, str(column), "feature") for name, column in mapping.items() if name.startswith(PREFIX)]
+    return (texts or [Column("text", "Text", "text")]) + features
 
 
-def starts(library: CheckpointRegistry) -> list[tuple[str, str]]:
+def start_choices(library: CheckpointRegistry) -> list[tuple[str, str]]:
     """The checkpoints from which a run can start: those on this disk, and the best checkpoints of other runs."""
     return [(name, name) for name in library.offline()] + library.trained()
 
 
-def in_cell(row: Mapping[str, Any], gold: str, said: str) -> bool:
+def in_cell(row: Mapping[str, Any], gold: str, predicted: str) -> bool:
     """Whether a row belongs to a cell of the confusion matrix, by its label or by any of its words."""
     if "gold_tags" not in row:
-        return (row["gold"], row["predicted"]) == (gold, said)
+        return (row["gold"], row["predicted"]) == (gold, predicted)
     pairs = zip(row["gold_tags"], row["predicted_tags"], strict=True)
-    return any((kind(right), kind(tag)) == (gold, said) for right, tag in pairs)
+    return any((entity_type(right), entity_type(tag)) == (gold, predicted) for right, tag in pairs)
 
 
-def kind(tag: str) -> str:
+def entity_type(tag: str) -> str:
     """A tag without its B- or I-."""
     return tag[2:] if tag[:2] in ("B-", "I-") else tag or "O"

@@ -1,4 +1,4 @@
-"""The components of the training page: settings, the list of runs, one run in detail."""
+"""The components of the training page: the settings of a new run, the list of runs, and one run in detail."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,203 +15,225 @@ from bertexplorer.ui.gradio_patches import Menu
 from bertexplorer.ui.training import html
 from bertexplorer.ui.training.run_service import MOST_SEEDS
 
-COLUMNS = 4  # drop-downs for columns; a task has no more
-FIRST = "classification"
+MAX_COLUMNS = 4  # columns of a file that a task reads, at most
+MAX_TEXTS = 4  # text boxes of the playground
+FIRST_TASK = "classification"
 POLL_S = 2.0
-SOURCES = ("built-in rows", "my file", "the hub")
-PLAY = 4  # boxes of the playground
-ALONG = (
+BUILT_IN, UPLOAD, HUB = SOURCES = ("built-in rows", "my file", "the hub")
+FILE_TYPES = [".csv", ".tsv", ".jsonl", ".json", ".txt", ".conll", ".label"]
+ACTIONS = ("Stop", "Resume", "Run again", "Delete")
+EXPORT_NOTE = (
     "ZIP: the folder that transformers loads, with its model card, settings and metrics. "
     "ONNX: the encoder and its head for onnxruntime."
 )
 
 
-@dataclass(eq=False)
-class PageComponents:
-    """The components of the page."""
+@dataclass(frozen=True, eq=False)
+class SetupComponents:
+    """The settings of a new run, with its preview."""
 
     task: gr.Dropdown
     about: gr.HTML
     checkpoint: Menu
     source: gr.Radio
     files: gr.Row
-    hub: gr.Textbox
     file: gr.File
-    dev: gr.File
+    validation_file: gr.File
+    hub: gr.Textbox
     columns: list[Menu]
+    features: Menu  # further columns to train on
     tuning: Form
-    options: dict[str, Form]
-    beside: Menu  # further columns
+    options: dict[str, Form]  # task -> its settings
     name: gr.Textbox
     seeds: gr.Number
     skip: gr.Checkbox
-    looked: gr.HTML
-    check: gr.Button
-    start: gr.Button
-    key: gr.Textbox  # new for each run, so that a button pressed five times starts only one
-    message: gr.HTML
-    runs: gr.HTML
-    chosen: gr.Textbox
-    detail: gr.Column
+    preview: gr.HTML
+    preview_button: gr.Button
+    start_button: gr.Button
+    key: gr.Textbox  # new for each run, so that clicking Start five times starts one
+
+    @property
+    def inputs(self) -> set[Component]:
+        """The components that describe a run. Handlers receive their values as a dict."""
+        forms = [self.tuning, *self.options.values()]
+        settings = [component for form in forms for component in form.components.values()]
+        rows = [self.source, self.file, self.validation_file, self.hub, *self.columns, self.features, self.skip]
+        return {self.task, self.checkpoint, *rows, *settings, self.name, self.seeds, self.key}
+
+
+@dataclass(frozen=True, eq=False)
+class RunComponents:
+    """The chosen run: its state, curves and errors, and the playground."""
+
     headline: gr.HTML
-    name_now: gr.Textbox
+    actions: dict[str, gr.Button]
+    new_name: gr.Textbox
     chart: gr.Plot
-    said: gr.HTML
-    over: Menu  # runs laid over the chosen one
-    compared: gr.HTML
+    caption: gr.HTML
+    overlay: Menu  # runs drawn over the chosen one
+    comparison: gr.HTML
+    texts: list[gr.Textbox]  # of the playground
+    try_button: gr.Button
+    answer: gr.HTML
+    influence_button: gr.Button
+    suspects_button: gr.Button
+    influence: gr.HTML
     results: gr.HTML
     confusion: gr.Plot
-    points: gr.HTML
+    confusion_clicks: gr.HTML
     rows: gr.HTML
-    play: list[gr.Textbox]
-    ask: gr.Button
-    why: gr.Button
-    suspects: gr.Button
-    answer: gr.HTML
-    taught: gr.HTML
-    buttons: dict[str, gr.Button]
-    along: gr.Accordion
-    kinds: dict[str, gr.Button]  # ZIP, ONNX
+
+    @property
+    def polled(self) -> list[Component]:
+        """The components that change while the run goes on."""
+        return [self.headline, self.chart, self.caption, self.comparison, self.results, self.confusion, self.rows,
+                *self.texts, self.try_button, self.influence_button, self.suspects_button,
+                *self.actions.values()]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ExportComponents:
+    """The export of the chosen run's best checkpoint."""
+
+    panel: gr.Accordion
+    buttons: dict[str, gr.Button]  # ZIP, ONNX
     with_rows: gr.Checkbox
-    taken: gr.File
-    place: gr.Textbox
+    file: gr.File
+    repository: gr.Textbox
     token: gr.Textbox
-    push: gr.Button
+    upload_button: gr.Button
+
+
+@dataclass(frozen=True, eq=False)
+class PageComponents:
+    """The components of the page."""
+
+    message: gr.HTML
+    setup: SetupComponents
+    runs: gr.HTML
+    chosen: gr.Textbox  # id of the run on the screen
+    detail: gr.Column
+    run: RunComponents
+    export: ExportComponents
     timer: gr.Timer
-    offered: gr.Textbox  # which runs the page lists as starts
+    offered: gr.Textbox  # the runs that “Start from” lists
 
     @property
-    def wish(self) -> list[Component]:
-        """The settings of a new run, in the order in which SetupHandlers.wish reads them."""
-        settings = [
-            *self.tuning.components.values(),
-            *(c for f in self.options.values() for c in f.components.values()),
-        ]
-        first = [self.task, self.checkpoint, self.source, self.file, self.dev, self.name, self.seeds,
-                 self.skip, self.beside, self.hub]  # fmt: skip
-        return [*first, *self.columns, *settings]
+    def polled(self) -> list[Any]:
+        """The components that a poll of the runs may change."""
+        return [self.runs, self.detail, *self.run.polled, self.export.panel, self.timer]
 
     @property
-    def watched(self) -> list[Any]:
-        """The components that an update of the runs may change."""
-        return [self.runs, self.detail, self.headline, self.chart, self.said, self.compared, self.results,
-                self.confusion, self.rows, *self.play, self.ask, self.why, self.suspects, self.along,
-                *self.buttons.values(), self.timer]  # fmt: skip
+    def all_of_run(self) -> list[Any]:
+        """The components that change when another run is chosen."""
+        run = self.run
+        return [*self.polled, self.message, self.chosen, run.answer, run.influence, run.overlay, run.new_name,
+                self.export.file, self.setup.checkpoint]  # fmt: skip
 
 
 def build(library: CheckpointRegistry) -> PageComponents:
     """Create the components."""
-    made: dict[str, Any] = {}
     gr.Navbar(main_page_name="Explore")
-    gr.HTML(html.HEADER, apply_default_css=False)
-    made["message"] = gr.HTML("", elem_id="message", apply_default_css=False)
+    snippet(html.HEADER)
+    message = snippet("", elem_id="message")
     with gr.Column(elem_id="wish"):
-        made |= wish(library)
-    gr.HTML("<h2>Runs</h2>", apply_default_css=False)
-    made["runs"] = gr.HTML("", js_on_load=script("runs.js"), elem_id="runs", apply_default_css=False)
-    made["chosen"] = gr.Textbox("", visible=False)
+        setup = build_setup(library)
+    snippet("<h2>Runs</h2>")
+    runs = snippet("", js_on_load=script("runs.js"), elem_id="runs")
+    chosen = gr.Textbox("", visible=False)
     with gr.Column(visible=False, elem_id="detail") as detail:
-        made |= watching()
-    return PageComponents(
-        **made, detail=detail, timer=gr.Timer(POLL_S, active=False), offered=gr.Textbox("", visible=False)
-    )
+        run, export = build_run(), build_export()
+    timer, offered = gr.Timer(POLL_S, active=False), gr.Textbox("", visible=False)
+    return PageComponents(message, setup, runs, chosen, detail, run, export, timer, offered)
 
 
-def wish(library: CheckpointRegistry) -> dict[str, Any]:
-    """The components of the settings, in the order in which SetupHandlers.wish reads them."""
+def build_setup(library: CheckpointRegistry) -> SetupComponents:
     titles = [(module.TITLE, name) for name, module in BY_NAME.items()]
     with gr.Row():
-        task = gr.Dropdown(titles, value=FIRST, label="Task", filterable=False, min_width=240, elem_id="task")
-        checkpoint = Menu(html.starts(library), value="mini", label="Start from", min_width=240, elem_id="start-from")
-        source = gr.Radio(list(SOURCES), value=SOURCES[0], label="Rows", elem_id="source")
-    about = gr.HTML(f'<p class="note">{BY_NAME[FIRST].ABOUT}</p>', apply_default_css=False)
-    kinds = [".csv", ".tsv", ".jsonl", ".json", ".txt", ".conll", ".label"]
+        task = gr.Dropdown(titles, value=FIRST_TASK, label="Task", filterable=False, min_width=240, elem_id="task")
+        starts = html.start_choices(library)
+        checkpoint = Menu(starts, value="mini", label="Start from", min_width=240, elem_id="start-from")
+        source = gr.Radio(list(SOURCES), value=BUILT_IN, label="Rows", elem_id="source")
+    about = snippet(f'<p class="note">{BY_NAME[FIRST_TASK].ABOUT}</p>')
     with gr.Row(visible=False) as files:
-        file = gr.File(label="Training rows", file_types=kinds, elem_id="rows-file", height=150, min_width=260)
-        dev = gr.File(label="Validation rows (else a tenth)", file_types=kinds, height=150, min_width=260)
+        file = gr.File(label="Training rows", file_types=FILE_TYPES, elem_id="rows-file", height=150, min_width=260)
+        validation_file = gr.File(label="Validation rows (otherwise a tenth of the training rows)",
+                                  file_types=FILE_TYPES, height=150, min_width=260)  # fmt: skip
     hub = gr.Textbox("", label="Data set on the hub", info="NAME, NAME:CONFIGURATION or NAME:CONFIGURATION@SPLIT",
                      placeholder="nyu-mll/glue:sst2", visible=False, max_lines=1, elem_id="hub")  # fmt: skip
     with gr.Row(elem_classes="options"):
-        columns = [Menu([], label="", visible=False, elem_classes="column") for _ in range(COLUMNS)]
-        beside = Menu([], label="Further columns", info="numbers or categories to train on as well",
-                             multiselect=True, visible=False, elem_id="beside")  # fmt: skip
+        columns = [Menu([], label="", visible=False, elem_classes="column") for _ in range(MAX_COLUMNS)]
+        features = Menu([], label="Further columns", info="numbers or categories to train on as well",
+                        multiselect=True, visible=False, elem_id="beside")  # fmt: skip
     tuning = form(Tuning, "tuning", True)
     with gr.Column(elem_id="task-options"):
-        options = {name: form(module.Options, f"task-{name}", name == FIRST) for name, module in BY_NAME.items()}
+        options = {name: form(module.Options, f"task-{name}", name == FIRST_TASK) for name, module in BY_NAME.items()}
     with gr.Row(elem_classes="options"):
         name = gr.Textbox("", label="Name of the run", max_lines=1, elem_id="run-name")
-        seeds = gr.Number(1, label="Seeds", info="runs that differ in nothing else, for a mean and its spread",
+        seeds = gr.Number(1, label="Seeds", info="repeats with other random numbers, for a mean and its spread",
                           minimum=1, maximum=MOST_SEEDS, precision=0, elem_id="seeds")  # fmt: skip
-        skip = gr.Checkbox(True, label="Skip rows that cannot be used", info="else they stop the run")
-    looked = gr.HTML("", elem_id="looked", apply_default_css=False)
+        skip = gr.Checkbox(True, label="Skip unusable rows", info="otherwise the run does not start")
+    preview = snippet("", elem_id="looked")
     with gr.Row(elem_id="actions"):
-        check = gr.Button("Look at the rows", size="sm", elem_id="check")
-        start = gr.Button("Start", size="sm", variant="primary", elem_id="start")
+        preview_button = gr.Button("Preview rows", size="sm", elem_id="check")
+        start_button = gr.Button("Start", size="sm", variant="primary", elem_id="start")
     key = gr.Textbox("", visible=False)
-    found = {"task": task, "about": about, "checkpoint": checkpoint, "source": source, "files": files, "file": file}
-    found |= {"dev": dev, "columns": columns, "tuning": tuning, "options": options, "name": name, "skip": skip}
-    found |= {"beside": beside, "seeds": seeds, "hub": hub}
-    return {**found, "looked": looked, "check": check, "start": start, "key": key}
+    return SetupComponents(
+        task=task, about=about, checkpoint=checkpoint, source=source, files=files, file=file,
+        validation_file=validation_file, hub=hub, columns=columns, features=features, tuning=tuning, options=options,
+        name=name, seeds=seeds, skip=skip, preview=preview, preview_button=preview_button, start_button=start_button,
+        key=key,
+    )  # fmt: skip
 
 
-def watching() -> dict[str, Any]:
-    """One run: its state, its curves, its errors, and the playground."""
-    headline = gr.HTML("", elem_id="headline", apply_default_css=False)
+def build_run() -> RunComponents:
+    headline = snippet("", elem_id="headline")
     with gr.Row(elem_id="run-actions"):
-        buttons = {word: gr.Button(word, size="sm", visible=False) for word in ("Stop", "Resume", "Again", "Delete")}
-        name_now = gr.Textbox("", show_label=False, placeholder="New name, then Enter", max_lines=1,
+        actions = {action: gr.Button(action, size="sm", visible=False) for action in ACTIONS}
+        new_name = gr.Textbox("", show_label=False, placeholder="New name, then Enter", max_lines=1,
                               container=False, elem_id="rename")  # fmt: skip
     chart = gr.Plot(show_label=False, container=False, elem_id="figure")
-    said = gr.HTML("", elem_id="caption", apply_default_css=False)
-    over = Menu([], label="Overlay other runs", multiselect=True, visible=False, elem_id="over")
-    compared = gr.HTML("", elem_id="compared", apply_default_css=False)
+    caption = snippet("", elem_id="caption")
+    overlay = Menu([], label="Overlay other runs", multiselect=True, visible=False, elem_id="over")
+    comparison = snippet("", elem_id="compared")
     with gr.Row(elem_id="playground"):
-        play = [gr.Textbox("", label="", visible=False, lines=1, max_lines=8) for _ in range(PLAY)]
-        ask = gr.Button("Try it", size="sm", visible=False, elem_id="ask")
-    answer = gr.HTML("", elem_id="answer", apply_default_css=False)
+        texts = [gr.Textbox("", label="", visible=False, lines=1, max_lines=8) for _ in range(MAX_TEXTS)]
+        try_button = gr.Button("Try it", size="sm", visible=False, elem_id="ask")
+    answer = snippet("", elem_id="answer")
     with gr.Row(elem_id="tracing"):
-        why = gr.Button("Which rows taught it this?", size="sm", visible=False, elem_id="why")
-        suspects = gr.Button("Find wrong labels", size="sm", visible=False, elem_id="suspects")
-    taught = gr.HTML("", elem_id="taught", apply_default_css=False)
-    results = gr.HTML("", elem_id="results", apply_default_css=False)
+        influence_button = gr.Button("Which rows taught it this?", size="sm", visible=False, elem_id="why")
+        suspects_button = gr.Button("Find wrong labels", size="sm", visible=False, elem_id="suspects")
+    influence = snippet("", elem_id="taught")
+    results = snippet("", elem_id="results")
     confusion = gr.Plot(show_label=False, container=False, elem_id="difference", visible=False)
-    points = gr.HTML("", js_on_load=script("figure.js"), apply_default_css=False)
-    rows = gr.HTML("", elem_id="rows", apply_default_css=False)
-    found = taking()
-    found |= {
-        "why": why,
-        "suspects": suspects,
-        "taught": taught,
-        "name_now": name_now,
-        "over": over,
-        "compared": compared,
-    }
-    found |= {"headline": headline, "buttons": buttons, "chart": chart, "said": said, "play": play, "ask": ask}
-    return {**found, "answer": answer, "results": results, "confusion": confusion, "points": points, "rows": rows}
+    confusion_clicks = snippet("", js_on_load=script("figure.js"))
+    rows = snippet("", elem_id="rows")
+    return RunComponents(
+        headline=headline, actions=actions, new_name=new_name, chart=chart, caption=caption, overlay=overlay,
+        comparison=comparison, texts=texts, try_button=try_button, answer=answer, influence_button=influence_button,
+        suspects_button=suspects_button, influence=influence, results=results, confusion=confusion,
+        confusion_clicks=confusion_clicks, rows=rows,
+    )  # fmt: skip
 
 
-def taking() -> dict[str, Any]:
-    """Export of the checkpoint."""
-    with gr.Accordion("Export", open=False, visible=False, elem_id="along") as along:
-        gr.HTML(f'<p class="note">{ALONG}</p>', apply_default_css=False)
+def build_export() -> ExportComponents:
+    with gr.Accordion("Export", open=False, visible=False, elem_id="along") as panel:
+        snippet(f'<p class="note">{EXPORT_NOTE}</p>')
         with gr.Row(elem_id="kinds"):
-            kinds = {kind: gr.Button(kind, size="sm") for kind in ("ZIP", "ONNX")}
-        rows = gr.Checkbox(False, label="With validation rows", elem_id="with-rows",
-                           info="three in the model card, all with their answers in a file")  # fmt: skip
-        taken = gr.File(visible=False, label="Ready", interactive=False, elem_id="taken", height=80)
+            buttons = {kind: gr.Button(kind, size="sm") for kind in ("ZIP", "ONNX")}
+        with_rows = gr.Checkbox(False, label="With validation rows", elem_id="with-rows",
+                                info="three in the model card, all with their answers in a file")  # fmt: skip
+        file = gr.File(visible=False, label="Ready", interactive=False, elem_id="taken", height=80)
         with gr.Row(elem_classes="options"):
-            place = gr.Textbox("", label="Or to the hub", placeholder="OWNER/NAME", max_lines=1)
+            repository = gr.Textbox("", label="Or upload to the hub", placeholder="OWNER/NAME", max_lines=1)
             token = gr.Textbox("", label="Hugging Face access token", type="password", max_lines=1)
-            push = gr.Button("Upload", size="sm", min_width=80)
-    return {
-        "along": along,
-        "kinds": kinds,
-        "with_rows": rows,
-        "taken": taken,
-        "place": place,
-        "token": token,
-        "push": push,
-    }
+            upload_button = gr.Button("Upload", size="sm", min_width=80)
+    return ExportComponents(panel, buttons, with_rows, file, repository, token, upload_button)
+
+
+def snippet(text: str, **settings: Any) -> gr.HTML:
+    """HTML in the page's own style."""
+    return gr.HTML(text, apply_default_css=False, **settings)
 
 
 def script(name: str) -> str:

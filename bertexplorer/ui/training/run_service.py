@@ -37,11 +37,11 @@ from bertexplorer.training.finetuning.spec import Spec, task_of
 
 BUILT_IN = ASSETS / "data"
 MOST_SEEDS = 10
-PRETRAINING = "pretraining"  # the kind of runs that belong to the page of experiments
-ROWS_TRIED, SHORT = 50, 2_000  # rows that are tried as an example, and characters of one that fits a link
-REMEMBERED = 100  # estimates
-IMPATIENT_S = 10.0  # a repeated request within this time is the same run
-TRIAL_S = 180.0  # after which a trial is killed
+PRETRAINING = "pretraining"  # the kind of the runs on the page of experiments
+FIRST_ROWS, SHORT = 50, 2_000  # rows to choose an example from, and its longest line, so that it fits a link
+MAX_TIMINGS = 100  # estimates to remember
+REPEAT_S = 10.0  # the same request again within this time is a repeated click
+TRIAL_S = 180.0  # time limit of a trial
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class RunDetail:
 
 
 class RunService:
-    """Holds the jobs of this server. *owner*: whose runs they are."""
+    """The runs of this server. *owner*: the browser that they belong to."""
 
     def __init__(self, library: CheckpointRegistry, settings: Settings, launcher: Launcher | None = None) -> None:
         self.settings = settings
@@ -103,14 +103,14 @@ class RunService:
         self.supervisor.close()
         self.jobs.close()
 
-    def look(self, request: RunRequest, owner: str = "") -> RunPreview:
+    def preview(self, request: RunRequest, owner: str = "") -> RunPreview:
         """A preview of the run. Raises ExplorerError if the rows cannot be read or the settings are invalid."""
         need("train", "Fine-tuning")
         library = self.library.of(owner)
         if library.find(request.checkpoint) is None:
             raise ExplorerError(f"{request.checkpoint} is not on this disk. Open it on the page “Explore” first.")
-        table = self.fetched(request.hub) if request.hub else self.rows(request.task, request.file)
-        dev = self.rows(request.task, request.dev) if request.dev else None
+        table = self.hub_table(request.hub) if request.hub else self.table(request.task, request.file)
+        dev = self.table(request.task, request.dev) if request.dev else None
         mapping = {name: column for name, column in request.mapping.items() if column} or None
         if mapping and request.beside:
             mapping |= {PREFIX + column: column for column in request.beside}
@@ -134,21 +134,21 @@ class RunService:
                 found.findings.insert(0, Finding(str(error), stops=True))
         return RunPreview(spec, table, found)
 
-    def fetched(self, name: str) -> Table:
+    def hub_table(self, name: str) -> Table:
         """A data set of the hub; the last one is cached."""
         if self.data[0] != name:
             self.data = name, hub.fetch(name)
         return self.data[1]
 
-    def rows(self, task: str, file: str) -> Table:
+    def table(self, task: str, file: str) -> Table:
         """The table of an uploaded *file*, or of the task's built-in rows."""
         if file:
             path = Path(file)
         else:
-            held = sorted(BUILT_IN.glob(f"{getattr(task_of(task), 'ROWS', task)}.*"))
-            if not held:
+            built_in = sorted(BUILT_IN.glob(f"{getattr(task_of(task), 'ROWS', task)}.*"))
+            if not built_in:
                 raise ExplorerError("There are no built-in rows for this task. Upload a file.")
-            path = held[0]
+            path = built_in[0]
         try:
             return read(path.read_bytes(), path.name)
         except OSError as error:
@@ -158,27 +158,27 @@ class RunService:
         """Time three real steps in a separate process. Yields progress messages, and finally *preview* with the
         estimates."""
         last = ""
-        with tempfile.TemporaryDirectory(dir=self.jobs.folder) as place:
-            folder = Path(place) / "trial"
+        with tempfile.TemporaryDirectory(dir=self.jobs.folder) as parent:
+            folder = Path(parent) / "trial"
             specs.begin(folder, preview.spec, preview.found.train, preview.found.dev)
-            for last in spoken([sys.executable, "-m", "bertexplorer", "train", str(folder), "--trial"]):
+            for last in output_lines([sys.executable, "-m", "bertexplorer", "train", str(folder), "--trial"]):
                 if not last.startswith("{"):
                     yield last
         timing = json.loads(last)
-        self.timings = {**dict(list(self.timings.items())[-REMEMBERED:]), likeness(preview.spec): timing["seconds"]}
+        self.timings = {**dict(list(self.timings.items())[-MAX_TIMINGS:]), timing_key(preview.spec): timing["seconds"]}
         yield RunPreview(
             preview.spec, preview.table, preview.found, timing["seconds"], timing["memory_mb"], int(timing["steps"])
         )
 
     def start(self, request: RunRequest, owner: str, key: str = "", seconds: float = 0.0) -> Run:
-        """Queue the run, or one per seed. The same *key* returns the same run, however often the button is clicked.
-        Returns the first."""
+        """Queue the run, or one per seed, and return the first. The same *key* returns the same run, however often the
+        button is clicked."""
         if not 1 <= request.seeds <= MOST_SEEDS:
-            raise ExplorerError(f"{request.seeds} seeds were asked for; wanted 1 to {MOST_SEEDS}.")
+            raise ExplorerError(f"{request.seeds} seeds were requested; wanted 1 to {MOST_SEEDS}.")
         with self.starting:  # repeated clicks count once
             pressed, before, id = self.pressed.get(owner, (0.0, None, ""))
             same = before and request in (before, replace(before, name=""))  # the page empties the name after a start
-            if same and time.monotonic() - pressed < IMPATIENT_S:
+            if same and time.monotonic() - pressed < REPEAT_S:
                 return self.jobs.run(id, owner)
             run = self.begin(request, owner, key, seconds)
             self.pressed[owner] = (time.monotonic(), request, run.id)
@@ -186,7 +186,7 @@ class RunService:
 
     def begin(self, request: RunRequest, owner: str, key: str, seconds: float) -> Run:
         self.quota.room(owner)
-        preview = self.look(request, owner)
+        preview = self.preview(request, owner)
         if preview.found.stops:
             raise ExplorerError(" ".join(preview.found.stops))
         if preview.found.problems and not request.skip:
@@ -197,17 +197,17 @@ class RunService:
         def fill(folder: Path) -> None:
             specs.write_rows(folder, preview.found.train, preview.found.dev)
 
-        seconds = seconds or self.timings.get(likeness(preview.spec), 0.0)
+        seconds = seconds or self.timings.get(timing_key(preview.spec), 0.0)
         title = request.name or f"{preview.spec.module.TITLE}, {request.checkpoint}"
         key = key or secrets.token_hex(16)
-        made = []
+        started = []
         for number in range(request.seeds):
             tuning = replace(preview.spec.tuning, seed=preview.spec.tuning.seed + number)
             several = {"group": key, "key": f"{key}-{number}"} if request.seeds > 1 else {"key": key}
             name = f"{title[: MAX_NAME - 12]}, seed {tuning.seed}" if request.seeds > 1 else title
             spec = replace(preview.spec, tuning=tuning, name=name)
-            made.append(self.jobs.accept(owner, name, specs.plain(spec), fill=fill, seconds=seconds, **several))
-        return made[0]
+            started.append(self.jobs.accept(owner, name, specs.plain(spec), fill=fill, seconds=seconds, **several))
+        return started[0]
 
     def runs(self, owner: str, *, deleted: bool = False) -> list[Run]:
         """The fine-tuning runs of *owner*, the newest first."""
@@ -215,21 +215,21 @@ class RunService:
 
     def detail(self, id: str, owner: str) -> RunDetail:
         run = self.jobs.run(id, owner)
-        best, about = kept(run, "task.json")
+        best, about = read_best(run, "task.json")
         return RunDetail(run, runs.history(run.folder), json.loads(about) if best else None, best, example_of(best))
 
     def predictions(self, detail: RunDetail) -> list[dict[str, Any]]:
         """The validation rows with the answers of the best checkpoint."""
-        _, lines = kept(detail.run, "predictions.jsonl")
+        _, lines = read_best(detail.run, "predictions.jsonl")
         return [json.loads(line) for line in lines.splitlines()]
 
-    def answer(self, detail: RunDetail, given: Mapping[str, str]) -> dict[str, Any]:
+    def answer(self, detail: RunDetail, row: Mapping[str, str]) -> dict[str, Any]:
         """The playground: the answer of the best checkpoint to a new row."""
         from bertexplorer.training.finetuning.artifacts import opened
 
         if detail.best is None:
             raise ExplorerError("This run has no checkpoint yet. Wait for its first evaluation.")
-        return opened(detail.best).predict([dict(given)])[0]
+        return opened(detail.best).predict([dict(row)])[0]
 
 
 def example_of(best: Path | None) -> dict[str, Any]:
@@ -238,56 +238,56 @@ def example_of(best: Path | None) -> dict[str, Any]:
         if best is None:
             return {}
         with (best / "predictions.jsonl").open(encoding="utf-8") as lines:
-            first = list(islice(lines, ROWS_TRIED))
+            first = list(islice(lines, FIRST_ROWS))
     except FileNotFoundError:  # a better checkpoint has replaced it
         return {}
     rows = [json.loads(line) for line in first]
     return next((row for line, row in zip(first, rows, strict=True) if len(line) < SHORT), {})
 
 
-def kept(run: Run, name: str) -> tuple[Path | None, str]:
+def read_best(run: Run, name: str) -> tuple[Path | None, str]:
     """(the best checkpoint of a run, the text of its file *name*); (None, "") if there is none. A better checkpoint may
     replace it while it is read, so this retries."""
     for _ in range(5):
-        found = committed(run.folder / "best")
-        if not found:
+        commits = committed(run.folder / "best")
+        if not commits:
             break
         with suppress(FileNotFoundError):
-            return found[-1], (found[-1] / name).read_text("utf-8")
+            return commits[-1], (commits[-1] / name).read_text("utf-8")
     return None, ""
 
 
-def spoken(command: Sequence[str]) -> Iterator[str]:
+def output_lines(command: Sequence[str]) -> Iterator[str]:
     """The lines that a trial prints, as they arrive. The process is killed if the caller stops listening. Raises
     ExplorerError if it fails or takes too long."""
     with tempfile.TemporaryFile("w+") as errors:
         trial = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
-        late = threading.Event()
+        timed_out = threading.Event()
 
-        def give_up() -> None:
-            late.set()
+        def time_out() -> None:
+            timed_out.set()
             trial.kill()
 
-        timer = threading.Timer(TRIAL_S, give_up)
+        timer = threading.Timer(TRIAL_S, time_out)
         timer.start()
         try:
             assert trial.stdout is not None
             yield from filter(None, map(str.strip, trial.stdout))
-            failed = trial.wait()
+            exit_code = trial.wait()
         finally:
             timer.cancel()
             trial.kill()
             trial.communicate()
         errors.seek(0)
-        words = errors.read().strip().splitlines()[-1:] or ["it ended without a message"]
-    if late.is_set():
+        last = (errors.read().strip().splitlines() or ["no message"])[-1]
+    if timed_out.is_set():
         raise ExplorerError(
             f"Three steps took longer than {TRIAL_S:.0f} s. Choose a smaller checkpoint or shorter texts."
         )
-    if failed:
-        raise ExplorerError(f"The first steps failed: {words[0].removeprefix('bertexplorer: ')}")
+    if exit_code:
+        raise ExplorerError(f"The first steps failed: {last.removeprefix('bertexplorer: ')}")
 
 
-def likeness(spec: Spec) -> str:
+def timing_key(spec: Spec) -> str:
     """A key that is equal for runs that take the same time: all settings but the name."""
     return json.dumps(asdict(replace(spec, name="")), sort_keys=True, default=str)

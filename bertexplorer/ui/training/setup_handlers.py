@@ -1,11 +1,12 @@
 """Handlers of the training page before a run: settings, preview, Start."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
+from gradio.components import Component
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import option_specs
@@ -13,138 +14,140 @@ from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.html import message
 from bertexplorer.ui.training import html
-from bertexplorer.ui.training.page import PageComponents
+from bertexplorer.ui.training.page import HUB, UPLOAD, PageComponents
 from bertexplorer.ui.training.run_handlers import RunHandlers, Updates
 from bertexplorer.ui.training.run_service import RunPreview, RunRequest, RunService
 
+Values = Mapping[Component, Any]  # of all of SetupComponents.inputs
 
-@dataclass(eq=False)
+
+@dataclass(frozen=True, eq=False)
 class SetupHandlers:
     """One method per event."""
 
     service: RunService
-    components: PageComponents
-    watching: RunHandlers
+    page: PageComponents
+    runs: RunHandlers
     owner: str = ""  # of the session that sends the event
 
     def of(self, owner: str) -> "SetupHandlers":
-        return replace(self, watching=self.watching.of(owner), owner=owner)
+        return replace(self, runs=self.runs.of(owner), owner=owner)
 
-    def wish(self, values: tuple[Any, ...]) -> RunRequest:
-        """The RunRequest that the components describe."""
-        task, checkpoint, source, file, dev, name, seeds, skip, beside, hub, *rest = values
+    def request(self, values: Values) -> RunRequest:
+        """The run that the settings describe."""
+        setup = self.page.setup
+        task, source = values[setup.task], values[setup.source]
         if task not in BY_NAME:
             raise ExplorerError("No task is chosen. Pick one.")
-        components, own, distant = self.components, source == "my file", source == "the hub"
-        if own and not file:
+        hub = str(values[setup.hub] or "").strip()
+        if source == UPLOAD and not values[setup.file]:
             raise ExplorerError("No file has been uploaded yet. Upload your rows, or use the built-in ones.")
-        if distant and not str(hub or "").strip():
+        if source == HUB and not hub:
             raise ExplorerError("No data set is named yet. Type its name, such as nyu-mll/glue:sst2.")
-        columns, chosen = rest[: len(components.columns)], rest[len(components.columns) :]
-        mapping = {c.name: str(v or "") for c, v in zip(BY_NAME[task].COLUMNS, columns, strict=False)}
-        mapping = mapping if own or distant else {}
-        forms = [("", components.tuning), *components.options.items()]
-        names = [(of, setting) for of, form in forms for setting in form.components]
-        held = {setting: v for (of, setting), v in zip(names, chosen, strict=True) if of in ("", task)}
+        menus = zip(BY_NAME[task].COLUMNS, setup.columns, strict=False)
+        mapping = {column.name: str(values[menu] or "") for column, menu in menus} if source in (UPLOAD, HUB) else {}
+        takes_features = mapping and getattr(BY_NAME[task], "BESIDE", False)
         return RunRequest(
             task,
-            str(checkpoint or ""),
-            file or "" if own else "",
-            dev or "" if own else "",
-            str(hub).strip() if distant else "",
-            str(name or ""),
-            mapping,
-            held,
-            bool(skip),
-            tuple(map(str, beside or ())) if mapping and getattr(BY_NAME[task], "BESIDE", False) else (),
-            int(seeds or 1),
+            str(values[setup.checkpoint] or ""),
+            file=values[setup.file] if source == UPLOAD else "",
+            dev=values[setup.validation_file] or "" if source == UPLOAD else "",
+            hub=hub if source == HUB else "",
+            name=str(values[setup.name] or ""),
+            mapping=mapping,
+            values={
+                name: values[component]
+                for form in (setup.tuning, setup.options[task])
+                for name, component in form.components.items()
+            },
+            skip=bool(values[setup.skip]),
+            beside=tuple(map(str, values[setup.features] or ())) if takes_features else (),
+            seeds=int(values[setup.seeds] or 1),
         )
 
-    def task(self, task: str) -> Updates:
+    def choose_task(self, task: str) -> Updates:
         """Show another task: its description, settings and columns."""
-        components = self.components
-        shown: Updates = {
-            components.about: f'<p class="note">{BY_NAME[task].ABOUT}</p>',
-            components.looked: "",
-            components.message: "",
-        }
-        shown |= {form.row: gr.update(visible=name == task or "hidden") for name, form in components.options.items()}
-        defaults = {setting.name: setting.default for setting in option_specs(Tuning)} | BY_NAME[task].DEFAULTS
-        shown |= {component: defaults[name] for name, component in components.tuning.components.items()}
-        return shown | self.no_columns()
-
-    def source(self, source: str) -> Updates:
-        """Built-in rows or a file."""
-        components = self.components
-        shown = {
-            components.files: gr.update(visible=source == "my file"),
-            components.hub: gr.update(visible=source == "the hub"),
-        }
-        return shown | self.other()
-
-    def other(self) -> Updates:
-        """Other rows: the previous preview no longer applies."""
-        return {self.components.looked: "", self.components.message: ""} | self.no_columns()
-
-    def no_columns(self) -> Updates:
-        hidden = gr.update(visible=False, value=None, choices=[])
-        return {column: hidden for column in [*self.components.columns, self.components.beside]}
-
-    def look(self, *values: Any) -> Iterator[Updates]:
-        """A preview of the rows; then three timed steps."""
-        components = self.components
-        yield {components.looked: "", components.message: message("Reading the rows…", error=False)}
-        try:
-            wish = self.wish(values)
-            if wish.hub:
-                yield {components.message: message(f"Fetching {wish.hub} from the hub…", error=False)}
-            looked = self.service.look(wish, self.owner)
-            yield {components.looked: html.looked(looked), components.message: "", **self.columns(wish, looked)}
-            if looked.found.stops or (looked.found.problems and not wish.skip):
-                return
-            for step in self.service.timed(looked):
-                if isinstance(step, str):
-                    yield {components.message: message(step, error=False)}
-                else:
-                    yield {components.looked: html.looked(step), components.message: ""}
-        except ExplorerError as error:
-            yield {components.message: message(str(error))}
-
-    def columns(self, wish: RunRequest, looked: RunPreview) -> Updates:
-        """Drop-downs for which column of the file is which."""
-        if not (wish.file or wish.hub):
-            return {}
-        wanted = BY_NAME[wish.task].COLUMNS
-        out: Updates = {}
-        for i, box in enumerate(self.components.columns):
-            if i < len(wanted):
-                label = wanted[i].label + (" (optional)" if wanted[i].optional else "")
-                value = looked.found.mapping.get(wanted[i].name)
-                choices = [("", ""), *looked.table.columns]
-                out[box] = gr.update(visible=True, label=f"Column: {label}", choices=choices, value=value)
-            else:
-                out[box] = gr.update(visible=False, value=None, choices=[])
-        held = {looked.found.mapping.get(column.name) for column in wanted}
-        rest = [column for column in looked.table.columns if column not in held]
-        there = bool(rest) and getattr(BY_NAME[wish.task], "BESIDE", False)
-        kept = [column for column in wish.beside if column in rest]
-        return out | {self.components.beside: gr.update(visible=there, choices=rest, value=kept)}
-
-    def start(self, key: str, *values: Any) -> Updates:
-        """Queue the run and show it."""
-        components = self.components
-        try:
-            run = self.service.start(self.wish(values), self.owner, key=key)
-        except ExplorerError as error:
-            return {components.message: message(str(error))}
+        setup = self.page.setup
+        defaults = {spec.name: spec.default for spec in option_specs(Tuning)} | BY_NAME[task].DEFAULTS
         return {
-            components.message: "",
-            components.name: "",
-            components.key: secrets.token_hex(8),
-            **self.watching.chosen(run.id),
+            setup.about: f'<p class="note">{BY_NAME[task].ABOUT}</p>',
+            **self.task_form(task),
+            **{component: defaults[name] for name, component in setup.tuning.components.items()},
+            **self.clear_preview(),
         }
+
+    def task_form(self, task: str) -> Updates:
+        """Show the settings of *task* alone. "hidden" keeps a form in the page, so that it receives new values."""
+        forms = self.page.setup.options.items()
+        return {form.row: gr.update(visible=name == task or "hidden") for name, form in forms}
+
+    def choose_source(self, source: str) -> Updates:
+        """Built-in rows, a file, or a data set of the hub."""
+        setup = self.page.setup
+        return {
+            setup.files: gr.update(visible=source == UPLOAD),
+            setup.hub: gr.update(visible=source == HUB),
+            **self.clear_preview(),
+        }
+
+    def clear_preview(self) -> Updates:
+        """Remove the preview and the columns of the previous rows."""
+        setup = self.page.setup
+        empty = gr.update(visible=False, value=None, choices=[])
+        return {setup.preview: "", self.page.message: "", **dict.fromkeys([*setup.columns, setup.features], empty)}
+
+    def preview(self, values: Values) -> Iterator[Updates]:
+        """A preview of the rows; then three timed steps."""
+        preview, status = self.page.setup.preview, self.page.message
+        yield {preview: "", status: message("Reading the rows…", error=False)}
+        try:
+            request = self.request(values)
+            if request.hub:
+                yield {status: message(f"Fetching {request.hub} from the hub…", error=False)}
+            rows = self.service.preview(request, self.owner)
+            yield {preview: html.preview(rows), status: "", **self.column_menus(request, rows)}
+            if rows.found.stops or (rows.found.problems and not request.skip):
+                return
+            for step in self.service.timed(rows):
+                if isinstance(step, str):
+                    yield {status: message(step, error=False)}
+                else:
+                    yield {preview: html.preview(step), status: ""}
+        except ExplorerError as error:
+            yield {status: message(str(error))}
+
+    def column_menus(self, request: RunRequest, preview: RunPreview) -> Updates:
+        """Menus that say which column of the file is which."""
+        if not (request.file or request.hub):
+            return {}
+        task, mapping, names = BY_NAME[request.task], preview.found.mapping, preview.table.columns
+        updates: Updates = {}
+        for i, menu in enumerate(self.page.setup.columns):
+            if i < len(task.COLUMNS):
+                column = task.COLUMNS[i]
+                label = f"Column: {column.label}{' (optional)' if column.optional else ''}"
+                value = mapping.get(column.name)
+                updates[menu] = gr.update(visible=True, label=label, choices=[("", ""), *names], value=value)
+            else:
+                updates[menu] = gr.update(visible=False, value=None, choices=[])
+        mapped = {mapping.get(column.name) for column in task.COLUMNS}
+        free = [name for name in names if name not in mapped]
+        features = gr.update(
+            visible=bool(free) and getattr(task, "BESIDE", False),
+            choices=free,
+            value=[name for name in request.beside if name in free],
+        )
+        return updates | {self.page.setup.features: features}
+
+    def start(self, values: Values) -> Updates:
+        """Queue the run and show it."""
+        setup = self.page.setup
+        try:
+            run = self.service.start(self.request(values), self.owner, key=values[setup.key])
+        except ExplorerError as error:
+            return {self.page.message: message(str(error))}
+        return {self.page.message: "", setup.name: "", setup.key: secrets.token_hex(8), **self.runs.show(run.id)}
 
     def open(self, task: str, chosen: str) -> Updates:
         """The state of the page when it is loaded."""
-        rows = {form.row: gr.update(visible=name == task or "hidden") for name, form in self.components.options.items()}
-        return {**rows, self.components.key: secrets.token_hex(8), **self.watching.chosen(chosen)}
+        return {**self.task_form(task), self.page.setup.key: secrets.token_hex(8), **self.runs.show(chosen)}

@@ -1,17 +1,17 @@
-"""A suite as a run: scored in a process of its own, with the progress, Stop and Resume of every run.
+"""A suite as a run: scored in a separate process, with the progress, Stop and Resume of every run.
 
 RUN/spec.json        kind "suite": the checkpoint, the scoring, the number of rows
-RUN/data/rows.jsonl  the rows, a [line, cells] each
+RUN/data/rows.jsonl  the rows, each as [line, cells]
 RUN/suite/           the SuiteFolder, with cases.csv at the end
-RUN/table.jsonl      at the end: the cases as the page shows them, a line each
+RUN/table.jsonl      at the end: the cases as the page shows them, one per line
 RUN/result.json      at the end: the figure and the sentence
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace as replaced
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -42,7 +42,7 @@ KEYS: dict[Order, Callable[[dict[str, Any]], float]] = {
 
 
 def begin(jobs: Jobs, owner: str, checkpoint: Checkpoint, rows: Sequence[Row], scoring: Scoring, name: str) -> Run:
-    """Queue a run. Raises ExplorerError for too many rows, and for those that are no suite for this checkpoint."""
+    """Queue a run. Raises ExplorerError for too many rows."""
     if (count := len(legible(rows)[0])) > MOST:
         raise ExplorerError(f"{count:,} rows were given; the limit is {MOST:,}. Give fewer.")
     spec = {
@@ -66,14 +66,14 @@ def begin(jobs: Jobs, owner: str, checkpoint: Checkpoint, rows: Sequence[Row], s
 
 
 def score(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
-    """Score the run in *folder*, or go on with it. Yields each event after it is logged."""
+    """Score the suite in *folder* from where it stopped. Yields each event after it is logged."""
     from bertexplorer.training.run_process import work
 
     return work(folder, lambda ending: SuiteRun(folder, ending), stop)
 
 
 class SuiteRun:
-    """The run in *folder* while it is scored."""
+    """Scores the suite in *folder*."""
 
     def __init__(self, folder: Path, stop: Callable[[], bool]) -> None:
         from bertexplorer.model.load import load
@@ -83,10 +83,10 @@ class SuiteRun:
             spec = json.loads((folder / "spec.json").read_text("utf-8"))
             lines = (folder / "data" / "rows.jsonl").read_text("utf-8").splitlines()
             rows = [(line, cells) for line, cells in map(json.loads, lines)]
-            place, name, precision, scoring = (spec[key] for key in ("folder", "checkpoint", "precision", "scoring"))
+            source, name, precision, scoring = (spec[key] for key in ("folder", "checkpoint", "precision", "scoring"))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ExplorerError(f"{folder} holds no suite ({error}). Start it again.") from error
-        checkpoint = load(Path(place), name=name, precision=precision, frozen=True)
+            raise ExplorerError(f"{folder} is not the folder of a suite ({error}). Start the suite again.") from error
+        checkpoint = load(Path(source), name=name, precision=precision, frozen=True)
         self.suite = SuiteFolder(folder / "suite", checkpoint, rows, scoring)
 
     def where(self) -> Event:
@@ -104,16 +104,16 @@ class SuiteRun:
         if self.done < total:
             yield {"event": "stopped"}
             return
-        found = self.suite.result()
-        lines = (json.dumps(suite.row(one, None), ensure_ascii=False) + "\n" for one in found.outcomes)
+        result = self.suite.result()
+        lines = (json.dumps(suite.row(case, None), ensure_ascii=False) + "\n" for case in result.outcomes)
         replace(self.folder / TABLE, "".join(lines))
-        shown = {"figure": json.loads(suite.draw(found).to_json()), "said": suite.say(found)}
-        replace(self.folder / "result.json", json.dumps(shown | {"score": suite.SCORE[found.kind]}))
-        yield {"event": "finished", "value": found.total.right}
+        shown = {"figure": json.loads(suite.draw(result).to_json()), "said": suite.say(result)}
+        replace(self.folder / "result.json", json.dumps(shown | {"score": suite.SCORE[result.kind]}))
+        yield {"event": "finished", "value": result.total.right}
 
 
-def held(folder: Path) -> dict[str, Any]:
-    """What a finished run shows; {} before."""
+def stored_result(folder: Path) -> dict[str, Any]:
+    """The content of result.json; {} before the run has finished."""
     try:
         return dict(json.loads((folder / "result.json").read_text("utf-8")))
     except (OSError, ValueError):
@@ -124,39 +124,39 @@ def result(folder: Path) -> tuple[Figure | None, str]:
     """(the figure, the sentence) of a finished run; (None, "") before."""
     from bertexplorer.figures import Figure
 
-    shown = held(folder)
+    shown = stored_result(folder)
     return (Figure(shown["figure"], _validate=False), str(shown["said"])) if shown else (None, "")
 
 
 def page(run: Run, which: Which, category: str, order: Order, start: int, count: int) -> dict[str, Any]:
-    """*count* of the cases that fit, from *start* on, each with the address that opens it; "" is every category. A run
-    of an earlier version has kept only the cases that are most wrong. Raises ExplorerError before the run's end."""
-    shown, checkpoint = held(run.folder), str((run.spec or {}).get("checkpoint", ""))
+    """*count* of the matching cases from *start* on, each with the address that opens it; category "" matches all. Runs
+    of an earlier version stored only the most wrong cases. Raises ExplorerError before the run has finished."""
+    shown, checkpoint = stored_result(run.folder), str((run.spec or {}).get("checkpoint", ""))
     if not shown:
-        raise ExplorerError("The cases are there once the run is finished. Wait for it.")
-    wanted = {"all": (True, False), "wrong": (False,), "right": (True,)}[which]
+        raise ExplorerError("The run has not finished, so it has no cases yet. Wait for it.")
+    matching = {"all": (True, False), "wrong": (False,), "right": (True,)}[which]
     categories: dict[str, int] = {}
-    fit: list[tuple[float, int]] = []
+    offsets: list[tuple[float, int]] = []
     rows: list[dict[str, Any]] = []
     with table(run.folder, shown) as lines:
         at = 0
         for line in lines:
             row = json.loads(line)
             categories[row["category"]] = categories.get(row["category"], 0) + 1
-            if row["right"] in wanted and (not category or row["category"] == category):
-                fit.append((KEYS[order](row), at))
+            if row["right"] in matching and (not category or row["category"] == category):
+                offsets.append((KEYS[order](row), at))
             at += len(line)
-        for _, at in sorted(fit)[start : start + count]:
+        for _, at in sorted(offsets)[start : start + count]:
             lines.seek(at)
             row = json.loads(lines.readline())
             rows.append({**row, "link": link(row["state"], checkpoint)})
-    counts = {"total": sum(categories.values()), "found": len(fit), "categories": list(categories)}
+    counts = {"total": sum(categories.values()), "found": len(offsets), "categories": list(categories)}
     title = "Wrong cases" if "wrong" in shown else "Cases"
     return {"title": title, **counts, "score": shown.get("score", ""), "rows": rows}
 
 
 def table(folder: Path, shown: dict[str, Any]) -> BinaryIO:
-    """A line for each case."""
+    """The cases as JSON lines."""
     if "wrong" in shown:
         return BytesIO("".join(json.dumps(row) + "\n" for row in shown["wrong"]).encode())
     return (folder / TABLE).open("rb")
@@ -166,4 +166,6 @@ def link(state: dict[str, Any], checkpoint: str) -> str:
     """The address of Explore on the *state* of a case."""
     defaults = DEFAULTS[state["view"]]
     options = {**defaults, **state.get("options", {})}
-    return "./" + to_link(replaced(State("", checkpoint=checkpoint), **{**state, "options": options}), defaults)
+    return "./" + to_link(
+        dataclasses.replace(State("", checkpoint=checkpoint), **{**state, "options": options}), defaults
+    )

@@ -10,82 +10,68 @@ from bertexplorer.ui.training.run_handlers import RunHandlers
 from bertexplorer.ui.training.run_service import RunService
 from bertexplorer.ui.training.setup_handlers import SetupHandlers
 
-LIMIT = 8
+LIMIT = 8  # events of one kind at the same time
+COMMON: dict[str, Any] = {"concurrency_limit": LIMIT, "show_progress": "hidden", "api_visibility": "private"}
 
 
-def wire(service: RunService, components: PageComponents, blocks: gr.Blocks) -> None:
+def wire(service: RunService, page: PageComponents, blocks: gr.Blocks) -> None:
     """Bind the page to its service."""
-    watching = RunHandlers(service, components)
-    starting = SetupHandlers(service, components, watching)
-    common: dict[str, Any] = {"concurrency_limit": LIMIT, "show_progress": "hidden", "api_visibility": "private"}
-    forms = [form.row for form in components.options.values()]
-    columns = [*components.columns, components.beside]
-    seen = [
-        *components.watched,
-        components.message,
-        components.chosen,
-        components.answer,
-        components.taught,
-        components.over,
-        components.name_now,
-        components.taken,
-        components.checkpoint,
-    ]
-    outputs = [
-        components.about,
-        components.looked,
-        components.message,
-        *forms,
-        *columns,
-        *components.tuning.components.values(),
-    ]
-    looks = [components.check.click, *(column.input for column in columns)]
-    reported = [components.looked, components.message, *columns]
-    look = gr.on(looks, bind_owner(starting.look), components.wish, reported, **common)
-    others: dict[str, Any] = {**common, "cancels": [look]}
-    components.task.input(bind_owner(starting.task), components.task, outputs, **others)
-    components.source.input(
-        bind_owner(starting.source), components.source, [components.files, components.hub, *reported], **others
+    runs = RunHandlers(service, page)
+    setup = SetupHandlers(service, page, runs)
+    wire_setup(setup, page)
+    wire_runs(runs, page)
+    wire_export(runs, page)
+    forms = [form.row for form in page.setup.options.values()]
+    loaded = [*page.all_of_run, page.setup.key, *forms]
+    blocks.load(bind_owner(setup.open), [page.setup.task, page.chosen], loaded, **COMMON)
+
+
+def wire_setup(handlers: SetupHandlers, page: PageComponents) -> None:
+    setup = page.setup
+    menus = [*setup.columns, setup.features]
+    preview_parts = [setup.preview, page.message, *menus]
+    preview = gr.on(
+        [setup.preview_button.click, *(menu.input for menu in menus)],
+        bind_owner(handlers.preview),
+        setup.inputs,
+        preview_parts,
+        **COMMON,
     )
-    for file in (components.file, components.dev):
-        file.change(bind_owner(starting.other), None, reported, **others)
-    components.start.click(
-        bind_owner(starting.start),
-        [components.key, *components.wish],
-        [*seen, components.key, components.name],
-        **common,
-    )
-    blocks.load(
-        bind_owner(starting.open), [components.task, components.chosen], [*seen, components.key, *forms], **common
-    )
-    components.runs.click(bind_owner(watching.choose), None, seen, **common)
-    components.timer.tick(bind_owner(watching.tick), [components.chosen, components.over, components.offered],
-                     [*components.watched, components.checkpoint, components.offered], **common)  # fmt: skip
-    components.over.input(bind_owner(watching.lay), [components.chosen, components.over], components.watched, **common)
-    components.name_now.submit(bind_owner(watching.rename), [components.chosen, components.name_now], seen, **common)
-    components.points.click(
-        bind_owner(watching.cell), components.chosen, [components.rows, components.message], **common
-    )
-    components.ask.click(
-        bind_owner(watching.ask),
-        [components.chosen, *components.play],
-        [components.answer, components.message],
-        **common,
-    )
-    traced: dict[str, Any] = {**common, "concurrency_limit": 1, "concurrency_id": "traced"}
-    components.why.click(
-        bind_owner(watching.explain), [components.chosen, *components.play], components.taught, **traced
-    )
-    components.suspects.click(bind_owner(watching.suspect), components.chosen, components.taught, **traced)
-    for word, button in components.buttons.items():
-        button.click(bind_owner(watching.act, word), components.chosen, seen, **common)
-    for kind, button in components.kinds.items():
-        made = button.click(
-            bind_owner(watching.take, kind),
-            [components.chosen, components.with_rows],
-            [components.taken, components.message],
-            **common,
+    new_rows: dict[str, Any] = {**COMMON, "cancels": [preview]}
+    forms = [form.row for form in setup.options.values()]
+    task_parts = [setup.about, *forms, *setup.tuning.components.values(), *preview_parts]
+    setup.task.input(bind_owner(handlers.choose_task), setup.task, task_parts, **new_rows)
+    source_parts = [setup.files, setup.hub, *preview_parts]
+    setup.source.input(bind_owner(handlers.choose_source), setup.source, source_parts, **new_rows)
+    for file in (setup.file, setup.validation_file):
+        file.change(bind_owner(handlers.clear_preview), None, preview_parts, **new_rows)
+    started = [*page.all_of_run, setup.key, setup.name]
+    setup.start_button.click(bind_owner(handlers.start), setup.inputs, started, **COMMON)
+
+
+def wire_runs(handlers: RunHandlers, page: PageComponents) -> None:
+    run, chosen, everything = page.run, page.chosen, page.all_of_run
+    page.runs.click(bind_owner(handlers.choose), None, everything, **COMMON)
+    polled = [*page.polled, page.setup.checkpoint, page.offered]
+    page.timer.tick(bind_owner(handlers.poll), [chosen, run.overlay, page.offered], polled, **COMMON)
+    run.overlay.input(bind_owner(handlers.overlay), [chosen, run.overlay], page.polled, **COMMON)
+    run.new_name.submit(bind_owner(handlers.rename), [chosen, run.new_name], everything, **COMMON)
+    for action, button in run.actions.items():
+        button.click(bind_owner(handlers.act, action), chosen, everything, **COMMON)
+    run.confusion_clicks.click(bind_owner(handlers.open_cell), chosen, [run.rows, page.message], **COMMON)
+    row = {chosen, *run.texts}
+    run.try_button.click(bind_owner(handlers.answer), row, [run.answer, page.message], **COMMON)
+    one: dict[str, Any] = {**COMMON, "concurrency_limit": 1, "concurrency_id": "traced"}
+    run.influence_button.click(bind_owner(handlers.influence), row, run.influence, **one)
+    run.suspects_button.click(bind_owner(handlers.suspects), chosen, run.influence, **one)
+
+
+def wire_export(handlers: RunHandlers, page: PageComponents) -> None:
+    export, chosen = page.export, page.chosen
+    for kind, button in export.buttons.items():
+        written = button.click(
+            bind_owner(handlers.export, kind), [chosen, export.with_rows], [export.file, page.message], **COMMON
         )
-        made.then(None, components.taken, None, js=script("take.js"), api_visibility="private")
-    pushed = [components.chosen, components.place, components.token, components.with_rows]
-    components.push.click(bind_owner(watching.push), pushed, [components.message, components.token], **common)
+        written.then(None, export.file, None, js=script("take.js"), api_visibility="private")
+    target = [chosen, export.repository, export.token, export.with_rows]
+    export.upload_button.click(bind_owner(handlers.upload), target, [page.message, export.token], **COMMON)

@@ -20,7 +20,7 @@ from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.finetuning.trainable import learning_of
 from bertexplorer.training.optimiser import rate
 from bertexplorer.training.tasks import classification
-from bertexplorer.ui.training import taught
+from bertexplorer.ui.training import influence as influence_page
 from bertexplorer.ui.training.run_service import RunDetail
 
 TRAINED: dict[str, Path] = {}
@@ -157,7 +157,7 @@ def test_tags_spans_and_scores_are_traced(
     else:
         assert run.suspects().rows[-1].score >= 0
     detail = RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best)
-    page = influence.finish(taught.explained(detail, NEW[task]))
+    page = influence.finish(influence_page.explain(detail, NEW[task]))
     columns = {"tagging": "text</th><th>label", "question-answering": "question</th><th>passage</th><th>answer"}
     columns |= {"similarity": "second text</th><th>label", "reranking": "query</th><th>passage</th><th>label"}
     assert f"Which rows taught it “{escape(found.label)}”?" in page and f"<th>{columns[task]}</th>" in page
@@ -204,10 +204,10 @@ def test_the_page_says_how_many_planted_labels_were_found(trained: Callable[...,
         run.suspects(),
         RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best),
     )
-    said = influence.finish(taught.suspected(detail))
+    said = influence.finish(influence_page.suspects(detail))
     assert f"12 wrong labels were planted in 120 rows. Of the first 12 rows here, {found.found()} have one" in said
     assert f"(planted; was {found.rows[0].truth})" in said and "in random order, 1.2" in said
-    explained = influence.finish(taught.explained(detail, ASKED))
+    explained = influence.finish(influence_page.explain(detail, ASKED))
     assert "Which rows taught it “" in explained and "Nearest by vector, for comparison" in explained
 
 
