@@ -11,34 +11,39 @@ from bertexplorer.figures.tiles import ROOT
 
 MOST = 40  # labels that are drawn
 NUMBERED = 12
-SAID = {"title": {"text": "said", "standoff": 4}, "side": "top", "showgrid": False, "fixedrange": True}
-RIGHT = {"title": {"text": "right", "standoff": 4}, "autorange": "reversed", "showgrid": False, "fixedrange": True}
+PREDICTED = {"title": {"text": "predicted", "standoff": 4}, "side": "top", "showgrid": False, "fixedrange": True}
+GOLD = {
+    "title": {"text": "correct", "standoff": 4},
+    "autorange": "reversed",
+    "showgrid": False,
+    "fixedrange": True,
+}
 
 
 def draw(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> go.Figure:
-    """As `cells`; a press on a cell leads to its rows."""
+    """The confusion matrix; a click on a cell opens its rows."""
     size = min(len(labels), MOST)
-    leads = [[{"set": {"gold": i, "predicted": j}} for j in range(size)] for i in range(size)]
-    fig = go.Figure([{**cells(labels, counts), "customdata": leads}])
-    fig.update_xaxes(SAID)
-    fig.update_yaxes(RIGHT)
-    return finish(fig, 110 + tall(size), margin={"l": 8, "r": 8, "t": 64, "b": 8})
+    targets = [[{"set": {"gold": i, "predicted": j}} for j in range(size)] for i in range(size)]
+    fig = go.Figure([{**cells(labels, counts), "customdata": targets}])
+    fig.update_xaxes(PREDICTED)
+    fig.update_yaxes(GOLD)
+    return finish(fig, 110 + height(size), margin={"l": 8, "r": 8, "t": 64, "b": 8})
 
 
 def cells(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> kit.Part:
-    """Rows are the right labels, columns the predicted ones. The shade is the share of the row."""
-    names = [label(one, 14) + "\u200b" * i for i, one in enumerate(labels[:MOST])]
+    """One row per correct label, one column per predicted label. The shade is the share of the row."""
+    names = [label(name, 14) + "\u200b" * i for i, name in enumerate(labels[:MOST])]
     table = np.asarray(counts)[: len(names), : len(names)]
     shares = table / np.maximum(table.sum(1, keepdims=True), 1)
-    found = kit.cells(
+    matrix = kit.cells(
         shares.tolist(), ROOT, 0, 1, x=names, y=names, text=[[f"{n:,}" for n in row] for row in table], gap=2
     )
-    written = {"texttemplate": "%{text}" if len(names) <= NUMBERED else None, "textfont": None}
-    return {**found, **written, "hovertemplate": "%{y}, said to be %{x}: %{text}<extra></extra>"}
+    text = {"texttemplate": "%{text}" if len(names) <= NUMBERED else None, "textfont": None}
+    return {**matrix, **text, "hovertemplate": "%{y}, predicted as %{x}: %{text}<extra></extra>"}
 
 
-def tall(labels: int) -> int:
-    """Pixels of the cells."""
+def height(labels: int) -> int:
+    """Pixels that the cells take."""
     return max(160, min(900, 44 * labels))
 
 
@@ -57,7 +62,7 @@ def mistake(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
     """The commonest mistake, of which there must be one."""
     table = np.asarray(counts)
     wrong = table - np.diag(np.diag(table))
-    gold, said = (int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
+    gold, predicted = (int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
     most = int(wrong.max())
     times = f"{most:,} time{'s' * (most > 1)}"
-    return f"The commonest mistake: “{labels[gold]}” taken for “{labels[said]}”, {times}"
+    return f"The commonest mistake: “{labels[gold]}” taken for “{labels[predicted]}”, {times}"

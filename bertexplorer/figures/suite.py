@@ -44,7 +44,7 @@ def draw(result: Suite) -> go.Figure:
     shares = [result.total, *result.shares][: DRAWN + 1]
     values = [one.right for one in shares]
     labels, counts = confused(result)
-    heights = [max(200, 10 + ROW * len(shares)), *([confusion.tall(min(MATRIX, len(labels)))] if labels else [])]
+    heights = [max(200, 10 + ROW * len(shares)), *([confusion.height(min(MATRIX, len(labels)))] if labels else [])]
     fig = kit.panels(heights, GAP)
     if result.kind == "cloze":
         fig.add_trace(kit.bars([one.top5 for one in shares], PALE, width=0.3, hoverinfo="skip"), 1, 1)
@@ -64,8 +64,8 @@ def draw(result: Suite) -> go.Figure:
     fig.update_yaxes(range=[len(shares) - 0.6, -0.75], **kit.HIDDEN, row=1, col=1)
     if labels:
         fig.add_trace(confusion.cells(labels[:MATRIX], counts), 2, 1)
-        fig.update_xaxes(confusion.SAID, row=2, col=1)
-        fig.update_yaxes(confusion.RIGHT, row=2, col=1)
+        fig.update_xaxes(confusion.PREDICTED, row=2, col=1)
+        fig.update_yaxes(confusion.GOLD, row=2, col=1)
     fig.update_layout(barmode="overlay")
     return finish(fig, kit.height_of(heights, GAP) + 100, margin={"l": 8, "r": 20, "t": 64, "b": 36})
 

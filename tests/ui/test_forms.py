@@ -1,4 +1,4 @@
-"""Forms and tabs: every setting becomes a component with its own default and bounds."""
+"""Forms: every setting becomes a component with its own default and bounds. Examples of views fit their settings."""
 
 import subprocess
 import sys
@@ -7,20 +7,22 @@ import gradio as gr
 import pytest
 
 from bertexplorer.options import option_specs
+from bertexplorer.training.finetuning.spec import Tuning
+from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.forms import form
 from bertexplorer.ui.tabs import VIEWS
 from tests.conftest import ROOT
 
 
-@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.title)
-def test_every_setting_has_its_component(view) -> None:
+@pytest.mark.parametrize("options", [Tuning, *(task.Options for task in BY_NAME.values())])
+def test_every_setting_has_its_component(options: type) -> None:
     with gr.Blocks():
-        made = form(view.analysis.Options, "x", True)
-    for setting in option_specs(view.analysis.Options):
-        component = made.components[setting.name]
+        components = form(options, "x", True).components
+    for setting in option_specs(options):
+        component = components[setting.name]
         assert component.label == setting.option.label
         assert component.value == setting.default
-        if isinstance(component, gr.Slider):
+        if isinstance(component, gr.Number):
             assert (component.minimum, component.maximum) == (setting.option.low, setting.option.high)
 
 

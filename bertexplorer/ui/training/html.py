@@ -16,6 +16,9 @@ from bertexplorer.ui.training.run_service import RunDetail, RunPreview
 
 HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
 <p>Let a checkpoint learn from your rows. Watch it, try it, look inside it.</p></header>"""
+MORE_OPTIONS = (
+    '<button type="button" class="fold" aria-expanded="false" aria-controls="more-options">More options</button>'
+)
 PREVIEW_ROWS = 5
 LISTED_PROBLEMS = 5  # unusable rows that the preview names
 MAX_ROWS = 50  # rows of a table
@@ -225,7 +228,8 @@ def command(spec: Mapping[str, Any]) -> str:
 def rows(predictions: Sequence[Mapping[str, Any]], title: str) -> str:
     """Validation rows, the highest loss first."""
     worst = sorted(predictions, key=lambda row: -(row.get("loss") or 0.0))[:MAX_ROWS]
-    return f"<h3>{escape(title)}</h3>{table(worst)}" if worst else ""
+    shown = [{key: value for key, value in row.items() if key != "right"} for row in worst]  # the title says it
+    return f"<h3>{escape(title)}</h3>{table(shown)}" if shown else ""
 
 
 def wrong_answers(predictions: Sequence[Mapping[str, Any]]) -> str:

@@ -6,17 +6,19 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
+from bertexplorer.options import option_specs
 from bertexplorer.settings import ASSETS
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
-from bertexplorer.ui.forms import Form, form
+from bertexplorer.ui.forms import Form, fields, form
 from bertexplorer.ui.gradio_patches import Menu
 from bertexplorer.ui.training import html
 from bertexplorer.ui.training.run_service import MOST_SEEDS
 
 MAX_COLUMNS = 4  # columns of a file that a task reads, at most
 MAX_TEXTS = 4  # text boxes of the playground
+AT_HAND = 3  # settings that are always visible; the others are folded
 FIRST_TASK = "classification"
 POLL_S = 2.0
 BUILT_IN, UPLOAD, HUB = SOURCES = ("built-in rows", "my file", "the hub")
@@ -42,7 +44,7 @@ class SetupComponents:
     hub: gr.Textbox
     columns: list[Menu]
     features: Menu  # further columns to train on
-    tuning: Form
+    tuning: dict[str, Component]  # settings of all tasks
     options: dict[str, Form]  # task -> its settings
     name: gr.Textbox
     seeds: gr.Number
@@ -55,8 +57,8 @@ class SetupComponents:
     @property
     def inputs(self) -> set[Component]:
         """The components that describe a run. Handlers receive their values as a dict."""
-        forms = [self.tuning, *self.options.values()]
-        settings = [component for form in forms for component in form.components.values()]
+        forms = [self.tuning, *(form.components for form in self.options.values())]
+        settings = [component for components in forms for component in components.values()]
         rows = [self.source, self.file, self.validation_file, self.hub, *self.columns, self.features, self.skip]
         return {self.task, self.checkpoint, *rows, *settings, self.name, self.seeds, self.key}
 
@@ -165,18 +167,23 @@ def build_setup(library: CheckpointRegistry) -> SetupComponents:
         columns = [Menu([], label="", visible=False, elem_classes="column") for _ in range(MAX_COLUMNS)]
         features = Menu([], label="Further columns", info="numbers or categories to train on as well",
                         multiselect=True, visible=False, elem_id="beside")  # fmt: skip
-    tuning = form(Tuning, "tuning", True)
-    with gr.Column(elem_id="task-options"):
-        options = {name: form(module.Options, f"task-{name}", name == FIRST_TASK) for name, module in BY_NAME.items()}
+    specs = option_specs(Tuning)
     with gr.Row(elem_classes="options"):
-        name = gr.Textbox("", label="Name of the run", max_lines=1, elem_id="run-name")
-        seeds = gr.Number(1, label="Seeds", info="repeats with other random numbers, for a mean and its spread",
-                          minimum=1, maximum=MOST_SEEDS, precision=0, elem_id="seeds")  # fmt: skip
-        skip = gr.Checkbox(True, label="Skip unusable rows", info="otherwise the run does not start")
-    preview = snippet("", elem_id="looked")
+        tuning = fields(specs[:AT_HAND])
+    snippet(html.MORE_OPTIONS, js_on_load=script("fold.js"))
+    with gr.Column(elem_id="more-options"):
+        with gr.Column(elem_id="task-options"):
+            options = {name: form(task.Options, f"task-{name}", name == FIRST_TASK) for name, task in BY_NAME.items()}
+        with gr.Row(elem_classes="options"):
+            tuning |= fields(specs[AT_HAND:])
+            seeds = gr.Number(1, label="Seeds", info="repeats with other random numbers, for a mean and its spread",
+                              minimum=1, maximum=MOST_SEEDS, precision=0, elem_id="seeds")  # fmt: skip
+            skip = gr.Checkbox(True, label="Skip unusable rows", info="otherwise the run does not start")
     with gr.Row(elem_id="actions"):
+        name = gr.Textbox("", label="Name of the run", max_lines=1, scale=2, min_width=260, elem_id="run-name")
         preview_button = gr.Button("Preview rows", size="sm", elem_id="check")
         start_button = gr.Button("Start", size="sm", variant="primary", elem_id="start")
+    preview = snippet("", elem_id="looked")
     key = gr.Textbox("", visible=False)
     return SetupComponents(
         task=task, about=about, checkpoint=checkpoint, source=source, files=files, file=file,

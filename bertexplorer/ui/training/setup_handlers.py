@@ -57,8 +57,8 @@ class SetupHandlers:
             mapping=mapping,
             values={
                 name: values[component]
-                for form in (setup.tuning, setup.options[task])
-                for name, component in form.components.items()
+                for components in (setup.tuning, setup.options[task].components)
+                for name, component in components.items()
             },
             skip=bool(values[setup.skip]),
             beside=tuple(map(str, values[setup.features] or ())) if takes_features else (),
@@ -72,7 +72,7 @@ class SetupHandlers:
         return {
             setup.about: f'<p class="note">{BY_NAME[task].ABOUT}</p>',
             **self.task_form(task),
-            **{component: defaults[name] for name, component in setup.tuning.components.items()},
+            **{component: defaults[name] for name, component in setup.tuning.items()},
             **self.clear_preview(),
         }
 

@@ -39,7 +39,7 @@ def wire_setup(handlers: SetupHandlers, page: PageComponents) -> None:
     )
     new_rows: dict[str, Any] = {**COMMON, "cancels": [preview]}
     forms = [form.row for form in setup.options.values()]
-    task_parts = [setup.about, *forms, *setup.tuning.components.values(), *preview_parts]
+    task_parts = [setup.about, *forms, *setup.tuning.values(), *preview_parts]
     setup.task.input(bind_owner(handlers.choose_task), setup.task, task_parts, **new_rows)
     source_parts = [setup.files, setup.hub, *preview_parts]
     setup.source.input(bind_owner(handlers.choose_source), setup.source, source_parts, **new_rows)
