@@ -13,9 +13,8 @@ from bertexplorer.engine.apart import Pooling, part, sides_of
 from bertexplorer.engine.collate import TOKEN_BUDGET
 from bertexplorer.engine.pairs import read_pairs
 from bertexplorer.engine.passes import cached_forward, head_outputs
-from bertexplorer.engine.run import vocabulary_logits
+from bertexplorer.engine.run import finite, vocabulary_logits
 from bertexplorer.engine.task_heads import read_sequence, read_tokens
-from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Intervention
 from bertexplorer.model.text import Encoding
@@ -29,18 +28,18 @@ def ablated(
     fill: Float[Tensor, "l h _ k"] | None = None,
     read: Callable[[Float[Tensor, "b q d"]], Tensor] = lambda last: last,
 ) -> Tensor:
-    """What *read* computes from the last layer's vectors at the q *positions* (0-based), for each of the n rows of
+    """The result of *read* on the last layer's vectors at the q *positions* (0-based), for each of the n rows of
     *switches*: by default the vectors themselves, n x q x d. fp32 on the CPU.
 
     1 leaves a head on; 0 replaces its output by *fill* (None: zeros). The layers below the lowest switched head are
     taken from the cache."""
-    spots = torch.tensor(list(positions), device=checkpoint.device)
+    rows_read = torch.tensor(list(positions), device=checkpoint.device)
     inputs = cached_forward(checkpoint, encoding).inputs
     settings = torch.from_numpy(switches)
     touched = (settings != 1).any(dim=2)
     lowest = torch.where(touched.any(dim=1), touched.float().argmax(dim=1), len(inputs) - 1)
     rows = max(1, TOKEN_BUDGET // len(encoding))
-    found: list[Tensor] = [torch.empty(0)] * len(switches)
+    results: list[Tensor] = [torch.empty(0)] * len(switches)
     done, total = 0, len(switches) * len(encoding)
     progress.report(0, total)
     for layer in lowest.unique().tolist():
@@ -48,12 +47,12 @@ def ablated(
             change = Intervention(settings[chosen], fill)
             x = inputs[layer].expand(len(chosen), -1, -1)
             with checkpoint.scheduler.slot(heavy=True), torch.inference_mode():
-                out = checkpoint.encoder.from_embeddings(x, intervention=change, positions=spots, first_layer=layer)
+                out = checkpoint.encoder.from_embeddings(x, intervention=change, positions=rows_read, first_layer=layer)
             for row, values in zip(chosen.tolist(), read(out.last).float().cpu(), strict=True):
-                found[row] = values
+                results[row] = values
             done += len(chosen) * len(encoding)
             progress.report(done, total)
-    return torch.stack(found)
+    return torch.stack(results)
 
 
 def ablated_log_probs(
@@ -67,8 +66,8 @@ def ablated_log_probs(
     _ = checkpoint.masked_lm
     vectors = native(checkpoint, ablated(checkpoint, encoding, switches, [position], fill)[:, 0])
     with torch.inference_mode():
-        found = vocabulary_logits(checkpoint, vectors).cpu().log_softmax(dim=-1)
-    return finite(checkpoint, found)
+        log_probs = vocabulary_logits(checkpoint, vectors).cpu().log_softmax(dim=-1)
+    return finite(checkpoint, log_probs)
 
 
 def ablated_next_sentence(
@@ -127,13 +126,6 @@ def ablated_cosines(
 
     first, second = map(vectors, sides_of(encoding))
     return finite(checkpoint, F.cosine_similarity(first, second, dim=-1))
-
-
-def finite(checkpoint: Checkpoint, found: Tensor) -> Tensor:
-    """*found*. Raises ExplorerError if a number of it is not finite."""
-    if not found.isfinite().all():
-        raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
-    return found
 
 
 def native(checkpoint: Checkpoint, vectors: Float[Tensor, "*n d"]) -> Float[Tensor, "*n d"]:

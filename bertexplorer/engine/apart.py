@@ -1,4 +1,4 @@
-"""Pairs whose texts are read apart, each in a pass of its own, and compared by the cosine of their vectors."""
+"""Pairs whose texts are each read alone and compared by the cosine of their vectors (a bi-encoder)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from bertexplorer.engine.run import forward
-from bertexplorer.engine.vectors import checked, sentence_vectors
+from bertexplorer.engine.run import finite, forward
+from bertexplorer.engine.vectors import sentence_vectors
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding
 
@@ -28,18 +28,18 @@ def sides_of(encoding: Encoding) -> Sides:
 def part(encoding: Encoding, positions: Sequence[int]) -> Encoding:
     """The tokens at *positions* as a text of their own, in segment 0."""
 
-    def taken(values: Sequence[Any]) -> tuple[Any, ...]:
+    def select(values: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(values[i] for i in positions)
 
     return replace(
         encoding,
-        tokens=taken(encoding.tokens),
-        original_ids=taken(encoding.original_ids),
-        ids=taken(encoding.ids),
+        tokens=select(encoding.tokens),
+        original_ids=select(encoding.original_ids),
+        ids=select(encoding.ids),
         segments=(0,) * len(positions),
-        spans=taken(encoding.spans),
-        words=taken(encoding.words),
-        special=taken(encoding.special),
+        spans=select(encoding.spans),
+        words=select(encoding.words),
+        special=select(encoding.special),
         picked=(),
     )
 
@@ -56,14 +56,14 @@ def layer_cosines(checkpoint: Checkpoint, encoding: Encoding, pooling: Pooling) 
         return states[:, 0] if pooling == "cls" else states.mean(dim=1)
 
     first, second = map(vectors, sides_of(encoding))
-    return checked(checkpoint, F.cosine_similarity(first, second, dim=-1).cpu())
+    return finite(checkpoint, F.cosine_similarity(first, second, dim=-1).cpu())
 
 
 def pair_cosines(checkpoint: Checkpoint, encodings: Sequence[Encoding], pooling: Pooling) -> Float[Tensor, " n"]:
     """The cosine of the two texts of each pair, -1 to 1, as sentence-transformers computes it: each text is read alone
     and pooled over the last layer (Reimers and Gurevych, 2019). *pooling*: "mean" over all tokens, special ones
     included, or "cls". fp32 on the CPU. Raises ExplorerError if a vector is not finite."""
-    apart = [part(encoding, positions) for encoding in encodings for positions in sides_of(encoding)]
-    how = "CLS" if pooling == "cls" else "mean"
-    found = sentence_vectors(checkpoint, apart, layer=checkpoint.config.num_layers, pooling=how)
-    return F.cosine_similarity(found[::2], found[1::2], dim=-1)
+    texts = [part(encoding, positions) for encoding in encodings for positions in sides_of(encoding)]
+    token = "CLS" if pooling == "cls" else "mean"
+    vectors = sentence_vectors(checkpoint, texts, layer=checkpoint.config.num_layers, pooling=token)
+    return F.cosine_similarity(vectors[::2], vectors[1::2], dim=-1)

@@ -9,8 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bertexplorer.engine.run import forward, vocabulary_logits
-from bertexplorer.errors import ExplorerError
+from bertexplorer.engine.run import finite, forward, vocabulary_logits
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding
 
@@ -41,6 +40,4 @@ def layer_log_probs(
         # the last layer alone, as in fill-mask: a wider product may round differently
         logits = [vocabulary_logits(checkpoint, early.flatten(0, 1)), vocabulary_logits(checkpoint, last)]
         log_probs = torch.cat(logits).cpu().log_softmax(dim=-1)
-    if not log_probs.isfinite().all():
-        raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
-    return log_probs.unflatten(0, (len(hidden), len(spots)))
+    return finite(checkpoint, log_probs).unflatten(0, (len(hidden), len(spots)))

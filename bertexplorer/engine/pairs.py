@@ -7,10 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from bertexplorer.engine import progress
-from bertexplorer.engine.collate import batches
-from bertexplorer.engine.run import forward
-from bertexplorer.errors import ExplorerError
+from bertexplorer.engine.run import finite, shortest_first
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding
 
@@ -18,22 +15,14 @@ from bertexplorer.model.text import Encoding
 def next_sentence_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Float[Tensor, "n 2"]:
     """For each pair, the logits (is next, is not next) of Devlin et al. (2019), in the order of *encodings*.
 
-    fp32 on the CPU. Pairs of similar length share a batch, which keeps the padding small. Raises ExplorerError if the
+    fp32 on the CPU. Raises ExplorerError if the
     checkpoint has no next-sentence head, or if the result is not finite."""
     _ = checkpoint.next_sentence, checkpoint.pooler  # raises before anything runs if there is none
-    order = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
     logits = torch.empty(len(encodings), 2)
     first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # the head reads [CLS] only
-    done, tokens, total = 0, 0, sum(map(len, encodings))
-    progress.report(0, total)
-    for batch in batches([encodings[i] for i in order]):
-        found = read_pairs(checkpoint, forward(checkpoint, batch, positions=first).last)
-        logits[order[done : done + len(batch)]] = found
-        done, tokens = done + len(batch), tokens + sum(map(len, batch))
-        progress.report(tokens, total)
-    if not logits.isfinite().all():
-        raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
-    return logits
+    for indices, batch in shortest_first(checkpoint, encodings, first):
+        logits[indices] = read_pairs(checkpoint, batch.last)
+    return finite(checkpoint, logits)
 
 
 def read_pairs(checkpoint: Checkpoint, last: Float[Tensor, "n t d"]) -> Float[Tensor, "n 2"]:

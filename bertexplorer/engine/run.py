@@ -42,6 +42,27 @@ def forward(
         )
 
 
+def shortest_first(
+    checkpoint: Checkpoint, encodings: Sequence[Encoding], positions: Int[Tensor, " q"] | None = None
+) -> Iterator[tuple[list[int], Forward]]:
+    """(indices into *encodings*, their pass) for each batch. Texts of similar length share a batch, which keeps the
+    padding small. *positions* as in `Encoder.forward`."""
+    order = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
+    done, tokens, total = 0, 0, sum(map(len, encodings))
+    progress.report(0, total)
+    for batch in batches([encodings[i] for i in order]):
+        yield order[done : done + len(batch)], forward(checkpoint, batch, positions=positions)
+        done, tokens = done + len(batch), tokens + sum(map(len, batch))
+        progress.report(tokens, total)
+
+
+def finite(checkpoint: Checkpoint, numbers: Tensor) -> Tensor:
+    """Return *numbers*. Raises ExplorerError if one of them is not finite."""
+    if not numbers.isfinite().all():
+        raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
+    return numbers
+
+
 def vocabulary_logits(checkpoint: Checkpoint, vectors: Float[Tensor, "n d"]) -> Float[Tensor, "n v"]:
     """Logits of the MLM head in fp32. In bf16, logits near 10 are 0.06 apart, so near ties would come in any order.
     The best EXACT logits of each row are therefore computed again in fp32."""
@@ -84,8 +105,6 @@ def masked_log_probs(
         with torch.inference_mode():
             vectors = last[rows.to(last.device), columns.to(last.device)]
             log_probs = vocabulary_logits(checkpoint, vectors).cpu().log_softmax(dim=-1)
-        if not log_probs.isfinite().all():
-            raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
         tokens += sum(map(len, batch))
         progress.report(tokens, total)
-        yield from log_probs.split([len(spots) for spots in here])
+        yield from finite(checkpoint, log_probs).split([len(spots) for spots in here])

@@ -8,10 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from bertexplorer.engine import progress
-from bertexplorer.engine.collate import batches
-from bertexplorer.engine.run import forward
-from bertexplorer.errors import ExplorerError
+from bertexplorer.engine.run import finite, forward, shortest_first
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.heads import TokenClassifier
 from bertexplorer.model.text import Encoding
@@ -22,7 +19,7 @@ Read = Callable[[Float[Tensor, "b q d"], Bool[Tensor, "b q"] | None], Tensor]
 def sequence_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Float[Tensor, "n l"]:
     """For each text or pair the logits of the l labels, in the order of *encodings*. fp32 on the CPU.
 
-    Texts of similar length share a batch. Raises ExplorerError if the checkpoint has no sequence classifier, or if the
+    Raises ExplorerError if the checkpoint has no sequence classifier, or if the
     result is not finite."""
     mean = checkpoint.sequence_classifier.mean  # raises before anything runs if there is none
     first = None if mean else (0,)
@@ -30,8 +27,8 @@ def sequence_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Fl
     def read(last: Tensor, mask: Tensor | None) -> Tensor:
         return read_sequence(checkpoint, last, mask)
 
-    found = in_batches(checkpoint, encodings, read, first)
-    return torch.stack(found) if found else torch.empty(0, checkpoint.config.num_labels)
+    logits = in_batches(checkpoint, encodings, read, first)
+    return torch.stack(logits) if logits else torch.empty(0, checkpoint.config.num_labels)
 
 
 def token_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> list[Float[Tensor, "t l"]]:
@@ -53,23 +50,15 @@ def each_token(checkpoint: Checkpoint, encodings: Sequence[Encoding], head: str)
 def in_batches(
     checkpoint: Checkpoint, encodings: Sequence[Encoding], read: Read, rows: tuple[int, ...] | None
 ) -> list[Tensor]:
-    """What *read* gives for each encoding, without the rows of padding, from the last layer's vectors (of the tokens in
-    *rows* only, if given) and the mask of the batch."""
-    order = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
+    """The logits that *read* computes for each encoding, without the rows of padding, from the last layer's vectors (of
+    the tokens in *rows* only, if given) and the mask of the batch."""
     positions = None if rows is None else torch.tensor(rows, dtype=torch.long, device=checkpoint.device)
-    found: dict[int, Tensor] = {}
-    done, tokens, total = 0, 0, sum(map(len, encodings))
-    progress.report(0, total)
-    for batch in batches([encodings[i] for i in order]):
-        last = forward(checkpoint, batch, positions=positions).last
-        logits = read(last, None if rows is not None else padding(batch, last.device))
-        given = [row[: len(e)] if row.dim() > 1 else row for row, e in zip(logits, batch, strict=True)]
-        if not all(row.isfinite().all() for row in given):
-            raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
-        found |= zip(order[done : done + len(batch)], given, strict=True)
-        done, tokens = done + len(batch), tokens + sum(map(len, batch))
-        progress.report(tokens, total)
-    return [found[i] for i in range(len(encodings))]
+    results: dict[int, Tensor] = {}
+    for indices, batch in shortest_first(checkpoint, encodings, positions):
+        mask = None if rows is not None else padding([encodings[i] for i in indices], batch.last.device)
+        for i, logits in zip(indices, read(batch.last, mask), strict=True):
+            results[i] = finite(checkpoint, logits[: len(encodings[i])] if logits.dim() > 1 else logits)
+    return [results[i] for i in range(len(encodings))]
 
 
 def padding(encodings: Sequence[Encoding], device: torch.device) -> Bool[Tensor, "b t"] | None:
@@ -109,9 +98,7 @@ def layer_task_logits(checkpoint: Checkpoint, encoding: Encoding, head: str) -> 
     with torch.inference_mode():
         states = [*(checkpoint.encoder.norm(state) for state in hidden[:-1]), hidden[-1]]
     if head == "sequence_classifier":
-        found = torch.cat([read_sequence(checkpoint, state) for state in states])
+        logits = torch.cat([read_sequence(checkpoint, state) for state in states])
     else:
-        found = torch.cat([read_tokens(checkpoint, head, state) for state in states])
-    if not found.isfinite().all():
-        raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
-    return found
+        logits = torch.cat([read_tokens(checkpoint, head, state) for state in states])
+    return finite(checkpoint, logits)
