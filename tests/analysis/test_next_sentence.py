@@ -12,7 +12,7 @@ import transformers
 
 from bertexplorer.analysis import export, next_sentence
 from bertexplorer.analysis.next_sentence import MAX_CANDIDATES, Options, Score
-from bertexplorer.engine import pairs
+from bertexplorer.engine import pairs, run
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -205,8 +205,8 @@ def test_the_engine_keeps_the_order_whatever_the_budget(twin: Twin, monkeypatch:
     texts = [Text("The cat sat. " * n, "It is a dog.") for n in (4, 1, 3, 1, 2)]
     encodings = [twin.ours.tokenizer.encode(text) for text in texts]
     whole = pairs.next_sentence_logits(twin.ours, encodings)
-    split = pairs.batches
-    monkeypatch.setattr(pairs, "batches", lambda given: split(given, 40))
+    split = run.batches
+    monkeypatch.setattr(run, "batches", lambda given: split(given, 40))
     apart = pairs.next_sentence_logits(twin.ours, encodings)
     assert_same(twin.ours.config, whole, apart)
     for text, row in zip(texts, whole, strict=True):
