@@ -58,7 +58,10 @@ def on_files(files: Files, config: Any) -> Files:
     """The pages that are written here, and the pictures that they show."""
     for name, content in (("views.md", views()), ("reference.md", reference()), ("cli.md", cli())):
         files.append(File.generated(config, name, content=content))
-    for picture in [ROOT / "assets" / "learn.png", *sorted((ROOT / "assets" / "views").glob("*.png"))]:
+    for picture in [
+        *(ROOT / "assets" / f"{name}.png" for name in ("learn", "train")),
+        *sorted((ROOT / "assets" / "views").glob("*.png")),
+    ]:
         files.append(File.generated(config, f"pictures/{picture.name}", abs_src_path=str(picture)))
     return files
 

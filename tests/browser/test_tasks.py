@@ -27,10 +27,13 @@ def test_built_in_rows_train_from_the_page(browser: Browser, tmp_path: Path) -> 
     try:
         with opened(browser, app.url + "train") as page:
             wait_until_quiet(page)
+            expect(page.locator("#more-options")).to_be_hidden()
+            page.get_by_role("button", name="More options", expanded=False).click()
             for task in BY_NAME.values():
                 choose(page, "Task", task.TITLE)
                 wait_until_quiet(page)
                 expect(page.get_by_label("Epochs")).to_be_visible()
+                expect(page.locator("[id^=options-task-]:visible")).to_have_count(1)  # the settings of this task alone
                 expect(page.locator("#message")).to_be_empty()
             for number, name in enumerate(TASKS):
                 start(page, name, "small")
