@@ -41,8 +41,8 @@ from bertexplorer.training.pretraining.examples import Drawing, buckets, example
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
 from bertexplorer.training.pretraining.pool import Examples, Pool
 from bertexplorer.training.pretraining.spec import Running
-from bertexplorer.training.run_process import keep_memory
-from bertexplorer.training.weights import set_dropout
+from bertexplorer.training.run_driver import set_dropout
+from bertexplorer.training.run_process import keep_freed_memory
 
 LENGTH, BATCH, CHOSEN = 128, 64, 0.15
 SIDE = 2048  # of the matrices that are multiplied for comparison
@@ -178,7 +178,7 @@ def main() -> None:
     for name in ("theirs, fp32", "ours, fp32", "ours, bf16")[: 2 + has_bf16]:
         own, dtype = name.startswith("ours"), torch.bfloat16 if name.endswith("bf16") else torch.float32
         if own:
-            keep_memory()  # part of ours; it cannot be taken back, so theirs come first
+            keep_freed_memory()  # part of ours; it cannot be taken back, so theirs come first
         for dropout in (0.1, 0.0):
             made = (given.threads, dropout)
             step = ours(given.checkpoint, dtype == torch.bfloat16, *made) if own else theirs(given.checkpoint, *made)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.training import epoch
+from bertexplorer.training import ownership
 from bertexplorer.training.events import Event
-from bertexplorer.training.run_process import work
+from bertexplorer.training.run_process import log_events
 
 
 class Run:
@@ -19,29 +19,29 @@ class Run:
     def events(self) -> Iterator[Event]:
         for step in range(5):
             if step == 2:
-                epoch.succeed(self.folder)
+                ownership.begin_epoch(self.folder)
             yield {"event": "steps", "share": step / 5}
 
-    def where(self) -> Event:
+    def position(self) -> Event:
         return {"stretch": 0, "step": 0}
 
 
 def test_who_is_superseded_writes_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(epoch.VARIABLE, str(epoch.succeed(tmp_path)))
-    with pytest.raises(epoch.Superseded, match="Another process goes on"):
-        list(work(tmp_path, lambda stop: Run(tmp_path), lambda: False))
+    monkeypatch.setenv(ownership.VARIABLE, str(ownership.begin_epoch(tmp_path)))
+    with pytest.raises(ownership.Superseded, match="Another process has taken over"):
+        list(log_events(tmp_path, lambda stop: Run(tmp_path), lambda: False))
     log = (tmp_path / "events.jsonl").read_text().splitlines()
     assert len(log) == 2 and not any("failed" in line for line in log)
 
 
 def test_without_a_cluster_nothing_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(epoch.VARIABLE, raising=False)
-    assert epoch.current(tmp_path) == 0
-    assert len(list(work(tmp_path, lambda stop: Run(tmp_path), lambda: False))) == 5
+    monkeypatch.delenv(ownership.VARIABLE, raising=False)
+    assert ownership.current_epoch(tmp_path) == 0
+    assert len(list(log_events(tmp_path, lambda stop: Run(tmp_path), lambda: False))) == 5
 
 
 def test_epochs_count_up_whatever_is_in_the_file(tmp_path: Path) -> None:
-    assert [epoch.succeed(tmp_path) for _ in range(3)] == [1, 2, 3]
+    assert [ownership.begin_epoch(tmp_path) for _ in range(3)] == [1, 2, 3]
     (tmp_path / "epoch").write_text("torn")
-    assert epoch.succeed(tmp_path) == 1
+    assert ownership.begin_epoch(tmp_path) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["epoch"]

@@ -12,8 +12,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.training import learners
+from bertexplorer.training.data.features import encode_features, fit_features
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.features import encoded, learnt
 from bertexplorer.training.tasks import classification, distillation
 from tests.tolerance import assert_same, of_encoder
 from tests.training.finetuned import trained
@@ -23,14 +23,14 @@ WHERE = ("fr", "de", "fr", "it")
 
 def test_numbers_and_categories_are_those_of_scikit_learn() -> None:
     rows = [{"stars": f"{n},5", "where": where} for n, where in enumerate(WHERE)]
-    features = learnt(rows)
-    ours = np.array([encoded(features, row) for row in rows])
+    features = fit_features(rows)
+    ours = np.array([encode_features(features, row) for row in rows])
     stars = StandardScaler().fit_transform(np.arange(4)[:, None] + 0.5)
     places = OneHotEncoder(categories=[list(features[1].values)]).fit_transform(np.array(WHERE)[:, None]).toarray()
     np.testing.assert_allclose(ours, np.hstack([stars, places]))
-    assert encoded(features, {"stars": "", "where": "uk"}) == [0.0, 0.0, 0.0, 0.0]
-    assert encoded(features, {}) == [0.0] * 4 and learnt([{"empty": ""}]) == []
-    assert learnt([{"mixed": "1"}, {"mixed": "x"}])[0].values == ("1", "x")
+    assert encode_features(features, {"stars": "", "where": "uk"}) == [0.0, 0.0, 0.0, 0.0]
+    assert encode_features(features, {}) == [0.0] * 4 and fit_features([{"empty": ""}]) == []
+    assert fit_features([{"mixed": "1"}, {"mixed": "x"}])[0].values == ("1", "x")
 
 
 @pytest.mark.slow
@@ -80,6 +80,6 @@ def test_the_logits_are_those_of_one_linear_layer_over_both(tiny: Callable[..., 
         last = learner.checkpoint.encoder(batch.ids, batch.segments, batch.mask).last
         assert not problems
         text = head(last, batch.mask)
-        numbers = torch.tensor([encoded(learner.features, one.beside) for one in found])
+        numbers = torch.tensor([encode_features(learner.features, one.beside) for one in found])
         expected = text + numbers @ learner.extra["features"].weight.T
         assert_same(learner.checkpoint.config, learner.logits(batch), expected)

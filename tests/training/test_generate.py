@@ -8,7 +8,15 @@ import torch
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Intervention
 from bertexplorer.model.load import load
-from bertexplorer.training.generate import CAUSAL, Writer, beam_search, continued, read, score, sharpened
+from bertexplorer.training.generate import (
+    CAUSAL,
+    Writer,
+    beam_score,
+    beam_search,
+    continue_text,
+    forward_cached,
+    sampling_distribution,
+)
 from tests.tolerance import assert_same, assert_within, of_encoder, of_sum
 
 FAMILIES = ["bert", "roberta", "electra-generator", "distilbert", "albert", "mpnet", "deberta", "modernbert"]
@@ -47,19 +55,19 @@ def test_reading_on_is_reading_at_once(checkpoint: Checkpoint, source: int) -> N
     given = segments if checkpoint.config.num_segments > 1 else None
     change = Intervention(prefix=torch.full((3,), source))
     wanted = checkpoint.encoder(ids, given, intervention=change).last
-    first, memory = read(checkpoint.encoder, ids[:, :11], 0, Intervention(prefix=torch.full((3,), source)))
+    first, memory = forward_cached(checkpoint.encoder, ids[:, :11], 0, Intervention(prefix=torch.full((3,), source)))
     found = [first]
     for start, end in ((11, 14), *((i, i + 1) for i in range(14, 24))):
-        last, memory = read(checkpoint.encoder, ids[:, start:end], int(bool(source)), CAUSAL, memory)
+        last, memory = forward_cached(checkpoint.encoder, ids[:, start:end], int(bool(source)), CAUSAL, memory)
         found.append(last)
     assert_same(checkpoint.config, torch.cat(found, 1), wanted)
 
 
 def test_rows_of_the_memory_are_those_rows_read_alone(checkpoint: Checkpoint) -> None:
     ids = torch.randint(5, checkpoint.config.vocab_size, (3, 9), generator=torch.Generator().manual_seed(1))
-    _, memory = read(checkpoint.encoder, ids[:, :8], 0, CAUSAL)
-    some, _ = read(checkpoint.encoder, ids[[2, 0, 2], 8:], 0, CAUSAL, memory.rows(torch.tensor([2, 0, 2])))
-    alone, _ = read(checkpoint.encoder, ids[[2, 0, 2]], 0, CAUSAL)
+    _, memory = forward_cached(checkpoint.encoder, ids[:, :8], 0, CAUSAL)
+    some, _ = forward_cached(checkpoint.encoder, ids[[2, 0, 2], 8:], 0, CAUSAL, memory.rows(torch.tensor([2, 0, 2])))
+    alone, _ = forward_cached(checkpoint.encoder, ids[[2, 0, 2]], 0, CAUSAL)
     assert_same(checkpoint.config, some[:, -1], alone[:, -1])
 
 
@@ -84,7 +92,7 @@ def test_the_beams_are_the_best_of_all_targets(bert: Checkpoint) -> None:
     allowed = 2 * of_encoder(bert.config, 10.0)  # of two log-probabilities; the relative error of their product too
     for penalty in (0.0, 1.0):
         [found] = beam_search(writer, [source], beams=20_000, most=2, penalty=penalty)
-        wanted = sorted(((score(p, n, penalty), ids) for ids, (p, n, _) in every.items()), reverse=True)[:50]
+        wanted = sorted(((beam_score(p, n, penalty), ids) for ids, (p, n, _) in every.items()), reverse=True)[:50]
         assert [beam.ids for beam in found[:50]] == [ids for _, ids in wanted]
         for beam, (value, ids) in zip(found, wanted, strict=False):
             assert abs(beam.score - value) < allowed and beam.ended == every[ids][2]
@@ -102,9 +110,9 @@ def plain_search(bert: Checkpoint, source: list[int], beams: int, most: int, pen
         candidates.sort(key=lambda c: -c[0])
         for total, ids, token in candidates[:beams]:
             if token == writer.end:
-                found.append((ids, total, score(total, tokens, penalty)))
+                found.append((ids, total, beam_score(total, tokens, penalty)))
             elif tokens == most:
-                found.append(([*ids, token], total, score(total, tokens, penalty)))
+                found.append(([*ids, token], total, beam_score(total, tokens, penalty)))
         if len(found) >= beams:
             break
         open_ = [([*ids, t], total) for total, ids, t in candidates if t != writer.end][:beams]
@@ -130,7 +138,7 @@ def test_beam_search_is_a_plain_loop_and_rows_do_not_disturb_each_other(checkpoi
 
 def test_greedy_takes_the_likeliest_at_each_step(bert: Checkpoint) -> None:
     prompt, ids = [2, 10, 11], []
-    found = continued(Writer(bert), prompt, 8)
+    found = continue_text(Writer(bert), prompt, 8)
     for share in found.shares:
         logs = whole(bert, [], prompt + ids)[-1]
         ids.append(int(logs.argmax()))
@@ -142,18 +150,20 @@ def test_greedy_takes_the_likeliest_at_each_step(bert: Checkpoint) -> None:
 
 def test_sampling_follows_the_seed_and_the_k_likeliest(bert: Checkpoint) -> None:
     writer = Writer(bert)
-    one, same, other = (continued(writer, [2, 9], 12, temperature=1.5, seed=s).ids for s in (0, 0, 1))
+    one, same, other = (continue_text(writer, [2, 9], 12, temperature=1.5, seed=s).ids for s in (0, 0, 1))
     assert one == same != other
-    assert continued(writer, [2, 9], 12, temperature=1.0, top_k=1, seed=5).ids == continued(writer, [2, 9], 12).ids
+    assert (
+        continue_text(writer, [2, 9], 12, temperature=1.0, top_k=1, seed=5).ids == continue_text(writer, [2, 9], 12).ids
+    )
     logs = torch.tensor([0.5, 0.3, 0.2]).log()
-    assert_within(sharpened(logs, 0.5, 2), torch.tensor([0.25, 0.09, 0.0]) / 0.34, of_sum(3, sums=4))
+    assert_within(sampling_distribution(logs, 0.5, 2), torch.tensor([0.25, 0.09, 0.0]) / 0.34, of_sum(3, sums=4))
 
 
 def test_it_ends_at_the_end(bert: Checkpoint, tmp_path: Path) -> None:
     writer = Writer(bert)
     bert.masked_lm.output.bias[writer.end] += 1e3
     try:
-        found = continued(writer, [2, 9], 5)
+        found = continue_text(writer, [2, 9], 5)
         assert found.ids == () and found.ended
         [[beam]] = beam_search(writer, [[2, 9, 3]], beams=1, most=5, penalty=1.0)
         assert beam.ids == () and beam.ended and abs(beam.log_prob) < 1e-6  # the others have exp(-1000), which is 0

@@ -3,7 +3,7 @@
 import pytest
 from scipy.stats import binomtest
 
-from bertexplorer.training.interval import sentence, warning, wilson
+from bertexplorer.training.finetuning.compare import interval_sentence, sample_size_warning, wilson
 
 
 @pytest.mark.parametrize(("right", "count"), [(0, 1), (1, 1), (3, 6), (5, 6), (6, 6), (87, 100), (1, 5000)])
@@ -18,14 +18,18 @@ def test_without_rows_nothing_is_known() -> None:
 
 
 def test_few_rows_are_warned_of() -> None:
-    assert "Accuracy on 6 validation rows is known only to within 31 percentage points" in warning(
+    assert "Accuracy on 6 validation rows is known only to within 31 percentage points" in sample_size_warning(
         6, "Accuracy", counted=True
     )
-    assert "1 validation row is" in warning(1, "Accuracy", counted=True) and not warning(400, "Accuracy", counted=True)
-    assert "rough" in warning(6, "ROUGE-2", counted=False) and not warning(100, "ROUGE-2", counted=False)
+    assert "1 validation row is" in sample_size_warning(1, "Accuracy", counted=True) and not sample_size_warning(
+        400, "Accuracy", counted=True
+    )
+    assert "rough" in sample_size_warning(6, "ROUGE-2", counted=False) and not sample_size_warning(
+        100, "ROUGE-2", counted=False
+    )
 
 
 def test_what_was_measured_comes_with_its_interval() -> None:
-    assert sentence(5 / 6, 6, "Accuracy") == (
+    assert interval_sentence(5 / 6, 6, "Accuracy") == (
         "Accuracy on 6 validation rows: the 95 % interval is 43.6 % to 97.0 % (Wilson)."
     )

@@ -20,7 +20,7 @@ from bertexplorer.training.pretraining.examples import buckets
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
 from bertexplorer.training.pretraining.pool import FOLLOWS, SINGLE, Examples, Pool
 from bertexplorer.training.pretraining.run import Run
-from bertexplorer.training.weights import set_dropout
+from bertexplorer.training.run_driver import set_dropout
 
 CPU = torch.device("cpu")
 
@@ -65,7 +65,7 @@ def test_counters_and_the_window(steps: Callable[..., list[Stepped]]) -> None:
     assert [s.step for s in found] == [1, 2, 3] and state.step == 3 and state.skipped == 0
     assert found[0].tokens == 23 + 9 and state.tokens == 3 * 32 and found[0].counts["nsp"] == 1
     assert sum(s.seconds for s in found) <= state.seconds and found[0].norm > 0
-    message = Window(found).tell()
+    message = Window(found).summary()
     assert message["loss"]["mlm"] == pytest.approx(found[0].losses["mlm"]) and 0 <= message["padding"] < 0.5
     assert "skipped" not in message
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from bertexplorer.training.prefetch import Prefetched
+from bertexplorer.training.loop import Prefetched
 
 
 def test_the_next_step_is_made_while_this_one_is_learnt_from() -> None:

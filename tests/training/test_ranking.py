@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from ir_measures import RR, R, nDCG
 
-from bertexplorer.training.ranking import BM25, ndcg, quality, reciprocal_rank, words
+from bertexplorer.training.ranking import BM25, ndcg, ranking_metrics, reciprocal_rank, words
 
 PASSAGES = ["The cat sat on the mat.", "A dog, a DOG!", "the the the end of the day", "", "cat and dog and cat"]
 
@@ -62,7 +62,7 @@ def test_measures_are_those_of_ir_measures() -> None:
         qrels = {"q": {str(i): int(g) for i, g in enumerate([*grades, *unseen])}}
         run = {"q": {str(i): float(-i) for i in range(count)}}
         theirs = ir_measures.calc_aggregate([RR @ 10, nDCG @ 10, R @ 10], qrels, run)
-        ours = quality(grades.tolist(), [*grades.tolist(), *unseen.tolist()])
+        ours = ranking_metrics(grades.tolist(), [*grades.tolist(), *unseen.tolist()])
         assert [ours["mrr_10"], ours["ndcg_10"], ours["recall_10"]] == pytest.approx(
             [theirs[RR @ 10], theirs[nDCG @ 10], theirs[R @ 10]]
         )

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from bertexplorer.training.run_process import sentence
+from bertexplorer.training.run_process import error_message
 
 
 @pytest.mark.parametrize(
@@ -18,5 +18,5 @@ from bertexplorer.training.run_process import sentence
     ],
 )
 def test_the_last_word_says_what_to_do(error: Exception, words: str) -> None:
-    assert words in sentence(error)
-    assert ("Make room" in sentence(error)) == ("Make room" in words)
+    assert words in error_message(error)
+    assert ("Make room" in error_message(error)) == ("Make room" in words)

@@ -12,7 +12,7 @@ from torch import Tensor
 from bertexplorer.engine.masking import Masking, Vocabulary, alter, choose
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.pretraining.pool import SINGLE, Examples
-from bertexplorer.training.texts import cuts
+from bertexplorer.training.texts import batch_bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Collator:
     def batches(self, examples: Examples, most: int, draw: np.random.Generator) -> list[Batch]:
         """*examples*, sorted by length, in batches of *most* padded tokens (a single longer example is a batch)."""
         order = np.argsort(examples.sizes, kind="stable")
-        parts = cuts(examples.sizes[order].tolist(), most)
+        parts = batch_bounds(examples.sizes[order].tolist(), most)
         return [self.collate(examples.take(order[start:end]), draw) for start, end in parts]
 
     def collate(self, examples: Examples, draw: np.random.Generator) -> Batch:

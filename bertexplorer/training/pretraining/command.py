@@ -11,7 +11,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.options import build, option_specs
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.run import pretrain
-from bertexplorer.training.run_process import asked_to_stop, keep_memory, show
+from bertexplorer.training.run_process import catch_stop_signals, keep_freed_memory, print_events
 
 PLAIN = {  # fields of a Spec besides its settings
     "weights": "shares of files, by the beginning of their name: kids=3,books=0.2",
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Returns 0 (also after a stop by a signal), or 2 after printing an error to stderr."""
     given = parser().parse_args(arguments)
     os.environ["TOKENIZERS_PARALLELISM"] = "true"  # no other process shares the cores
-    keep_memory()
+    keep_freed_memory()
     try:
         folder = Path(given.run)
         names = [*PLAIN, *(s.name for group in specs.GROUPS.values() for s in option_specs(group))]
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ExplorerError as error:
         sys.stderr.write(f"bertexplorer: {error}\n")
         return 2
-    return show(pretrain(folder, asked_to_stop()))
+    return print_events(pretrain(folder, catch_stop_signals()))
 
 
 def parser() -> argparse.ArgumentParser:

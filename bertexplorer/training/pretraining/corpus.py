@@ -1,16 +1,18 @@
-"""Text files -> token ids on disk, tokenised once and then memory-mapped."""
+"""Text files -> a WordPiece vocabulary, and token ids on disk, tokenised once and then memory-mapped."""
 
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tokenizers
 from numpy.typing import NDArray
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Tokenizer
@@ -150,3 +152,21 @@ def read(folder: Path, name: str) -> Shard:
     except (OSError, ValueError, IndexError) as error:
         raise ExplorerError(f"The cached ids in {folder} are damaged ({error}). Delete that folder.") from error
     return Shard(name, parts["ids"], *(np.array(parts[p]) for p in ("sentences", "documents", "hashes")))
+
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def train_wordpiece(files: Iterable[Path], pieces: int) -> tokenizers.Tokenizer:
+    """An uncased WordPiece tokenizer of at most *pieces* pieces (Schuster & Nakajima, 2012, by merging pairs)."""
+    whole = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    whole.normalizer = normalizers.BertNormalizer(lowercase=True)
+    whole.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    whole.decoder = decoders.WordPiece()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=pieces, special_tokens=list(SPECIAL), limit_alphabet=min(400, pieces // 2), show_progress=False
+    )
+    whole.train_from_iterator((line for file in files for document in documents(file) for line in document), trainer)
+    ids = whole.get_vocab()
+    whole.post_processor = processors.BertProcessing(("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"]))
+    return whole

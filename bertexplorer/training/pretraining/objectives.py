@@ -18,7 +18,7 @@ CAUSAL = Intervention(causal=True)
 
 
 def run(encoder: nn.Module, batch: Batch, ids: Tensor, change: Intervention = NO_CHANGE) -> Float[Tensor, "b t d"]:
-    return texts.run(encoder, ids, batch.segments, batch.mask, change)
+    return texts.forward(encoder, ids, batch.segments, batch.mask, change)
 
 
 class MaskedLanguage:

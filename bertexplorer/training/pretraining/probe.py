@@ -158,7 +158,7 @@ def vectors(
     rows: list[Vectors] = [np.zeros(0, np.float32)] * len(items)
     for places in texts.by_length(items):
         batch = texts.pad([items[i] for i in places], tokenizer.pad_id, torch.zeros(len(places))).to(device)
-        last = texts.run(encoder, batch.ids, batch.segments, batch.mask, change).float().cpu().numpy()
+        last = texts.forward(encoder, batch.ids, batch.segments, batch.mask, change).float().cpu().numpy()
         for row, place in enumerate(places):
             left, right = questions[place].at
             if kind == "words":

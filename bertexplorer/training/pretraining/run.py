@@ -23,24 +23,21 @@ from bertexplorer.model.text import Tokenizer
 from bertexplorer.settings import DATA
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.events import Event
-from bertexplorer.training.loop import Budget, Window, train
+from bertexplorer.training.loop import Budget, Prefetched, Window, train
 from bertexplorer.training.optimiser import adamw
-from bertexplorer.training.prefetch import Prefetched
 from bertexplorer.training.pretraining import heldout
 from bertexplorer.training.pretraining import probe as probes
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.batches import Batch, Collator
-from bertexplorer.training.pretraining.corpus import Progress, Shard, prepare
+from bertexplorer.training.pretraining.corpus import Progress, Shard, prepare, train_wordpiece
 from bertexplorer.training.pretraining.examples import Bucket, buckets, examples
 from bertexplorer.training.pretraining.objectives import CausalLanguage
 from bertexplorer.training.pretraining.pool import Pool
 from bertexplorer.training.pretraining.sentences import text_files
 from bertexplorer.training.pretraining.spec import Spec
 from bertexplorer.training.pretraining.start import Trained, again, begin, capture, export
-from bertexplorer.training.pretraining.vocabulary import train_wordpiece
-from bertexplorer.training.run_driver import RunDriver
-from bertexplorer.training.run_process import work
-from bertexplorer.training.weights import set_dropout
+from bertexplorer.training.run_driver import RunDriver, set_dropout
+from bertexplorer.training.run_process import log_events
 
 CACHE = DATA / "corpora"
 TELL = 15.0  # seconds between two events about steps
@@ -52,7 +49,7 @@ def pretrain(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator
 
     Yields each event after writing it to the log. Raises ExplorerError; commits stay intact."""
     stretches = specs.read(folder / "spec.json")
-    yield from work(folder, lambda ending: Run(folder, stretches, ending), stop)
+    yield from log_events(folder, lambda ending: Run(folder, stretches, ending), stop)
 
 
 class Run(RunDriver):
@@ -93,7 +90,7 @@ class Run(RunDriver):
             "floors": {"uniform": measure.uniform} | {f"unigram_{k}": v for k, v in measure.unigram.items()},
         }
         with Prefetched(self.batches(pool, parts, tokenizer)) as batches:
-            yield from self.learn(trained, optimiser, batches, measure)
+            yield from self.train_steps(trained, optimiser, batches, measure)
 
     def read(self) -> Generator[Event, None, tuple[Tokenizer, list[Shard]]]:
         """The text as ids, and the tokenizer that made them."""
@@ -146,7 +143,7 @@ class Run(RunDriver):
 
         return drawn
 
-    def learn(
+    def train_steps(
         self,
         trained: Trained,
         optimiser: torch.optim.Optimizer,
@@ -175,7 +172,7 @@ class Run(RunDriver):
         for step in steps:
             window.steps.append(step)
             if time.monotonic() - window.since >= TELL:
-                yield {"event": "steps"} | self.so_far() | window.tell()
+                yield {"event": "steps"} | self.progress() | window.summary()
                 window = Window()
             yield from self.snapshots(trained)
             if time.monotonic() - evaluated >= 60 * running.evaluate_minutes:
@@ -187,11 +184,11 @@ class Run(RunDriver):
                 yield self.commit(trained, optimiser)
                 committed = time.monotonic()
         if window.steps:
-            yield {"event": "steps"} | self.so_far() | window.tell()
+            yield {"event": "steps"} | self.progress() | window.summary()
         yield self.commit(trained, optimiser)
         if not stopped:
             yield self.evaluated(trained, measure)
-        yield {"event": "stopped" if stopped else "finished"} | self.so_far()
+        yield {"event": "stopped" if stopped else "finished"} | self.progress()
 
     def workers(self, trained: Trained) -> DataParallel:
         """One per core; a single one if computing draws random numbers, which would depend on the order of the
@@ -202,7 +199,7 @@ class Run(RunDriver):
         torch.set_num_threads(self.threads // count)
         return DataParallel(trained.objective, count, self.device, bf16=self.bf16)
 
-    def so_far(self) -> Event:
+    def progress(self) -> Event:
         budget = Budget(self.spec.running.steps, self.spec.running.minutes)
         return {"share": budget.share(self.state), "tokens": self.state.tokens, "hours": self.state.seconds / 3600}
 
@@ -212,15 +209,15 @@ class Run(RunDriver):
         if self.probe:
             model, causal = trained.checkpoints["model"], isinstance(trained.objective, CausalLanguage)
             found |= probes.measure(self.probe, model.encoder, model.tokenizer, self.device, causal=causal)
-        return {"event": "evaluated"} | self.so_far() | found | {"seconds": time.monotonic() - began}
+        return {"event": "evaluated"} | self.progress() | found | {"seconds": time.monotonic() - began}
 
     def commit(self, trained: Trained, optimiser: torch.optim.Optimizer) -> Event:
         running = self.spec.running
-        return self.committed(
+        return self.write_commit(
             lambda into: capture(trained, optimiser, self.state, self.threads, into, running.export), keep=running.keep
         )
 
     def snapshots(self, trained: Trained) -> Iterator[Event]:
         """A snapshot, if this step is to have one."""
         if self.state.step in self.spec.snapshot_steps:
-            yield self.snapshot(lambda into: export(trained, into, self.spec.running.export))
+            yield self.write_snapshot(lambda into: export(trained, into, self.spec.running.export))

@@ -14,12 +14,12 @@ from bertexplorer.model.initialise import fresh, with_heads
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training import weights
 from bertexplorer.training.loop import State
 from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.objectives import CausalLanguage, MaskedLanguage, ReplacedTokens
 from bertexplorer.training.pretraining.spec import Spec
-from bertexplorer.training.student import chosen, student_of
+from bertexplorer.training.run_driver import write_training_state
+from bertexplorer.training.student import create_student, teacher_layers
 
 HEADS = {
     "mlm+nsp": ("masked_lm", "pooler", "next_sentence"),
@@ -48,7 +48,9 @@ def begin(spec: Spec, tokenizer: Tokenizer, device: torch.device) -> Trained:
             raise ExplorerError("Replaced-token detection starts from scratch here. Leave the checkpoint out.")
         given = load(spec.start, precision="fp32", device=device)
         if spec.start_layers:
-            given = student_of(given, chosen(given.config.num_layers, spec.start_layers, "spread"), list(given.heads))
+            given = create_student(
+                given, teacher_layers(given.config.num_layers, spec.start_layers, "spread"), list(given.heads)
+            )
         return join({"model": with_heads(given, HEADS[task], seed=seed + 1)}, spec)
     if task == "replaced":
         small = config(spec, tokenizer, GENERATOR) | {"architectures": ["ElectraForMaskedLM"]}
@@ -118,7 +120,7 @@ def capture(
     trained: Trained, optimiser: torch.optim.Optimizer, state: State, threads: int, folder: Path, dtype: str
 ) -> None:
     """Write what an exact resume needs (training.safetensors, state.json), and the exported checkpoints."""
-    weights.write(trained.objective.modules, optimiser, state, threads, folder)
+    write_training_state(trained.objective.modules, optimiser, state, threads, folder)
     export(trained, folder, dtype)
 
 

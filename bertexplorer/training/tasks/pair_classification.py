@@ -16,7 +16,7 @@ COLUMNS = (
     Column("label", "Label", "labels"),
 )
 LEARNER = "classification"  # of training/learners
-BESIDE = True  # further columns of a row can be learnt from
+BESIDE = True  # a learner can use further columns of a row
 METRIC, HIGHER = "accuracy", True
 DEFAULTS: dict[str, Any] = {}
 

@@ -79,7 +79,7 @@ def compared(service: RunService, detail: RunDetail, others: Sequence[RunDetail]
         return ""
     every = [detail, *others]
     names = [f"{one.run.name} ({one.run.id[:6]})" for one in every]
-    differ = compare.differences({name: one.run.spec or {} for name, one in zip(names, every, strict=True)})
+    differ = compare.differing_settings({name: one.run.spec or {} for name, one in zip(names, every, strict=True)})
     parts = [table(differ) if differ else '<p class="note">The settings are the same.</p>']
     own = service.predictions(detail)
     for name, other in zip(names[1:], others, strict=True):
@@ -89,7 +89,7 @@ def compared(service: RunService, detail: RunDetail, others: Sequence[RunDetail]
 
 def verdict(first: str, second: str, own: list[dict[str, Any]], others: list[dict[str, Any]]) -> str:
     """Two runs compared row by row, in a sentence."""
-    found = compare.paired(own, others)
+    found = compare.compare_rows(own, others)
     if found is None:
         return f"{first} and {second} were not tested on the same rows, so they cannot be compared row by row."
     what = compare.MEASURES[found.measure]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.training.data.guess import guess
+from bertexplorer.training.data.guess import guess_columns
 from bertexplorer.training.data.read import read
 from tests.conftest import ROOT
 from tests.training.data.test_guess import LABEL, PAIR, QA, SCORE, TEXT, Column
@@ -37,7 +37,7 @@ FILES = [  # file, rows, what is wanted, and the columns in which it is found
 def test_a_published_file(file: str, count: int, columns: tuple[Column, ...], found: list[str]) -> None:
     table = read(Path(DATA / file).read_bytes(), file, most=100_000)
     assert len(table.rows) == count and not table.problems and not table.left_out
-    chosen = guess(table, columns)
+    chosen = guess_columns(table, columns)
     assert [chosen[column.name] for column in columns] == found
     for row in table.rows:
         for answer in row.cells.get("answers", []):

@@ -6,12 +6,12 @@ import pytest
 
 from bertexplorer.model.text import split_words
 from bertexplorer.training.data.read import read
-from bertexplorer.training.data.rows import Row, mapped
-from bertexplorer.training.entities.rows import sentences
+from bertexplorer.training.data.rows import Row, map_columns
+from bertexplorer.training.entities.tags import read_sentences
 
 
 def one(tokens: Any, tags: Any) -> Any:
-    found, problems = sentences([Row(7, {"tokens": tokens, "tags": tags})])
+    found, problems = read_sentences([Row(7, {"tokens": tokens, "tags": tags})])
     return found[0] if found else problems[0]
 
 
@@ -66,9 +66,9 @@ def test_a_text_without_entities_is_a_sentence() -> None:
 
 def test_one_bare_tag_among_marked_ones_is_named_and_plain_tags_are_left() -> None:
     marked = [Row(i, {"tokens": "Ada", "tags": "B-PER"}) for i in range(1, 20)]
-    found, problems = sentences([*marked, Row(20, {"tokens": "Ada sings", "tags": "PER O"})])
+    found, problems = read_sentences([*marked, Row(20, {"tokens": "Ada sings", "tags": "PER O"})])
     assert len(found) == 19 and [p.line for p in problems] == [20] and "“PER” without B- or I-" in problems[0].what
-    found, problems = sentences([Row(1, {"tokens": "Ada sings", "tags": "NOUN VERB"})])
+    found, problems = read_sentences([Row(1, {"tokens": "Ada sings", "tags": "NOUN VERB"})])
     assert found[0].tags == ("NOUN", "VERB") and not problems
 
 
@@ -79,10 +79,10 @@ def test_a_word_that_no_one_can_see_stands_for_nothing() -> None:
 
 def test_conll_and_jsonl_files_are_read() -> None:
     table = read(b"Ada\tB-PER\nsings\tO\n\nOslo\tB-LOC\n.\tO\n\nHe\tO\n", "x.conll")
-    found, problems = sentences(mapped(table, {"tokens": "tokens", "tags": "tags"}))
+    found, problems = read_sentences(map_columns(table, {"tokens": "tokens", "tags": "tags"}))
     assert [one.line for one in found] == [1, 4, 7] and not problems
     lines = b'{"text": "Ada sings.", "label": [[0, 3, "PER"]]}\n{"text": "He, too.", "label": []}\n'
-    found, problems = sentences(mapped(read(lines, "x.jsonl"), {"tokens": "text", "tags": "label"}))
+    found, problems = read_sentences(map_columns(read(lines, "x.jsonl"), {"tokens": "text", "tags": "label"}))
     assert found[0].tags == ("B-PER", "O", "O") and found[1].tags == ("O",) * 4 and not problems
 
 

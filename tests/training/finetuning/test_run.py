@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.runs import history
 from bertexplorer.training.finetuning import run as runs
-from bertexplorer.training.finetuning.artifacts import opened
+from bertexplorer.training.finetuning.artifacts import open_learner
 from bertexplorer.training.finetuning.run import Best, finetune
 from tests.tolerance import of_encoder
 
@@ -31,7 +31,7 @@ def kept(folder: Path) -> Path:
 @pytest.mark.parametrize("more", [{"frozen_layers": 1}, {"layer_decay": 0.9}])
 def test_layers_that_are_one_learn_alike(more: dict, begin: Begin) -> None:
     with pytest.raises(
-        ExplorerError, match="ALBERT's layers are one layer, so none can be frozen or slowed down alone"
+        ExplorerError, match="ALBERT's layers share their weights, so none can be frozen or slowed down alone"
     ):
         list(finetune(begin(family="albert", **more)))
 
@@ -60,7 +60,7 @@ def test_it_learns_and_transformers_answers_as_we_do(family: str, more: dict, be
     first = of(folder, "evaluated")[0]
     assert last["event"] == "finished" and first["step"] == 0
     assert last["value"] > first["metrics"]["accuracy"] + 0.15 and last["value"] > 0.6
-    learner = opened(kept(folder))
+    learner = open_learner(kept(folder))
     texts = ["the great film was in the city", "the terrible film"]
     ours = learner.predict([{"text": text} for text in texts])
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(kept(folder)).eval()
@@ -138,14 +138,14 @@ def test_a_full_disk_leaves_what_was_committed(begin: Begin, monkeypatch: pytest
     folder = begin(epochs=4)
     monkeypatch.setattr(runs, "COMMIT", 0.0)
     monkeypatch.setattr(runs, "SPENT", 1e9)
-    write = runs.weights.write
+    write = runs.write_training_state
 
     def full(modules, optimiser, state, *rest, **more):
         if state.step >= 5:
             raise OSError(28, "No space left on device")
         write(modules, optimiser, state, *rest, **more)
 
-    monkeypatch.setattr(runs.weights, "write", full)
+    monkeypatch.setattr(runs, "write_training_state", full)
     with pytest.raises(ExplorerError, match="No space left"):
         list(finetune(folder))
     assert of(folder, "failed") and sorted(p.name for p in (folder / "commits").iterdir())[-1] == "step-000000004"

@@ -12,7 +12,7 @@ from bertexplorer.training.pretraining.batches import Collator
 from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.examples import Bucket, Drawing, buckets, examples
 from bertexplorer.training.pretraining.pool import FOLLOWS, NOT, SINGLE, Examples, Kind, Pool
-from bertexplorer.training.texts import OVERHEAD, cuts
+from bertexplorer.training.texts import OVERHEAD, batch_bounds
 
 
 def pool_of(shards: list[Shard], weights: tuple[float, ...] = (1.0, 1.0)) -> Pool:
@@ -287,7 +287,7 @@ def test_cuts_are_the_cheapest() -> None:
     for _ in range(20):
         lengths = sorted(draw.integers(5, 120, size=8).tolist())
         ways = [tuple(i + 1 for i in range(7) if bits >> i & 1) + (8,) for bits in range(128)]
-        found = cuts(lengths, 300)
+        found = batch_bounds(lengths, 300)
         assert [start for start, _ in found] == [0, *(end for _, end in found[:-1])]
         assert cost(lengths, tuple(end for _, end in found)) == min(cost(lengths, way) for way in ways)
-    assert cuts([500], 300) == [(0, 1)] and cuts([], 300) == []
+    assert batch_bounds([500], 300) == [(0, 1)] and batch_bounds([], 300) == []

@@ -21,7 +21,7 @@ from bertexplorer.training.pretraining import heldout, run
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.command import prepare_folder
 from bertexplorer.training.pretraining.run import pretrain
-from bertexplorer.training.student import chosen
+from bertexplorer.training.student import teacher_layers
 from tests.conftest import ROOT
 from tests.tolerance import assert_same
 from tests.training.conftest import add_stretch
@@ -189,7 +189,7 @@ def test_it_begins_with_some_layers_of_a_teacher(begin: Begin, tiny, tmp_path: P
     list(pretrain(folder))
     made = load(sorted((folder / "commits").iterdir())[-1] / "model", precision="fp32")
     assert made.config.num_layers == count
-    for new, old in enumerate(chosen(teacher.config.num_layers, count, "spread")):
+    for new, old in enumerate(teacher_layers(teacher.config.num_layers, count, "spread")):
         found, expected = (c.encoder.layers[i].attention.query.weight for c, i in ((made, new), (teacher, old)))
         assert torch.equal(found, expected)
     with pytest.raises(ExplorerError, match="the teacher has"):

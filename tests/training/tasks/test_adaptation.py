@@ -155,8 +155,8 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_masks(
     monkeypatch.setitem(BY_NAME, "adaptation", adaptation)
     rows, weights = built_in("adaptation.txt", ["text"]), []
     for name, stops in (("straight", []), ("stopped", [3, 8])):
-        spec = specs.make("adaptation", "tiny", str(tiny("bert")), {"epochs": 2, "rate": 3e-3, "snapshots": 0})
-        specs.begin(tmp_path / name, spec, rows[:96], rows[96:110])
+        spec = specs.make_spec("adaptation", "tiny", str(tiny("bert")), {"epochs": 2, "rate": 3e-3, "snapshots": 0})
+        specs.write_run_folder(tmp_path / name, spec, rows[:96], rows[96:110])
         for most in [*stops, 99]:
             asked = iter(range(1, 100))
             *_, last = finetune(tmp_path / name, lambda asked=asked, most=most: next(asked) >= most)

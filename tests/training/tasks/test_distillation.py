@@ -17,7 +17,7 @@ from bertexplorer.training.data.rows import Row
 from bertexplorer.training.learner import evaluation_mode
 from bertexplorer.training.learners.classification import Classifier
 from bertexplorer.training.learners.distillation import Distiller
-from bertexplorer.training.student import chosen, student_of
+from bertexplorer.training.student import create_student, teacher_layers
 from bertexplorer.training.tasks import classification, distillation
 from bertexplorer.training.tasks.classification import Example
 from bertexplorer.training.tasks.distillation import Options
@@ -46,11 +46,15 @@ def distiller(tiny) -> Callable[..., Distiller]:
 
 
 def test_layers_are_taken_as_distilbert_takes_them() -> None:
-    assert chosen(12, 0, "spread") == [0, 2, 4, 7, 9, 11]
-    assert chosen(6, 3, "spread") == [0, 2, 5] and chosen(6, 3, "first") == [0, 1, 2] and chosen(4, 1, "spread") == [0]
+    assert teacher_layers(12, 0, "spread") == [0, 2, 4, 7, 9, 11]
+    assert (
+        teacher_layers(6, 3, "spread") == [0, 2, 5]
+        and teacher_layers(6, 3, "first") == [0, 1, 2]
+        and teacher_layers(4, 1, "spread") == [0]
+    )
     for layers, wanted in ((3, 3), (3, 7), (1, 0), (1, 1)):
         with pytest.raises(ExplorerError, match="teacher has"):
-            chosen(layers, wanted, "spread")
+            teacher_layers(layers, wanted, "spread")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -58,7 +62,7 @@ def test_the_student_is_the_teacher_with_layers_cut_out(family: str, tiny, tmp_p
     folder = tiny(f"{family}-SequenceClassification")
     teacher = load(folder, precision="fp32", device="cpu")
     taken = [0, 2] if family != "modernbert" else [0, 2, 3]
-    student = student_of(teacher, taken, list(teacher.heads))
+    student = create_student(teacher, taken, list(teacher.heads))
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     holder = LAYERS[family](theirs)
     name = "layers" if hasattr(holder, "layers") else "layer"
@@ -80,7 +84,7 @@ def test_the_student_is_the_teacher_with_layers_cut_out(family: str, tiny, tmp_p
 def test_a_student_of_albert_repeats_the_layer_less_often(tiny) -> None:
     folder = tiny("albert-SequenceClassification")
     teacher = load(folder, precision="fp32", device="cpu")
-    student = student_of(teacher, [0, 2], list(teacher.heads))
+    student = create_student(teacher, [0, 2], list(teacher.heads))
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(folder, num_hidden_layers=2).eval()
     ids = torch.randint(5, 60, (2, 20), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():

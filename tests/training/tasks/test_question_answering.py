@@ -15,10 +15,10 @@ from bertexplorer.model.save import save
 from bertexplorer.store import runs
 from bertexplorer.training import learners
 from bertexplorer.training.data.read import read
-from bertexplorer.training.data.rows import Row, mapped
-from bertexplorer.training.data.split import split
+from bertexplorer.training.data.rows import Row, map_columns
+from bertexplorer.training.data.split import split_rows
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.artifacts import exported, opened
+from bertexplorer.training.finetuning.artifacts import export_checkpoint, open_learner
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learners.question_answering import Reader
 from bertexplorer.training.tasks import BY_NAME
@@ -51,7 +51,7 @@ def made(folder: Path, rows: list[Row] = ROWS, most: int = 40, **options: Any) -
 def test_logits_and_loss_are_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
     learner, found = made(tiny(family))
     learner.modules.eval()
-    save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
+    save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     theirs = transformers.AutoModelForQuestionAnswering.from_pretrained(tmp_path / "saved").eval()
     items, config = learner.read(found), learner.checkpoint.config
     for item in items:
@@ -152,7 +152,7 @@ def test_the_playground_gives_spans_of_the_passage_with_probabilities(tiny: Call
 
 def test_what_is_saved_answers_the_same(tiny: Callable[..., Path], tmp_path: Path) -> None:
     learner, found = made(tiny("roberta"))
-    save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
+    save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     again = learners.restore(qa, load(tmp_path / "saved", precision="fp32"), learner.state(), {})
     asked = [{"question": one.question, "context": one.context} for one in found]
     assert again.predict(asked) == learner.predict(asked) and again.silent
@@ -162,7 +162,7 @@ def test_floors_are_the_nearest_sentence_or_silence() -> None:
     found, _ = qa.examples(
         [Row(1, {"question": "Who sat?", "context": "It rained. A cat sat.", "answers": "cat"})], qa.Options()
     )
-    assert qa.nearest(found[0]) == "A cat sat."
+    assert qa.nearest_sentence(found[0]) == "A cat sat."
     assert qa.floors(found, found, qa.Options())["f1"][1] == pytest.approx(2 / 3)
     silent, _ = qa.examples([Row(1, {"question": "Who?", "context": "It rained.", "answers": []})], qa.Options())
     assert qa.floors(silent, silent, qa.Options())["f1"] == ("never an answer", 1.0)
@@ -173,9 +173,9 @@ def test_the_built_in_set_is_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(BY_NAME, "question-answering", qa)
     path = ROOT / "assets" / "data" / "question-answering.json"
     table = read(path.read_bytes(), path.name)
-    rows = mapped(table, {name: name for name in ("question", "context", "answers", "impossible")}, qa.COLUMNS)
+    rows = map_columns(table, {name: name for name in ("question", "context", "answers", "impossible")}, qa.COLUMNS)
     assert 200 <= len(rows) <= 600 and not table.problems and not qa.examples(rows, qa.Options())[1]
-    train, dev = split(rows, 0.2, 0, keys=["context"])
+    train, dev = split_rows(rows, 0.2, 0, keys=["context"])
     texts = (row.cells[name] for row in rows for name in ("question", "context"))
     start = knowing(tmp_path / "start", texts, max_position_embeddings=128)
     quick = {
@@ -187,9 +187,11 @@ def test_the_built_in_set_is_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "batch": 8,
         "dropout": 0.0,
     }
-    specs.begin(tmp_path / "run", specs.make("question-answering", "tiny", str(start), quick), train[:200], dev)
+    specs.write_run_folder(
+        tmp_path / "run", specs.make_spec("question-answering", "tiny", str(start), quick), train[:200], dev
+    )
     *_, last = finetune(tmp_path / "run")
     first = next(e for e in runs.history(tmp_path / "run") if e["event"] == "evaluated")
     assert last["event"] == "finished" and last["value"] > first["metrics"]["f1"] + 0.1
     (kept,) = (tmp_path / "run" / "best").glob("step-*")
-    assert opened(kept).predict([{"question": "Who cooked?", "context": rows[0].cells["context"]}])[0]["answers"]
+    assert open_learner(kept).predict([{"question": "Who cooked?", "context": rows[0].cells["context"]}])[0]["answers"]

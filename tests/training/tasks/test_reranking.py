@@ -17,8 +17,8 @@ from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.data.split import split
-from bertexplorer.training.finetuning.artifacts import exported
+from bertexplorer.training.data.split import split_rows
+from bertexplorer.training.finetuning.artifacts import export_checkpoint
 from bertexplorer.training.learners.reranking import Reranker
 from bertexplorer.training.tasks import reranking
 from tests.tiny import FAMILIES
@@ -51,7 +51,7 @@ def made(folder: Path, **options: object) -> tuple[Reranker, list[reranking.Exam
 def test_logits_are_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
     learner, found = made(tiny(family))
     learner.modules.eval()
-    save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
+    save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "saved").eval()
     assert theirs.config.num_labels == 1
     items = learner.read(found)
@@ -164,7 +164,7 @@ def test_problems_name_their_line() -> None:
 def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("reranking.jsonl", ("query", "passage", "relevance"))
     assert 200 <= len(rows) <= 600
-    train, dev = split(rows, 0.2, 0, keys=reranking.TOGETHER)
+    train, dev = split_rows(rows, 0.2, 0, keys=reranking.TOGETHER)
     assert not {row.cells["query"] for row in train} & {row.cells["query"] for row in dev}
     start = knowing(tmp_path / "start", [text for row in rows for text in row.cells.values()])
     values = {"rate": 3e-3, "epochs": 6, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}

@@ -14,7 +14,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.data.split import split
+from bertexplorer.training.data.split import split_rows
 from bertexplorer.training.learners.retrieval import Retrieval
 from bertexplorer.training.ranking import BM25
 from bertexplorer.training.tasks import retrieval
@@ -73,7 +73,7 @@ def test_measures_are_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
     assert evaluated.tables["Collection"] == [{"queries": 4, "passages": len(collection), "left out": 0}]
     made_of = dict(zip(collection, learner.vectors(collection), strict=True))
     qrels, run = {}, {}
-    for query, grades in retrieval.judged(found).items():
+    for query, grades in retrieval.relevance_by_query(found).items():
         vector = learner.vectors([query])[0]
         qrels[query] = {str(collection.index(p)): int(g) for p, g in grades.items()}
         run[query] = {str(i): float(vector @ made_of[passage]) for i, passage in enumerate(collection)}
@@ -89,9 +89,9 @@ def test_measures_are_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
 
 def test_floor_is_bm25(tiny: Callable[..., Path]) -> None:
     found = made(tiny())[1]
-    collection = retrieval.passages(found)
+    collection = retrieval.all_passages(found)
     index, ranks = BM25(collection), []
-    for query, grades in retrieval.judged(found).items():
+    for query, grades in retrieval.relevance_by_query(found).items():
         ranks.append(next((i + 1 for i, place in enumerate(index.order(query)) if collection[place] in grades), 0))
     name, value = retrieval.floors([], found, retrieval.Options())["mrr_10"]
     assert name == "BM25" and value == pytest.approx(np.mean([1 / rank if rank else 0 for rank in ranks]))
@@ -101,7 +101,7 @@ def test_floor_is_bm25(tiny: Callable[..., Path]) -> None:
 def test_the_limit_of_the_collection_never_leaves_out_an_answer(tiny: Callable[..., Path]) -> None:
     learner, found = made(tiny(), collection=2)
     size = learner.evaluate(found).tables["Collection"][0]
-    assert size["passages"] == 5 and size["left out"] == len(retrieval.passages(found)) - 5
+    assert size["passages"] == 5 and size["left out"] == len(retrieval.all_passages(found)) - 5
 
 
 def test_batches_keep_answers_apart(tiny: Callable[..., Path]) -> None:
@@ -124,7 +124,7 @@ def test_what_is_kept_searches_the_same(tiny: Callable[..., Path]) -> None:
     asked = [{"query": "who works"}, {"query": "which city", "passage": "Paris is a city\n\n  the bank \n"}]
     prediction = again.predict(asked)
     assert prediction == learner.predict(asked)
-    assert prediction[0]["searched"] == len(retrieval.passages(found)) and prediction[0]["left_out"] == 0
+    assert prediction[0]["searched"] == len(retrieval.all_passages(found)) and prediction[0]["left_out"] == 0
     cosines = [one["cosine"] for one in prediction[0]["ranked"]]
     assert cosines == sorted(cosines, reverse=True)
     assert {one["passage"] for one in prediction[1]["ranked"]} == {"Paris is a city", "the bank"}
@@ -165,7 +165,7 @@ def test_problems_name_their_line() -> None:
 def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("retrieval.jsonl", ("query", "passage"))
     assert 200 <= len(rows) <= 600
-    train, _ = split(rows, 0.2, 0, keys=retrieval.TOGETHER)
+    train, _ = split_rows(rows, 0.2, 0, keys=retrieval.TOGETHER)
     start = knowing(tmp_path / "start", [text for row in rows for text in row.cells.values()])
     values = {"rate": 3e-3, "epochs": 20, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
     dev = train[:50]  # weights that start at random learn these rows and no others

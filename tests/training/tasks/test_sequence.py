@@ -17,7 +17,7 @@ from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.learner import evaluation_mode
 from bertexplorer.training.learners.sequence import Rewriter
 from bertexplorer.training.tasks import sequence
-from bertexplorer.training.tasks.sequence import Example, Options, compared
+from bertexplorer.training.tasks.sequence import Example, Options, compare_texts
 from tests import tiny as recipes
 from tests.tolerance import assert_same, of_encoder
 from tests.training.finetuned import built_in, kept, trained
@@ -86,7 +86,7 @@ def common(a: list[str], b: list[str]) -> int:
 
 def test_metrics_by_hand() -> None:
     said, gold = ["the cats sit on mats", "two dogs"], ["the cats sat on the mat", "two dogs"]
-    metrics, scores = compared(said, gold)
+    metrics, scores = compare_texts(said, gold)
     assert metrics["chrf"] == pytest.approx(chrf(said, gold))
     assert scores == pytest.approx([chrf([a], [b]) for a, b in zip(said, gold, strict=True)])
     longest = [common(a.split(), b.split()) for a, b in zip(said, gold, strict=True)]

@@ -14,7 +14,7 @@ from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.data.split import split
+from bertexplorer.training.data.split import split_rows
 from bertexplorer.training.learners.similarity import Similarity
 from bertexplorer.training.tasks import similarity
 from tests.tiny import FAMILIES
@@ -140,7 +140,7 @@ def test_files_of_sentence_transformers(pooling: str, tiny: Callable[..., Path])
 def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("similarity.csv", ("text_a", "text_b", "score"))
     assert 200 <= len(rows) <= 600
-    train, dev = split(rows, 0.2, 0)
+    train, dev = split_rows(rows, 0.2, 0)
     start = knowing(tmp_path / "start", [row.cells[key] for row in rows for key in ("text_a", "text_b")])
     folder = tmp_path / "run"
     values = {"rate": 1e-3, "epochs": 4, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}

@@ -15,8 +15,8 @@ from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.data.split import split
-from bertexplorer.training.finetuning.artifacts import exported
+from bertexplorer.training.data.split import split_rows
+from bertexplorer.training.finetuning.artifacts import export_checkpoint
 from bertexplorer.training.learners.summary import Summariser
 from bertexplorer.training.tasks import summary
 from tests.tiny import FAMILIES
@@ -54,7 +54,7 @@ def test_logits_are_those_of_transformers(family: str, pooling: str, tiny: Calla
     """[CLS] s1 [SEP] [CLS] s2 [SEP] …, segments in turn, a linear layer over each sentence's vector."""
     learner, found = made(tiny(family), pooling=pooling)
     learner.modules.eval()
-    save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
+    save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     theirs = transformers.AutoModel.from_pretrained(tmp_path / "saved").eval()
     head = learner.extra["sentence"]
     expected = []
@@ -161,7 +161,7 @@ def test_problems_name_their_line() -> None:
 def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("summary.jsonl", ("document", "summary"))
     assert 200 <= len(rows) <= 600
-    train, dev = split(rows, 0.2, 0)
+    train, dev = split_rows(rows, 0.2, 0)
     texts = [text for row in rows for text in row.cells.values()]
     start = knowing(tmp_path / "start", texts, max_position_embeddings=512)
     values = {"rate": 3e-3, "epochs": 4, "dropout": 0.0, "precision": "fp32", "snapshots": 0}

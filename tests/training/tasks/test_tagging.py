@@ -15,11 +15,11 @@ from bertexplorer.model.save import save
 from bertexplorer.store import runs
 from bertexplorer.training import learners
 from bertexplorer.training.data.read import read
-from bertexplorer.training.data.rows import Row, mapped
-from bertexplorer.training.data.split import split
-from bertexplorer.training.entities.tags import illegal
+from bertexplorer.training.data.rows import Row, map_columns
+from bertexplorer.training.data.split import split_rows
+from bertexplorer.training.entities.tags import count_illegal
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.artifacts import exported, opened
+from bertexplorer.training.finetuning.artifacts import export_checkpoint, open_learner
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learners.tagging import Answer, Tagger
 from bertexplorer.training.tasks import BY_NAME, tagging
@@ -51,7 +51,7 @@ def made(folder: Path, head: str = "softmax", rows: list[Row] = ROWS, **more: An
 def test_logits_and_loss_are_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
     learner, sentences = made(tiny(family))
     learner.modules.eval()
-    save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
+    save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     theirs = transformers.AutoModelForTokenClassification.from_pretrained(tmp_path / "saved").eval()
     assert tuple(theirs.config.id2label.values()) == learner.labels == ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
     items = learner.read(sentences)
@@ -140,7 +140,7 @@ def test_with_a_crf_no_forbidden_tag_is_said(tiny: Callable[..., Path]) -> None:
     found = chained.evaluate(sentences)
     assert found.metrics["illegal"] == 0.0 and found.metrics["entity_f1"] == found.metrics["strict_f1"]
     for answer in chained.predict([{"text": "the doctor sat in paris , london and rome"}]):
-        assert illegal([word["tag"] for word in answer["words"]]) == 0
+        assert count_illegal([word["tag"] for word in answer["words"]]) == 0
         assert all(0 < word["probability"] <= 1.0001 for word in answer["words"])
 
 
@@ -149,7 +149,7 @@ def test_what_is_saved_answers_the_same(tiny: Callable[..., Path], tmp_path: Pat
     for head in ("softmax", "crf"):
         learner, _ = made(tiny(), head)
         folder = tmp_path / head
-        save(exported(learner.checkpoint, torch.float32), folder)
+        save(export_checkpoint(learner.checkpoint, torch.float32), folder)
         tensors = learner.extra.state_dict()
         assert bool(tensors) == (head == "crf")
         again = learners.restore(tagging, load(folder, precision="fp32"), learner.state(), tensors)
@@ -190,16 +190,18 @@ def test_the_built_in_set_is_learnt(head: str, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setitem(BY_NAME, "tagging", tagging)
     path = ROOT / "assets" / "data" / "tagging.conll"
     table = read(path.read_bytes(), path.name)
-    rows = mapped(table, {"tokens": "tokens", "tags": "tags"}, tagging.COLUMNS)
+    rows = map_columns(table, {"tokens": "tokens", "tags": "tags"}, tagging.COLUMNS)
     assert 200 <= len(rows) <= 600 and not table.problems and not tagging.examples(rows, tagging.Options())[1]
     start = knowing(tmp_path / "start", (" ".join(row.cells["tokens"]) for row in rows))
     quick = {"epochs": 8, "rate": 3e-3, "precision": "fp32", "snapshots": 0, "head": head, "dropout": 0.0, "batch": 16}
-    specs.begin(tmp_path / "run", specs.make("tagging", "tiny", str(start), quick), *split(rows, 0.2, 0))
+    specs.write_run_folder(
+        tmp_path / "run", specs.make_spec("tagging", "tiny", str(start), quick), *split_rows(rows, 0.2, 0)
+    )
     *_, last = finetune(tmp_path / "run")
     first, floor = (next(e for e in runs.history(tmp_path / "run") if e["event"] == k) for k in ("evaluated", "ready"))
     assert last["value"] > first["metrics"]["entity_f1"] + 0.4
     assert 0 < floor["floors"]["entity_f1"]["value"] < 0.8
     (kept,) = (tmp_path / "run" / "best").glob("step-*")
     assert (kept / "task.safetensors").is_file() == (head == "crf")
-    answer = opened(kept).predict([{"text": "Anna Keller has worked for Northwind Bank in Lisbon ."}])[0]
+    answer = open_learner(kept).predict([{"text": "Anna Keller has worked for Northwind Bank in Lisbon ."}])[0]
     assert {entity["label"] for entity in answer["entities"]} <= {"PER", "LOC", "ORG"} and answer["entities"]
