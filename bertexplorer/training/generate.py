@@ -49,9 +49,9 @@ def forward_cached(
     start = past.ids.shape[1] if past else 0
     if past:
         ids, segments = torch.cat([past.ids, ids], 1), torch.cat([past.segments, segments], 1)
-    whole = encoder.embeddings(ids, segments if encoder.config.num_segments > 1 else None)
-    x, keys, values = whole[:, start:], [], []
-    for index, around in enumerate(encoder.surroundings(whole, None, change)):
+    embeddings = encoder.embeddings(ids, segments if encoder.config.num_segments > 1 else None)
+    x, keys, values = embeddings[:, start:], [], []
+    for index, around in enumerate(encoder.surroundings(embeddings, None, change)):
         layer = cast(Layer, encoder.layers[index])
         attention = layer.attention
         entering = layer.attention_norm(x) if layer.pre else x

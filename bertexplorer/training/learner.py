@@ -68,8 +68,8 @@ class Learner(ABC):
 
     def state(self) -> dict[str, Any]:
         """The state that `restore` needs besides the weights, as JSON."""
-        own = {name: getattr(self, name) for name in self.saved}
-        return {"options": asdict(self.options), **own, "max_tokens": self.max_tokens}
+        saved = {name: getattr(self, name) for name in self.saved}
+        return {"options": asdict(self.options), **saved, "max_tokens": self.max_tokens}
 
     def set_max_tokens(self, max_tokens: int) -> None:
         """Cut every input to *max_tokens*, or to the longest input of the checkpoint if that is shorter."""

@@ -1,4 +1,4 @@
-"""The base class of fine-tuning and pretraining runs: resume, commits and snapshots; and what an exact resume needs."""
+"""The base class of fine-tuning and pretraining runs: resume, commits, snapshots and the training state."""
 
 import json
 import time
@@ -71,8 +71,8 @@ class RunDriver(ABC):
             return {}
         self.state, more, changed = read_training_state(modules, optimiser, self.threads, source)
         if new := self.state.stretch < self.stretch:
-            now = self.state
-            self.state = replace(now, stretch=self.stretch, begun_step=now.step, begun_seconds=now.seconds)
+            saved = self.state
+            self.state = replace(saved, stretch=self.stretch, begun_step=saved.step, begun_seconds=saved.seconds)
         yield {"event": "resumed", "commit": source.name} | ({"new_stretch": True} if new else {})
         if changed:
             yield {"event": "warning", "text": f"the resume may not be exact: {'; '.join(changed)}"}
@@ -133,9 +133,9 @@ def read_training_state(
                 moments = {m: tensors[f"{m}.{name}"].to(parameter.device) for m in MOMENTS}
                 optimiser.state[parameter] = moments
     saved = json.loads((folder / "state.json").read_text("utf-8"))
-    now = environment(threads)
-    before = {key: saved.pop(key) for key in now}
-    changed = [f"{key} was {before[key]}, is {now[key]}" for key in now if before[key] != now[key]]
+    current = environment(threads)
+    before = {key: saved.pop(key) for key in current}
+    changed = [f"{key} was {before[key]}, is {current[key]}" for key in current if before[key] != current[key]]
     more = saved.pop("more", {})
     return State(**saved), more, changed
 

@@ -33,7 +33,7 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class TextBatch:
-    """Items as the encoder takes them."""
+    """Items as inputs of the encoder."""
 
     ids: Int[Tensor, "b t"]
     segments: Int[Tensor, "b t"]

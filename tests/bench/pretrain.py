@@ -37,7 +37,7 @@ from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.optimiser import Learning, adamw
 from bertexplorer.training.pretraining.batches import Collator
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.examples import Drawing, buckets, examples
+from bertexplorer.training.pretraining.examples import Drawing, draw_examples, parse_buckets
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
 from bertexplorer.training.pretraining.pool import Examples, Pool
 from bertexplorer.training.pretraining.spec import Running
@@ -146,13 +146,13 @@ def pipeline(folder: Path, rounds: int) -> None:
     hashes = np.arange(len(sentences), dtype=np.uint64)
     pool = Pool([Shard("random", ids, offsets, documents, hashes)], [1.0], [np.ones(len(hashes), bool)])
     collator = Collator.of(load(folder, device="cpu").tokenizer, Masking())
-    parts, running, clock, steps = buckets(Drawing().lengths, 512), Running(), Clock(), 20
+    parts, running, clock, steps = parse_buckets(Drawing().lengths, 512), Running(), Clock(), 20
     tokens = padded = 0
     for number in range(rounds + 1):
         with clock.round():
             for step in range(steps * number, steps * (number + 1)):
                 text, masks = np.random.default_rng([0, step]), np.random.default_rng([1, step])
-                found = examples(pool, parts, "next", Drawing(), running.batch_tokens, text)
+                found = draw_examples(pool, parts, "next", Drawing(), running.batch_tokens, text)
                 batches = collator.batches(found, running.piece_tokens, masks)
                 tokens += sum(batch.tokens for batch in batches)
                 padded += sum(batch.ids.numel() for batch in batches)

@@ -9,10 +9,10 @@ from rouge_score.rouge_scorer import RougeScorer
 from bertexplorer.training.tasks.summary import (
     Rouge,
     choose_sentences,
+    document_sentences,
     ngram_f1,
     ngrams,
     oracle_sentences,
-    split_sentences,
 )
 
 WORDS = "the cat sat on a mat and dogs ran home late again".split()  # noqa: SIM905 - shorter so
@@ -77,10 +77,10 @@ def test_blocking() -> None:
 
 
 def test_split() -> None:
-    assert split_sentences("Dr. Low came. She left!\r\nno stop\n\n  Last one? ") == [
+    assert document_sentences("Dr. Low came. She left!\r\nno stop\n\n  Last one? ") == [
         "Dr. Low came.",
         "She left!",
         "no stop",
         "Last one?",
     ]
-    assert split_sentences(" \n ") == []
+    assert document_sentences(" \n ") == []

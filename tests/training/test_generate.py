@@ -44,7 +44,7 @@ def whole(checkpoint: Checkpoint, source: list[int], target: list[int]) -> torch
     change = Intervention(prefix=torch.tensor([len(source)]))
     given = segments if checkpoint.config.num_segments > 1 else None
     last = checkpoint.encoder(torch.tensor([source + target]), given, intervention=change).last
-    return Writer(checkpoint).following(last[0])
+    return Writer(checkpoint).next_log_probs(last[0])
 
 
 @pytest.mark.parametrize("source", [0, 11])
@@ -73,7 +73,7 @@ def test_rows_of_the_memory_are_those_rows_read_alone(checkpoint: Checkpoint) ->
 
 def test_special_tokens_are_never_written_and_the_rest_sums_to_1(checkpoint: Checkpoint) -> None:
     writer = Writer(checkpoint)
-    chances = writer.following(torch.randn(4, checkpoint.config.hidden_size)).exp()
+    chances = writer.next_log_probs(torch.randn(4, checkpoint.config.hidden_size)).exp()
     assert_within(chances.sum(-1), torch.ones(4), of_sum(chances.shape[-1], 10.0))
     special = checkpoint.tokenizer.special_ids - {writer.end}
     assert float(chances[:, sorted(special)].max()) == 0 < float(chances[:, writer.end].min())

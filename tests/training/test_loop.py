@@ -16,7 +16,7 @@ from bertexplorer.training.optimiser import Learning, adamw
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.batches import Batch, Collator
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.examples import buckets
+from bertexplorer.training.pretraining.examples import parse_buckets
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
 from bertexplorer.training.pretraining.pool import FOLLOWS, SINGLE, Examples, Pool
 from bertexplorer.training.pretraining.run import Run
@@ -73,9 +73,9 @@ def test_counters_and_the_window(steps: Callable[..., list[Stepped]]) -> None:
 @pytest.mark.parametrize("static", [False, True])
 def test_text_and_masks_come_again_as_asked(static: bool, shards: list[Shard], tokenizer: Tokenizer) -> None:
     values = {"repeat_steps": 2, "static": static, "batch_tokens": 200, "lengths": "60:1:0.2"}
-    run = Run(Path(), [specs.make({"text": ("x",)}, values)], lambda: False)
+    run = Run(Path(), [specs.make_spec({"text": ("x",)}, values)], lambda: False)
     pool = Pool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
-    batches = run.batches(pool, buckets("60:1:0.2", 64), tokenizer)
+    batches = run.batches(pool, parse_buckets("60:1:0.2", 64), tokenizer)
     first, second, third = (batches(step) for step in (0, 1, 2))
     assert same(first, third, "original") and not same(first, second, "original")
     assert same(first, third, "ids") is static
@@ -85,9 +85,9 @@ def test_text_and_masks_come_again_as_asked(static: bool, shards: list[Shard], t
 def test_batches_for_a_gpu_are_in_pinned_memory(
     shards: list[Shard], tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = Run(Path(), [specs.make({"text": ("x",)}, {"batch_tokens": 200, "lengths": "60:1:0.2"})], lambda: False)
+    run = Run(Path(), [specs.make_spec({"text": ("x",)}, {"batch_tokens": 200, "lengths": "60:1:0.2"})], lambda: False)
     pool = Pool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
-    batches = run.batches(pool, buckets("60:1:0.2", 64), tokenizer)
+    batches = run.batches(pool, parse_buckets("60:1:0.2", 64), tokenizer)
     plain = batches(0)
     pinned: list[torch.Tensor] = []
     monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: (pinned.append(tensor), tensor)[1])

@@ -62,7 +62,7 @@ def frame(tokenizer: Tokenizer) -> Frame:
 @dataclass(frozen=True)
 class Cutter:
     """Cuts windows of at most *most* tokens, *question* of them for the question, a *stride* apart. The stride is
-    reduced where an answer of *longest* tokens might otherwise be whole in no window, but not below half a window."""
+    reduced so that every answer of up to *longest* tokens fits in some window, but not below half a window."""
 
     tokenizer: Tokenizer
     most: int
@@ -144,9 +144,9 @@ def best_spans(
     longest = min(longest, start.shape[1])
     ends = torch.nn.functional.pad(end, (0, longest - 1), value=float("-inf")).unfold(1, longest, 1)  # b t longest
     sums = (start.unsqueeze(2) + ends).flatten(1)
-    scores, at = sums.topk(min(count, sums.shape[1]))
-    first = at // longest
-    return WindowSpans(scores, first, first + at % longest)
+    scores, indices = sums.topk(min(count, sums.shape[1]))
+    first = indices // longest
+    return WindowSpans(scores, first, first + indices % longest)
 
 
 class PassageSpan(NamedTuple):

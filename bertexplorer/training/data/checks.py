@@ -37,7 +37,7 @@ def empty_cells(rows: Sequence[Row], keys: Sequence[str]) -> list[Problem]:
 
 
 def row_key(row: Row, keys: Sequence[str]) -> tuple[str, ...]:
-    """A key that is equal for equal rows: their cells under *keys*, ignoring case and spacing."""
+    """A key that equal rows share: their cells under *keys*, ignoring case and spacing."""
     return tuple(" ".join(cell_text(row.cells.get(key, "")).casefold().split()) for key in keys)
 
 
@@ -104,9 +104,9 @@ def rows_finding(pairs: Sequence[tuple[int, int]], singular: str, plural: str) -
     """“3 rows …: line 7 (as line 2), …”, naming the first three. *singular*, *plural*: the predicate, singular and
     plural."""
     examples = ", ".join(f"line {line}" + (f" (as line {before})" if before else "") for line, before in pairs[:3])
-    more = ", …" if len(pairs) > 3 else ""
+    ellipsis = ", …" if len(pairs) > 3 else ""
     message = f"1 row {singular}" if len(pairs) == 1 else f"{len(pairs):,} rows {plural}"
-    return Finding(f"{message}: {examples}{more}.", tuple(line for line, _ in pairs))
+    return Finding(f"{message}: {examples}{ellipsis}.", tuple(line for line, _ in pairs))
 
 
 def label_findings(train: Sequence[Row], dev: Sequence[Row], label: str) -> list[Finding]:

@@ -62,7 +62,7 @@ def common_width(text: str) -> int:
 
 
 def is_conll(text: str) -> bool:
-    """Whether the lines look like tokens with tags: nearly all end in O or B-…, with blank lines in between."""
+    """Whether the lines seem to be tokens with tags: nearly all end in O or B-…, with blank lines in between."""
     rows = [split_fields(line) for line in islice(io.StringIO(text, newline=""), 2_000)]
     filled = [row for row in rows if row]
     tagged = sum(len(row) > 1 and bool(TAG.fullmatch(row[-1].strip())) for row in filled)

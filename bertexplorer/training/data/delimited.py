@@ -14,7 +14,7 @@ from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, Parsed
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 NO_DELIMITER = "\x1f"  # the delimiter of a file with one column
-MAX_BROKEN = 200  # unclosed quotes; each costs a second reading of what it swallowed
+MAX_BROKEN = 200  # unclosed quotes; the lines after each are read twice
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 Record = tuple[int, int, list[str] | str]  # first line, last line, its fields or why it cannot be read

@@ -36,17 +36,17 @@ def feature_cells(cells: Mapping[str, Any]) -> dict[str, str]:
 
 def fit_features(rows: Sequence[Mapping[str, str]]) -> list[Feature]:
     """A Feature for each column of *rows*: a number if every non-empty cell is one, else a category."""
-    found = []
+    features = []
     for name in dict.fromkeys(name for row in rows for name in row):
         cells = [row[name] for row in rows if row.get(name)]
         numbers = [value for cell in cells if (value := parse_number(cell)) is not None]
         if not cells:
             continue
         if len(numbers) == len(cells):
-            found.append(Feature(name, fmean(numbers), pstdev(numbers) or 1.0))
+            features.append(Feature(name, fmean(numbers), pstdev(numbers) or 1.0))
         else:
-            found.append(Feature(name, values=tuple(value for value, _ in Counter(cells).most_common(MAX_VALUES))))
-    return found
+            features.append(Feature(name, values=tuple(value for value, _ in Counter(cells).most_common(MAX_VALUES))))
+    return features
 
 
 def encode_features(features: Sequence[Feature], row: Mapping[str, str]) -> list[float]:

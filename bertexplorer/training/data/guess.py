@@ -143,8 +143,8 @@ def guess_reasons(table: Table, columns: Sequence[ColumnSpec], chosen: Mapping[s
                 n for n in table.columns if n not in chosen.values() and label_fit([row.cells[n] for row in rows])
             ]
             if rivals:
-                listed = ", ".join(f"“{name[:40]}” ({counts[name]:,} values)" for name in rivals[:3])
-                reasons[spec.name] += f"; {listed} would do too"
+                names_of_rivals = ", ".join(f"“{name[:40]}” ({counts[name]:,} values)" for name in rivals[:3])
+                reasons[spec.name] += f"; {names_of_rivals} would do too"
     return reasons
 
 

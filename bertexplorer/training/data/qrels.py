@@ -71,7 +71,7 @@ def read_judgements(content: str, name: str) -> list[Judgement]:
 
 
 def collection_rows(queries: str, documents: str, qrels: str, candidates: int = 0) -> list[Row]:
-    """The three files as rows, one per judgement. With *candidates*, each query also gets that many of the unjudged
+    """The three files as rows, one per judgement. With *candidates*, each query also gets the *candidates* unjudged
     passages that BM25 ranks highest, with relevance 0 (for re-ranking); without, every unjudged document is added with
     an empty query (for retrieval). These added rows have line 0.
 

@@ -28,7 +28,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Problem:
-    """Why the row that starts at *line* cannot be used."""
+    """The reason why the row that starts at *line* cannot be used."""
 
     line: int
     what: str
@@ -40,7 +40,7 @@ class UnusableRow(Exception):
 
 @dataclass(frozen=True)
 class Table:
-    """A file as it was read. Each row has all *columns*; *summary* is a sentence on how the file was read."""
+    """A file as it was read. Each row has all *columns*; *summary*: a sentence on how the file was read."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]

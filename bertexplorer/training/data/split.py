@@ -8,7 +8,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.checks import row_key
 from bertexplorer.training.data.rows import Row, cell_text
 
-ALWAYS = 10  # up to so many classes, all are in the validation rows whatever share that makes
+ALWAYS = 10  # with up to this many classes, the validation rows have all of them, whatever the share
 
 
 def split_rows(

@@ -84,9 +84,9 @@ def table_of_rules(gold: Sequence[Sequence[Entity]], guess: Sequence[Sequence[En
     counts = ("correct", "incorrect", "partial", "missed", "spurious")
     return [
         {"right if": words}
-        | {name: float(getattr(overall[way], name)) for name in ("precision", "recall", "f1")}
-        | {name: int(getattr(overall[way], name)) for name in counts}
-        for way, words in RULES.items()
+        | {name: float(getattr(overall[rule], name)) for name in ("precision", "recall", "f1")}
+        | {name: int(getattr(overall[rule], name)) for name in counts}
+        for rule, words in RULES.items()
     ]
 
 

@@ -184,7 +184,7 @@ def parse_span(text: str, span: Any) -> tuple[int, int, str]:
     """A span as {"start", "end", "label"} or [start, end, label]."""
     if isinstance(span, dict):
         span = [span.get("start"), span.get("end"), next((span[key] for key in KIND if key in span), None)]
-    if not isinstance(span, list) or len(span) != 3 or not all(type(at) is int for at in span[:2]):
+    if not isinstance(span, list) or len(span) != 3 or not all(type(bound) is int for bound in span[:2]):
         raise UnusableRow(f"has the span {cell_text(span)[:60]}; wanted a start, an end and a label")
     start, end, kind = span
     if not isinstance(kind, str) or not kind.strip():
@@ -194,7 +194,7 @@ def parse_span(text: str, span: Any) -> tuple[int, int, str]:
     return start, end, kind.strip()
 
 
-def show_context(text: str, at: int) -> str:
-    """The characters around position *at*, which is marked by a bar."""
-    before, after = text[max(0, at - AROUND) : at], text[at : at + AROUND]
-    return f"“{'…' * (at > AROUND)}{before}|{after}{'…' * (at + AROUND < len(text))}”"
+def show_context(text: str, position: int) -> str:
+    """The characters around position *position*, which is marked by a bar."""
+    before, after = text[max(0, position - AROUND) : position], text[position : position + AROUND]
+    return f"“{'…' * (position > AROUND)}{before}|{after}{'…' * (position + AROUND < len(text))}”"

@@ -72,5 +72,5 @@ def open_learner(folder: Path, *, about: Path | None = None) -> Learner:
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, ExplorerError):
             raise
-        raise ExplorerError(f"{folder} holds no fine-tuned model ({error}).") from error
+        raise ExplorerError(f"{folder} does not contain a fine-tuned model ({error}).") from error
     return learner

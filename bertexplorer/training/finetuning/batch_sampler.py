@@ -45,7 +45,7 @@ def batches_without_conflicts(
 ) -> list[list[int]]:
     """Row indices in ⌈n / batch⌉ batches of similar size, in which no row's passage answers another row's query.
     *passages*: of each row; *answers*: every passage that answers its query, in any row. The rows of *order* go to the
-    next batch where they fit; a row that fits nowhere is left out."""
+    next batch where they fit; a row that fits in no batch is left out."""
     size = -(-len(order) // batch)
     rows: list[list[int]] = [[] for _ in range(size)]
     batch_passages: list[set[str]] = [set() for _ in range(size)]

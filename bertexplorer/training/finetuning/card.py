@@ -19,7 +19,7 @@ EXAMPLES = 3  # example rows in a card
 
 
 def write_card(learner: Learner, spec: Spec, step: int, evaluation: Evaluation) -> str:
-    """A model card: what it is, its base checkpoint, data, settings, metrics and versions. It includes no row."""
+    """A model card with the task, base checkpoint, data, settings, metrics and versions, but without rows."""
     task, start = spec.module, learner.checkpoint
     licence = f"license: {start.licence}\n" if start.licence else ""
     metric_names = {key: task.METRICS.get(key, key) for key in evaluation.metrics}

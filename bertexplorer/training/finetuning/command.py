@@ -117,7 +117,7 @@ def write_run(
 
     *checkpoint*: name and folder; *values*: settings of Tuning and of the task; *columns*: columns of the task ->
     columns of the *table*, guessed if empty; *strict*: raise if rows cannot be used; *tell*: receives problems and
-    findings line by line. Raises ExplorerError if the rows do not make a run."""
+    findings, one call per line. Raises ExplorerError if the rows do not make a run."""
     spec, preflight = plan(
         task, checkpoint, table, dev, values=values, mapping=dict(columns) or None, file=file, name=name
     )

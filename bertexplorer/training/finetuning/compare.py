@@ -16,7 +16,7 @@ MEASURES = {
     "loss": "loss (nats)",
 }  # the first measure that both runs have is compared
 RESAMPLES = 10_000
-AT_ONCE = 2_000_000  # random numbers drawn at a time
+AT_ONCE = 2_000_000  # random numbers drawn at once
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def flat_settings(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 Z_95 = 1.959964  # of 95 %
 WIDE = 0.05  # warn of an interval wider than this to either side
-FEW_ROWS = 100  # warn below so many rows if there is no interval
+FEW_ROWS = 100  # warn below this number of rows if there is no interval
 
 
 def wilson(share: float, count: int) -> tuple[float, float]:

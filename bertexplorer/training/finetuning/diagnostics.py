@@ -1,4 +1,4 @@
-"""Warnings while a run trains, and its peak memory."""
+"""Warnings about an evaluation during a run, and peak memory."""
 
 import sys
 from collections.abc import Iterator

@@ -18,7 +18,7 @@ from bertexplorer.training.finetuning.spec import Spec
 if TYPE_CHECKING:
     from bertexplorer.model.text import Tokenizer
 
-SHARE = 0.1  # of the rows become validation rows if no file of them is given
+SHARE = 0.1  # share of the rows used for validation if there is no validation file
 LABELS = ("label", "labels")
 MAX_MEASURED = 2000  # texts whose lengths are checked
 
@@ -35,11 +35,11 @@ class Preflight:
     findings: list[checks.Finding]
     labels: dict[str, int]  # label -> rows to learn from
     summary: str
-    reasons: dict[str, str]  # column of the task -> why its column of the file was guessed
+    reasons: dict[str, str]  # column of the task -> the reason for the guess of its column in the file
 
     @property
     def stops(self) -> list[str]:
-        """Why the run cannot start."""
+        """The reasons why the run cannot start."""
         return [finding.what for finding in self.findings if finding.stops]
 
 
@@ -92,7 +92,7 @@ def plan(
     tokenizer: "Tokenizer | None" = None,
 ) -> tuple[Spec, Preflight]:
     """The settings of a run and its rows. *checkpoint*: name and folder; *values*: settings of Tuning and of the task;
-    *file*: where the rows come from. Raises ExplorerError as `specs.make_spec` and `row_findings` do."""
+    *file*: name of the file of the rows. Raises ExplorerError as `specs.make_spec` and `row_findings` do."""
     spec = specs.make_spec(task, checkpoint[0], str(checkpoint[1]), values, name=name)
     result = preflight(
         spec.module,

@@ -84,8 +84,8 @@ def task_of(name: str) -> ModuleType:
 
 
 def learning_rate(tuning: Tuning, config: EncoderConfig) -> float:
-    """The given rate, else one that suits the size of the checkpoint (Turc et al., 2019, for the small ones); a new
-    head alone and LoRA tolerate a higher one."""
+    """The rate of *tuning*, or one by the size of the checkpoint if it is 0 (Turc et al., 2019, for the small ones); a
+    new head alone and LoRA tolerate a higher one."""
     if tuning.rate:
         return tuning.rate
     by_size = next((rate for size, rate in RATES if config.hidden_size <= size), 2e-5)

@@ -20,7 +20,7 @@ from bertexplorer.training.language import (
 )
 from bertexplorer.training.learner import Learner, evaluation_mode
 from bertexplorer.training.pretraining.batches import Batch, Collator
-from bertexplorer.training.pretraining.objectives import MaskedLanguage, run
+from bertexplorer.training.pretraining.objectives import MaskedLanguage, forward_batch
 from bertexplorer.training.pretraining.pool import SINGLE, Examples
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.adaptation import Example, Options
@@ -81,7 +81,7 @@ class Adapter(MaskedLanguage, Learner):
         with evaluation_mode(self):
             for number, indices in enumerate(by_length(items)):
                 batch = self.mask_items([items[i] for i in indices], collator, SEED, number).to(self.checkpoint.device)
-                last = run(self.modules["encoder"], batch, batch.ids).flatten(0, 1)[batch.chosen]
+                last = forward_batch(self.modules["encoder"], batch, batch.ids).flatten(0, 1)[batch.chosen]
                 rows = (batch.chosen // batch.ids.shape[1]).cpu().numpy()
                 batch_predictions = predictions(self.modules["masked_lm"], last, batch.targets)
                 by_item |= dict(

@@ -40,13 +40,13 @@ class Reader(Traceable):
     saved = ("silent",)
 
     def __init__(self, checkpoint: Checkpoint, options: Options, silent: bool, max_tokens: int = 384) -> None:
-        """*silent*: whether it may say that there is no answer."""
+        """*silent*: whether it may predict that there is no answer."""
         super().__init__(checkpoint, options, max_tokens)
         self.silent = silent
 
     @classmethod
     def create(cls, checkpoint: Checkpoint, train: Sequence[Question], options: Options, *, seed: int) -> Self:
-        """A reader that may say that there is no answer if some question of *train* has none."""
+        """A reader. It may predict that there is no answer if some question of *train* has none."""
         silent = any(not question.answers for question in train)
         return cls(with_heads(checkpoint, ["span"], seed=seed), options, silent)
 

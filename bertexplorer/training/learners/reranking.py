@@ -121,7 +121,7 @@ class Reranker(Traceable):
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
         """The passages, one per line, with their probabilities, the most relevant first."""
-        return [self.rank(given.get("query", "").strip(), given.get("passage", "")) for given in inputs]
+        return [self.rank(cells.get("query", "").strip(), cells.get("passage", "")) for cells in inputs]
 
     def rank(self, query: str, passages: str) -> dict[str, Any]:
         texts = [line.strip() for line in passages.splitlines() if line.strip()]

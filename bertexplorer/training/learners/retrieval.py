@@ -1,4 +1,4 @@
-"""Retrieval: one encoder for queries and passages, which brings each query closest to its own passage."""
+"""Retrieval: one encoder for queries and passages, trained so that each query is closest to its own passage."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -44,7 +44,7 @@ class PassageIndex(nn.Module):
 
 class Retrieval(Embedder):
     """One encoder for queries and passages. Each query is trained to be closer to its own passage than to all others of
-    the batch (Henderson et al., 2017, section 4.4: multiple negatives ranking), including its given negatives."""
+    the batch (Henderson et al., 2017, section 4.4: multiple negatives ranking), including its hard negatives."""
 
     weights = {"passage": 1.0}
 
@@ -99,13 +99,13 @@ class Retrieval(Embedder):
 
     def order(self, lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
         """Batches in which no passage answers another row's query. A row that fits nowhere waits for another epoch.
-        Raises ExplorerError for batches of 1 without given negatives."""
+        Raises ExplorerError for batches of 1 without hard negatives."""
         if batch < 2 and not all(example.negatives for example in self.pairs):
             raise ExplorerError("A batch of 1 has no wrong passages. Set Batch to 2 or more.")
-        draw = np.random.default_rng([seed, ORDER, epoch])
+        rng = np.random.default_rng([seed, ORDER, epoch])
         answers = [set(self.relevance[pair.query]) for pair in self.pairs]
         texts = [{pair.passage, *pair.negatives} for pair in self.pairs]
-        return batches_without_conflicts(texts, answers, draw.permutation(len(texts)).tolist(), batch)
+        return batches_without_conflicts(texts, answers, rng.permutation(len(texts)).tolist(), batch)
 
     def collate(self, items: Sequence[Any]) -> GroupBatch:
         right = [item.parts[1] for item in items]
@@ -155,8 +155,9 @@ class Retrieval(Embedder):
         return float(np.mean([np.logaddexp.reduce([logits[i], *logits[rivals]]) - logits[i] for i in relevant]))
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The nearest of the given passages, one per line; if there are none, of those saved with the run."""
-        return [self.search(given.get("query", "").strip(), given.get("passage", "")) for given in inputs]
+        """The nearest passages to the query, among those of the input, one per line, or else among those saved with the
+        run."""
+        return [self.search(cells.get("query", "").strip(), cells.get("passage", "")) for cells in inputs]
 
     def search(self, query: str, passages: str) -> dict[str, Any]:
         if not query:

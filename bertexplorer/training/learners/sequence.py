@@ -100,7 +100,8 @@ class Rewriter(Learner):
             return beam_search(writer, sources, beams=options.beams, most=self.target_limit, penalty=options.penalty)
 
     def as_tokenizer_writes(self, text: str) -> str:
-        """*text* encoded and decoded, so that what the tokenizer cannot write does not count against the checkpoint."""
+        """*text* encoded and decoded, so that characters outside the vocabulary do not count as errors of the
+        checkpoint."""
         tokenizer = self.checkpoint.tokenizer
         return tokenizer.join(tokenizer.whole.encode(tokenizer.prepare(text)[0], add_special_tokens=False).ids)
 
@@ -136,7 +137,7 @@ class Rewriter(Learner):
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
         """The beams of each source, best first, with their probability. *ended* False: it reached the longest
         length."""
-        sources = [given.get("source", "").strip() for given in inputs]
+        sources = [cells.get("source", "").strip() for cells in inputs]
         if not all(sources):
             raise ExplorerError("The source is empty. Type a sentence.")
         items = self.read([Example(0, source, "") for source in sources])

@@ -110,7 +110,7 @@ class Similarity(Embedder, Traceable):
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
         """The cosine of two texts and the score it corresponds to."""
-        pairs = [(given.get("text_a", "").strip(), given.get("text_b", "").strip()) for given in inputs]
+        pairs = [(cells.get("text_a", "").strip(), cells.get("text_b", "").strip()) for cells in inputs]
         if not all(first and second for first, second in pairs):
             raise ExplorerError("One of the two texts is empty. Type both.")
         return [

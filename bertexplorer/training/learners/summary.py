@@ -22,7 +22,7 @@ from bertexplorer.training.tasks.summary import (
     Options,
     Rouge,
     choose_sentences,
-    split_sentences,
+    document_sentences,
 )
 from bertexplorer.training.texts import Item, TextBatch, encode
 
@@ -138,7 +138,7 @@ class Summariser(Learner):
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
         """The sentences in order, with the probability of each and whether it is chosen; null for those not read."""
-        documents = [split_sentences(given.get("document", "")) for given in inputs]
+        documents = [document_sentences(cells.get("document", "")) for cells in inputs]
         if not all(documents):
             raise ExplorerError("The document is empty. Paste a text of several sentences.")
         items = self.items(documents, [set()] * len(documents))

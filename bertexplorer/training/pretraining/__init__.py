@@ -6,7 +6,7 @@ spec.py         all settings of a run, as in spec.json
 start.py        the checkpoint and objective of a run, from scratch or from a commit
 sentences.py    plain text -> documents -> paragraphs -> sentences
 corpus.py       text files -> a WordPiece vocabulary; token ids on disk, memory-mapped
-pool.py         the documents to draw from; segments, drawn in whole arrays
+pool.py         the documents to draw from; segments, drawn as arrays
 examples.py     examples drawn on the fly, reproducible from seed and step
 batches.py      examples -> padded tensors
 objectives.py   masked tokens, next sentence, next token, replaced tokens

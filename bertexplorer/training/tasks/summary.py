@@ -13,7 +13,7 @@ import numpy as np
 
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
-from bertexplorer.training.pretraining.sentences import sentences
+from bertexplorer.training.pretraining.sentences import split_sentences
 from bertexplorer.training.ranking import words
 from bertexplorer.training.task import Column
 
@@ -73,7 +73,9 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
 
 def cell_sentences(cell: Any) -> list[str]:
     """The sentences of a cell."""
-    return [part for text in (cell if isinstance(cell, list) else [cell]) for part in split_sentences(cell_text(text))]
+    return [
+        part for text in (cell if isinstance(cell, list) else [cell]) for part in document_sentences(cell_text(text))
+    ]
 
 
 def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
@@ -86,9 +88,9 @@ def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -
 KINDS = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeLsum"}
 
 
-def split_sentences(text: str) -> list[str]:
+def document_sentences(text: str) -> list[str]:
     """The sentences of a text. A line break ends a sentence."""
-    return [sentence for line in re.split(r"[\r\n]+", text) for sentence in sentences(line.strip())]
+    return [sentence for line in re.split(r"[\r\n]+", text) for sentence in split_sentences(line.strip())]
 
 
 def ngrams(text: str, n: int) -> Counter[tuple[str, ...]]:
@@ -111,8 +113,8 @@ def oracle_sentences(document: Sequence[str], summary: str, most: int) -> list[i
     covered, best = [Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()], 0.0
     while len(chosen) < most:
         scores = {
-            i: sum(ngram_f1(covered[n] + own[n], gold[n]) for n in (0, 1))
-            for i, own in enumerate(grams)
+            i: sum(ngram_f1(covered[n] + counts[n], gold[n]) for n in (0, 1))
+            for i, counts in enumerate(grams)
             if i not in chosen
         }
         top = max(scores, key=lambda i: scores[i], default=-1)
@@ -128,12 +130,12 @@ def choose_sentences(document: Sequence[str], scores: Sequence[float], most: int
     """The *most* sentences with the highest scores, in the order of *document*. *blocking*: skip a sentence that shares
     three consecutive words with a better one (Paulus et al., 2018)."""
     chosen: list[int] = []
-    seen: set[tuple[str, ...]] = set()
+    used: set[tuple[str, ...]] = set()
     for i in sorted(range(len(scores)), key=lambda i: -scores[i]):
-        own = set(ngrams(document[i], 3))
-        if len(chosen) < most and not (blocking and own & seen):
+        trigrams = set(ngrams(document[i], 3))
+        if len(chosen) < most and not (blocking and trigrams & used):
             chosen.append(i)
-            seen |= own
+            used |= trigrams
     return sorted(chosen)
 
 

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from bertexplorer.figures.pretraining import WORDS
 from bertexplorer.figures.style import percent
 from bertexplorer.store.runs import ACTIVE
-from bertexplorer.training.pretraining.experiments import Experiment, verdict
+from bertexplorer.training.pretraining.experiments import Experiment, verdicts
 from bertexplorer.ui.experiments.experiment_service import Arm, Trial
 from bertexplorer.ui.training.html import state, table
 
@@ -52,7 +52,7 @@ def summary(trial: Trial) -> str:
     """The runs of an experiment, and whether they agree with the papers."""
     rows = "".join(line(arm) for arm in trial.arms)
     parts = [f'<ul class="runs arms">{rows}</ul>']
-    if sentences := verdict(trial.experiment, trial.reached()):
+    if sentences := verdicts(trial.experiment, trial.reached()):
         parts.append(f'<p class="summary" role="status">{escape(" ".join(sentences))}</p>')
     parts.append(table([numbers(arm) for arm in trial.arms if arm.last("pairs_accuracy") is not None]))
     return "".join(parts)

@@ -253,9 +253,9 @@ def test_what_cannot_be_traced_is_refused(
         run.influence({**ASKED, "another": "the film"})
     with pytest.raises(ExplorerError, match="text is empty"):
         run.influence({"text": " "})
-    with pytest.raises(ExplorerError, match="kept no checkpoint"):
+    with pytest.raises(ExplorerError, match="has no checkpoint"):
         TrainingRun(begin("new")).influence(ASKED)
-    monkeypatch.setattr(influence, "opened", lambda *_, **__: "a tagger")
+    monkeypatch.setattr(influence, "open_learner", lambda *_, **__: "a tagger")
     with pytest.raises(
         ExplorerError, match="labels, tags, answers to questions, similarities and relevance; this run is of the task"
     ):

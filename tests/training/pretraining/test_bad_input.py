@@ -71,17 +71,17 @@ def test_sizes_that_make_no_encoder(begin: Begin) -> None:
 )
 def test_settings_that_make_no_sense(values: dict[str, object], said: str) -> None:
     with pytest.raises(ExplorerError, match=said):
-        specs.make({"text": ("a",)}, values)
+        specs.make_spec({"text": ("a",)}, values)
 
 
 @pytest.mark.parametrize("weights", ["books", "books=x", "books=-1", "=inf", "a=nan"])
 def test_weights_that_are_none(weights: str) -> None:
     with pytest.raises(ExplorerError, match="Weights"):
-        specs.make({"text": ("a",), "weights": weights}, {})
+        specs.make_spec({"text": ("a",), "weights": weights}, {})
 
 
 def test_weights_go_to_the_longest_beginning() -> None:
-    spec = specs.make({"text": ("a",), "weights": "kids=3, kids_a=2, =0.5"}, {})
+    spec = specs.make_spec({"text": ("a",), "weights": "kids=3, kids_a=2, =0.5"}, {})
     assert [spec.weight(n) for n in ("kids_b.txt", "kids_asp.txt", "wiki")] == [3, 2, 0.5]
 
 
@@ -106,15 +106,15 @@ def test_the_command_line_tells_and_changes_nothing(begin: Begin, capsys, tmp_pa
 
 
 def test_held_out_lists(shards: list[Shard], tmp_path: Path) -> None:
-    chosen = heldout.choose(shards, 30)
-    assert (heldout.choose(shards[::-1], 30) == chosen).all() and len(set(chosen.tolist())) == 30
-    heldout.write(chosen, tmp_path / "list")
-    assert (heldout.read(tmp_path / "list") == chosen).all()
-    kept, held = heldout.split(shards, chosen)
+    chosen = heldout.choose_hashes(shards, 30)
+    assert (heldout.choose_hashes(shards[::-1], 30) == chosen).all() and len(set(chosen.tolist())) == 30
+    heldout.write_hashes(chosen, tmp_path / "list")
+    assert (heldout.read_hashes(tmp_path / "list") == chosen).all()
+    kept, held = heldout.split_masks(shards, chosen)
     assert sum(h.sum() for h in held) >= 30 and all((k ^ h).all() for k, h in zip(kept, held, strict=True))
     with pytest.raises(ExplorerError, match="Hold out fewer"):
-        heldout.choose(shards, 130)
+        heldout.choose_hashes(shards, 130)
     for text in ("xyz\n", "-1\n", "f" * 17, "é"):
         (tmp_path / "bad").write_text(text)
         with pytest.raises(ExplorerError, match="not a list of held-out"):
-            heldout.read(tmp_path / "bad")
+            heldout.read_hashes(tmp_path / "bad")

@@ -10,7 +10,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.pretraining.batches import Collator
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.examples import Bucket, Drawing, buckets, examples
+from bertexplorer.training.pretraining.examples import Bucket, Drawing, draw_examples, parse_buckets
 from bertexplorer.training.pretraining.pool import FOLLOWS, NOT, SINGLE, Examples, Kind, Pool
 from bertexplorer.training.texts import OVERHEAD, batch_bounds
 
@@ -94,9 +94,9 @@ def plain_beginning(pool: Pool, document: int, sentence: int, room: int) -> tupl
 def test_segments_are_those_of_a_loop_over_sentences(pool: Pool) -> None:
     """Whole sentences where one fits, else a cut one, for each room from a token to a whole document."""
     draw = np.random.default_rng(0)
-    document, sentence = pool.boundaries(draw, 2000)
+    document, sentence = pool.draw_boundaries(draw, 2000)
     room = draw.integers(1, 150, size=2000)
-    for whole, plain in ((pool.ending, plain_ending), (pool.beginning, plain_beginning)):
+    for whole, plain in ((pool.sentences_before, plain_ending), (pool.sentences_from, plain_beginning)):
         wanted = [plain(pool, *one) for one in zip(document, sentence, room, strict=True)]
         assert np.array_equal(np.stack(whole(document, sentence, room), axis=1), wanted)
 
@@ -115,7 +115,7 @@ def test_single_texts_are_whole_sentences(pool: Pool, shards: list[Shard]) -> No
 
 
 def drawn(pool: Pool, pairs: str, drawing: Drawing, tokens: int = 60_000) -> Examples:
-    return examples(pool, buckets(drawing.lengths, 64), pairs, drawing, tokens, np.random.default_rng(3))
+    return draw_examples(pool, parse_buckets(drawing.lengths, 64), pairs, drawing, tokens, np.random.default_rng(3))
 
 
 def test_rates_of_labels(pool: Pool) -> None:
@@ -194,7 +194,7 @@ def test_a_wrong_b_of_the_same_document_is_any_that_is_possible(pool: Pool) -> N
             start, length = plain_beginning(pool, document, other, left)
             if other > after or start + length <= pool.sentences[first]:
                 possible.add(other)
-        sentences = pool.elsewhere(np.random.default_rng(number), np.repeat(a, 400, axis=1), np.full(400, room))
+        sentences = pool.wrong_segment_start(np.random.default_rng(number), np.repeat(a, 400, axis=1), np.full(400, room))
         assert set(sentences.tolist()) == (possible or {0})
         if possible:
             assert np.bincount(sentences)[list(possible)].min() > 400 / len(possible) / 3, "each as likely as another"
@@ -206,7 +206,7 @@ def test_files_come_by_their_weight(shards: list[Shard]) -> None:
     tokens = np.array([len(s.ids) for s in shards], float)
     for weights in ((1.0, 1.0), (1.0, 5.0), (0.0, 1.0)):
         pool, draw = pool_of(shards, weights), np.random.default_rng(0)
-        for documents in (pool.documents(draw, 4000), pool.boundaries(draw, 4000)[0]):
+        for documents in (pool.draw_documents(draw, 4000), pool.draw_boundaries(draw, 4000)[0]):
             share = (pool.first[documents] >= len(shards[0].sentences) - 1).mean()
             wanted = tokens[1] * weights[1] / (tokens * weights).sum()
             assert abs(share - wanted) < 5 * np.sqrt(0.25 / 4000)
@@ -216,15 +216,15 @@ def test_documents_left_out_are_never_drawn(shards: list[Shard]) -> None:
     masks = [np.arange(len(s.hashes)) % 3 > 0 for s in shards]
     pool = Pool(shards, [1, 1], masks)
     every, within = pool_of(shards).first, np.concatenate(masks)
-    documents = pool.documents(np.random.default_rng(0), 400)
+    documents = pool.draw_documents(np.random.default_rng(0), 400)
     assert within[np.searchsorted(every, pool.first[documents])].all() and len(set(documents)) > 50
 
 
 @pytest.mark.parametrize("lengths", ["", "128", "a:b:c", "128:0.5:2", "4:1:0", "1000:1:0", "60:0:0", "60:nan:0"])
 def test_bad_mixtures_are_refused(lengths: str) -> None:
     with pytest.raises(ExplorerError, match="Lengths"):
-        buckets(lengths, 512)
-    assert buckets("60:0.5:1", 512) == (Bucket(60, 0.5, 1.0),)
+        parse_buckets(lengths, 512)
+    assert parse_buckets("60:0.5:1", 512) == (Bucket(60, 0.5, 1.0),)
 
 
 def test_nothing_to_draw_from(shards: list[Shard]) -> None:

@@ -18,7 +18,7 @@ from bertexplorer.training.pretraining.run import pretrain
 
 @pytest.fixture(scope="module")
 def made(shards: list[Shard], tokenizer: Tokenizer) -> Probe:
-    return probe.fix(shards, heldout.split(shards, heldout.choose(shards, 60))[1], tokenizer)
+    return probe.draw_probe(shards, heldout.split_masks(shards, heldout.choose_hashes(shards, 60))[1], tokenizer)
 
 
 def documents(shards: list[Shard]) -> list[str]:
@@ -52,8 +52,8 @@ def test_pairs_follow_or_are_of_another_document(made: Probe, shards: list[Shard
 
 
 def test_the_halves_share_no_document(shards: list[Shard]) -> None:
-    held = heldout.split(shards, heldout.choose(shards, 31))[1]
-    halves = [[probe.every_other(out, half) for out in held] for half in (0, 1)]
+    held = heldout.split_masks(shards, heldout.choose_hashes(shards, 31))[1]
+    halves = [[probe.half_of_documents(out, half) for out in held] for half in (0, 1)]
     for out, even, odd in zip(held, *halves, strict=True):
         assert not (even & odd).any() and ((even | odd) == out).all()
 
@@ -82,19 +82,19 @@ def test_an_encoder_that_knows_is_right_and_one_that_knows_nothing_is_not(
     knows = Telltale({tuple(q.item.ids): q.label for q in every})
     knows.config = type("Config", (), {"num_segments": 1})()
     cpu = torch.device("cpu")
-    found = probe.measure(made, knows, tokenizer, cpu, causal=False)
+    found = probe.evaluate_probe(made, knows, tokenizer, cpu, causal=False)
     assert found["probe"] > 0.97  # the same text may hold two gaps with different answers
     random = load(tiny("bert")).encoder
-    first = probe.measure(made, random, tokenizer, cpu, causal=False)
+    first = probe.evaluate_probe(made, random, tokenizer, cpu, causal=False)
     assert first["probe_follows"] == pytest.approx(0.5, abs=0.12)  # chance: the text is of random words
-    assert first == probe.measure(made, random, tokenizer, cpu, causal=False)
-    assert first != probe.measure(made, random, tokenizer, cpu, causal=True)
+    assert first == probe.evaluate_probe(made, random, tokenizer, cpu, causal=False)
+    assert first != probe.evaluate_probe(made, random, tokenizer, cpu, causal=True)
 
 
 def test_too_little_text_is_no_question(tokenizer: Tokenizer, shards: list[Shard]) -> None:
-    nothing = probe.fix(shards, [np.zeros(len(s.documents) - 1, bool) for s in shards], tokenizer)
+    nothing = probe.draw_probe(shards, [np.zeros(len(s.documents) - 1, bool) for s in shards], tokenizer)
     encoder = nn.Linear(1, 1)
-    assert probe.measure(nothing, encoder, tokenizer, torch.device("cpu"), causal=False) == {}
+    assert probe.evaluate_probe(nothing, encoder, tokenizer, torch.device("cpu"), causal=False) == {}
 
 
 @pytest.mark.slow

@@ -183,7 +183,7 @@ def test_it_begins_with_some_layers_of_a_teacher(begin: Begin, tiny, tmp_path: P
     teacher = load(tiny("bert"), precision="fp32")
     count = teacher.config.num_layers - 1
     prepare_folder(tmp_path, ["x"], {"start": str(tiny("bert")), "layers": str(count)})
-    assert specs.read(tmp_path / "spec.json")[0].start_layers == count
+    assert specs.read_stretches(tmp_path / "spec.json")[0].start_layers == count
     plain = {"vocabulary": "", "start": str(tiny("bert")), "start_layers": count}
     folder = begin(plain=plain, steps=1, peak=0.0, warmup=0.0, export="fp32")
     list(pretrain(folder))
@@ -217,11 +217,11 @@ def test_the_held_out_documents_are_the_runs_and_never_learnt_from(begin: Begin,
     folder = begin(steps=1)
     ready = next(e for e in pretrain(folder) if e["event"] == "ready")
     assert ready["documents"] + ready["heldout_documents"] == 130 and ready["heldout_documents"] >= 20
-    chosen = heldout.read(folder / "heldout.txt")
+    chosen = heldout.read_hashes(folder / "heldout.txt")
     assert len(chosen) == 20
     other = begin("other", plain={"heldout": str(folder / "heldout.txt")}, steps=1, heldout_documents=50, seed=5)
     list(pretrain(other))
-    assert (heldout.read(other / "heldout.txt") == chosen).all()
+    assert (heldout.read_hashes(other / "heldout.txt") == chosen).all()
 
 
 def test_one_run_has_one_process(begin: Begin) -> None:
@@ -264,7 +264,7 @@ def test_an_infinite_gradient_is_left_out_and_ends_the_run_if_it_stays(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = begin(steps=60, peak=0.5, clip=0.0, warmup=0.0)
-    built = run.begin
+    built = run.create_trained
 
     def broken(*arguments):
         trained = built(*arguments)
@@ -272,7 +272,7 @@ def test_an_infinite_gradient_is_left_out_and_ends_the_run_if_it_stays(
             trained.checkpoints["model"].encoder.embeddings.words.weight[:] = float("inf")
         return trained
 
-    monkeypatch.setattr(run, "begin", broken)
+    monkeypatch.setattr(run, "create_trained", broken)
     with pytest.raises(ExplorerError, match="not finite"):
         list(pretrain(folder))
     assert kinds(folder)[-1] == "failed" and not (folder / "commits").exists()

@@ -91,13 +91,13 @@ def test_the_answers_are_the_best_of_all_spans_of_all_windows(tiny: Callable[...
         assert [(a, b) for _, a, b in reply.spans] == [span for span, _ in wanted]
         allowed = 2 * of_encoder(learner.checkpoint.config, [s for _, s in wanted])  # a start and an end
         assert [s for s, _, _ in reply.spans] == pytest.approx([s for _, s in wanted], abs=allowed)
-        assert reply.nothing == pytest.approx(min(nothing), abs=allowed)
+        assert reply.no_answer == pytest.approx(min(nothing), abs=allowed)
         assert all(0 <= a < b <= len(one.context) for _, a, b in reply.spans)
 
 
 def test_no_answer_is_said_where_it_beats_the_best_span_by_the_threshold(tiny: Callable[..., Path]) -> None:
     learner, found = made(tiny())
-    surplus = [learner.surplus(reply) for reply in learner.replies(learner.windows(found))]
+    surplus = [learner.no_answer_margin(reply) for reply in learner.replies(learner.windows(found))]
     for threshold in (min(surplus) - 0.1, float(np.median(surplus)), max(surplus) + 0.1):
         learner, _ = made(tiny(), threshold=threshold)
         rows = learner.evaluate(found).rows

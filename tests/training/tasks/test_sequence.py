@@ -104,7 +104,7 @@ def test_what_is_too_long_is_cut_on_its_side_and_counted(checkpoint: Checkpoint)
     assert item.target == 8 and len(item.ids) == 11 and item.ids[-1] != item.ids[7] == short.ids[-1]
     source, target = (len(tokenizer.whole.encode(t, add_special_tokens=False).ids) for t in (long.source, long.target))
     assert item.left_out == source - 6 + target - 3
-    assert rewriter(checkpoint).room == max(len(tokenizer.whole.encode(t).ids) - 1 for _, t in PAIRS)
+    assert rewriter(checkpoint).target_limit == max(len(tokenizer.whole.encode(t).ids) - 1 for _, t in PAIRS)
 
 
 def test_beams_are_ordered_and_come_back_from_what_was_saved(checkpoint: Checkpoint) -> None:

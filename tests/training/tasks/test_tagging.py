@@ -108,7 +108,7 @@ def test_a_word_of_which_nothing_is_left_is_not_read(tiny: Callable[..., Path]) 
         assert np.isfinite(learner.evaluate(sentences).metrics["loss"])
         assert len(learner.predict([{"text": "\u200d"}])[0]["entities"]) == 0
         said = Answer(np.array([learner.labels.index(tag) for tag in ("B-PER", "I-PER", "O")]), np.ones(3), 0.0)
-        assert learner.tags(item, said, 5) == ["B-PER", "I-PER", "I-PER", "O", "O"]  # it goes on behind the gap
+        assert learner.all_tags(item, said, 5) == ["B-PER", "I-PER", "I-PER", "O", "O"]  # it goes on behind the gap
 
 
 def test_a_tag_that_was_never_learnt_is_wrong_and_not_in_the_loss(tiny: Callable[..., Path]) -> None:
