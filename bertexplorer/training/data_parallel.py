@@ -71,9 +71,9 @@ class DataParallel:
         device: torch.device,
         *,
         bf16: bool,
-        placement: Distributed | None = None,
+        distributed: Distributed | None = None,
     ) -> None:
-        self.objective, self.device, self.bf16, self.placement = objective, device, bf16, placement
+        self.objective, self.device, self.bf16, self.distributed = objective, device, bf16, distributed
         self.copies = [objective, *(copy_with_shared_weights(objective) for _ in range(count - 1))]
         self.pool = ThreadPoolExecutor(count) if count > 1 else None
 
@@ -81,16 +81,16 @@ class DataParallel:
         """Add a step's gradient to the objective's parameters: each loss is the mean over all of *batches*. Returns the
         number of terms of each loss and the losses of each batch."""
         counts = own_counts = self.term_counts(batches)
-        if self.placement and self.placement.count > 1:  # each process computes its share; the mean is over all
-            batches = self.placement.own_share(batches)
+        if self.distributed and self.distributed.count > 1:  # each process computes its share; the mean is over all
+            batches = self.distributed.own_share(batches)
             own_counts = self.term_counts(batches)
         parts = balanced_parts(batches, len(self.copies))
         tasks = [(replica, part, counts) for replica, part in zip(self.copies, parts, strict=True)]
         losses = list(self.pool.map(self.backward, tasks)) if self.pool else [self.backward(task) for task in tasks]
         for replica in self.copies[1:]:
             move_gradients(self.objective, replica)
-        if self.placement:
-            self.placement.sum_gradients(p for p in self.objective.modules.parameters() if p.requires_grad)
+        if self.distributed:
+            self.distributed.sum_gradients(p for p in self.objective.modules.parameters() if p.requires_grad)
         return own_counts, [batch_losses for part in losses for batch_losses in part]
 
     def term_counts(self, batches: Sequence[Batch]) -> dict[str, int]:

@@ -81,7 +81,7 @@ class Embedder(Learner):
 
     def vectors(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """The vectors of *texts*, of length 1, so that their dot products are cosines."""
-        return self.item_vectors(self.reader.items([(text,) for text in texts]))
+        return self.item_vectors(self.tokenizer.items([(text,) for text in texts]))
 
     def item_vectors(self, items: Sequence[Item]) -> Float[np.ndarray, "n d"]:
         vectors = np.zeros((len(items), self.checkpoint.config.hidden_size), np.float32)

@@ -73,7 +73,7 @@ def forward_cached(
     return encoder.norm(x), Cache(ids, segments, tuple(keys), tuple(values))
 
 
-class Writer:
+class NextTokenPredictor:
     """A checkpoint whose MLM head predicts the next token. The only special token that it writes is [SEP], the end."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
@@ -101,25 +101,33 @@ class Continuation:
 
 
 def continue_text(
-    writer: Writer, prompt: Sequence[int], most: int, *, temperature: float = 0.0, top_k: int = 0, seed: int = 0
+    predictor: NextTokenPredictor,
+    prompt: Sequence[int],
+    most: int,
+    *,
+    temperature: float = 0.0,
+    top_k: int = 0,
+    seed: int = 0,
 ) -> Continuation:
     """Up to *most* tokens after *prompt* under a causal mask. *temperature* 0 takes the likeliest token; otherwise one
     is drawn from the distribution sharpened (below 1) or flattened (above), among the *top_k* likeliest (0: all)."""
     draw = torch.Generator().manual_seed(seed)
-    last, cache = forward_cached(writer.encoder, torch.tensor([list(prompt)], device=writer.device), 0, CAUSAL)
+    last, cache = forward_cached(predictor.encoder, torch.tensor([list(prompt)], device=predictor.device), 0, CAUSAL)
     ids: list[int] = []
     shares: list[float] = []
     first = None
     for _ in range(most):
-        log_probs = writer.next_log_probs(last[:, -1])[0].cpu()
+        log_probs = predictor.next_log_probs(last[:, -1])[0].cpu()
         first = log_probs.exp() if first is None else first
         probabilities = sampling_distribution(log_probs, temperature, top_k)
         token = int(torch.multinomial(probabilities, 1, generator=draw)) if temperature else int(probabilities.argmax())
-        if token == writer.end:
+        if token == predictor.end:
             break
         ids.append(token)
         shares.append(float(probabilities[token]))
-        last, cache = forward_cached(writer.encoder, torch.tensor([[token]], device=writer.device), 0, CAUSAL, cache)
+        last, cache = forward_cached(
+            predictor.encoder, torch.tensor([[token]], device=predictor.device), 0, CAUSAL, cache
+        )
     assert first is not None
     return Continuation(tuple(ids), tuple(shares), first, len(ids) < most)
 
@@ -149,7 +157,7 @@ def beam_score(log_prob: float, tokens: int, penalty: float) -> float:
 
 
 def beam_search(
-    writer: Writer, sources: Sequence[Sequence[int]], *, beams: int, most: int, penalty: float
+    predictor: NextTokenPredictor, sources: Sequence[Sequence[int]], *, beams: int, most: int, penalty: float
 ) -> list[list[Beam]]:
     """For each source (including special tokens) the *beams* best targets of up to *most* tokens, best first. Sources
     of equal length are batched, so that there is no padding."""
@@ -161,20 +169,20 @@ def beam_search(
         group_size = max(1, AT_ONCE // (beams * (length + most)))
         for start in range(0, len(numbers), group_size):
             group = numbers[start : start + group_size]
-            ids = torch.tensor([list(sources[i]) for i in group], device=writer.device)
-            results |= dict(zip(group, search_equal_lengths(writer, ids, beams, most, penalty), strict=True))
+            ids = torch.tensor([list(sources[i]) for i in group], device=predictor.device)
+            results |= dict(zip(group, search_equal_lengths(predictor, ids, beams, most, penalty), strict=True))
     return [results[i] for i in range(len(sources))]
 
 
 def search_equal_lengths(
-    writer: Writer, sources: Int[Tensor, "r t"], beams: int, most: int, penalty: float
+    predictor: NextTokenPredictor, sources: Int[Tensor, "r t"], beams: int, most: int, penalty: float
 ) -> list[list[Beam]]:
     """Beam search over sources of equal length. A source is finished when *beams* of its targets have ended."""
-    last, cache = forward_cached(writer.encoder, sources, 0)
+    last, cache = forward_cached(predictor.encoder, sources, 0)
     finished: list[list[Beam]] = [[] for _ in sources]
     active: list[tuple[int, tuple[int, ...], float]] = [(row, (), 0.0) for row in range(len(sources))]
     for tokens in range(1, most + 1):
-        log_probs, ids = writer.next_log_probs(last[:, -1]).topk(min(2 * beams, len(writer.forbidden)))
+        log_probs, ids = predictor.next_log_probs(last[:, -1]).topk(min(2 * beams, len(predictor.forbidden)))
         steps = list(zip(log_probs.tolist(), ids.tolist(), strict=True))
         extensions: dict[int, list[tuple[float, int, int]]] = defaultdict(
             list
@@ -185,16 +193,16 @@ def search_equal_lengths(
         for row, candidates in extensions.items():
             best = sorted((c for c in candidates if isfinite(c[0])), key=lambda c: -c[0])
             for total, origin, token in best[:beams]:
-                if token == writer.end or tokens == most:
-                    ended = token == writer.end
+                if token == predictor.end or tokens == most:
+                    ended = token == predictor.end
                     target = active[origin][1] + (() if ended else (token,))
                     finished[row].append(Beam(target, total, beam_score(total, tokens, penalty), ended))
             if len(finished[row]) < beams:
-                survivors += [candidate for candidate in best if candidate[2] != writer.end][:beams]
+                survivors += [candidate for candidate in best if candidate[2] != predictor.end][:beams]
         if not survivors or tokens == most:
             break
-        origins = torch.tensor([origin for _, origin, _ in survivors], device=writer.device)
-        new_tokens = torch.tensor([[token] for _, _, token in survivors], device=writer.device)
+        origins = torch.tensor([origin for _, origin, _ in survivors], device=predictor.device)
+        new_tokens = torch.tensor([[token] for _, _, token in survivors], device=predictor.device)
         active = [(active[origin][0], (*active[origin][1], token), total) for total, origin, token in survivors]
-        last, cache = forward_cached(writer.encoder, new_tokens, 1, CAUSAL, cache.rows(origins))
+        last, cache = forward_cached(predictor.encoder, new_tokens, 1, CAUSAL, cache.rows(origins))
     return [sorted(beams_of, key=lambda beam: -beam.score)[:beams] for beams_of in finished]

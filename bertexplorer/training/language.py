@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training.texts import Item, Reader
+from bertexplorer.training.texts import Item, LimitedTokenizer
 
 AT_ONCE = 1024  # padded tokens of a batch with logits for every token
 SHOWN = 10  # likeliest tokens in a list
 
 
-def split_into_items(reader: Reader, texts: Sequence[str], *, end: bool) -> list[list[Item]]:
-    """Each text as consecutive items of at most *reader*.most tokens, without dropping any. *end*: whether each item
+def split_into_items(tokenizer: LimitedTokenizer, texts: Sequence[str], *, end: bool) -> list[list[Item]]:
+    """Each text as consecutive items of at most *tokenizer*.most tokens, without dropping any. *end*: whether each item
     ends with [SEP], or only the last."""
     items = []
-    for encoding in reader.encode([(text,) for text in texts]):
+    for encoding in tokenizer.encode([(text,) for text in texts]):
         encodings = [encoding, *encoding.overflowing]
         cuts = [None if end or piece is encodings[-1] else -1 for piece in encodings]
         items.append([Item(p.ids[:cut], p.type_ids[:cut]) for p, cut in zip(encodings, cuts, strict=True)])

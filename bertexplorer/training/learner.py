@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.training.objective import Loss
 from bertexplorer.training.task import Evaluation
-from bertexplorer.training.texts import AT_ONCE, Item, Reader, by_length, encode, pad
+from bertexplorer.training.texts import AT_ONCE, Item, LimitedTokenizer, by_length, hidden_states, pad
 
 Result = TypeVar("Result")
 
@@ -74,7 +74,7 @@ class Learner(ABC):
     def set_max_tokens(self, max_tokens: int) -> None:
         """Cut every input to *max_tokens*, or to the longest input of the checkpoint if that is shorter."""
         self.max_tokens = min(max_tokens, self.checkpoint.tokenizer.max_tokens)
-        self.reader = Reader(self.checkpoint.tokenizer, self.max_tokens)
+        self.tokenizer = LimitedTokenizer(self.checkpoint.tokenizer, self.max_tokens)
 
     @abstractmethod
     def read(self, examples: Sequence[Any]) -> list[Item]:
@@ -144,7 +144,7 @@ class Traceable(Learner):
         """The head's input for each item: the output of the encoder for the first token, or for all."""
 
         def compute(part: list[Item], batch: Any) -> list[np.ndarray]:
-            last = encode(self.modules["encoder"], batch).float().cpu().numpy()
+            last = hidden_states(self.modules["encoder"], batch).float().cpu().numpy()
             return [last[row, : 1 if self.first_only else len(item.ids)] for row, item in enumerate(part)]
 
         return self.in_batches(items, compute)

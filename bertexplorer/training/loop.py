@@ -47,7 +47,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Stepped:
+class StepResult:
     """The result of one step. Losses are means in nats over the step."""
 
     step: int
@@ -66,7 +66,7 @@ class Stepped:
 class Window:
     """The steps since the last event about steps."""
 
-    steps: list[Stepped] = field(default_factory=list)
+    steps: list[StepResult] = field(default_factory=list)
     since: float = field(default_factory=monotonic)
 
     def summary(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def train(
     learning: Learning,
     budget: Budget,
     seed: int,
-) -> Iterator[Stepped]:
+) -> Iterator[StepResult]:
     """Train until the budget is spent, updating *state* and yielding a Stepped after every step. *batches*: a step's
     number -> its batches. Raises ExplorerError if the gradient stays non-finite."""
     for replica in workers.copies:
@@ -130,11 +130,11 @@ def train(
         ended = perf_counter()
         state.seconds += ended - clock  # includes the caller's work since the last step
         clock = ended
-        yield Stepped(
+        yield StepResult(
             step=state.step,
             rate=current_rate,
-            losses=means("total", losses, counts),
-            right=means("right", losses, counts),
+            losses=mean_by_task("total", losses, counts),
+            right=mean_by_task("right", losses, counts),
             counts=counts,
             norm=norm,
             tokens=tokens,
@@ -144,7 +144,7 @@ def train(
         )
 
 
-def means(kind: str, losses: Sequence[dict[str, Loss]], counts: dict[str, int]) -> dict[str, float]:
+def mean_by_task(kind: str, losses: Sequence[dict[str, Loss]], counts: dict[str, int]) -> dict[str, float]:
     """Means of the losses ("total") or accuracies ("right") over a step's batches."""
     return {
         task: sum(float(getattr(batch[task], kind)) for batch in losses if task in batch) / count

@@ -19,7 +19,7 @@ from bertexplorer.training import ownership
 from bertexplorer.training.events import Event, Log, format_event
 
 
-class Driven(Protocol):
+class ActiveRun(Protocol):
     """A run while it is computed, as RunDriver is."""
 
     def events(self) -> Iterator[Event]: ...
@@ -42,7 +42,7 @@ def lock_run(folder: Path) -> Iterator[None]:
 
 
 def log_events(
-    folder: Path, create_run: Callable[[Callable[[], bool]], Driven], stop: Callable[[], bool]
+    folder: Path, create_run: Callable[[Callable[[], bool]], ActiveRun], stop: Callable[[], bool]
 ) -> Iterator[Event]:
     """Lock *folder*, create a run and yield its events, each after logging it. *create_run* takes a function that
     returns whether to stop: because *stop* returns True, or because the file RUN/stop exists.

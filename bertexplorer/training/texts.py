@@ -48,14 +48,14 @@ class TextBatch:
         return replace(self, **moved)
 
 
-class Reader:
-    """A checkpoint's tokenizer with its own limit, for many texts at once."""
+class LimitedTokenizer:
+    """A checkpoint's tokenizer with a limit on the tokens of an input, for many texts at once."""
 
     def __init__(self, tokenizer: Tokenizer, max_tokens: int) -> None:
         self.pad_id = tokenizer.pad_id
         self.most = min(max_tokens, tokenizer.max_tokens)
-        self.cut = tokenizers.Tokenizer.from_str(tokenizer.whole.to_str())
-        self.cut.enable_truncation(self.most)
+        self.truncating = tokenizers.Tokenizer.from_str(tokenizer.whole.to_str())
+        self.truncating.enable_truncation(self.most)
         self.prepare, self.check_pairs = tokenizer.prepare, tokenizer.check_pairs
 
     def encode(self, texts: Sequence[tuple[str, ...]]) -> list[tokenizers.Encoding]:
@@ -63,7 +63,7 @@ class Reader:
         if any(len(text) > 1 for text in texts):
             self.check_pairs()
         clean = [tuple(self.prepare(part)[0] for part in text) for text in texts]
-        return self.cut.encode_batch([text if len(text) > 1 else text[0] for text in clean])
+        return self.truncating.encode_batch([text if len(text) > 1 else text[0] for text in clean])
 
     def items(self, texts: Sequence[tuple[str, ...]], targets: Sequence[Any] | None = None) -> list[Item]:
         """*texts* as Items, with their *targets*."""
@@ -104,7 +104,7 @@ def stack_vectors(items: Sequence[Item]) -> Float[Tensor, "b s d"] | None:
     return torch.from_numpy(padded)
 
 
-def encode(encoder: nn.Module, batch: TextBatch, change: Intervention = NO_CHANGE) -> Float[Tensor, "b s d"]:
+def hidden_states(encoder: nn.Module, batch: TextBatch, change: Intervention = NO_CHANGE) -> Float[Tensor, "b s d"]:
     """The last hidden states of *batch*: its cached vectors if it has some, else those of a forward pass."""
     return (
         batch.vectors if batch.vectors is not None else forward(encoder, batch.ids, batch.segments, batch.mask, change)

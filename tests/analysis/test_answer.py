@@ -122,7 +122,7 @@ def test_a_run_answers_as_where_it_was_trained(tiny: Callable[[str], Path]) -> N
     assert [w.labels[0].value for w in words] == pytest.approx(
         [x["probability"] for x in said["words"]], rel=close(tag)
     )
-    reader = question_answering.Reader(span.ours, question_task.Options(), True)
+    reader = question_answering.QuestionAnswerer(span.ours, question_task.Options(), True)
     (said,) = reader.predict([{"question": ASKED.first, "context": ASKED.second}])
     asked = answer.run(span.ours, ASKED)
     assert [x.text for x in asked.spans] == [x["text"] for x in said["answers"]][:10]

@@ -65,7 +65,7 @@ def ours(rows: list[Row], threads: int, *, same: bool, **values: object) -> tupl
         steps, drawn = batches_per_step(lengths, BATCH, 1, 0, as_they_come if same else shuffled_batches)
         run.learning = learning_schedule(tuning, config)
         optimiser = adamw(learner.modules, run.learning, rate_scale(tuning, config))
-        workers = DataParallel(learner, 1, run.device, bf16=run.bf16, placement=run.placement)
+        workers = DataParallel(learner, 1, run.device, bf16=run.bf16, distributed=run.distributed)
         batches = run.batches(learner, items, drawn)
         went = train(workers, optimiser, batches, State(), learning=run.learning, budget=Budget(steps=steps), seed=0)
         next(went)  # the first step finds its memory

@@ -39,7 +39,7 @@ from bertexplorer.training.pretraining.batches import Collator
 from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.examples import Drawing, draw_examples, parse_buckets
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
-from bertexplorer.training.pretraining.pool import Examples, Pool
+from bertexplorer.training.pretraining.pool import DocumentPool, Examples
 from bertexplorer.training.pretraining.spec import Running
 from bertexplorer.training.run_driver import set_dropout
 from bertexplorer.training.run_process import keep_freed_memory
@@ -144,7 +144,7 @@ def pipeline(folder: Path, rounds: int) -> None:
     offsets, documents = np.cumsum([0, *lengths]), np.cumsum([0, *sentences])
     ids = draw.integers(1000, 30_000, size=offsets[-1]).astype(np.uint16)
     hashes = np.arange(len(sentences), dtype=np.uint64)
-    pool = Pool([Shard("random", ids, offsets, documents, hashes)], [1.0], [np.ones(len(hashes), bool)])
+    pool = DocumentPool([Shard("random", ids, offsets, documents, hashes)], [1.0], [np.ones(len(hashes), bool)])
     collator = Collator.of(load(folder, device="cpu").tokenizer, Masking())
     parts, running, clock, steps = parse_buckets(Drawing().lengths, 512), Running(), Clock(), 20
     tokens = padded = 0

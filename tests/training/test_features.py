@@ -80,6 +80,6 @@ def test_the_logits_are_those_of_one_linear_layer_over_both(tiny: Callable[..., 
         last = learner.checkpoint.encoder(batch.ids, batch.segments, batch.mask).last
         assert not problems
         text = head(last, batch.mask)
-        numbers = torch.tensor([encode_features(learner.features, one.beside) for one in found])
+        numbers = torch.tensor([encode_features(learner.features, one.features) for one in found])
         expected = text + numbers @ learner.extra["features"].weight.T
         assert_same(learner.checkpoint.config, learner.logits(batch), expected)

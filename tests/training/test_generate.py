@@ -10,7 +10,7 @@ from bertexplorer.model.forward import Intervention
 from bertexplorer.model.load import load
 from bertexplorer.training.generate import (
     CAUSAL,
-    Writer,
+    NextTokenPredictor,
     beam_score,
     beam_search,
     continue_text,
@@ -44,7 +44,7 @@ def whole(checkpoint: Checkpoint, source: list[int], target: list[int]) -> torch
     change = Intervention(prefix=torch.tensor([len(source)]))
     given = segments if checkpoint.config.num_segments > 1 else None
     last = checkpoint.encoder(torch.tensor([source + target]), given, intervention=change).last
-    return Writer(checkpoint).next_log_probs(last[0])
+    return NextTokenPredictor(checkpoint).next_log_probs(last[0])
 
 
 @pytest.mark.parametrize("source", [0, 11])
@@ -72,7 +72,7 @@ def test_rows_of_the_memory_are_those_rows_read_alone(checkpoint: Checkpoint) ->
 
 
 def test_special_tokens_are_never_written_and_the_rest_sums_to_1(checkpoint: Checkpoint) -> None:
-    writer = Writer(checkpoint)
+    writer = NextTokenPredictor(checkpoint)
     chances = writer.next_log_probs(torch.randn(4, checkpoint.config.hidden_size)).exp()
     assert_within(chances.sum(-1), torch.ones(4), of_sum(chances.shape[-1], 10.0))
     special = checkpoint.tokenizer.special_ids - {writer.end}
@@ -81,7 +81,7 @@ def test_special_tokens_are_never_written_and_the_rest_sums_to_1(checkpoint: Che
 
 def test_the_beams_are_the_best_of_all_targets(bert: Checkpoint) -> None:
     """Wide enough, the search is exhaustive: every target of up to two tokens, scored by whole passes."""
-    writer, source = Writer(bert), [2, 10, 11, 12, 3]
+    writer, source = NextTokenPredictor(bert), [2, 10, 11, 12, 3]
     first = whole(bert, source, [])[-1]
     every = {(): (float(first[writer.end]), 1, True)}
     for a in torch.isfinite(first).nonzero().flatten().tolist():
@@ -101,7 +101,7 @@ def test_the_beams_are_the_best_of_all_targets(bert: Checkpoint) -> None:
 
 def plain_search(bert: Checkpoint, source: list[int], beams: int, most: int, penalty: float) -> list[tuple]:
     """The same rule with nothing kept: every hypothesis in a whole pass of its own."""
-    writer, open_, found = Writer(bert), [([], 0.0)], []
+    writer, open_, found = NextTokenPredictor(bert), [([], 0.0)], []
     for tokens in range(1, most + 1):
         candidates = []
         for ids, total in open_:
@@ -121,11 +121,11 @@ def plain_search(bert: Checkpoint, source: list[int], beams: int, most: int, pen
 
 @pytest.mark.parametrize("beams", [1, 3])
 def test_beam_search_is_a_plain_loop_and_rows_do_not_disturb_each_other(checkpoint: Checkpoint, beams: int) -> None:
-    end = Writer(checkpoint).end
+    end = NextTokenPredictor(checkpoint).end
     checkpoint.masked_lm.output.bias[end] += 4.0  # so that some end
     sources = [[5, 6, 7, end], [8, 9, 10, end], [11, 12, 13, 14, 15, end], [5, 6, end]]
     try:
-        found = beam_search(Writer(checkpoint), sources, beams=beams, most=6, penalty=0.6)
+        found = beam_search(NextTokenPredictor(checkpoint), sources, beams=beams, most=6, penalty=0.6)
         for source, ours in zip(sources, found, strict=True):
             wanted = plain_search(checkpoint, source, beams, 6, 0.6)
             assert [list(beam.ids) for beam in ours] == [ids for ids, _, _ in wanted]
@@ -138,18 +138,18 @@ def test_beam_search_is_a_plain_loop_and_rows_do_not_disturb_each_other(checkpoi
 
 def test_greedy_takes_the_likeliest_at_each_step(bert: Checkpoint) -> None:
     prompt, ids = [2, 10, 11], []
-    found = continue_text(Writer(bert), prompt, 8)
+    found = continue_text(NextTokenPredictor(bert), prompt, 8)
     for share in found.shares:
         logs = whole(bert, [], prompt + ids)[-1]
         ids.append(int(logs.argmax()))
         assert abs(share - float(logs.max().exp())) < of_encoder(bert.config, logs[logs.isfinite()])
     assert list(found.ids) == ids
     assert_within(found.first, whole(bert, [], prompt)[-1].exp(), of_encoder(bert.config))
-    assert found.ended == (int(whole(bert, [], prompt + ids)[-1].argmax()) == Writer(bert).end)
+    assert found.ended == (int(whole(bert, [], prompt + ids)[-1].argmax()) == NextTokenPredictor(bert).end)
 
 
 def test_sampling_follows_the_seed_and_the_k_likeliest(bert: Checkpoint) -> None:
-    writer = Writer(bert)
+    writer = NextTokenPredictor(bert)
     one, same, other = (continue_text(writer, [2, 9], 12, temperature=1.5, seed=s).ids for s in (0, 0, 1))
     assert one == same != other
     assert (
@@ -160,7 +160,7 @@ def test_sampling_follows_the_seed_and_the_k_likeliest(bert: Checkpoint) -> None
 
 
 def test_it_ends_at_the_end(bert: Checkpoint, tmp_path: Path) -> None:
-    writer = Writer(bert)
+    writer = NextTokenPredictor(bert)
     bert.masked_lm.output.bias[writer.end] += 1e3
     try:
         found = continue_text(writer, [2, 9], 5)

@@ -42,7 +42,7 @@ class Answering(Classifier):
 
     def __init__(self, labels: Sequence[str], shares: "np.ndarray[Any, Any]", *, several: bool) -> None:
         self.labels, self.several, self.shares, self.features = tuple(labels), several, shares, []
-        self.reader = self  # type: ignore[assignment]
+        self.tokenizer = self  # type: ignore[assignment]
 
     def items(self, texts: Sequence[Any], targets: Sequence[Any]) -> list[Item]:
         return [Item((), (), target) for target in targets]

@@ -60,7 +60,7 @@ def frame(tokenizer: Tokenizer) -> Frame:
 
 
 @dataclass(frozen=True)
-class Cutter:
+class WindowCutter:
     """Cuts windows of at most *most* tokens, *question* of them for the question, a *stride* apart. The stride is
     reduced so that every answer of up to *longest* tokens fits in some window, but not below half a window."""
 

@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from itertools import islice
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.data.rows import Entry, Parsed
+from bertexplorer.training.data.rows import Entry, ParsedFile
 
 COLUMNS = ("tokens", "tags")
 TAG = re.compile(r"O|[BIESLUM][-_]\S+")
 Line = tuple[int, list[str]]  # its number and its fields
 
 
-def sentences(text: str, name: str) -> Parsed:
+def sentences(text: str, name: str) -> ParsedFile:
     """A row per sentence, at its first line: "tokens" from the first field, "tags" from the last. A sentence with a
     line of a different number of fields is a problem. Raises ExplorerError if the lines have one field."""
     width = common_width(text)
     if width == 1:
         raise ExplorerError(f"{name} has one field per line; wanted a token and its tag, separated by a tab or space.")
-    return Parsed(entries(text, width), f"CoNLL, {width} fields per line, the last is the tag", COLUMNS)
+    return ParsedFile(entries(text, width), f"CoNLL, {width} fields per line, the last is the tag", COLUMNS)
 
 
 def entries(text: str, width: int) -> Iterator[Entry]:

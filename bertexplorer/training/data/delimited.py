@@ -10,7 +10,7 @@ from itertools import chain, islice
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.guess import KNOWN, normalized_name
-from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, Parsed
+from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, ParsedFile
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 NO_DELIMITER = "\x1f"  # the delimiter of a file with one column
@@ -25,7 +25,9 @@ REASONS = {
 }
 
 
-def parse_table(text: str, name: str, *, delimiter: str = "", header: bool | None = None, most: int = 50_000) -> Parsed:
+def parse_table(
+    text: str, name: str, *, delimiter: str = "", header: bool | None = None, most: int = 50_000
+) -> ParsedFile:
     """A row per record of *text*, all of one width. *delimiter* "" and *header* None are detected; without a header the
     columns are called "column 1" and so on. Raises ExplorerError for more than 50 columns, for a delimiter that is not
     one character, and for more than 200 unclosed quotes."""
@@ -35,7 +37,7 @@ def parse_table(text: str, name: str, *, delimiter: str = "", header: bool | Non
     first_records, other_records, quote_note = best_reading(text, delimiter, most + 2)
     fields = [row for _, _, row in first_records if isinstance(row, list) and any(row)]
     if not fields:
-        return Parsed(
+        return ParsedFile(
             [(line, row) for line, _, row in first_records if isinstance(row, str)], "no row that can be read"
         )
     has_header = is_header(fields) if header is None else header
@@ -50,7 +52,7 @@ def parse_table(text: str, name: str, *, delimiter: str = "", header: bool | Non
     description += "".join(f", {note}" for note in repeated_names(fields[0])) if has_header else ""
     empty = sum(isinstance(row, list) and bool(row) and not any(row) for _, _, row in first_records)
     description += f", {empty:,} empty row{'s' * (empty > 1)} skipped" if empty else ""
-    return Parsed(entries(chain(first_records, other_records), columns, has_header), description, columns)
+    return ParsedFile(entries(chain(first_records, other_records), columns, has_header), description, columns)
 
 
 def entries(records: Iterator[Record], columns: Sequence[str], has_header: bool) -> Iterator[Entry]:

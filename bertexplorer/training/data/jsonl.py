@@ -9,16 +9,16 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data import squad
-from bertexplorer.training.data.rows import MAX_COLUMNS, Cells, Entry, Parsed
+from bertexplorer.training.data.rows import MAX_COLUMNS, Cells, Entry, ParsedFile
 
 MAX_DEPTH = 8  # lists within lists
 MAX_DIGITS = 300
 MAX_ITEMS = 2_000_000
 
 
-def lines(text: str, most: int) -> Parsed:
+def lines(text: str, most: int) -> ParsedFile:
     """An object per line of *text*; any other line is a problem. Lines beyond *most* are not parsed."""
-    return Parsed(line_entries(text, most), "JSON, one object per line")
+    return ParsedFile(line_entries(text, most), "JSON, one object per line")
 
 
 def line_entries(text: str, most: int) -> Iterator[Entry]:
@@ -31,7 +31,7 @@ def line_entries(text: str, most: int) -> Iterator[Entry]:
     yield from ((line, "is beyond the limit") for line, _ in numbered)
 
 
-def document(text: str, name: str) -> Parsed:
+def document(text: str, name: str) -> ParsedFile:
     """The objects of a JSON file: a list of them, or SQuAD's layout. Raises ExplorerError for any other file."""
     try:
         content = parse_strict(text)
@@ -42,7 +42,7 @@ def document(text: str, name: str) -> Parsed:
         ) from error
     if isinstance(content, dict) and isinstance(content.get("data"), list):
         if squad.is_squad(content["data"]):
-            return Parsed(squad.question_entries(content["data"]), "SQuAD JSON", squad.COLUMNS, unit="question")
+            return ParsedFile(squad.question_entries(content["data"]), "SQuAD JSON", squad.COLUMNS, unit="question")
         content = content["data"]
     if isinstance(content, list) and len(content) > MAX_ITEMS:
         raise ExplorerError(f"{name} has {len(content):,} items; the limit is {MAX_ITEMS:,}. Give part of it.")
@@ -51,7 +51,7 @@ def document(text: str, name: str) -> Parsed:
             f'{name} holds {type_name(content)}; wanted a list of objects, as [{{"text": "…", "label": "…"}}, …], '
             "or one object on each line."
         )
-    return Parsed(item_entries(content), "a JSON list of objects", unit="item")
+    return ParsedFile(item_entries(content), "a JSON list of objects", unit="item")
 
 
 def item_entries(items: list[Any]) -> Iterator[Entry]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data import conll, delimited, jsonl
 from bertexplorer.training.data.decode import decode, display_name
-from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, Parsed, Problem, Row, Table, length_problem
+from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, ParsedFile, Problem, Row, Table, length_problem
 
 MAX_ROWS = 50_000
 MAX_LINES = 2_000_000
@@ -84,7 +84,7 @@ def is_single_object(text: str) -> bool:
     return not text[text.index(first_line) + len(first_line) :].strip() and isinstance(value, dict) and "data" in value
 
 
-def build_table(parsed: Parsed, name: str, kind: str, encoding: str, most: int, least: int) -> Table:
+def build_table(parsed: ParsedFile, name: str, kind: str, encoding: str, most: int, least: int) -> Table:
     """A table of the entries within the limits."""
     rows: list[Row] = []
     problems: list[Problem] = []
@@ -115,15 +115,15 @@ def build_table(parsed: Parsed, name: str, kind: str, encoding: str, most: int, 
     return Table(tuple(columns), filled, tuple(problems), f"{summary}.", kind, left_out, first_beyond, parsed.unit)
 
 
-def parse_paragraphs(text: str) -> Parsed:
+def parse_paragraphs(text: str) -> ParsedFile:
     """Plain text: a row per line that is not blank."""
     lines = enumerate(io.StringIO(text, newline=""), 1)
-    return Parsed(
+    return ParsedFile(
         ((n, {"text": line.strip()}) for n, line in lines if line.strip()), "one paragraph per line", ("text",)
     )
 
 
-def parse_labelled(text: str) -> Parsed:
+def parse_labelled(text: str) -> ParsedFile:
     """TREC's question types (Li and Roth, 2002), `DESC:manner How did …`: a row per line."""
 
     def read_line(line: str) -> Entry | dict[str, str] | str:
@@ -135,7 +135,7 @@ def parse_labelled(text: str) -> Parsed:
 
     lines = enumerate(io.StringIO(text, newline=""), 1)
     entries = ((n, read_line(line)) for n, line in lines if line.strip())
-    return Parsed(entries, "a label and a text on each line", ("label", "fine", "text"))  # type: ignore[arg-type]
+    return ParsedFile(entries, "a label and a text on each line", ("label", "fine", "text"))  # type: ignore[arg-type]
 
 
 def smallest_example(kind: str) -> str:

@@ -66,7 +66,7 @@ class ColumnSpec(Protocol):
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedFile:
     """A parsed file before the limits are checked: *entries* in the order of their lines; *how* is part of a
     sentence."""
 

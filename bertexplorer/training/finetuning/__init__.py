@@ -9,7 +9,8 @@ batch_sampler.py  the rows of each batch, reproducible from seed and epoch
 diagnostics.py    warnings during training; memory
 dry_run.py        a few timed steps before a run starts
 compare.py        confidence intervals; several seeds; two runs row by row
-influence.py      which training rows taught it an answer, and whose labels look wrong (TracIn)
+influence.py      the training rows behind an answer, and rows whose labels look wrong (TracIn)
+gradients.py      gradients and vectors of training rows, for influence.py
 artifacts.py      the best checkpoint with its task and card; snapshots along the way
 card.py           the model card, with rows as examples only on request
 """

@@ -23,7 +23,7 @@ def dry_run(folder: Path, tell: Callable[[str], None] = lambda words: None) -> d
     learner, items, dev = run.learner()
     tuning, batches = spec.tuning, run.batches(learner, items)
     optimiser = run.optimiser(learner)
-    workers = DataParallel(learner, 1, run.device, bf16=run.bf16, placement=run.placement)
+    workers = DataParallel(learner, 1, run.device, bf16=run.bf16, distributed=run.distributed)
     steps = train(
         workers,
         optimiser,

@@ -68,7 +68,7 @@ def preflight(
         dev, dev_problems = usable_rows(task, dev_table, columns, options)
         train, problems = rows, [*problems, *(Problem(p.line, f"(validation) {p.what}") for p in dev_problems)]
     else:
-        train, dev = split_rows(rows, share, seed, label=label, keys=getattr(task, "TOGETHER", ()))
+        train, dev = split_rows(rows, share, seed, label=label, keys=getattr(task, "SPLIT_BY", ()))
     findings = checks.row_findings(train, dev, texts, label)
     if tokenizer is not None:
         findings += truncation_findings(train, texts, tokenizer, max_tokens)
@@ -127,13 +127,13 @@ def truncation_findings(
     rows: list[Row], texts: list[str], tokenizer: "Tokenizer", max_tokens: int
 ) -> list[checks.Finding]:
     """A finding if texts exceed the limit, measured on the first rows."""
-    from bertexplorer.training.texts import Reader
+    from bertexplorer.training.texts import LimitedTokenizer
 
     row_texts = [
         tuple(str(row.cells[name]) for name in texts if isinstance(row.cells.get(name), str))
         for row in rows[:MAX_MEASURED]
     ]
-    items = Reader(tokenizer, max_tokens).items([text for text in row_texts if text])
+    items = LimitedTokenizer(tokenizer, max_tokens).items([text for text in row_texts if text])
     share = sum(item.left_out > 0 for item in items) / max(1, len(items))
     if not share:
         return []

@@ -89,8 +89,8 @@ class Run(RunDriver):
         self.spec, self.task, self.tuning = spec, spec.module, spec.tuning
         self.rows = train_rows, dev_rows
         self.best = Best()
-        self.placement = Distributed()
-        tuning, device = self.tuning, self.placement.device
+        self.distributed = Distributed()
+        tuning, device = self.tuning, self.distributed.device
         super().__init__(folder, stop, threads=tuning.threads, precision=tuning.precision, device=device)
 
     def events(self) -> Iterator[Event]:
@@ -104,7 +104,7 @@ class Run(RunDriver):
             yield {"event": "reading", "text": "The frozen encoder reads every row once."}
             train_items = frozen_vectors(learner, train_items, self.folder / "vectors")
         order = getattr(learner, "order", shuffled_batches)  # some learners decide which rows share a batch
-        if self.placement.count > 1 and order is not shuffled_batches:
+        if self.distributed.count > 1 and order is not shuffled_batches:
             yield {
                 "event": "warning",
                 "text": "Each process gets a part of a batch, so a row is compared with fewer others.",
@@ -120,7 +120,7 @@ class Run(RunDriver):
             "learning": sum(p.numel() for p in learner.modules.parameters() if p.requires_grad),
             "precision": "bf16" if self.bf16 else "fp32",
             "device": str(self.device),
-            "processes": self.placement.count,
+            "processes": self.distributed.count,
             "floors": self.floors,
         }
         yield from self.train_steps(learner, optimiser, batches, dev)
@@ -140,7 +140,7 @@ class Run(RunDriver):
         learner.bf16 = self.bf16
         set_trainable(learner, tuning)
         set_dropout(learner.modules, tuning.dropout)
-        floors = self.task.floors(train_examples, dev, options)
+        floors = self.task.baselines(train_examples, dev, options)
         self.floors = {metric: {"name": name, "value": value} for metric, (name, value) in floors.items()}
         return learner, learner.read(train_examples), dev
 
@@ -154,7 +154,7 @@ class Run(RunDriver):
     ) -> Callable[[int], list[TextBatch]]:
         """A step's number -> its batches, each divided among the processes if there are several. Also sets the number
         of steps of an epoch and of the run."""
-        tuning, count = self.tuning, self.placement.count
+        tuning, count = self.tuning, self.distributed.count
         lengths = [len(item.ids) for item in items]
         self.per_epoch, rows_of = batches_per_step(lengths, tuning.batch, tuning.accumulate, tuning.seed, order)
         self.steps = max(1, round(tuning.epochs * self.per_epoch))
@@ -176,7 +176,7 @@ class Run(RunDriver):
         tuning, state = self.tuning, self.state
         count = 1 if tuning.dropout or self.device.type != "cpu" else self.threads
         torch.set_num_threads(max(1, self.threads // count))
-        workers = DataParallel(learner, count, self.device, bf16=self.bf16, placement=self.placement)
+        workers = DataParallel(learner, count, self.device, bf16=self.bf16, distributed=self.distributed)
         evaluate_every = max(1, self.per_epoch // tuning.evaluations)
         intervals = tuning.snapshots + 1
         snapshot_steps = {round(self.steps * i / intervals) for i in range(1, intervals)} - {0, self.steps}
@@ -191,12 +191,12 @@ class Run(RunDriver):
             if time.monotonic() - window.since >= REPORT or last:
                 yield {"event": "steps"} | self.progress() | window.summary() | {"memory_mb": memory_mb()}
                 window = Window()
-            if state.step in snapshot_steps and self.placement.main:
+            if state.step in snapshot_steps and self.distributed.main:
                 yield self.write_snapshot(lambda into: write_checkpoint(learner, self.spec, torch.bfloat16, into))
             if state.step % evaluate_every == 0 or last:
                 yield from self.evaluate(learner, dev)
                 out_of_patience = bool(tuning.patience) and self.best.waited >= tuning.patience
-            stopped = self.placement.any(self.stop())
+            stopped = self.distributed.any(self.stop())
             elapsed = time.monotonic() - last_commit
             if last or out_of_patience or stopped or elapsed >= max(COMMIT, commit_seconds / SPENT):
                 if window.steps and (stopped or out_of_patience):
@@ -233,7 +233,7 @@ class Run(RunDriver):
         loss = evaluation.metrics.get("loss", float("inf"))
         self.best = self.best.after(self.state.step, value, loss, higher=self.task.HIGHER)
         if self.best.step == self.state.step:
-            if self.placement.main:
+            if self.distributed.main:
                 save_best(learner, self.folder / "best", self.spec, self.state.step, evaluation)
             yield {"event": "best", "metric": self.task.METRIC, "value": value}
 
@@ -241,12 +241,12 @@ class Run(RunDriver):
         """Write a commit. If there are several processes, the main one writes it and the others wait."""
         start = time.monotonic()
         event = {"event": "committed", "commit": self.name}
-        if self.placement.main:
+        if self.distributed.main:
             best = asdict(self.best)
             event = self.write_commit(
                 lambda into: write_training_state(learner.modules, optimiser, self.state, self.threads, into, best=best)
             )
-        self.placement.wait()
+        self.distributed.wait()
         return event | {"seconds": time.monotonic() - start}
 
     def finish(self) -> Iterator[Event]:

@@ -19,19 +19,19 @@ from bertexplorer.training.language import (
     unigram_nats,
 )
 from bertexplorer.training.learner import Learner, evaluation_mode
-from bertexplorer.training.pretraining.batches import Batch, Collator
+from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
 from bertexplorer.training.pretraining.objectives import MaskedLanguage, forward_batch
 from bertexplorer.training.pretraining.pool import SINGLE, Examples
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.adaptation import Example, Options
-from bertexplorer.training.texts import Item, by_length, encode, pad
+from bertexplorer.training.texts import Item, by_length, hidden_states, pad
 
 GENERAL = ASSETS / "data" / "general.txt"
 SEED = 2018  # of the masks in evaluations
 MEASURE = Options()  # the masking in evaluations, whatever the options
 
 
-class Adapter(MaskedLanguage, Learner):
+class MaskedLanguageLearner(MaskedLanguage, Learner):
     """The encoder with its MLM head. The masks are drawn anew each time a row is seen (Liu et al., 2019)."""
 
     heads = ("masked_lm",)
@@ -61,14 +61,14 @@ class Adapter(MaskedLanguage, Learner):
         return [item for parts in self.parts([example.text for example in examples]) for item in parts]
 
     def parts(self, texts: Sequence[str]) -> list[list[Item]]:
-        return split_into_items(self.reader, texts, end=True)
+        return split_into_items(self.tokenizer, texts, end=True)
 
     def collate(self, items: Sequence[Item]) -> Any:
         """The masks depend on torch's random state, which the loop sets for each step."""
         return self.mask_items(items, self.collator, int(torch.randint(2**62, ())))
 
     @staticmethod
-    def mask_items(items: Sequence[Item], collator: Collator, *seed: int) -> Batch:
+    def mask_items(items: Sequence[Item], collator: Collator, *seed: int) -> MaskedBatch:
         examples = Examples.of([(item.ids[1:-1], ()) for item in items], [SINGLE] * len(items))
         return collator.collate(examples, np.random.default_rng(seed))
 
@@ -130,14 +130,14 @@ class Adapter(MaskedLanguage, Learner):
 
     def fill_masks(self, text: str) -> dict[str, Any]:
         tokenizer = self.checkpoint.tokenizer
-        [item] = self.reader.items([(text,)])
+        [item] = self.tokenizer.items([(text,)])
         ids = torch.tensor(item.ids)
         masks = (ids == tokenizer.mask_id).nonzero().flatten()
         if not len(masks):
             raise ExplorerError("The text has no blank. Write [MASK] or ___ where a word is to be guessed.")
         with evaluation_mode(self):
             batch = pad([item], tokenizer.pad_id, masks).to(self.checkpoint.device)
-            last = encode(self.modules["encoder"], batch)[0, batch.targets]
+            last = hidden_states(self.modules["encoder"], batch)[0, batch.targets]
             probabilities = self.modules["masked_lm"](last).float().softmax(-1).cpu()
         filled = ids.index_copy(0, masks, probabilities.argmax(-1))[1:-1]
         blanks = [likeliest_tokens(tokenizer, row) for row in probabilities]

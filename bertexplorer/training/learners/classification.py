@@ -19,7 +19,7 @@ from bertexplorer.training.learner import Learner, Traceable
 from bertexplorer.training.objective import Loss, correct
 from bertexplorer.training.task import Confusion, Evaluation
 from bertexplorer.training.tasks.classification import Example, Options, label_names
-from bertexplorer.training.texts import Item, TextBatch, encode
+from bertexplorer.training.texts import Item, TextBatch, hidden_states
 
 BINS = 10  # of the calibration
 
@@ -60,7 +60,7 @@ class Classifier(Traceable):
         checkpoint = with_heads(checkpoint, ["sequence_classifier"], seed=seed, labels=labels, problem=problem)
         counts = Counter(label for example in train for label in example.labels)
         balance = [len(train) / (len(labels) * counts[label]) for label in labels] if options.balance else []
-        return cls(checkpoint, options, balance, features=fit_features([example.beside for example in train]))
+        return cls(checkpoint, options, balance, features=fit_features([example.features for example in train]))
 
     @classmethod
     def restore(
@@ -78,11 +78,11 @@ class Classifier(Traceable):
     def read(self, examples: Sequence[Example]) -> list[Item]:
         index = {label: i for i, label in enumerate(self.labels)}
         targets = [[index[label] for label in example.labels if label in index] for example in examples]
-        items = self.reader.items([example.texts for example in examples], targets)
+        items = self.tokenizer.items([example.texts for example in examples], targets)
         if not self.features:
             return items
         return [
-            replace(item, features=encode_features(self.features, example.beside))
+            replace(item, features=encode_features(self.features, example.features))
             for item, example in zip(items, examples, strict=True)
         ]
 
@@ -96,7 +96,7 @@ class Classifier(Traceable):
         return targets
 
     def logits(self, batch: TextBatch) -> Float[Tensor, "b l"]:
-        last = encode(self.modules["encoder"], batch)
+        last = hidden_states(self.modules["encoder"], batch)
         mask = batch.mask if last.shape[1] > 1 else None
         logits = cast(Tensor, self.modules["sequence_classifier"](last, mask)).float()
         return logits if batch.features is None else logits + self.modules["features"](batch.features).float()

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.training.generate import CAUSAL, Writer, continue_text
+from bertexplorer.training.generate import CAUSAL, NextTokenPredictor, continue_text
 from bertexplorer.training.language import (
     AT_ONCE,
     Predictions,
@@ -28,7 +28,7 @@ from bertexplorer.training.tasks.next_word import Options
 from bertexplorer.training.texts import Item, TextBatch, forward
 
 
-class Continuer(Learner):
+class CausalLanguageLearner(Learner):
     """The encoder as a language model: it predicts token i + 1 from tokens 0 to i."""
 
     weights = {"next": 1.0}
@@ -49,7 +49,7 @@ class Continuer(Learner):
     def parts(self, examples: Sequence[Example]) -> list[list[Item]]:
         """The items of each example: a text beyond the limit becomes several. The first token of an item is not
         predicted."""
-        return split_into_items(self.reader, [example.text for example in examples], end=False)
+        return split_into_items(self.tokenizer, [example.text for example in examples], end=False)
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
         """Nothing is cut: a long text becomes several items."""
@@ -114,9 +114,9 @@ class Continuer(Learner):
         most = min(options.length, limit // 2)
         context = ids[-(limit - most) :]
         with evaluation_mode(self):
-            writer = Writer(self.checkpoint)
+            predictor = NextTokenPredictor(self.checkpoint)
             continuation = continue_text(
-                writer,
+                predictor,
                 [start, *context],
                 most,
                 temperature=options.temperature,

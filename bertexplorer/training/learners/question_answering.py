@@ -16,15 +16,15 @@ from bertexplorer.model.initialise import with_heads
 from bertexplorer.model.text import clean
 from bertexplorer.training.answers import scores
 from bertexplorer.training.answers.rows import Answer, Question
-from bertexplorer.training.answers.windows import NOWHERE, Cutter, PassageSpan, best_spans, merge_windows
+from bertexplorer.training.answers.windows import NOWHERE, PassageSpan, WindowCutter, best_spans, merge_windows
 from bertexplorer.training.learner import Traceable
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.question_answering import Options, answer_texts
-from bertexplorer.training.texts import Item, TextBatch, encode
+from bertexplorer.training.texts import Item, TextBatch, hidden_states
 
 
-class Reply(NamedTuple):
+class PassageAnswer(NamedTuple):
     """The best spans of a passage, best first, the score of no answer, and the loss in nats per decision."""
 
     spans: list[PassageSpan]
@@ -32,7 +32,7 @@ class Reply(NamedTuple):
     loss: float
 
 
-class Reader(Traceable):
+class QuestionAnswerer(Traceable):
     """The encoder with two logits for each token: the answer starts here, it ends here."""
 
     weights = {"start": 0.5, "end": 0.5}  # their mean, as in transformers
@@ -53,7 +53,7 @@ class Reader(Traceable):
     def set_max_tokens(self, max_tokens: int) -> None:
         super().set_max_tokens(max_tokens)
         options = self.options
-        self.cutter = Cutter(
+        self.cutter = WindowCutter(
             self.checkpoint.tokenizer, self.max_tokens, options.question, options.stride, options.longest
         )
 
@@ -74,7 +74,7 @@ class Reader(Traceable):
 
     def logits(self, batch: TextBatch) -> tuple[Float[Tensor, "b t"], Float[Tensor, "b t"]]:
         """(start, end), -inf at padding."""
-        logits: Tensor = self.modules["span"](encode(self.modules["encoder"], batch)).float()
+        logits: Tensor = self.modules["span"](hidden_states(self.modules["encoder"], batch)).float()
         if batch.mask is not None:
             logits = logits.masked_fill(~batch.mask.unsqueeze(2), float("-inf"))
         return logits[..., 0], logits[..., 1]
@@ -101,20 +101,22 @@ class Reader(Traceable):
     def describe_example(self, example: Question) -> tuple[tuple[str, ...], str]:
         return (example.question, example.context), example.answers[0].text if example.answers else "no answer"
 
-    def replies(self, windows: Sequence[Sequence[Item]]) -> list[Reply]:
-        """A reply per passage, over all of its windows."""
+    def answers(self, windows: Sequence[Sequence[Item]]) -> list[PassageAnswer]:
+        """The answer to each question, over all windows of its passage."""
         readings = iter(
-            self.in_batches([item for passage_windows in windows for item in passage_windows], self.window_replies)
+            self.in_batches([item for passage_windows in windows for item in passage_windows], self.window_answers)
         )
         replies = []
         for passage_windows in windows:
             spans, no_answer, losses = zip(*(next(readings) for _ in passage_windows), strict=True)
             all_spans = [span for window_spans in spans for span in window_spans]
-            replies.append(Reply(merge_windows(all_spans, self.options.n_best), min(no_answer), float(np.mean(losses))))
+            replies.append(
+                PassageAnswer(merge_windows(all_spans, self.options.n_best), min(no_answer), float(np.mean(losses)))
+            )
         return replies
 
-    def window_replies(self, items: list[Item], batch: TextBatch) -> Iterator[Reply]:
-        """The reply of each window on its own. Spans are in characters of the passage."""
+    def window_answers(self, items: list[Item], batch: TextBatch) -> Iterator[PassageAnswer]:
+        """The answer in each window alone. Spans are in characters of the passage."""
         options = self.options
         start, end = self.logits(batch)
         inside = torch.zeros(start.shape, dtype=torch.bool)  # tokens of the passage
@@ -134,22 +136,22 @@ class Reader(Traceable):
                 for score, i, j in zip(span_scores, first, last, strict=True)
                 if score > float("-inf")
             ]
-            yield Reply(spans, no_answer, nats)
+            yield PassageAnswer(spans, no_answer, nats)
 
-    def probabilities(self, reply: Reply) -> Float[np.ndarray, " n"]:
+    def probabilities(self, reply: PassageAnswer) -> Float[np.ndarray, " n"]:
         """Softmax over the scores of the spans and, last, of no answer (0 if that is not allowed)."""
         logits = np.array([*(span.score for span in reply.spans), reply.no_answer if self.silent else -np.inf])
         weights = np.exp(logits - logits.max())
         return weights / weights.sum()
 
-    def no_answer_margin(self, reply: Reply) -> float:
+    def no_answer_margin(self, reply: PassageAnswer) -> float:
         """By how much no answer beats the best span."""
         return reply.no_answer - reply.spans[0].score if reply.spans else float("inf")
 
     def evaluate(self, examples: Sequence[Question]) -> Evaluation:
         """By the rules of SQuAD 2.0, which equal those of 1.1 if every question has an answer."""
         windows = self.windows(examples)
-        replies = self.replies(windows)
+        replies = self.answers(windows)
         rows, span_scores, no_answer_scores = [], [], []
         for question, items, reply in zip(examples, windows, replies, strict=True):
             top = reply.spans[0] if reply.spans else PassageSpan(0.0, 0, 0)
@@ -184,7 +186,7 @@ class Reader(Traceable):
     def tables(
         self,
         rows: Sequence[Mapping[str, Any]],
-        replies: Sequence[Reply],
+        replies: Sequence[PassageAnswer],
         span_scores: Sequence[tuple[float, float]],
         no_answer_scores: Sequence[tuple[float, float]],
     ) -> dict[str, list[dict[str, Any]]]:
@@ -205,7 +207,7 @@ class Reader(Traceable):
                 raise ExplorerError(f"There is no {'passage' if question.question.strip() else 'question'}. Type one.")
         windows = self.windows(questions)
         results = []
-        for question, items, reply in zip(questions, windows, self.replies(windows), strict=True):
+        for question, items, reply in zip(questions, windows, self.answers(windows), strict=True):
             *shares, no_answer_share = self.probabilities(reply).tolist()
             answers = [
                 {"text": question.context[a:b], "start": a, "end": b, "score": score, "probability": share}

@@ -18,7 +18,7 @@ from bertexplorer.training.objective import Loss
 from bertexplorer.training.ranking import BM25, rank_by_score, ranking_metrics, tie_ranks
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.reranking import METRICS, Example, Options, bm25_orders, candidates_by_query, grades_of
-from bertexplorer.training.texts import Item, TextBatch, encode
+from bertexplorer.training.texts import Item, TextBatch, hidden_states
 
 LABEL = "relevance"
 SHOWN = 10  # candidates per query in the rows of an evaluation
@@ -57,13 +57,13 @@ class Reranker(Traceable):
     def read(self, examples: Sequence[Example]) -> list[Item]:
         """The target is the relevance divided by the highest grade in training."""
         targets = [min(1.0, example.relevance / self.highest) for example in examples]
-        return self.reader.items([example.texts for example in examples], targets)
+        return self.tokenizer.items([example.texts for example in examples], targets)
 
     def targets(self, items: Sequence[Item]) -> Float[Tensor, " b"]:
         return torch.tensor([item.target or 0.0 for item in items], dtype=torch.float32)
 
     def logits(self, batch: TextBatch) -> Float[Tensor, " b"]:
-        last = encode(self.modules["encoder"], batch)
+        last = hidden_states(self.modules["encoder"], batch)
         mask = batch.mask if last.shape[1] > 1 else None
         return cast(Tensor, self.modules["sequence_classifier"](last, mask)).float().squeeze(-1)
 
@@ -127,7 +127,7 @@ class Reranker(Traceable):
         texts = [line.strip() for line in passages.splitlines() if line.strip()]
         if not query or not texts:
             raise ExplorerError("Type a query, and the passages to rank, one per line.")
-        items = self.reader.items([(query, text) for text in texts])
+        items = self.tokenizer.items([(query, text) for text in texts])
         scores = self.scores(items)
         first = np.argsort(-BM25(texts).scores(query), kind="stable").tolist()
         return {"ranked": ranked_list(texts, scores, first, [item.left_out for item in items])}

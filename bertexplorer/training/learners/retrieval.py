@@ -42,7 +42,7 @@ class PassageIndex(nn.Module):
         self.register_buffer("vectors", vectors)
 
 
-class Retrieval(Embedder):
+class Retriever(Embedder):
     """One encoder for queries and passages. Each query is trained to be closer to its own passage than to all others of
     the batch (Henderson et al., 2017, section 4.4: multiple negatives ranking), including its hard negatives."""
 
@@ -94,7 +94,7 @@ class Retrieval(Embedder):
             for example in examples
             if example.relevance
         ]
-        items = iter(self.reader.items([(text,) for group in texts for text in group]))
+        items = iter(self.tokenizer.items([(text,) for group in texts for text in group]))
         return [join_items([next(items) for _ in group]) for group in texts]
 
     def order(self, lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:

@@ -10,16 +10,16 @@ from torch import Tensor
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Intervention
-from bertexplorer.training.generate import Beam, Writer, beam_search
+from bertexplorer.training.generate import Beam, NextTokenPredictor, beam_search
 from bertexplorer.training.language import AT_ONCE, predictions
 from bertexplorer.training.learner import Learner, evaluation_mode
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.sequence import Example, Options, compare_texts
-from bertexplorer.training.texts import Item, Reader, TextBatch, forward
+from bertexplorer.training.texts import Item, LimitedTokenizer, TextBatch, forward
 
 
-class Rewriter(Learner):
+class SequenceLearner(Learner):
     """The encoder under a prefix mask (Dong et al., 2019, UniLM); its MLM head predicts the next token."""
 
     weights = {"target": 1.0}
@@ -37,7 +37,7 @@ class Rewriter(Learner):
         longest = options.longest
         if not longest:
             tokenizer = checkpoint.tokenizer
-            targets = Reader(tokenizer, tokenizer.max_tokens).encode([(example.target,) for example in train])
+            targets = LimitedTokenizer(tokenizer, tokenizer.max_tokens).encode([(example.target,) for example in train])
             longest = max(len(target.ids) - 1 for target in targets)
         return cls(checkpoint, options, longest)
 
@@ -45,15 +45,15 @@ class Rewriter(Learner):
         """A target may take `longest` tokens, but at most half of the limit; its source gets the rest."""
         super().set_max_tokens(max_tokens)
         self.target_limit = min(self.longest, self.max_tokens // 2)
-        self.source_reader = Reader(self.checkpoint.tokenizer, self.max_tokens - self.target_limit)
-        self.targets_reader = Reader(
+        self.source_tokenizer = LimitedTokenizer(self.checkpoint.tokenizer, self.max_tokens - self.target_limit)
+        self.target_tokenizer = LimitedTokenizer(
             self.checkpoint.tokenizer, self.target_limit + 1
         )  # including a [CLS] that is dropped
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
         """Item.target is the number of tokens of the source. A target that was cut has no end to learn."""
-        sources = self.source_reader.items([(example.source,) for example in examples])
-        targets = self.targets_reader.items([(example.target,) for example in examples])
+        sources = self.source_tokenizer.items([(example.source,) for example in examples])
+        targets = self.target_tokenizer.items([(example.target,) for example in examples])
         items = []
         for source, target in zip(sources, targets, strict=True):
             target_ids = target.ids[1 : -1 if target.left_out else None]
@@ -96,8 +96,8 @@ class Rewriter(Learner):
         options = self.options
         with evaluation_mode(self):
             sources = [item.ids[: item.target] for item in items]
-            writer = Writer(self.checkpoint)
-            return beam_search(writer, sources, beams=options.beams, most=self.target_limit, penalty=options.penalty)
+            predictor = NextTokenPredictor(self.checkpoint)
+            return beam_search(predictor, sources, beams=options.beams, most=self.target_limit, penalty=options.penalty)
 
     def as_tokenizer_writes(self, text: str) -> str:
         """*text* encoded and decoded, so that characters outside the vocabulary do not count as errors of the

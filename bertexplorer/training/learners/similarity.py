@@ -45,7 +45,7 @@ class Similarity(Embedder, Traceable):
         return cls(checkpoint, options, min(scores), max(scores))
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
-        items = self.reader.items([(text,) for example in examples for text in example.texts])
+        items = self.tokenizer.items([(text,) for example in examples for text in example.texts])
         span = self.high - self.low
         targets = [(example.score - self.low) / span for example in examples]
         return [join_items(items[2 * i : 2 * i + 2], target) for i, target in enumerate(targets)]

@@ -24,7 +24,7 @@ from bertexplorer.training.tasks.summary import (
     choose_sentences,
     document_sentences,
 )
-from bertexplorer.training.texts import Item, TextBatch, encode
+from bertexplorer.training.texts import Item, TextBatch, hidden_states
 
 POSITIONS = 10  # rows of the table; the last one is for the tenth place and later
 NOT_A_START = -1.0
@@ -58,7 +58,7 @@ class Summariser(Learner):
 
     def items(self, documents: Sequence[Sequence[str]], chosen: Sequence[set[int]]) -> list[Item]:
         """As many whole sentences as fit; the first is cut if necessary."""
-        sentence_items = iter(self.reader.items([(sentence,) for document in documents for sentence in document]))
+        sentence_items = iter(self.tokenizer.items([(sentence,) for document in documents for sentence in document]))
         return [
             join_sentences([next(sentence_items) for _ in document], targets, self.max_tokens)
             for document, targets in zip(documents, chosen, strict=True)
@@ -74,7 +74,7 @@ class Summariser(Learner):
 
     def logits(self, batch: TextBatch) -> Float[Tensor, " s"]:
         """Of all sentences of the batch, document by document."""
-        last: Tensor = encode(self.modules["encoder"], batch)
+        last: Tensor = hidden_states(self.modules["encoder"], batch)
         starts = batch.targets >= 0
         if self.options.pooling == "cls":
             return self.modules["sentence"](last[starts]).float().squeeze(-1)

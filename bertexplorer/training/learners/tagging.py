@@ -29,7 +29,7 @@ from bertexplorer.training.learner import Traceable
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.tagging import Options
-from bertexplorer.training.texts import Item, TextBatch, encode
+from bertexplorer.training.texts import Item, TextBatch, hidden_states
 
 MAX_LABELS = 1000
 NO_WORD, UNKNOWN = -100, -1  # targets: not the first token of a word; a tag that was not trained
@@ -83,7 +83,7 @@ class Tagger(Traceable):
         index = {label: i for i, label in enumerate(self.labels)}
         items = []
         for sentence, encoding in zip(
-            examples, self.reader.cut.encode_batch([sentence.text for sentence in examples]), strict=True
+            examples, self.tokenizer.truncating.encode_batch([sentence.text for sentence in examples]), strict=True
         ):
             read, tokens = first_tokens(sentence.words, encoding)
             tags = [sentence.tags[word] for word in read] if sentence.tags else []
@@ -106,7 +106,7 @@ class Tagger(Traceable):
         is_word = batch.targets != NO_WORD
         count = max(1, int(is_word.sum(1).max()))
         order = (~is_word).int().argsort(dim=1, stable=True)[:, :count]
-        last = encode(self.modules["encoder"], batch)
+        last = hidden_states(self.modules["encoder"], batch)
         last = last.gather(1, order.unsqueeze(2).expand(-1, -1, last.shape[2]))
         logits: Tensor = self.modules["token_classifier"](last)
         return logits.float(), batch.targets.gather(1, order), is_word.gather(1, order)
@@ -223,7 +223,7 @@ class Tagger(Traceable):
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
         """The words of each text with tag and probability, and its entities as spans of characters of "text"."""
-        texts = [self.reader.prepare(" ".join(cells.values()))[0] for cells in inputs]
+        texts = [self.tokenizer.prepare(" ".join(cells.values()))[0] for cells in inputs]
         if not all(text.strip() for text in texts):
             raise ExplorerError("The text is empty. Type a sentence.")
         sentences = [Sentence(0, text, tuple(split_words(text)), ()) for text in texts]

@@ -16,7 +16,7 @@ from bertexplorer.training.texts import batch_bounds
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class MaskedBatch:
     """Examples as inputs of the encoder, and the tokens to predict. Flat positions count through b x t."""
 
     ids: Int[Tensor, "b t"]  # after masking
@@ -34,15 +34,15 @@ class Batch:
         """The original ids at the chosen positions."""
         return self.original.flatten()[self.chosen]
 
-    def to(self, device: torch.device) -> "Batch":
+    def to(self, device: torch.device) -> "MaskedBatch":
         """A copy on *device*; the copy from pinned memory is asynchronous."""
         return self.each(lambda tensor: tensor.to(device, non_blocking=tensor.is_pinned()))
 
-    def pinned(self) -> "Batch":
+    def pinned(self) -> "MaskedBatch":
         """A copy in memory that CUDA reads directly."""
         return self.each(Tensor.pin_memory)
 
-    def each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+    def each(self, change: Callable[[Tensor], Tensor]) -> "MaskedBatch":
         """*change* applied to every tensor."""
         changed: dict[str, Any] = {k: change(v) for k, v in vars(self).items() if isinstance(v, Tensor)}
         return replace(self, **changed)
@@ -64,13 +64,13 @@ class Collator:
         special = tokenizer.special
         return cls(Vocabulary.of(tokenizer), masking, ids[special["cls"]], ids[special["sep"]], tokenizer.pad_id)
 
-    def batches(self, examples: Examples, most: int, rng: np.random.Generator) -> list[Batch]:
+    def batches(self, examples: Examples, most: int, rng: np.random.Generator) -> list[MaskedBatch]:
         """*examples*, sorted by length, in batches of *most* padded tokens (a single longer example is a batch)."""
         order = np.argsort(examples.sizes, kind="stable")
         parts = batch_bounds(examples.sizes[order].tolist(), most)
         return [self.collate(examples.take(order[start:end]), rng) for start, end in parts]
 
-    def collate(self, examples: Examples, rng: np.random.Generator) -> Batch:
+    def collate(self, examples: Examples, rng: np.random.Generator) -> MaskedBatch:
         """One batch of *examples*, padded on the right to the longest."""
         first, sizes = examples.lengths[:, :1], examples.sizes[:, None]
         column = np.arange(sizes.max())
@@ -81,7 +81,7 @@ class Collator:
         ids[~is_special] = examples.ids
         chosen = choose(ids, is_special, self.vocabulary, self.masking, rng)
         changed, kinds = alter(ids, chosen, self.vocabulary, self.masking, rng)
-        return Batch(
+        return MaskedBatch(
             ids=torch.from_numpy(changed),
             original=torch.from_numpy(ids),
             segments=torch.from_numpy(in_second.astype(np.int64)),

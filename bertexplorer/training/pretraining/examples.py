@@ -8,7 +8,7 @@ import numpy as np
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import Option
-from bertexplorer.training.pretraining.pool import Examples, Ints, Kind, Pool, concatenate
+from bertexplorer.training.pretraining.pool import DocumentPool, Examples, Ints, Kind, concatenate
 
 SINGLE_SENTENCE = 64  # up to this length a single text is one sentence
 Pairs = Literal["next", "order", "none"]
@@ -75,7 +75,7 @@ def plan_examples(
 
 
 def draw_examples(
-    pool: Pool, parts: Sequence[Bucket], pairs: Pairs, drawing: Drawing, tokens: int, rng: np.random.Generator
+    pool: DocumentPool, parts: Sequence[Bucket], pairs: Pairs, drawing: Drawing, tokens: int, rng: np.random.Generator
 ) -> Examples:
     """Examples of about *tokens* tokens in total, each bucket with its share."""
     typical = sum(part.share for part in parts) / sum(part.share / part.longest for part in parts)

@@ -17,10 +17,10 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.heads import MaskedLM, NextSentence, Pooler
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.objective import Objective
-from bertexplorer.training.pretraining.batches import Batch, Collator
+from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
 from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.objectives import CAUSAL, CausalLanguage, ReplacedTokens, forward_batch
-from bertexplorer.training.pretraining.pool import FOLLOWS, Kind, Pool
+from bertexplorer.training.pretraining.pool import FOLLOWS, DocumentPool, Kind
 
 SEED = 2018
 LONG, SHORT = 128, 24  # tokens of a pair and of a single sentence
@@ -66,9 +66,9 @@ class HeldOut:
     """Fixed batches. *pairs*: half of them true, half with a B of another document; *same*: with a wrong B of the same
     document; *short*: single sentences. 15 % of the tokens chosen, 80/10/10."""
 
-    pairs: list[Batch]
-    same: list[Batch]
-    short: list[Batch]
+    pairs: list[MaskedBatch]
+    same: list[MaskedBatch]
+    short: list[MaskedBatch]
     unigram: dict[str, float]  # nats of the unigram model at the chosen positions of "pairs" and "short"
     uniform: float  # ln V
 
@@ -81,11 +81,11 @@ def draw_held_out(
     the vocabulary."""
     room = min(LONG, longest) - 3
     by_name = sorted(range(len(shards)), key=lambda i: shards[i].name)
-    pool = Pool([shards[i] for i in by_name], [1.0] * len(by_name), [held_out[i] for i in by_name])
+    pool = DocumentPool([shards[i] for i in by_name], [1.0] * len(by_name), [held_out[i] for i in by_name])
     rng = np.random.default_rng(SEED)
     collator = Collator.of(tokenizer, Masking())
 
-    def batches(kinds: Sequence[Kind], number: int, most: int) -> list[Batch]:
+    def batches(kinds: Sequence[Kind], number: int, most: int) -> list[MaskedBatch]:
         drawn = pool.examples(rng, np.resize(kinds, number), np.full(number, most))
         return collator.batches(drawn, 4096, rng)
 
@@ -137,7 +137,7 @@ def evaluate(objective: Objective[Any], held_out: HeldOut, device: torch.device,
     return metrics
 
 
-def token_predictions(encoder: nn.Module, head: MaskedLM, batch: Batch, causal: bool) -> tuple[Tensor, Tensor]:
+def token_predictions(encoder: nn.Module, head: MaskedLM, batch: MaskedBatch, causal: bool) -> tuple[Tensor, Tensor]:
     """(nats, right) at the chosen positions. A causal encoder predicts a token at the position before it."""
     last = forward_batch(encoder, batch, batch.original, CAUSAL) if causal else forward_batch(encoder, batch, batch.ids)
     logits: Float[Tensor, "m v"] = head(last.flatten(0, 1)[batch.chosen - int(causal)]).float()
@@ -161,7 +161,7 @@ def token_metrics(name: str, nats: list[Tensor], right: list[Tensor], kinds: lis
     return metrics
 
 
-def replaced_token_metrics(objective: ReplacedTokens, batches: Sequence[Batch]) -> dict[str, float]:
+def replaced_token_metrics(objective: ReplacedTokens, batches: Sequence[MaskedBatch]) -> dict[str, float]:
     """The discriminator on the generator's samples at the chosen positions."""
     losses = [objective.losses(batch)["replaced"] for batch in batches]
     count = sum(loss.count for loss in losses)
@@ -175,7 +175,7 @@ def next_sentence_metrics(modules: nn.ModuleDict, held_out: HeldOut, device: tor
     """Accuracy on true pairs, on wrong pairs from another document, on wrong pairs from the same one; and on the first
     two together (equally many), which is what BERT reports. The inputs are masked, as in training."""
 
-    def answers(batches: Iterable[Batch]) -> dict[int, list[bool]]:
+    def answers(batches: Iterable[MaskedBatch]) -> dict[int, list[bool]]:
         by_label: dict[int, list[bool]] = {0: [], 1: []}
         for batch in (b.to(device) for b in batches):
             last = forward_batch(modules["encoder"], batch, batch.ids)

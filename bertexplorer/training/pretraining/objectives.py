@@ -12,13 +12,13 @@ from bertexplorer.model.forward import NO_CHANGE, Intervention
 from bertexplorer.model.heads import MaskedLM, NextSentence, Pooler, ReplacedToken
 from bertexplorer.training import texts
 from bertexplorer.training.objective import Loss, cross_entropy
-from bertexplorer.training.pretraining.batches import Batch
+from bertexplorer.training.pretraining.batches import MaskedBatch
 
 CAUSAL = Intervention(causal=True)
 
 
 def forward_batch(
-    encoder: nn.Module, batch: Batch, ids: Tensor, change: Intervention = NO_CHANGE
+    encoder: nn.Module, batch: MaskedBatch, ids: Tensor, change: Intervention = NO_CHANGE
 ) -> Float[Tensor, "b t d"]:
     return texts.forward(encoder, ids, batch.segments, batch.mask, change)
 
@@ -31,11 +31,11 @@ class MaskedLanguage:
         self.pairs = pairs
         self.weights = {"mlm": 1.0, "nsp": weight} if pairs else {"mlm": 1.0}
 
-    def counts(self, batch: Batch) -> dict[str, int]:
+    def counts(self, batch: MaskedBatch) -> dict[str, int]:
         counts = {"mlm": len(batch.chosen)}
         return counts | {"nsp": len(batch.pairs)} if self.pairs else counts
 
-    def losses(self, batch: Batch) -> dict[str, Loss]:
+    def losses(self, batch: MaskedBatch) -> dict[str, Loss]:
         last = forward_batch(self.modules["encoder"], batch, batch.ids)
         head = cast(MaskedLM, self.modules["masked_lm"])
         losses = {"mlm": cross_entropy(head(last.flatten(0, 1)[batch.chosen]), batch.targets)}
@@ -53,10 +53,10 @@ class CausalLanguage:
         self.weights = {"causal": 1.0}
         self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
 
-    def counts(self, batch: Batch) -> dict[str, int]:
+    def counts(self, batch: MaskedBatch) -> dict[str, int]:
         return {"causal": batch.tokens - len(batch.ids)}
 
-    def losses(self, batch: Batch) -> dict[str, Loss]:
+    def losses(self, batch: MaskedBatch) -> dict[str, Loss]:
         last = forward_batch(self.modules["encoder"], batch, batch.original, CAUSAL)[:, :-1]
         targets = batch.original[:, 1:]
         real = torch.ones_like(targets, dtype=torch.bool) if batch.mask is None else batch.mask[:, 1:]
@@ -82,10 +82,10 @@ class ReplacedTokens:
         )
         self.weights = {"mlm": 1.0, "replaced": weight}
 
-    def counts(self, batch: Batch) -> dict[str, int]:
+    def counts(self, batch: MaskedBatch) -> dict[str, int]:
         return {"mlm": len(batch.chosen), "replaced": batch.tokens}
 
-    def losses(self, batch: Batch) -> dict[str, Loss]:
+    def losses(self, batch: MaskedBatch) -> dict[str, Loss]:
         last = forward_batch(self.modules["generator"], batch, batch.ids).flatten(0, 1)[batch.chosen]
         logits = cast(MaskedLM, self.modules["masked_lm"])(last)
         with torch.no_grad():

@@ -79,7 +79,7 @@ def run_indices(begins: Ints, lengths: Ints) -> Ints:
     return np.repeat(begins - before, lengths) + np.arange(lengths.sum())
 
 
-class Pool:
+class DocumentPool:
     """Documents to draw from, each with probability proportional to its tokens times the weight of its file.
 
     Tokens, sentences and documents are numbered through all shards; ids are read from their shard when drawn."""

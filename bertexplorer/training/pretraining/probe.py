@@ -19,7 +19,7 @@ from bertexplorer.model.text import Tokenizer
 from bertexplorer.training import texts
 from bertexplorer.training.pretraining.batches import Collator
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.pool import FOLLOWS, Kind, Pool
+from bertexplorer.training.pretraining.pool import FOLLOWS, DocumentPool, Kind
 from bertexplorer.training.texts import Item
 
 SEED = 2019
@@ -30,7 +30,7 @@ Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Question:
+class ProbeQuestion:
     """One input. *at*: the two positions, or segments, whose vectors are used; *label*: the answer."""
 
     item: Item
@@ -42,8 +42,8 @@ class Question:
 class Probe:
     """Questions to fit and to evaluate; none if the held-out text is too small for them."""
 
-    gaps: tuple[list[Question], list[Question]]
-    pairs: tuple[list[Question], list[Question]]
+    gaps: tuple[list[ProbeQuestion], list[ProbeQuestion]]
+    pairs: tuple[list[ProbeQuestion], list[ProbeQuestion]]
     words: tuple[str, ...]  # ids of the words that are removed
 
 
@@ -54,15 +54,15 @@ def draw_probe(
     vocabulary."""
     collator = Collator.of(tokenizer, Masking())
     frequent = frequent_words(shards, held_out, tokenizer)
-    gaps: list[list[Question]] = []
-    pairs: list[list[Question]] = []
+    gaps: list[list[ProbeQuestion]] = []
+    pairs: list[list[ProbeQuestion]] = []
     for half in (0, 1):
         masks = [half_of_documents(documents, half) for documents in held_out]
         rng = np.random.default_rng([SEED, half])
         gaps.append([])
         pairs.append([])
         if any(mask.any() for mask in masks):
-            pool = Pool(shards, [1.0] * len(shards), masks)
+            pool = DocumentPool(shards, [1.0] * len(shards), masks)
             gaps[-1] = gap_questions(pool, collator, frequent, rng, min(ROOM, longest - 2))
             pairs[-1] = pair_questions(pool, collator, rng, min(PAIR_ROOM, longest) - 3)
     words = tuple(tokenizer.whole.id_to_token(i) or "" for i in frequent)
@@ -89,11 +89,11 @@ def frequent_words(shards: Sequence[Shard], held_out: Sequence[NDArray[np.bool_]
 
 
 def gap_questions(
-    pool: Pool, collator: Collator, common: Sequence[int], rng: np.random.Generator, room: int
-) -> list[Question]:
+    pool: DocumentPool, collator: Collator, common: Sequence[int], rng: np.random.Generator, room: int
+) -> list[ProbeQuestion]:
     """GAPS texts of at most *room* tokens, each with one of the common words removed; fewer if TRIES draws of each give
     no such text."""
-    questions: list[Question] = []
+    questions: list[ProbeQuestion] = []
     for _ in range(TRIES):
         left = GAPS - len(questions)
         drawn = pool.examples(rng, np.full(left, Kind.TEXT), np.full(left, room))
@@ -103,17 +103,19 @@ def gap_questions(
 
 def gap_question(
     ids: list[int], collator: Collator, common: Sequence[int], rng: np.random.Generator
-) -> Question | None:
+) -> ProbeQuestion | None:
     """*ids* without one of its common words; None if it has none but at its ends."""
     positions = [i for i in range(1, len(ids) - 1) if ids[i] in common]
     if not positions:
         return None
     position = positions[int(rng.integers(len(positions)))]
     without_word = [collator.cls_id, *ids[:position], *ids[position + 1 :], collator.sep_id]
-    return Question(Item(without_word, [0] * len(without_word)), (position, position + 1), common.index(ids[position]))
+    return ProbeQuestion(
+        Item(without_word, [0] * len(without_word)), (position, position + 1), common.index(ids[position])
+    )
 
 
-def pair_questions(pool: Pool, collator: Collator, rng: np.random.Generator, room: int) -> list[Question]:
+def pair_questions(pool: DocumentPool, collator: Collator, rng: np.random.Generator, room: int) -> list[ProbeQuestion]:
     """PAIRS pairs of at most *room* tokens, half of them true; none if there are not two documents with a boundary."""
     if pool.with_boundary < 2:
         return []
@@ -122,7 +124,7 @@ def pair_questions(pool: Pool, collator: Collator, rng: np.random.Generator, roo
     for (first, second), label in zip(drawn.segments(), drawn.labels, strict=True):
         ids = [collator.cls_id, *first.tolist(), collator.sep_id, *second.tolist(), collator.sep_id]
         segments = [0] * (len(first) + 2) + [1] * (len(second) + 1)
-        questions.append(Question(Item(ids, segments), (len(first) + 1, len(ids) - 1), int(label == FOLLOWS)))
+        questions.append(ProbeQuestion(Item(ids, segments), (len(first) + 1, len(ids) - 1), int(label == FOLLOWS)))
     return questions
 
 
@@ -151,7 +153,7 @@ def evaluate_probe(
 def probe_vectors(
     encoder: nn.Module,
     tokenizer: Tokenizer,
-    questions: Sequence[Question],
+    questions: Sequence[ProbeQuestion],
     kind: str,
     device: torch.device,
     change: Intervention,
@@ -174,7 +176,7 @@ def probe_vectors(
 
 
 def probe_accuracy(
-    train_vectors: Vectors, test_vectors: Vectors, train: Sequence[Question], test: Sequence[Question]
+    train_vectors: Vectors, test_vectors: Vectors, train: Sequence[ProbeQuestion], test: Sequence[ProbeQuestion]
 ) -> float:
     """Fit a logistic regression on the first set; return its accuracy on the second."""
     from sklearn.linear_model import LogisticRegression

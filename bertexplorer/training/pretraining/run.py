@@ -1,10 +1,13 @@
 """Compute a pretraining run, from its start or from its last commit, and report it as events. A run is a folder:
 
-RUN/spec.json          the settings of every stretch RUN/heldout.txt        hashes of the documents that are never
-trained on RUN/tokenizer/         the vocabulary RUN/events.jsonl       the log, a JSON object per line; log.txt: as
-text RUN/commits/NAME/      weights, moments, state.json, manifest.json; model/ is a checkpoint in transformers format
-RUN/snapshots/NAME/    checkpoints along the way, if requested RUN/stop               any process may create this file;
-it ends the run after the current step, as SIGTERM and SIGINT do"""
+RUN/spec.json          the settings of every stretch
+RUN/heldout.txt        hashes of the documents that are never trained on
+RUN/tokenizer/         the vocabulary
+RUN/events.jsonl       the log, a JSON object per line; log.txt: as text
+RUN/commits/NAME/      weights, moments, state.json, manifest.json; model/ is a checkpoint in transformers format
+RUN/snapshots/NAME/    checkpoints along the way, if requested
+RUN/stop               any process may create this file; it ends the run after a step, as SIGTERM and SIGINT do
+"""
 
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -25,18 +28,18 @@ from bertexplorer.training.optimiser import adamw
 from bertexplorer.training.pretraining import heldout
 from bertexplorer.training.pretraining import probe as probes
 from bertexplorer.training.pretraining import spec as specs
-from bertexplorer.training.pretraining.batches import Batch, Collator
+from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
 from bertexplorer.training.pretraining.corpus import Progress, Shard, tokenize_files, train_wordpiece
 from bertexplorer.training.pretraining.examples import Bucket, draw_examples, parse_buckets
 from bertexplorer.training.pretraining.objectives import CausalLanguage
-from bertexplorer.training.pretraining.pool import Pool
+from bertexplorer.training.pretraining.pool import DocumentPool
 from bertexplorer.training.pretraining.sentences import text_files
 from bertexplorer.training.pretraining.spec import Spec
 from bertexplorer.training.pretraining.start import (
-    Trained,
-    create_trained,
+    TrainingSetup,
+    create_setup,
     export_checkpoints,
-    load_trained,
+    load_setup,
     write_commit,
 )
 from bertexplorer.training.run_driver import RunDriver, set_dropout
@@ -67,22 +70,20 @@ class Run(RunDriver):
     def events(self) -> Iterator[Event]:
         tokenizer, shards = yield from self.read()
         train_masks, held_out_masks = heldout.split_masks(shards, self.held_out_hashes(shards))
-        pool = Pool(shards, [self.spec.weight(s.name) for s in shards], train_masks)
+        pool = DocumentPool(shards, [self.spec.weight(s.name) for s in shards], train_masks)
         if pool.with_boundary < 2 and self.spec.pairs != "none":
             raise ExplorerError(
                 f"Documents of two sentences or more: {pool.with_boundary}; wanted 2, to draw a wrong next sentence. "
                 "Put blank lines between documents and add some, or choose an objective without pairs."
             )
         commit = yield from self.newest_commit()
-        trained = (
-            load_trained(commit, self.spec, self.device)
-            if commit
-            else create_trained(self.spec, tokenizer, self.device)
+        setup = (
+            load_setup(commit, self.spec, self.device) if commit else create_setup(self.spec, tokenizer, self.device)
         )
-        set_dropout(trained.objective.modules, self.spec.running.dropout)
-        optimiser = adamw(trained.objective.modules, self.spec.learning)
-        yield from self.resume(trained.objective.modules, optimiser, commit)
-        max_positions = trained.checkpoints["model"].config.max_positions
+        set_dropout(setup.objective.modules, self.spec.running.dropout)
+        optimiser = adamw(setup.objective.modules, self.spec.learning)
+        yield from self.resume(setup.objective.modules, optimiser, commit)
+        max_positions = setup.checkpoints["model"].config.max_positions
         length_buckets = parse_buckets(self.spec.drawing.lengths, max_positions)
         held_out_batches = heldout.draw_held_out(
             shards, held_out_masks, tokenizer, count=self.spec.running.heldout_pairs, longest=max_positions
@@ -104,7 +105,7 @@ class Run(RunDriver):
             | {f"unigram_{k}": v for k, v in held_out_batches.unigram.items()},
         }
         with Prefetched(self.batches(pool, length_buckets, tokenizer)) as batches:
-            yield from self.train_steps(trained, optimiser, batches, held_out_batches)
+            yield from self.train_steps(setup, optimiser, batches, held_out_batches)
 
     def read(self) -> Generator[Event, None, tuple[Tokenizer, list[Shard]]]:
         """The text as ids, and the tokenizer that made them."""
@@ -147,13 +148,13 @@ class Run(RunDriver):
         return heldout.read_hashes(path)
 
     def batches(
-        self, pool: Pool, length_buckets: tuple[Bucket, ...], tokenizer: Tokenizer
-    ) -> Callable[[int], list[Batch]]:
+        self, pool: DocumentPool, length_buckets: tuple[Bucket, ...], tokenizer: Tokenizer
+    ) -> Callable[[int], list[MaskedBatch]]:
         """A step's number -> its batches; text and masks depend only on seed and step."""
         spec, running = self.spec, self.spec.running
         collator = Collator.of(tokenizer, spec.masking)
 
-        def step_batches(step: int) -> list[Batch]:
+        def step_batches(step: int) -> list[MaskedBatch]:
             text_step = step % running.repeat_steps if running.repeat_steps else step
             text = np.random.default_rng([running.seed, TEXT, text_step])
             masks = np.random.default_rng([running.seed, MASKS, text_step if running.static else step])
@@ -165,18 +166,18 @@ class Run(RunDriver):
 
     def train_steps(
         self,
-        trained: Trained,
+        setup: TrainingSetup,
         optimiser: torch.optim.Optimizer,
-        batches: Callable[[int], list[Batch]],
+        batches: Callable[[int], list[MaskedBatch]],
         held_out: heldout.HeldOut,
     ) -> Iterator[Event]:
         """Steps, with evaluations and commits in between and at the end. A stopped run is committed but not
         evaluated."""
         spec, running, state = self.spec, self.spec.running, self.state
-        workers = self.workers(trained)
-        yield from self.snapshot_if_due(trained)
+        workers = self.workers(setup)
+        yield from self.snapshot_if_due(setup)
         if state.step == state.begun_step:
-            yield self.evaluate(trained, held_out)
+            yield self.evaluate(setup, held_out)
         window = Window()
         last_evaluation = last_commit = time.monotonic()
         steps = train(
@@ -194,51 +195,51 @@ class Run(RunDriver):
             if time.monotonic() - window.since >= REPORT:
                 yield {"event": "steps"} | self.progress() | window.summary()
                 window = Window()
-            yield from self.snapshot_if_due(trained)
+            yield from self.snapshot_if_due(setup)
             if time.monotonic() - last_evaluation >= 60 * running.evaluate_minutes:
-                yield self.evaluate(trained, held_out)
+                yield self.evaluate(setup, held_out)
                 last_evaluation = time.monotonic()
             if stopped := self.stop():
                 break
             if time.monotonic() - last_commit >= 60 * running.commit_minutes:
-                yield self.commit(trained, optimiser)
+                yield self.commit(setup, optimiser)
                 last_commit = time.monotonic()
         if window.steps:
             yield {"event": "steps"} | self.progress() | window.summary()
-        yield self.commit(trained, optimiser)
+        yield self.commit(setup, optimiser)
         if not stopped:
-            yield self.evaluate(trained, held_out)
+            yield self.evaluate(setup, held_out)
         yield {"event": "stopped" if stopped else "finished"} | self.progress()
 
-    def workers(self, trained: Trained) -> DataParallel:
+    def workers(self, setup: TrainingSetup) -> DataParallel:
         """One worker per core; a single one if the forward pass draws random numbers, which would depend on the order
         of the threads."""
         running = self.spec.running
         single = self.device.type != "cpu" or running.dropout > 0 or running.objective == "replaced"
         count = 1 if single else self.threads
         torch.set_num_threads(self.threads // count)
-        return DataParallel(trained.objective, count, self.device, bf16=self.bf16)
+        return DataParallel(setup.objective, count, self.device, bf16=self.bf16)
 
     def progress(self) -> Event:
         budget = Budget(self.spec.running.steps, self.spec.running.minutes)
         return {"share": budget.share(self.state), "tokens": self.state.tokens, "hours": self.state.seconds / 3600}
 
-    def evaluate(self, trained: Trained, held_out: heldout.HeldOut) -> Event:
+    def evaluate(self, setup: TrainingSetup, held_out: heldout.HeldOut) -> Event:
         start = time.monotonic()
-        metrics = heldout.evaluate(trained.objective, held_out, self.device, bf16=self.bf16)
+        metrics = heldout.evaluate(setup.objective, held_out, self.device, bf16=self.bf16)
         if self.probe:
-            model, causal = trained.checkpoints["model"], isinstance(trained.objective, CausalLanguage)
+            model, causal = setup.checkpoints["model"], isinstance(setup.objective, CausalLanguage)
             metrics |= probes.evaluate_probe(self.probe, model.encoder, model.tokenizer, self.device, causal=causal)
         return {"event": "evaluated"} | self.progress() | metrics | {"seconds": time.monotonic() - start}
 
-    def commit(self, trained: Trained, optimiser: torch.optim.Optimizer) -> Event:
+    def commit(self, setup: TrainingSetup, optimiser: torch.optim.Optimizer) -> Event:
         running = self.spec.running
         return self.write_commit(
-            lambda into: write_commit(trained, optimiser, self.state, self.threads, into, running.export),
+            lambda into: write_commit(setup, optimiser, self.state, self.threads, into, running.export),
             keep=running.keep,
         )
 
-    def snapshot_if_due(self, trained: Trained) -> Iterator[Event]:
+    def snapshot_if_due(self, setup: TrainingSetup) -> Iterator[Event]:
         """Write a snapshot if the settings ask for one at this step."""
         if self.state.step in self.spec.snapshot_steps:
-            yield self.write_snapshot(lambda into: export_checkpoints(trained, into, self.spec.running.export))
+            yield self.write_snapshot(lambda into: export_checkpoints(setup, into, self.spec.running.export))

@@ -33,14 +33,14 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TrainingSetup:
     """The checkpoint that a run trains (and ELECTRA's generator), and the objective over their modules."""
 
     checkpoints: Mapping[str, Checkpoint]  # "model", and "generator" if there is one
     objective: Objective[Any]
 
 
-def create_trained(spec: Spec, tokenizer: Tokenizer, device: torch.device) -> Trained:
+def create_setup(spec: Spec, tokenizer: Tokenizer, device: torch.device) -> TrainingSetup:
     """Create what a run trains at its start: the checkpoint that *spec* names, with missing heads added, or random
     weights."""
     objective, seed = spec.running.objective, spec.running.seed
@@ -68,7 +68,7 @@ def create_trained(spec: Spec, tokenizer: Tokenizer, device: torch.device) -> Tr
     )
 
 
-def load_trained(folder: Path, spec: Spec, device: torch.device) -> Trained:
+def load_setup(folder: Path, spec: Spec, device: torch.device) -> TrainingSetup:
     """Create the same structure from the commit in *folder*; RunDriver.resume restores the exact weights."""
     task = spec.running.objective
     checkpoints = {p.name: load(p, precision="fp32", device=device) for p in sorted(folder.iterdir()) if p.is_dir()}
@@ -76,7 +76,7 @@ def load_trained(folder: Path, spec: Spec, device: torch.device) -> Trained:
     return with_objective(checkpoints, spec)
 
 
-def with_objective(checkpoints: Mapping[str, Checkpoint], spec: Spec) -> Trained:
+def with_objective(checkpoints: Mapping[str, Checkpoint], spec: Spec) -> TrainingSetup:
     """The checkpoints with the objective that *spec* names, all parameters trainable."""
     task = spec.running.objective
     model = checkpoints["model"]
@@ -94,7 +94,7 @@ def with_objective(checkpoints: Mapping[str, Checkpoint], spec: Spec) -> Trained
     else:
         objective = MaskedLanguage(model, pairs=spec.pairs != "none", weight=spec.running.pair_weight)
     objective.modules.requires_grad_(True)
-    return Trained(checkpoints, objective)
+    return TrainingSetup(checkpoints, objective)
 
 
 def move_to_device(checkpoint: Checkpoint, device: torch.device) -> Checkpoint:
@@ -125,15 +125,15 @@ def hf_config(spec: Spec, tokenizer: Tokenizer, narrower: int) -> dict[str, Any]
 
 
 def write_commit(
-    trained: Trained, optimiser: torch.optim.Optimizer, state: State, threads: int, folder: Path, dtype: str
+    setup: TrainingSetup, optimiser: torch.optim.Optimizer, state: State, threads: int, folder: Path, dtype: str
 ) -> None:
     """Write the files for an exact resume (training.safetensors, state.json) and the exported checkpoints."""
-    write_training_state(trained.objective.modules, optimiser, state, threads, folder)
-    export_checkpoints(trained, folder, dtype)
+    write_training_state(setup.objective.modules, optimiser, state, threads, folder)
+    export_checkpoints(setup, folder, dtype)
 
 
-def export_checkpoints(trained: Trained, folder: Path, dtype: str) -> None:
+def export_checkpoints(setup: TrainingSetup, folder: Path, dtype: str) -> None:
     """Write each checkpoint to a folder of its name, in transformers format."""
-    for name, checkpoint in trained.checkpoints.items():
+    for name, checkpoint in setup.checkpoints.items():
         hf_config = {**checkpoint.hf_config, "dtype": "bfloat16" if dtype == "bf16" else "float32"}
         save(replace(checkpoint, stored_dtype=DTYPES[dtype], hf_config=hf_config), folder / name)

@@ -45,6 +45,6 @@ def examples(rows: Sequence[Row], options: Any) -> tuple[list[Example], list[Pro
     return convert_rows(rows, convert)
 
 
-def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """None: the unigram baseline needs the tokenizer and is a metric of each evaluation."""
     return {}

@@ -20,7 +20,7 @@ COLUMNS = (
     Column("text", "Text", "text"),
     Column("label", "Label", "labels", "several labels in a cell are separated by |"),
 )
-BESIDE = True  # a learner can use further columns of a row
+USES_FEATURES = True  # a learner can use further columns of a row
 METRIC, HIGHER = "accuracy", True
 METRICS = {
     "accuracy": "Accuracy",
@@ -50,7 +50,7 @@ class Example:
     line: int
     texts: tuple[str, ...]  # one, or a pair
     labels: tuple[str, ...]  # one, or any number
-    beside: Mapping[str, str] = field(default_factory=dict)  # other columns
+    features: Mapping[str, str] = field(default_factory=dict)  # other columns
 
 
 def examples(rows: Sequence[Row], options: Options, columns: Sequence[str] = ("text",)) -> tuple[list[Any], list[Any]]:
@@ -104,7 +104,7 @@ def label_names(train: Sequence[Example]) -> tuple[str, ...]:
     )
 
 
-def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """Always the most frequent label (or set of labels) of *train*."""
     if not train or not dev:
         return {}

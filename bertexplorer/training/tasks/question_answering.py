@@ -33,7 +33,7 @@ METRICS = {
     "lost": "Answers whole in no window",
     "loss": "Loss",
 }
-TOGETHER = ("context",)  # rows with the same value here stay on one side of a split
+SPLIT_BY = ("context",)  # rows with the same value here stay on one side of a split
 DEFAULTS: dict[str, Any] = {"max_tokens": 384, "batch": 8}
 
 
@@ -53,7 +53,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Question], lis
     return read_questions(rows, options.realign)
 
 
-def floors(train: Sequence[Question], dev: Sequence[Question], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Question], dev: Sequence[Question], options: Options) -> dict[str, tuple[str, float]]:
     """The sentence that shares most words with the question, or always no answer if that scores higher."""
     if not dev:
         return {}

@@ -21,7 +21,7 @@ COLUMNS = (
     Column("passage", "Passage", "text"),
     Column("relevance", "Relevance", "number", "0: does not answer; 1, or a grade: does"),
 )
-TOGETHER = ("query",)  # rows with the same value here stay on one side of a split
+SPLIT_BY = ("query",)  # rows with the same value here stay on one side of a split
 METRIC, HIGHER = "ndcg_10", True
 METRICS = {
     "ndcg_10": "NDCG@10",
@@ -60,7 +60,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     return convert_rows(rows, convert)
 
 
-def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """The order of BM25 over the validation passages."""
     queries = candidates_by_query(dev)
     orders = bm25_orders(queries)

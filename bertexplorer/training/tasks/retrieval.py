@@ -30,7 +30,7 @@ COLUMNS = (
     Column("negatives", "Wrong passages", "text", "a list, or with | between them", optional=True),
     Column("relevance", "Relevance", "number", "0: the passage only extends the collection", optional=True),
 )
-TOGETHER = ("query",)  # rows with the same value here stay on one side of a split
+SPLIT_BY = ("query",)  # rows with the same value here stay on one side of a split
 METRIC, HIGHER = "mrr_10", True
 METRICS = {"mrr_10": "MRR@10", "ndcg_10": "NDCG@10", "recall_10": "Recall@10", "loss": "Loss"}
 DEFAULTS: dict[str, Any] = {}
@@ -100,7 +100,7 @@ def search_collection(dev: Sequence[Example], others: Sequence[str], options: Op
     return passages[: max(answers, options.collection)] if options.collection else passages
 
 
-def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """BM25 over the same passages."""
     collection, relevance_of = search_collection(dev, all_passages(train), options), relevance_by_query(dev)
     index = BM25(collection)

@@ -54,7 +54,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     return convert_rows(rows, convert)
 
 
-def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """The source, copied."""
     rows = dev[: options.shown]
     if not rows:

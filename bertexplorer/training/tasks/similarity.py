@@ -55,7 +55,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     return convert_rows(rows, convert)
 
 
-def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """The share of words in common (Jaccard)."""
     shares = []
     for example in dev:

@@ -33,6 +33,7 @@ METRICS = {
     "loss": "Loss",
 }
 DEFAULTS: dict[str, Any] = {"max_tokens": 512, "batch": 8}
+KINDS = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeLsum"}  # metric -> name in rouge-score
 
 
 @dataclass(frozen=True)
@@ -78,14 +79,11 @@ def cell_sentences(cell: Any) -> list[str]:
     ]
 
 
-def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """The first sentences."""
     rouge = Rouge()
     scores = [rouge.score(example.document[: options.sentences], example.summary) for example in dev]
     return {key: (f"Lead-{options.sentences}", float(np.mean([row[key] for row in scores]))) for key in KINDS}
-
-
-KINDS = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeLsum"}
 
 
 def document_sentences(text: str) -> list[str]:

@@ -45,7 +45,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Sentence], lis
     return read_sentences(rows)
 
 
-def floors(train: Sequence[Sentence], dev: Sequence[Sentence], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Sentence], dev: Sequence[Sentence], options: Options) -> dict[str, tuple[str, float]]:
     """Each word gets its most frequent tag in *train*, unknown words the most frequent tag overall."""
     if not train or not dev:
         return {}

@@ -129,7 +129,7 @@ class RunService:
         if not found.stops:
             try:
                 examples = spec.module.examples(found.train, spec.task_options)[0]
-                learners.of(spec.module).check(checkpoint, examples, spec.task_options)
+                learners.learner_class(spec.module).check(checkpoint, examples, spec.task_options)
             except ExplorerError as error:
                 found.findings.insert(0, Finding(str(error), stops=True))
         return RunPreview(spec, table, found)

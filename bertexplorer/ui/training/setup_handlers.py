@@ -56,7 +56,7 @@ class SetupHandlers:
             mapping,
             held,
             bool(skip),
-            tuple(map(str, beside or ())) if mapping and getattr(BY_NAME[task], "BESIDE", False) else (),
+            tuple(map(str, beside or ())) if mapping and getattr(BY_NAME[task], "USES_FEATURES", False) else (),
             int(seeds or 1),
         )
 
@@ -126,7 +126,7 @@ class SetupHandlers:
                 out[box] = gr.update(visible=False, value=None, choices=[])
         held = {looked.found.mapping.get(column.name) for column in wanted}
         rest = [column for column in looked.table.columns if column not in held]
-        there = bool(rest) and getattr(BY_NAME[wish.task], "BESIDE", False)
+        there = bool(rest) and getattr(BY_NAME[wish.task], "USES_FEATURES", False)
         kept = [column for column in wish.beside if column in rest]
         return out | {self.components.beside: gr.update(visible=there, choices=rest, value=kept)}
 

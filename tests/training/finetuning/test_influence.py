@@ -263,14 +263,14 @@ def test_what_cannot_be_traced_is_refused(
 
 
 def test_snapshots_keep_every_trained_part(trained: Callable[..., TrainingRun]) -> None:
-    """Those of version 0.1 lack what task.safetensors holds: they are left out."""
+    """Snapshots of version 0.1 lack the parts in task.safetensors and are left out."""
     run = trained(snapshots=2, epochs=1)
-    assert [one.folder for one in influence.traced_checkpoints(run.folder, run.best, [1.0] * 99, whole=False)] == [
+    assert [one.folder for one in influence.traced_checkpoints(run.folder, run.best, [1.0] * 99, complete=False)] == [
         run.best
     ]
     for snapshot in list_commits(run.folder / "snapshots"):
         (snapshot / "task.safetensors").touch()
-    found = influence.traced_checkpoints(run.folder, run.best, [1.0] * 99, whole=False)
+    found = influence.traced_checkpoints(run.folder, run.best, [1.0] * 99, complete=False)
     assert len(found) >= 2 and [sum(one.weight for one in found[: i + 1]) for i in range(len(found))] == [
         one.step for one in found
     ]

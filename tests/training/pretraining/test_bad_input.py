@@ -93,7 +93,7 @@ def test_the_command_line_tells_and_changes_nothing(begin: Begin, capsys, tmp_pa
         ([str(tmp_path / "none")], "holds no run"),
         ([str(folder), "--peak", "1"], "add --stretch"),
         ([str(folder), "--stretch", "--peak", "x"], "Learning rate"),
-        ([str(folder), "--stretch", *start], "started with"),
+        ([str(folder), "--stretch", *start], "cannot change the start of the run"),
         ([str(tmp_path / "new"), "--text", "x", *start, "--hidden", "32"], "its own sizes"),
         ([str(tmp_path / "new"), "--text", "x", *start, "--vocabulary", "y"], "its own vocabulary"),
         ([str(tmp_path / "gone"), "--text", str(tmp_path / "gone.txt")], "neither a text file"),

@@ -11,16 +11,16 @@ from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.pretraining.batches import Collator
 from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.examples import Bucket, Drawing, draw_examples, parse_buckets
-from bertexplorer.training.pretraining.pool import FOLLOWS, NOT, SINGLE, Examples, Kind, Pool
+from bertexplorer.training.pretraining.pool import FOLLOWS, NOT, SINGLE, DocumentPool, Examples, Kind
 from bertexplorer.training.texts import OVERHEAD, batch_bounds
 
 
-def pool_of(shards: list[Shard], weights: tuple[float, ...] = (1.0, 1.0)) -> Pool:
-    return Pool(shards, weights, [np.ones(len(s.hashes), bool) for s in shards])
+def pool_of(shards: list[Shard], weights: tuple[float, ...] = (1.0, 1.0)) -> DocumentPool:
+    return DocumentPool(shards, weights, [np.ones(len(s.hashes), bool) for s in shards])
 
 
 @pytest.fixture(scope="module")
-def pool(shards: list[Shard]) -> Pool:
+def pool(shards: list[Shard]) -> DocumentPool:
     return pool_of(shards)
 
 
@@ -46,12 +46,12 @@ class Places:
         }
 
 
-def some(pool: Pool, kind: Kind, count: int, room: int, seed: int = 0) -> Examples:
+def some(pool: DocumentPool, kind: Kind, count: int, room: int, seed: int = 0) -> Examples:
     return pool.examples(np.random.default_rng(seed), np.full(count, kind), np.full(count, room))
 
 
 @pytest.mark.parametrize("kind", [Kind.NEXT, Kind.OTHER, Kind.SAME, Kind.SWAPPED])
-def test_pairs_are_what_their_label_says(pool: Pool, shards: list[Shard], kind: Kind) -> None:
+def test_pairs_are_what_their_label_says(pool: DocumentPool, shards: list[Shard], kind: Kind) -> None:
     places, drawn = Places(shards), some(pool, kind, 60, 40)
     assert (drawn.labels == (FOLLOWS if kind == Kind.NEXT else NOT)).all()
     assert drawn.sizes.max() <= 43 and drawn.lengths.min() >= 1
@@ -73,7 +73,7 @@ def test_pairs_are_what_their_label_says(pool: Pool, shards: list[Shard], kind: 
             assert at + len(a) < other or other + len(b) <= at, "B neither follows nor overlaps A"
 
 
-def plain_ending(pool: Pool, document: int, sentence: int, room: int) -> tuple[int, int]:
+def plain_ending(pool: DocumentPool, document: int, sentence: int, room: int) -> tuple[int, int]:
     """One sentence more to the left, as long as there is room."""
     end = begin = int(pool.sentences[sentence])
     first = sentence
@@ -83,7 +83,7 @@ def plain_ending(pool: Pool, document: int, sentence: int, room: int) -> tuple[i
     return (first, begin) if first < sentence else (sentence - 1, end - room)
 
 
-def plain_beginning(pool: Pool, document: int, sentence: int, room: int) -> tuple[int, int]:
+def plain_beginning(pool: DocumentPool, document: int, sentence: int, room: int) -> tuple[int, int]:
     """One sentence more to the right, as long as there is room."""
     begin, after = int(pool.sentences[sentence]), sentence
     while after < pool.after[document] and pool.sentences[after + 1] - begin <= room:
@@ -91,7 +91,7 @@ def plain_beginning(pool: Pool, document: int, sentence: int, room: int) -> tupl
     return begin, int(pool.sentences[after]) - begin if after > sentence else room
 
 
-def test_segments_are_those_of_a_loop_over_sentences(pool: Pool) -> None:
+def test_segments_are_those_of_a_loop_over_sentences(pool: DocumentPool) -> None:
     """Whole sentences where one fits, else a cut one, for each room from a token to a whole document."""
     draw = np.random.default_rng(0)
     document, sentence = pool.draw_boundaries(draw, 2000)
@@ -101,7 +101,7 @@ def test_segments_are_those_of_a_loop_over_sentences(pool: Pool) -> None:
         assert np.array_equal(np.stack(whole(document, sentence, room), axis=1), wanted)
 
 
-def test_single_texts_are_whole_sentences(pool: Pool, shards: list[Shard]) -> None:
+def test_single_texts_are_whole_sentences(pool: DocumentPool, shards: list[Shard]) -> None:
     places = Places(shards)
     for kind, room in ((Kind.SENTENCE, 22), (Kind.TEXT, 50)):
         drawn = some(pool, kind, 60, room)
@@ -114,11 +114,11 @@ def test_single_texts_are_whole_sentences(pool: Pool, shards: list[Shard]) -> No
     assert (some(pool, Kind.SENTENCE, 9, 2).lengths[:, 0] == 2).all(), "else cut"
 
 
-def drawn(pool: Pool, pairs: str, drawing: Drawing, tokens: int = 60_000) -> Examples:
+def drawn(pool: DocumentPool, pairs: str, drawing: Drawing, tokens: int = 60_000) -> Examples:
     return draw_examples(pool, parse_buckets(drawing.lengths, 64), pairs, drawing, tokens, np.random.default_rng(3))
 
 
-def test_rates_of_labels(pool: Pool) -> None:
+def test_rates_of_labels(pool: DocumentPool) -> None:
     plain = Drawing(lengths="60:1:0.25", not_next=0.5)
     labels = Counter(drawn(pool, "next", plain).labels.tolist())
     total = sum(labels.values())
@@ -129,7 +129,7 @@ def test_rates_of_labels(pool: Pool) -> None:
     assert set(texts.labels.tolist()) == {SINGLE} and not texts.lengths[:, 1].any()
 
 
-def test_a_step_has_its_tokens(pool: Pool) -> None:
+def test_a_step_has_its_tokens(pool: DocumentPool) -> None:
     for tokens in (64, 1000, 9000):
         found = drawn(pool, "next", Drawing(lengths="60:1:0.25"), tokens)
         assert found.sizes[:-1].sum() < tokens <= found.sizes.sum(), "and not an example more"
@@ -139,7 +139,7 @@ def test_a_step_has_its_tokens(pool: Pool) -> None:
     assert found.sizes[:-1].sum() < 9000 <= found.sizes.sum(), "however short the documents are"
 
 
-def long_documents() -> Pool:
+def long_documents() -> DocumentPool:
     """Forty documents of fifty sentences, every token its own number."""
     lengths = np.random.default_rng(0).integers(5, 12, size=2000)
     sentences = np.cumsum([0, *lengths])
@@ -147,7 +147,7 @@ def long_documents() -> Pool:
     return pool_of([Shard("long", ids, sentences, np.arange(0, 2001, 50), np.arange(40, dtype=np.uint64))], (1.0,))
 
 
-def documents_of(pool: Pool, drawn: Examples) -> np.ndarray:
+def documents_of(pool: DocumentPool, drawn: Examples) -> np.ndarray:
     """n x 2 documents of A and B, where each token is its own number."""
     first = np.array([[a[0], b[0]] for a, b in drawn.segments()])
     return np.searchsorted(pool.sentences[pool.first], first, side="right")
@@ -180,7 +180,7 @@ def test_a_pair_of_one_document_is_told_by_its_numbers() -> None:
             assert not set(a.tolist()) & set(b.tolist())
 
 
-def test_a_wrong_b_of_the_same_document_is_any_that_is_possible(pool: Pool) -> None:
+def test_a_wrong_b_of_the_same_document_is_any_that_is_possible(pool: DocumentPool) -> None:
     """Against every boundary of the document, tried one by one."""
     draw = np.random.default_rng(0)
     seen = []
@@ -194,7 +194,9 @@ def test_a_wrong_b_of_the_same_document_is_any_that_is_possible(pool: Pool) -> N
             start, length = plain_beginning(pool, document, other, left)
             if other > after or start + length <= pool.sentences[first]:
                 possible.add(other)
-        sentences = pool.wrong_segment_start(np.random.default_rng(number), np.repeat(a, 400, axis=1), np.full(400, room))
+        sentences = pool.wrong_segment_start(
+            np.random.default_rng(number), np.repeat(a, 400, axis=1), np.full(400, room)
+        )
         assert set(sentences.tolist()) == (possible or {0})
         if possible:
             assert np.bincount(sentences)[list(possible)].min() > 400 / len(possible) / 3, "each as likely as another"
@@ -214,7 +216,7 @@ def test_files_come_by_their_weight(shards: list[Shard]) -> None:
 
 def test_documents_left_out_are_never_drawn(shards: list[Shard]) -> None:
     masks = [np.arange(len(s.hashes)) % 3 > 0 for s in shards]
-    pool = Pool(shards, [1, 1], masks)
+    pool = DocumentPool(shards, [1, 1], masks)
     every, within = pool_of(shards).first, np.concatenate(masks)
     documents = pool.draw_documents(np.random.default_rng(0), 400)
     assert within[np.searchsorted(every, pool.first[documents])].all() and len(set(documents)) > 50
@@ -229,12 +231,12 @@ def test_bad_mixtures_are_refused(lengths: str) -> None:
 
 def test_nothing_to_draw_from(shards: list[Shard]) -> None:
     with pytest.raises(ExplorerError, match="no document"):
-        Pool(shards, [1, 1], [np.zeros(len(s.hashes), bool) for s in shards])
+        DocumentPool(shards, [1, 1], [np.zeros(len(s.hashes), bool) for s in shards])
     with pytest.raises(ExplorerError, match="weights"):
         pool_of(shards, (0.0, 0.0))
 
 
-def test_a_batch_is_what_transformers_makes_of_the_pair(pool: Pool, tokenizer: Tokenizer) -> None:
+def test_a_batch_is_what_transformers_makes_of_the_pair(pool: DocumentPool, tokenizer: Tokenizer) -> None:
     collator, kinds = Collator.of(tokenizer, Masking()), np.array([Kind.NEXT, Kind.TEXT, Kind.OTHER])
     found = pool.examples(np.random.default_rng(0), kinds, np.array([40, 30, 20]))
     batch = collator.collate(found, np.random.default_rng(1))
@@ -263,7 +265,7 @@ def test_examples_are_made_of_segments_and_divided_into_them() -> None:
     assert again.labels.tolist() == [NOT, FOLLOWS, SINGLE]
 
 
-def test_batches_have_every_example_once(pool: Pool, tokenizer: Tokenizer) -> None:
+def test_batches_have_every_example_once(pool: DocumentPool, tokenizer: Tokenizer) -> None:
     found = drawn(pool, "next", Drawing(lengths="24:0.4:0.5, 60:0.6:0.1"), 5000)
     made = Collator.of(tokenizer, Masking()).batches(found, 300, np.random.default_rng(0))
     rows = [row[row > 0].tolist() for batch in made for row in batch.original]

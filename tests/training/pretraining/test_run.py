@@ -264,7 +264,7 @@ def test_an_infinite_gradient_is_left_out_and_ends_the_run_if_it_stays(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = begin(steps=60, peak=0.5, clip=0.0, warmup=0.0)
-    built = run.create_trained
+    built = run.create_setup
 
     def broken(*arguments):
         trained = built(*arguments)
@@ -272,7 +272,7 @@ def test_an_infinite_gradient_is_left_out_and_ends_the_run_if_it_stays(
             trained.checkpoints["model"].encoder.embeddings.words.weight[:] = float("inf")
         return trained
 
-    monkeypatch.setattr(run, "create_trained", broken)
+    monkeypatch.setattr(run, "create_setup", broken)
     with pytest.raises(ExplorerError, match="not finite"):
         list(pretrain(folder))
     assert kinds(folder)[-1] == "failed" and not (folder / "commits").exists()

@@ -15,7 +15,7 @@ from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learner import evaluation_mode
-from bertexplorer.training.learners.adaptation import Adapter
+from bertexplorer.training.learners.adaptation import MaskedLanguageLearner
 from bertexplorer.training.tasks import BY_NAME, adaptation
 from bertexplorer.training.tasks.adaptation import Options
 from tests.tolerance import assert_same, of_encoder, of_sum
@@ -31,13 +31,13 @@ def checkpoint(tiny) -> Checkpoint:
 
 
 @pytest.fixture
-def adapter(checkpoint: Checkpoint) -> Adapter:
+def adapter(checkpoint: Checkpoint) -> MaskedLanguageLearner:
     found, problems = adaptation.examples(ROWS, Options())
     assert not problems
     return learners.create(adaptation, checkpoint, found, Options(), seed=0)
 
 
-def test_the_loss_is_transformers(adapter: Adapter, tiny) -> None:
+def test_the_loss_is_transformers(adapter: MaskedLanguageLearner, tiny) -> None:
     batch = adapter.collate(adapter.read(adaptation.examples(ROWS, Options())[0]))
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert")).eval()
     labels = torch.full((batch.ids.numel(),), -100)
@@ -53,7 +53,7 @@ def test_the_loss_is_transformers(adapter: Adapter, tiny) -> None:
     assert adapter.counts(batch) == {"mlm": len(batch.chosen)}
 
 
-def test_masks_follow_from_torchs_random_numbers(adapter: Adapter) -> None:
+def test_masks_follow_from_torchs_random_numbers(adapter: MaskedLanguageLearner) -> None:
     items = adapter.read(adaptation.examples(ROWS, Options())[0])
     drawn = []
     for seed in (1, 1, 2):
@@ -63,7 +63,7 @@ def test_masks_follow_from_torchs_random_numbers(adapter: Adapter) -> None:
     assert not torch.equal(drawn[0].chosen, drawn[2].chosen)
 
 
-def test_long_texts_are_read_in_pieces_and_nothing_is_lost(adapter: Adapter) -> None:
+def test_long_texts_are_read_in_pieces_and_nothing_is_lost(adapter: MaskedLanguageLearner) -> None:
     adapter.set_max_tokens(16)
     items = adapter.parts([TEXTS[2]])[0]
     whole = adapter.checkpoint.tokenizer.whole.encode(TEXTS[2], add_special_tokens=False).ids
@@ -78,11 +78,11 @@ def test_an_evaluation_hides_the_same_whatever_is_learnt_with(checkpoint: Checkp
         for options in (Options(), Options(chosen=0.5, whole_words=True))
     ]
     torch.manual_seed(5)
-    again = Adapter(checkpoint, Options(), found).evaluate(found)
+    again = MaskedLanguageLearner(checkpoint, Options(), found).evaluate(found)
     assert every[0] == every[1] == again
 
 
-def test_the_metrics_are_those_of_the_rows(adapter: Adapter) -> None:
+def test_the_metrics_are_those_of_the_rows(adapter: MaskedLanguageLearner) -> None:
     found, _ = adaptation.examples(ROWS, Options())
     done = adapter.evaluate(found)
     sizes = [len(row["gold"].split()) for row in done.rows]
@@ -96,7 +96,7 @@ def test_the_metrics_are_those_of_the_rows(adapter: Adapter) -> None:
     assert all(-np.log(1) <= row["loss"] for row in done.rows) and [row["line"] for row in done.rows] == [2, 3, 4]
 
 
-def test_the_playground_fills_blanks_as_transformers_does(adapter: Adapter, tiny) -> None:
+def test_the_playground_fills_blanks_as_transformers_does(adapter: MaskedLanguageLearner, tiny) -> None:
     [answer] = adapter.predict([{"text": "The capital of ___ is [MASK] ."}])
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert")).eval()
     ids = torch.tensor([adapter.checkpoint.tokenizer.encode("The capital of ___ is [MASK] .").ids])

@@ -20,7 +20,7 @@ from bertexplorer.training.data.split import split_rows
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.artifacts import export_checkpoint, open_learner
 from bertexplorer.training.finetuning.run import finetune
-from bertexplorer.training.learners.question_answering import Reader
+from bertexplorer.training.learners.question_answering import QuestionAnswerer
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.training.tasks import question_answering as qa
 from tests.conftest import ROOT
@@ -36,7 +36,7 @@ ROWS = [
 ]
 
 
-def made(folder: Path, rows: list[Row] = ROWS, most: int = 40, **options: Any) -> tuple[Reader, list]:
+def made(folder: Path, rows: list[Row] = ROWS, most: int = 40, **options: Any) -> tuple[QuestionAnswerer, list]:
     chosen = qa.Options(**{"stride": 8, "longest": 6, "n_best": 5, **options})
     found, problems = qa.examples(rows, chosen)
     assert not problems
@@ -75,7 +75,7 @@ def test_the_answers_are_the_best_of_all_spans_of_all_windows(tiny: Callable[...
     learner, found = made(tiny())
     windows = learner.windows(found)
     assert [len(items) for items in windows][0] == 1 and len(windows[1]) > 2
-    for one, items, reply in zip(found, windows, learner.replies(windows), strict=True):
+    for one, items, reply in zip(found, windows, learner.answers(windows), strict=True):
         best: dict[tuple[int, int], float] = {}
         nothing = []
         for item in items:
@@ -97,7 +97,7 @@ def test_the_answers_are_the_best_of_all_spans_of_all_windows(tiny: Callable[...
 
 def test_no_answer_is_said_where_it_beats_the_best_span_by_the_threshold(tiny: Callable[..., Path]) -> None:
     learner, found = made(tiny())
-    surplus = [learner.no_answer_margin(reply) for reply in learner.replies(learner.windows(found))]
+    surplus = [learner.no_answer_margin(reply) for reply in learner.answers(learner.windows(found))]
     for threshold in (min(surplus) - 0.1, float(np.median(surplus)), max(surplus) + 0.1):
         learner, _ = made(tiny(), threshold=threshold)
         rows = learner.evaluate(found).rows
@@ -163,9 +163,9 @@ def test_floors_are_the_nearest_sentence_or_silence() -> None:
         [Row(1, {"question": "Who sat?", "context": "It rained. A cat sat.", "answers": "cat"})], qa.Options()
     )
     assert qa.nearest_sentence(found[0]) == "A cat sat."
-    assert qa.floors(found, found, qa.Options())["f1"][1] == pytest.approx(2 / 3)
+    assert qa.baselines(found, found, qa.Options())["f1"][1] == pytest.approx(2 / 3)
     silent, _ = qa.examples([Row(1, {"question": "Who?", "context": "It rained.", "answers": []})], qa.Options())
-    assert qa.floors(silent, silent, qa.Options())["f1"] == ("never an answer", 1.0)
+    assert qa.baselines(silent, silent, qa.Options())["f1"] == ("never an answer", 1.0)
 
 
 @pytest.mark.slow

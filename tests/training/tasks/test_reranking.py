@@ -98,7 +98,7 @@ def test_before_and_after(tiny: Callable[..., Path], monkeypatch: pytest.MonkeyP
     counts = {row["after re-ranking"]: row["queries"] for row in evaluated.tables["Queries"]}
     assert counts == {"better": 1, "the same": 0, "worse": 1, "nothing relevant": 1}
     assert evaluated.metrics["ndcg_10"] == pytest.approx((1 + 1 / log2(3)) / 2)
-    floor = reranking.floors([], found, reranking.Options())
+    floor = reranking.baselines([], found, reranking.Options())
     assert floor["ndcg_10"] == ("BM25", pytest.approx(evaluated.metrics["ndcg_10_before"]))
     assert floor["mrr_10"][1] == pytest.approx(evaluated.metrics["mrr_10_before"])
 
@@ -164,7 +164,7 @@ def test_problems_name_their_line() -> None:
 def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("reranking.jsonl", ("query", "passage", "relevance"))
     assert 200 <= len(rows) <= 600
-    train, dev = split_rows(rows, 0.2, 0, keys=reranking.TOGETHER)
+    train, dev = split_rows(rows, 0.2, 0, keys=reranking.SPLIT_BY)
     assert not {row.cells["query"] for row in train} & {row.cells["query"] for row in dev}
     start = knowing(tmp_path / "start", [text for row in rows for text in row.cells.values()])
     values = {"rate": 3e-3, "epochs": 6, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}

@@ -15,7 +15,7 @@ from bertexplorer.model.load import load
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.data.split import split_rows
-from bertexplorer.training.learners.retrieval import Retrieval
+from bertexplorer.training.learners.retrieval import Retriever
 from bertexplorer.training.ranking import BM25
 from bertexplorer.training.tasks import retrieval
 from tests.tolerance import of_encoder
@@ -33,12 +33,12 @@ ROWS = [
 ]
 
 
-def made(folder: Path, **options: object) -> tuple[Retrieval, list[retrieval.Example]]:
+def made(folder: Path, **options: object) -> tuple[Retriever, list[retrieval.Example]]:
     chosen = retrieval.Options(**options)
     found, problems = retrieval.examples(ROWS, chosen)
     assert not problems
     learner = learners.create(retrieval, load(folder, precision="fp32"), found, chosen, seed=0)
-    assert isinstance(learner, Retrieval)
+    assert isinstance(learner, Retriever)
     return learner, found
 
 
@@ -93,9 +93,9 @@ def test_floor_is_bm25(tiny: Callable[..., Path]) -> None:
     index, ranks = BM25(collection), []
     for query, grades in retrieval.relevance_by_query(found).items():
         ranks.append(next((i + 1 for i, place in enumerate(index.order(query)) if collection[place] in grades), 0))
-    name, value = retrieval.floors([], found, retrieval.Options())["mrr_10"]
+    name, value = retrieval.baselines([], found, retrieval.Options())["mrr_10"]
     assert name == "BM25" and value == pytest.approx(np.mean([1 / rank if rank else 0 for rank in ranks]))
-    assert retrieval.floors(found, [], retrieval.Options()) == {}
+    assert retrieval.baselines(found, [], retrieval.Options()) == {}
 
 
 def test_the_limit_of_the_collection_never_leaves_out_an_answer(tiny: Callable[..., Path]) -> None:
@@ -139,7 +139,7 @@ def test_nothing_to_search_or_to_learn(tiny: Callable[..., Path]) -> None:
         learners.create(retrieval, checkpoint, one, retrieval.Options(), seed=0)
     with pytest.raises(ExplorerError, match="have 0 passages that"):
         learners.create(retrieval, checkpoint, [], retrieval.Options(), seed=0)
-    learner = Retrieval(checkpoint, retrieval.Options(), [])
+    learner = Retriever(checkpoint, retrieval.Options(), [])
     with pytest.raises(ExplorerError, match="no passage to search"):
         learner.predict([{"query": "who"}])
     with pytest.raises(ExplorerError, match="No validation query"):
@@ -165,7 +165,7 @@ def test_problems_name_their_line() -> None:
 def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("retrieval.jsonl", ("query", "passage"))
     assert 200 <= len(rows) <= 600
-    train, _ = split_rows(rows, 0.2, 0, keys=retrieval.TOGETHER)
+    train, _ = split_rows(rows, 0.2, 0, keys=retrieval.SPLIT_BY)
     start = knowing(tmp_path / "start", [text for row in rows for text in row.cells.values()])
     values = {"rate": 3e-3, "epochs": 20, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
     dev = train[:50]  # weights that start at random learn these rows and no others

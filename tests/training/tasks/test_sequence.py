@@ -15,7 +15,7 @@ from bertexplorer.model.load import load
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.learner import evaluation_mode
-from bertexplorer.training.learners.sequence import Rewriter
+from bertexplorer.training.learners.sequence import SequenceLearner
 from bertexplorer.training.tasks import sequence
 from bertexplorer.training.tasks.sequence import Example, Options, compare_texts
 from tests import tiny as recipes
@@ -31,7 +31,7 @@ def checkpoint(request: pytest.FixtureRequest, tiny) -> Checkpoint:
     return load(tiny(request.param), precision="fp32", device="cpu")
 
 
-def rewriter(checkpoint: Checkpoint, **options: object) -> Rewriter:
+def rewriter(checkpoint: Checkpoint, **options: object) -> SequenceLearner:
     return learners.create(sequence, checkpoint, EXAMPLES, Options(**options), seed=0)
 
 
@@ -138,9 +138,9 @@ def test_bad_rows_and_checkpoints_without_the_head(tiny) -> None:
 
 
 def test_the_floor_is_the_source_copied() -> None:
-    floors = sequence.floors([], [Example(1, "the cat sits", "the cats sit"), Example(2, "a b", "a b")], Options())
+    floors = sequence.baselines([], [Example(1, "the cat sits", "the cats sit"), Example(2, "a b", "a b")], Options())
     assert floors["exact"] == ("the source, copied", 0.5) and 0.5 < floors["chrf"][1] < 1
-    assert sequence.floors([], [], Options()) == {}
+    assert sequence.baselines([], [], Options()) == {}
 
 
 @pytest.mark.slow

@@ -97,7 +97,7 @@ def test_rouge_beside_the_first_and_the_best(tiny: Callable[..., Path]) -> None:
         assert table["Lead-1"][key] == pytest.approx(mean(kind, first))
         assert table["the best sentences"][key] == pytest.approx(mean(kind, best))
         assert evaluated.metrics[key] == pytest.approx(mean(kind, [row["predicted"] for row in evaluated.rows]))
-        assert summary.floors([], found, learner.options)[key] == ("Lead-1", pytest.approx(mean(kind, first)))
+        assert summary.baselines([], found, learner.options)[key] == ("Lead-1", pytest.approx(mean(kind, first)))
     assert evaluated.metrics["oracle_rouge_2"] == table["the best sentences"]["rouge_2"]
     picked = [row["chosen"][0] for row in evaluated.rows]
     assert [row["picked"] for row in evaluated.tables["Places"]][:4] == [picked.count(i) for i in range(4)]
@@ -167,7 +167,7 @@ def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     values = {"rate": 3e-3, "epochs": 4, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
     metrics, kept = trained(monkeypatch, summary, start, tmp_path / "run", (train, dev), **values)
     examples = summary.examples(dev, summary.Options())[0]
-    lead = summary.floors([], examples, summary.Options())["rouge_2"][1]
+    lead = summary.baselines([], examples, summary.Options())["rouge_2"][1]
     assert metrics[-1]["rouge_2"] > max(metrics[0]["rouge_2"], lead) + 0.05 and metrics[-1]["loss"] < metrics[0]["loss"]
     best = max(metrics[1:], key=lambda found: found["rouge_2"])
     assert kept.evaluate(examples).metrics == pytest.approx(best, abs=of_encoder(kept.checkpoint.config, best["loss"]))

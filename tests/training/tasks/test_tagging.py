@@ -74,7 +74,7 @@ def test_logits_and_loss_are_those_of_transformers(family: str, tiny: Callable[.
 def test_a_word_begins_at_its_first_token(family: str, tiny: Callable[..., Path]) -> None:
     learner, sentences = made(tiny(family))
     for one, item in zip(sentences, learner.read(sentences), strict=True):
-        found = learner.reader.cut.encode(one.text)
+        found = learner.tokenizer.truncating.encode(one.text)
         for word, token in zip(item.target.words, item.target.tokens, strict=True):
             (start, end), (a, b) = one.words[word], found.offsets[token]
             assert a <= start < b <= end + 1 and one.text[a:b].strip() in one.text[start:end]
@@ -176,7 +176,7 @@ def test_plain_tags_are_learnt_without_an_o(tiny: Callable[..., Path]) -> None:
         assert found.metrics["entity_f1"] == found.metrics["accuracy"] and "Per label" in found.tables
         learner.set_max_tokens(4)
         assert learner.evaluate(sentences).rows[0]["predicted_tags"][-1] == ""
-    assert tagging.floors(sentences, sentences, tagging.Options())["accuracy"][1] == 1.0
+    assert tagging.baselines(sentences, sentences, tagging.Options())["accuracy"][1] == 1.0
 
 
 def test_rows_without_an_entity_are_refused(tiny: Callable[..., Path]) -> None:
