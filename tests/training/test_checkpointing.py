@@ -1,4 +1,4 @@
-"""A commit is whole or not there; a torn or damaged one is never read."""
+"""A commit is written completely or not at all; torn or damaged ones are never read."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def write(text: str):
     return into
 
 
-def test_a_commit_is_read_back_and_older_ones_go(tmp_path: Path) -> None:
+def test_a_commit_is_read_back_and_older_ones_are_deleted(tmp_path: Path) -> None:
     for number in range(4):
         commit(tmp_path, f"step-{number}", write(str(number)), keep=2)
     assert (
@@ -28,7 +28,7 @@ def test_a_commit_is_read_back_and_older_ones_go(tmp_path: Path) -> None:
     assert (tmp_path / "step-3" / "model" / "weights").read_text() == "3" * 1000
 
 
-def test_the_next_commit_clears_what_a_crash_left(tmp_path: Path) -> None:
+def test_the_next_commit_deletes_leftovers_of_a_crash(tmp_path: Path) -> None:
     commit(tmp_path, "step-1", write("1"))
     (tmp_path / "step-1" / MANIFEST).unlink()  # killed while it was deleted
     (tmp_path / ".step-2.partial").mkdir()  # killed while it was written
@@ -36,7 +36,7 @@ def test_the_next_commit_clears_what_a_crash_left(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["step-3"]
 
 
-def test_the_same_name_again_replaces(tmp_path: Path) -> None:
+def test_a_commit_of_the_same_name_replaces_the_earlier_one(tmp_path: Path) -> None:
     commit(tmp_path, "a", write("old"))
     commit(tmp_path, "a", write("new"))
     assert (tmp_path / "a" / "state.json").read_text() == "new" and find_fault(tmp_path / "a") == ""
@@ -52,7 +52,7 @@ def test_the_same_name_again_replaces(tmp_path: Path) -> None:
         (MANIFEST, lambda p: p.write_text("[]"), "cannot be read"),
     ],
 )
-def test_a_torn_commit_is_passed_over(tmp_path: Path, file: str, change, said: str) -> None:
+def test_a_torn_commit_is_skipped(tmp_path: Path, file: str, change, said: str) -> None:
     for number in (0, 1):
         commit(tmp_path, f"step-{number}", write(str(number)))
     change(tmp_path / "step-1" / file)
@@ -60,7 +60,7 @@ def test_a_torn_commit_is_passed_over(tmp_path: Path, file: str, change, said: s
     assert [p.name for p, _ in found] == ["step-1", "step-0"] and said in found[0][1] and found[1][1] == ""
 
 
-def test_without_a_manifest_it_is_no_commit(tmp_path: Path) -> None:
+def test_a_folder_without_a_manifest_is_not_a_commit(tmp_path: Path) -> None:
     commit(tmp_path, "step-0", write("0"))
     commit(tmp_path, "step-1", write("1"))
     (tmp_path / "step-1" / MANIFEST).unlink()
@@ -72,7 +72,7 @@ FULL = OSError(28, "No space left on device"), SafetensorError("I/O error: No sp
 
 
 @pytest.mark.parametrize("error", FULL, ids=lambda error: type(error).__name__)
-def test_a_crash_or_a_full_disk_while_writing_leaves_the_last_one(tmp_path: Path, error: Exception) -> None:
+def test_a_crash_or_a_full_disk_leaves_the_last_commit_intact(tmp_path: Path, error: Exception) -> None:
     commit(tmp_path, "step-0", write("0"))
 
     def crash(folder: Path) -> None:

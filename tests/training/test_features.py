@@ -1,4 +1,4 @@
-"""Columns beside the text, against scikit-learn; learnt with, kept and asked."""
+"""Further columns as features, against scikit-learn; trained, saved and used for predictions."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from tests.training.finetuned import trained
 WHERE = ("fr", "de", "fr", "it")
 
 
-def test_numbers_and_categories_are_those_of_scikit_learn() -> None:
+def test_numbers_and_categories_equal_those_of_scikit_learn() -> None:
     rows = [{"stars": f"{n},5", "where": where} for n, where in enumerate(WHERE)]
     features = fit_features(rows)
     ours = np.array([encode_features(features, row) for row in rows])
@@ -35,7 +35,7 @@ def test_numbers_and_categories_are_those_of_scikit_learn() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["full", "frozen"])
-def test_a_column_that_decides_is_learnt(
+def test_a_decisive_column_is_learned(
     tiny: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     """The text says nothing about the label, the column everything."""
@@ -63,7 +63,7 @@ def test_a_column_that_decides_is_learnt(
         learners.create(distillation, load(best, precision="fp32"), examples, distillation.Options(), seed=0)
 
 
-def test_the_logits_are_those_of_one_linear_layer_over_both(tiny: Callable[..., Path]) -> None:
+def test_the_logits_equal_one_linear_layer_over_vector_and_features(tiny: Callable[..., Path]) -> None:
     rows = [
         Row(i, {"text": "the doctor works", "label": "ab"[i % 2], "feature:n": str(i), "feature:w": WHERE[i]})
         for i in range(4)

@@ -1,4 +1,4 @@
-"""What is kept of the past changes nothing; beam search against every target there is, and against a plain loop."""
+"""The key-value cache does not change the result; beam search against all targets and against a plain loop."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def whole(checkpoint: Checkpoint, source: list[int], target: list[int]) -> torch
 
 
 @pytest.mark.parametrize("source", [0, 11])
-def test_reading_on_is_reading_at_once(checkpoint: Checkpoint, source: int) -> None:
+def test_cached_passes_equal_one_full_pass(checkpoint: Checkpoint, source: int) -> None:
     """In one, two and ten strokes; ModernBERT's local layers look back 4 tokens only."""
     ids = torch.randint(5, checkpoint.config.vocab_size, (3, 24), generator=torch.Generator().manual_seed(0))
     segments = (torch.arange(24) >= source).long().expand(3, 24) if source else torch.zeros(3, 24, dtype=torch.long)
@@ -63,7 +63,7 @@ def test_reading_on_is_reading_at_once(checkpoint: Checkpoint, source: int) -> N
     assert_same(checkpoint.config, torch.cat(found, 1), wanted)
 
 
-def test_rows_of_the_memory_are_those_rows_read_alone(checkpoint: Checkpoint) -> None:
+def test_rows_of_the_cache_equal_separate_passes(checkpoint: Checkpoint) -> None:
     ids = torch.randint(5, checkpoint.config.vocab_size, (3, 9), generator=torch.Generator().manual_seed(1))
     _, memory = forward_cached(checkpoint.encoder, ids[:, :8], 0, CAUSAL)
     some, _ = forward_cached(checkpoint.encoder, ids[[2, 0, 2], 8:], 0, CAUSAL, memory.rows(torch.tensor([2, 0, 2])))
@@ -71,7 +71,7 @@ def test_rows_of_the_memory_are_those_rows_read_alone(checkpoint: Checkpoint) ->
     assert_same(checkpoint.config, some[:, -1], alone[:, -1])
 
 
-def test_special_tokens_are_never_written_and_the_rest_sums_to_1(checkpoint: Checkpoint) -> None:
+def test_special_tokens_have_probability_0_and_the_others_sum_to_1(checkpoint: Checkpoint) -> None:
     writer = NextTokenPredictor(checkpoint)
     chances = writer.next_log_probs(torch.randn(4, checkpoint.config.hidden_size)).exp()
     assert_within(chances.sum(-1), torch.ones(4), of_sum(chances.shape[-1], 10.0))
@@ -79,7 +79,7 @@ def test_special_tokens_are_never_written_and_the_rest_sums_to_1(checkpoint: Che
     assert float(chances[:, sorted(special)].max()) == 0 < float(chances[:, writer.end].min())
 
 
-def test_the_beams_are_the_best_of_all_targets(bert: Checkpoint) -> None:
+def test_the_beams_are_the_best_of_all_possible_targets(bert: Checkpoint) -> None:
     """Wide enough, the search is exhaustive: every target of up to two tokens, scored by whole passes."""
     writer, source = NextTokenPredictor(bert), [2, 10, 11, 12, 3]
     first = whole(bert, source, [])[-1]
@@ -120,7 +120,7 @@ def plain_search(bert: Checkpoint, source: list[int], beams: int, most: int, pen
 
 
 @pytest.mark.parametrize("beams", [1, 3])
-def test_beam_search_is_a_plain_loop_and_rows_do_not_disturb_each_other(checkpoint: Checkpoint, beams: int) -> None:
+def test_beam_search_equals_a_plain_loop_for_each_row(checkpoint: Checkpoint, beams: int) -> None:
     end = NextTokenPredictor(checkpoint).end
     checkpoint.masked_lm.output.bias[end] += 4.0  # so that some end
     sources = [[5, 6, 7, end], [8, 9, 10, end], [11, 12, 13, 14, 15, end], [5, 6, end]]
@@ -136,7 +136,7 @@ def test_beam_search_is_a_plain_loop_and_rows_do_not_disturb_each_other(checkpoi
         checkpoint.masked_lm.output.bias[end] -= 4.0
 
 
-def test_greedy_takes_the_likeliest_at_each_step(bert: Checkpoint) -> None:
+def test_greedy_search_takes_the_likeliest_token(bert: Checkpoint) -> None:
     prompt, ids = [2, 10, 11], []
     found = continue_text(NextTokenPredictor(bert), prompt, 8)
     for share in found.shares:
@@ -159,7 +159,7 @@ def test_sampling_follows_the_seed_and_the_k_likeliest(bert: Checkpoint) -> None
     assert_within(sampling_distribution(logs, 0.5, 2), torch.tensor([0.25, 0.09, 0.0]) / 0.34, of_sum(3, sums=4))
 
 
-def test_it_ends_at_the_end(bert: Checkpoint, tmp_path: Path) -> None:
+def test_it_stops_at_the_end_token(bert: Checkpoint, tmp_path: Path) -> None:
     writer = NextTokenPredictor(bert)
     bert.masked_lm.output.bias[writer.end] += 1e3
     try:

@@ -1,4 +1,4 @@
-"""What a step does: dropout of its own, counters, the rate; and which text and masks come again."""
+"""The steps of the loop: dropout, counters, the rate; repeated text and masks."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -51,7 +51,7 @@ def steps(shards: list[Shard], tiny) -> Callable[..., list[StepResult]]:
     return made
 
 
-def test_dropout_is_another_in_every_step_and_the_same_for_the_same_seed(
+def test_dropout_differs_between_steps_and_is_reproducible(
     steps: Callable[..., list[StepResult]],
 ) -> None:
     losses = [
@@ -73,7 +73,7 @@ def test_counters_and_the_window(steps: Callable[..., list[StepResult]]) -> None
 
 
 @pytest.mark.parametrize("static", [False, True])
-def test_text_and_masks_come_again_as_asked(static: bool, shards: list[Shard], tokenizer: Tokenizer) -> None:
+def test_text_and_masks_repeat_as_set(static: bool, shards: list[Shard], tokenizer: Tokenizer) -> None:
     values = {"repeat_steps": 2, "static": static, "batch_tokens": 200, "lengths": "60:1:0.2"}
     run = Run(Path(), [specs.make_spec({"text": ("x",)}, values)], lambda: False)
     pool = DocumentPool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])

@@ -51,7 +51,7 @@ class Answering(Classifier):
         return self.shares
 
 
-def test_a_label_that_occurs_among_the_validation_rows_only_is_a_class() -> None:
+def test_a_label_only_in_the_validation_rows_is_a_class() -> None:
     """By hand: a, a, b, c against a, a, b, a: F1 of 0.8, 1 and 0."""
     shares = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
     found = Answering("ab", shares, several=False).evaluate([Example(i, ("x",), (c,)) for i, c in enumerate("aabc")])
@@ -240,7 +240,7 @@ def written_texts(draw: np.random.Generator) -> None:
         written_texts,
     ],
 )
-def test_measures_are_those_of_their_packages(check: Callable[[np.random.Generator], None]) -> None:
+def test_metrics_equal_those_of_reference_packages(check: Callable[[np.random.Generator], None]) -> None:
     for seed in range(CASES):
         try:
             check(np.random.default_rng(seed))

@@ -1,4 +1,4 @@
-"""A process that was believed dead writes nothing more once its run has a successor."""
+"""A process whose run has been taken over stops writing."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ class Run:
         return {"stretch": 0, "step": 0}
 
 
-def test_who_is_superseded_writes_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_superseded_process_stops_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ownership.VARIABLE, str(ownership.begin_epoch(tmp_path)))
     with pytest.raises(ownership.Superseded, match="Another process has taken over"):
         list(log_events(tmp_path, lambda stop: Run(tmp_path), lambda: False))
@@ -34,13 +34,13 @@ def test_who_is_superseded_writes_nothing_more(tmp_path: Path, monkeypatch: pyte
     assert len(log) == 2 and not any("failed" in line for line in log)
 
 
-def test_without_a_cluster_nothing_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_cluster_ownership_is_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(ownership.VARIABLE, raising=False)
     assert ownership.current_epoch(tmp_path) == 0
     assert len(list(log_events(tmp_path, lambda stop: Run(tmp_path), lambda: False))) == 5
 
 
-def test_epochs_count_up_whatever_is_in_the_file(tmp_path: Path) -> None:
+def test_epochs_increase_and_a_torn_file_restarts_them(tmp_path: Path) -> None:
     assert [ownership.begin_epoch(tmp_path) for _ in range(3)] == [1, 2, 3]
     (tmp_path / "epoch").write_text("torn")
     assert ownership.begin_epoch(tmp_path) == 1

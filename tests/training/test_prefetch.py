@@ -1,4 +1,4 @@
-"""The next step's batches are made meanwhile, once, in order; an error arrives at its own step."""
+"""The next step's batches are prepared in a thread, once and in order; an error is raised at its own step."""
 
 import threading
 
@@ -7,7 +7,7 @@ import pytest
 from bertexplorer.training.loop import Prefetched
 
 
-def test_the_next_step_is_made_while_this_one_is_learnt_from() -> None:
+def test_the_next_steps_batches_are_prepared_during_a_step() -> None:
     made: list[tuple[int, str]] = []
     second = threading.Event()
 

@@ -23,7 +23,7 @@ def sentence(draw: np.random.Generator) -> str:
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_overlap_is_rouge(n: int) -> None:
+def test_ngram_f1_equals_rouge(n: int) -> None:
     draw = np.random.default_rng(n)
     scorer = RougeScorer([f"rouge{n}"], use_stemmer=False)
     for _ in range(100):
@@ -76,7 +76,7 @@ def test_blocking() -> None:
     assert choose_sentences(document, [0.0, 1.0], 5, blocking=True) == [0, 1], "those that were not read are not chosen"
 
 
-def test_split() -> None:
+def test_document_sentences() -> None:
     assert document_sentences("Dr. Low came. She left!\r\nno stop\n\n  Last one? ") == [
         "Dr. Low came.",
         "She left!",

@@ -1,4 +1,4 @@
-"""What a run says last."""
+"""The last message of a run."""
 
 import errno
 
@@ -17,6 +17,6 @@ from bertexplorer.training.run_process import error_message
         (KeyError(), "KeyError"),
     ],
 )
-def test_the_last_word_says_what_to_do(error: Exception, words: str) -> None:
+def test_the_error_message_names_a_remedy(error: Exception, words: str) -> None:
     assert words in error_message(error)
     assert ("Make room" in error_message(error)) == ("Make room" in words)

@@ -1,4 +1,4 @@
-"""Exact match and F1 by hand, case by case, as SQuAD's official script counts them."""
+"""Exact match and F1, case by case, as SQuAD's official script counts them."""
 
 import numpy as np
 import pytest
@@ -37,13 +37,13 @@ def test_f1(gold: str, said: str, wanted: float) -> None:
     assert f1(gold, said) == pytest.approx(wanted)
 
 
-def test_the_gold_answer_that_fits_best_counts() -> None:
+def test_the_best_matching_gold_answer_counts() -> None:
     assert best_match(["July 1815", "1815"], "1815") == (1.0, 1.0)
     assert best_match([], "") == (1.0, 1.0) and best_match([], "1815") == (0.0, 0.0)
     assert best_match(["the"], "") == (1.0, 1.0)  # nothing is left of the only answer: as if there were none
 
 
-def test_questions_by_their_word() -> None:
+def test_scores_by_question_word() -> None:
     assert [question_word(q) for q in ("When was it?", "In what year?", "Name one.", "WHO?")] == [
         "when",
         "what",
@@ -57,7 +57,7 @@ def test_questions_by_their_word() -> None:
     ]
 
 
-def test_thresholds_by_a_loop() -> None:
+def test_thresholds_equal_a_plain_loop() -> None:
     draw = np.random.default_rng(0)
     surplus, spoken = draw.normal(size=30), draw.random(30)
     silent = (draw.random(30) < 0.3).astype(float)

@@ -5,7 +5,7 @@ import torch
 from bertexplorer.training.answers.windows import PassageSpan, best_spans, merge_windows
 
 
-def test_the_best_spans_are_those_of_a_double_loop() -> None:
+def test_the_best_spans_equal_those_of_a_double_loop() -> None:
     draw = torch.Generator().manual_seed(0)
     for longest, count in ((1, 3), (4, 6), (30, 200)):
         start, end = torch.randn(3, 9, generator=draw), torch.randn(3, 9, generator=draw)
@@ -24,7 +24,7 @@ def test_the_best_spans_are_those_of_a_double_loop() -> None:
             assert [one for one in found if one[0] > float("-inf")] == wanted
 
 
-def test_a_span_of_several_windows_counts_once() -> None:
+def test_a_span_found_in_several_windows_counts_once() -> None:
     found = [PassageSpan(1.0, 0, 4), PassageSpan(3.0, 5, 9), PassageSpan(2.0, 0, 4), PassageSpan(0.5, 7, 9)]
     assert merge_windows(found, 10) == [PassageSpan(3.0, 5, 9), PassageSpan(2.0, 0, 4), PassageSpan(0.5, 7, 9)]
     assert merge_windows(found, 1) == [PassageSpan(3.0, 5, 9)]

@@ -1,4 +1,4 @@
-"""Whatever bytes are uploaded under whatever name: a table whose lines ascend, or a sentence; never another error."""
+"""Any bytes under any name give a table with ascending lines or an ExplorerError, never another error."""
 
 import csv
 import io
@@ -74,7 +74,7 @@ CELLS = st.text(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=2, max_size=8), st.sampled_from(",;\t|"))
-def test_what_was_written_is_read(rows: list[tuple[str, ...]], sign: str) -> None:
+def test_written_tables_are_read_back(rows: list[tuple[str, ...]], sign: str) -> None:
     """Against the csv module's writer, every cell in quotes, with the delimiter given."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter=sign, quoting=csv.QUOTE_ALL)

@@ -1,4 +1,4 @@
-"""What is seen of rows before a run: labels, repetitions, empty cells, and their division into train and dev."""
+"""Checks of rows before a run: labels, duplicates, empty cells, and the split into train and dev."""
 
 import random
 from collections import Counter
@@ -47,7 +47,7 @@ def test_empty_cells() -> None:
     ]  # fmt: skip
 
 
-def test_labels_that_are_alike() -> None:
+def test_similar_labels() -> None:
     assert checks.similar_labels(["Pos", "neg", "pos ", "Neg ", "x", "p os"]) == [
         ("Pos", "pos ", "p os"),
         ("neg", "Neg "),
@@ -99,7 +99,7 @@ def test_texts_that_repeat_stay_on_one_side() -> None:
             assert train and dev and not checks.overlap(train, dev, ["text"])
 
 
-def test_each_class_stands_on_both_sides() -> None:
+def test_each_class_is_on_both_sides() -> None:
     given = rows(("a", "x"), ("b", "x"), ("c", "y"), ("d", "y"), ("e", "once"))
     for seed in range(20):
         train, dev = split_rows(given, 0.1, seed, "label")
@@ -111,7 +111,7 @@ def test_each_class_stands_on_both_sides() -> None:
     assert [len(side) for side in split_rows(rows(*[("a", "x")] * 9, ("b", "x")), 0.1, 0)] == [9, 1]
 
 
-def test_many_classes_do_not_take_more_than_the_share() -> None:
+def test_many_classes_do_not_exceed_the_share() -> None:
     """400 rows of 200 classes: a row of each would be half of them, not a tenth."""
     given = rows(*((f"text {i}", f"class {i % 200:03}") for i in range(400)))
     train, dev = split_rows(given, 0.1, 0, "label")
@@ -121,7 +121,7 @@ def test_many_classes_do_not_take_more_than_the_share() -> None:
     assert "160 of 200 labels have no validation row" in said
 
 
-def test_of_many_classes_the_largest_are_tried() -> None:
+def test_of_many_classes_the_largest_are_validated() -> None:
     given = rows(*((f"text {i}", "large" if i < 100 else f"class {i % 100:03}") for i in range(300)))
     _, dev = split_rows(given, 0.1, 0, "label")
     assert 30 <= len(dev) <= 31 and sum(row.cells["label"] == "large" for row in dev) == 10
@@ -134,7 +134,7 @@ def test_too_few_to_split(given: list[Row]) -> None:
 
 
 @pytest.mark.parametrize("share", [0, 1, -1, 2, float("nan")])
-def test_a_share_that_is_none(share: float) -> None:
+def test_an_invalid_share(share: float) -> None:
     with pytest.raises(ExplorerError, match="between 0 and 1"):
         split_rows(rows(("a", "x"), ("b", "y")), share, 0)
 
@@ -142,10 +142,10 @@ def test_a_share_that_is_none(share: float) -> None:
 @pytest.mark.parametrize(
     "cell", ["=1", "+1", "-2", "@S(A1)", "\t=1", "\r=1", "\n", "  =1", "＝1", "＠x", "\u3000=1", "\xa0+1"]
 )
-def test_a_formula_is_disarmed(cell: str) -> None:
+def test_a_formula_is_escaped(cell: str) -> None:
     assert escape_formula(cell) == "'" + cell
 
 
 @pytest.mark.parametrize("cell", ["a=b", "1-2", "", " a", "<b>", -2, -0.5, None, True])
-def test_any_other_cell_stays(cell: object) -> None:
+def test_other_cells_are_unchanged(cell: object) -> None:
     assert escape_formula(cell) is cell

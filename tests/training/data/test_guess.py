@@ -1,4 +1,4 @@
-"""Columns are found by name, then by content, and a choice that is none is refused in words."""
+"""Columns are guessed by name, then by content; an invalid choice raises an error."""
 
 from dataclasses import dataclass
 
@@ -76,7 +76,7 @@ def test_a_german_file_by_name_and_by_content() -> None:
     )
 
 
-def test_why_a_column_was_taken_is_said() -> None:
+def test_the_reason_for_a_guess_is_reported() -> None:
     table = german("Kommentar", "b", "Urteil")
     found = guess_reasons(table, (TEXT, LABEL), guess_columns(table, (TEXT, LABEL)))
     assert found == {
@@ -88,13 +88,13 @@ def test_why_a_column_was_taken_is_said() -> None:
     assert guess_reasons(bare, (TEXT, LABEL), guess_columns(bare, (TEXT, LABEL)))["text"] == "its texts are the longest"
 
 
-def test_nothing_is_found_where_nothing_fits() -> None:
+def test_no_column_is_guessed_if_none_fits() -> None:
     table = read("\n".join(f"a text no {i}" for i in range(9)).encode(), "a.txt")
     assert guess_columns(table, (LABEL, TEXT, SCORE)) == {"text": "text"}
     assert guess_columns(table, (Column("title", "Title", "text", optional=True),)) == {}
 
 
-def test_mapped() -> None:
+def test_map_columns() -> None:
     table = read(b"Review,Mood\na,x\nb,y\n", "a.csv", header=True)
     assert map_columns(table, {"text": "Review", "label": "Mood", "title": ""}, (TEXT, LABEL)) == [
         Row(2, {"text": "a", "label": "x"}), Row(3, {"text": "b", "label": "y"}),

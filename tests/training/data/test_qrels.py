@@ -1,4 +1,4 @@
-"""Test collections: the formats, which query a judgement means, candidates, the split by query."""
+"""Test collections: formats, the query of a judgement, candidates, the split by query."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_beir() -> None:
     ]
 
 
-def test_candidates_are_those_of_bm25_that_nobody_judged() -> None:
+def test_candidates_are_the_unjudged_passages_of_bm25() -> None:
     documents = "a\tred fish\nb\tred red fish swim\nc\tblue\nd\tfish\n"
     found = cells("1\tred fish\n", documents, "1 0 a 1", candidates=2)
     assert found == [
@@ -76,7 +76,7 @@ def test_a_query_stays_on_one_side() -> None:
 
 
 @pytest.mark.shared
-def test_the_real_one() -> None:
+def test_the_published_cranfield() -> None:
     texts = [(CRANFIELD / name).read_text("latin-1") for name in ("cran.qry", "cran.all.1400", "cranqrel")]
     rows = qrels.collection_rows(*texts)
     assert len({row.cells["query"] for row in rows}) == 226

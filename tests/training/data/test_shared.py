@@ -1,4 +1,4 @@
-"""The published data sets, in the files as they are handed out, are read whole."""
+"""The published data sets are read completely from their original files."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def test_a_published_file(file: str, count: int, columns: tuple[Column, ...], fo
 
 
 @pytest.mark.shared
-def test_the_tags_of_wnut_are_those_of_its_description() -> None:
+def test_the_tags_of_wnut_equal_those_of_its_description() -> None:
     table = read((DATA / "wnut17/wnut17train.conll").read_bytes(), "a.conll")
     kinds = {tag[2:] for row in table.rows for tag in row.cells["tags"] if tag != "O"}
     assert kinds == {"person", "location", "group", "creative-work", "corporation", "product"}

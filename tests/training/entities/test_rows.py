@@ -1,4 +1,4 @@
-"""Rows with tags or spans: what is understood, and what is a problem of which line."""
+"""Rows with tags or spans: accepted notations, and the problems of unusable rows."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def spelt(sentence: Any) -> list[str]:
         ("Ada\u200b saw New York", [[0, 3, "PER"], [9, 17, "LOC"]]),
     ],
 )
-def test_all_ways_to_write_it_say_the_same(tokens: Any, tags: Any) -> None:
+def test_all_notations_give_the_same_sentence(tokens: Any, tags: Any) -> None:
     found = one(tokens, tags)
     assert found.line == 7 and found.text == "Ada saw New York" and spelt(found) == ["Ada", "saw", "New", "York"]
     assert found.tags == ("B-PER", "O", "B-LOC", "I-LOC")
@@ -55,7 +55,7 @@ def test_all_ways_to_write_it_say_the_same(tokens: Any, tags: Any) -> None:
         ("   ", [], "has no text"),
     ],
 )
-def test_a_row_that_cannot_be_used_says_why(tokens: Any, tags: Any, what: str) -> None:
+def test_an_unusable_row_names_the_reason(tokens: Any, tags: Any, what: str) -> None:
     problem = one(tokens, tags)
     assert problem.line == 7 and what in problem.what
 
@@ -64,7 +64,7 @@ def test_a_text_without_entities_is_a_sentence() -> None:
     assert one("nothing here.", []).tags == ("O", "O", "O")
 
 
-def test_one_bare_tag_among_marked_ones_is_named_and_plain_tags_are_left() -> None:
+def test_an_unmarked_tag_among_marked_ones_is_reported_and_plain_tags_are_unchanged() -> None:
     marked = [Row(i, {"tokens": "Ada", "tags": "B-PER"}) for i in range(1, 20)]
     found, problems = read_sentences([*marked, Row(20, {"tokens": "Ada sings", "tags": "PER O"})])
     assert len(found) == 19 and [p.line for p in problems] == [20] and "“PER” without B- or I-" in problems[0].what
@@ -72,7 +72,7 @@ def test_one_bare_tag_among_marked_ones_is_named_and_plain_tags_are_left() -> No
     assert found[0].tags == ("NOUN", "VERB") and not problems
 
 
-def test_a_word_that_no_one_can_see_stands_for_nothing() -> None:
+def test_an_invisible_word_is_empty() -> None:
     found = one(["Ada", "\u200b", "sings"], ["B-PER", "I-PER", "O"])
     assert spelt(found) == ["Ada", "", "sings"] and found.tags == ("B-PER", "I-PER", "O")
 

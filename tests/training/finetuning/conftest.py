@@ -1,4 +1,4 @@
-"""A tiny checkpoint, rows that it can learn, and runs over them that take a second or two."""
+"""A tiny checkpoint, learnable rows, and runs over them that take a second or two."""
 
 from collections.abc import Callable
 from pathlib import Path

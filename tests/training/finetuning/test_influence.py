@@ -1,4 +1,4 @@
-"""Which rows taught a run: scores are sums of products of gradients; planted wrong labels are found again."""
+"""Influence scores are sums of products of gradients; planted wrong labels are found."""
 
 from collections.abc import Callable, Mapping
 from html import escape
@@ -163,7 +163,7 @@ def test_tags_spans_and_scores_are_traced(
     assert f"Which rows taught it “{escape(found.label)}”?" in page and f"<th>{columns[task]}</th>" in page
 
 
-def test_an_answer_that_cannot_be_given_is_refused(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_an_impossible_answer_is_rejected(tiny: Callable[..., Path], tmp_path: Path) -> None:
     draw, refusals = (
         np.random.default_rng(0),
         {
@@ -185,7 +185,7 @@ def test_an_answer_that_cannot_be_given_is_refused(tiny: Callable[..., Path], tm
     assert TrainingRun(tmp_path / "tagging").influence(NEW["tagging"], "O O O O B-LOC").label == "paris (LOC)"
 
 
-def test_another_label_turns_the_scores_round(trained: Callable[..., TrainingRun]) -> None:
+def test_the_other_label_reverses_the_scores(trained: Callable[..., TrainingRun]) -> None:
     run = trained()
     for_it, against = run.influence(ASKED, "pos"), run.influence(ASKED, "neg")
     assert for_it.rows[0].label == "pos" and against.rows[0].label == "neg"
@@ -211,7 +211,7 @@ def test_the_page_says_how_many_planted_labels_were_found(trained: Callable[...,
     assert "Which rows taught it “" in explained and "Nearest by vector, for comparison" in explained
 
 
-def test_planting_is_repeatable_and_changes_no_other_row(begin: Callable[..., Path]) -> None:
+def test_planting_is_reproducible_and_changes_no_other_row(begin: Callable[..., Path]) -> None:
     given, rows, _ = spec.read_run(begin(planted=0.25))
     examples, _ = classification.examples(rows, given.task_options)
     changed, own = classification.plant_wrong_labels(examples, given.task_options)
@@ -232,18 +232,18 @@ def test_planting_is_repeatable_and_changes_no_other_row(begin: Callable[..., Pa
         {"snapshots": 0},
     ],
 )
-def test_however_it_learned_it_is_traced(trained: Callable[..., TrainingRun], values: dict[str, object]) -> None:
+def test_every_training_method_is_traced(trained: Callable[..., TrainingRun], values: dict[str, object]) -> None:
     run = trained(**values)
     assert run.influence(ASKED).rows[0].score > 0 and run.suspects().rows[-1].score >= 0
 
 
-def test_of_many_rows_some_are_drawn(trained: Callable[..., TrainingRun], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_sampled(trained: Callable[..., TrainingRun], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(influence, "MOST_ROWS", 50)
     found = trained().influence(ASKED)
     assert (len(found.rows), found.left_out) == (50, 70)
 
 
-def test_what_cannot_be_traced_is_refused(
+def test_untraceable_runs_are_rejected(
     trained: Callable[..., TrainingRun], begin: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = trained()

@@ -1,4 +1,4 @@
-"""A run on a Ray cluster whose node is killed, or whose server, ends with the weights of a run that was left alone."""
+"""A run on a Ray cluster whose node or server is killed ends with the weights of an undisturbed run."""
 
 import json
 import os

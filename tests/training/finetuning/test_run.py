@@ -1,4 +1,4 @@
-"""A run learns, stops and goes on bit for bit, and what it keeps is what transformers loads."""
+"""A run learns, stops and resumes bit for bit, and transformers loads its checkpoints."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def kept(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("more", [{"frozen_layers": 1}, {"layer_decay": 0.9}])
-def test_layers_that_are_one_learn_alike(more: dict, begin: Begin) -> None:
+def test_shared_layers_cannot_be_trained_differently(more: dict, begin: Begin) -> None:
     with pytest.raises(
         ExplorerError, match="ALBERT's layers share their weights, so none can be frozen or slowed down alone"
     ):
@@ -54,7 +54,7 @@ def test_layers_that_are_one_learn_alike(more: dict, begin: Begin) -> None:
         ("bert", {"method": "frozen", "rate": 2e-2, "epochs": 20}),
     ],
 )
-def test_it_learns_and_transformers_answers_as_we_do(family: str, more: dict, begin: Begin) -> None:
+def test_it_learns_and_transformers_gives_the_same_answers(family: str, more: dict, begin: Begin) -> None:
     folder = begin(family=family, dropout=0.0, **more)
     *_, last = finetune(folder)
     first = of(folder, "evaluated")[0]
@@ -83,7 +83,7 @@ def test_it_learns_and_transformers_answers_as_we_do(family: str, more: dict, be
 
 @pytest.mark.slow
 @pytest.mark.parametrize("more", [{}, {"dropout": 0.3}, {"method": "lora"}, {"method": "frozen"}, {"accumulate": 2}])
-def test_stopped_and_resumed_is_uninterrupted_bit_for_bit(more: dict, begin: Begin) -> None:
+def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(more: dict, begin: Begin) -> None:
     whole, parts = begin("whole", epochs=2, **more), begin("parts", epochs=2, **more)
     list(finetune(whole))
     assert [last_word(parts, steps) for steps in (3, 4)] == ["stopped", "stopped"]
@@ -104,14 +104,14 @@ def last_word(folder: Path, steps: int) -> str:
     return list(finetune(folder, lambda: next(asked) >= steps))[-1]["event"]
 
 
-def test_a_finished_run_says_so_again(begin: Begin) -> None:
+def test_a_finished_run_reports_that_it_is_finished(begin: Begin) -> None:
     folder = begin(epochs=1)
     list(finetune(folder))
     again = list(finetune(folder))
     assert [event["event"] for event in again] == ["resumed", "ready", "finished"]
 
 
-def test_it_ends_early_when_nothing_gets_better(begin: Begin) -> None:
+def test_it_stops_early_without_improvement(begin: Begin) -> None:
     folder = begin(rate=1e-9, epochs=30, patience=2, weight_decay=0.0)
     *_, last = finetune(folder)
     tried = of(folder, "evaluated")
@@ -119,7 +119,7 @@ def test_it_ends_early_when_nothing_gets_better(begin: Begin) -> None:
     assert last["best_step"] == min(tried[1:], key=lambda event: event["metrics"]["loss"])["step"]
 
 
-def test_of_equal_values_that_with_the_lower_loss_is_best() -> None:
+def test_of_equal_values_the_one_with_the_lower_loss_is_best() -> None:
     best = Best()
     for step, value, loss in ((4, 0.5, 0.70), (8, 0.5, 0.60), (12, 0.5, 0.65), (16, 0.4, 0.1)):
         best = best.after(step, value, loss, higher=True)
@@ -127,14 +127,14 @@ def test_of_equal_values_that_with_the_lower_loss_is_best() -> None:
     assert best.after(20, 0.6, 9.9, higher=True).step == 20 and best.after(20, 0.4, 9.9, higher=False).step == 20
 
 
-def test_one_answer_for_all_is_called_so(begin: Begin) -> None:
+def test_a_constant_answer_causes_a_warning(begin: Begin) -> None:
     folder = begin(rate=0.9, epochs=1, clip=0.0, warmup=0.0)
     list(finetune(folder))
     message = " ".join(event["text"] for event in of(folder, "warning"))
     assert "every answer is" in message or "no number" in message
 
 
-def test_a_full_disk_leaves_what_was_committed(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_commits_intact(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = begin(epochs=4)
     monkeypatch.setattr(runs, "COMMIT", 0.0)
     monkeypatch.setattr(runs, "SPENT", 1e9)
@@ -162,7 +162,7 @@ def test_a_full_disk_leaves_what_was_committed(begin: Begin, monkeypatch: pytest
         ({"task": "nonsense"}, "no task"),
     ],
 )
-def test_settings_that_cannot_be_are_named(values: dict, message: str, begin: Begin) -> None:
+def test_invalid_settings_are_reported(values: dict, message: str, begin: Begin) -> None:
     with pytest.raises(ExplorerError, match=message):
         list(finetune(begin(**values)))
 

@@ -1,4 +1,4 @@
-"""Sentences are those of the text, and the ids in the cache those that tokenising them anew gives."""
+"""Sentences keep the text, and the cached ids equal those of a new tokenisation."""
 
 import lzma
 import shutil
@@ -39,12 +39,12 @@ def test_sentences_lose_nothing(texts: Path) -> None:
                 assert "".join("".join(split_sentences(paragraph)).split()) == "".join(paragraph.split())
 
 
-def test_a_lone_carriage_return_ends_no_line(tmp_path: Path) -> None:
+def test_a_lone_carriage_return_does_not_end_a_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfOne.\r\rTwo.\r\nThree.\r\n\r\nFour.\n \n\nFive.")
     assert list(read_documents(tmp_path / "a.txt")) == [["One.\r\rTwo.", "Three."], ["Four."], ["Five."]]
 
 
-def test_the_cache_holds_what_tokenising_gives(texts: Path, shards: list[Shard], tokenizer: Tokenizer) -> None:
+def test_the_cache_equals_direct_tokenisation(texts: Path, shards: list[Shard], tokenizer: Tokenizer) -> None:
     for file, shard in zip(sorted(texts.iterdir()), shards, strict=True):
         assert shard.ids.dtype == np.uint16 and isinstance(shard.ids, np.memmap)
         read = list(read_documents(file))
@@ -60,9 +60,7 @@ def test_the_cache_holds_what_tokenising_gives(texts: Path, shards: list[Shard],
             assert shard.tokens[number] == shard.sentences[end] - shard.sentences[start]
 
 
-def test_xz_is_read_as_it_is_and_the_second_time_from_the_cache(
-    texts: Path, tokenizer: Tokenizer, tmp_path: Path
-) -> None:
+def test_xz_is_read_directly_and_then_from_the_cache(texts: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "first.txt.xz").write_bytes(lzma.compress((texts / "first.txt").read_bytes()))
     one = list(tokenize_files([texts / "first.txt"], tokenizer, tmp_path / "a"))[-1]
     again = list(tokenize_files([tmp_path / "first.txt.xz"], tokenizer, tmp_path / "b"))
@@ -82,7 +80,7 @@ def test_another_vocabulary_or_text_is_another_cache(texts: Path, tokenizer: Tok
     assert cache_folder(file, tokenizer, tmp_path) != before
 
 
-def test_special_tokens_spelt_in_the_text_are_plain_characters(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_special_tokens_in_the_text_are_plain_characters(tokenizer: Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("The [MASK] and [SEP] of </s>\n")
     shard = list(tokenize_files([tmp_path / "a.txt"], tokenizer, tmp_path / "cache"))[-1]
     assert not set(shard.ids.tolist()) & {tokenizer.mask_id, *tokenizer.special_ids} - {
@@ -104,7 +102,7 @@ def test_special_tokens_spelt_in_the_text_are_plain_characters(tokenizer: Tokeni
         ("plain.txt.xz", b"One. Two.\n", "xz"),
     ],
 )
-def test_bad_files_are_refused_and_leave_the_cache_as_it_was(
+def test_bad_files_are_rejected_and_leave_the_cache_unchanged(
     name: str, content: bytes, said: str, texts: Path, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)
@@ -116,7 +114,7 @@ def test_bad_files_are_refused_and_leave_the_cache_as_it_was(
     assert sorted(p.name for p in cache.rglob("*")) == before
 
 
-def test_a_full_disk_is_told_and_what_was_cached_stays(
+def test_a_full_disk_is_reported_and_leaves_the_cache_intact(
     texts: Path, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = tmp_path / "cache"
@@ -132,7 +130,7 @@ def test_a_full_disk_is_told_and_what_was_cached_stays(
     assert len(list(tokenize_files([texts / "first.txt"], tokenizer, cache))) == 1
 
 
-def test_a_damaged_cache_is_told(texts: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_a_damaged_cache_is_reported(texts: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:
     list(tokenize_files([texts / "first.txt"], tokenizer, tmp_path))
     file = cache_folder(texts / "first.txt", tokenizer, tmp_path) / "ids.npy"
     file.write_bytes(file.read_bytes()[:-10])
@@ -140,7 +138,7 @@ def test_a_damaged_cache_is_told(texts: Path, tokenizer: Tokenizer, tmp_path: Pa
         list(tokenize_files([texts / "first.txt"], tokenizer, tmp_path))
 
 
-def test_files_that_are_not_there_or_have_one_name(texts: Path, tmp_path: Path) -> None:
+def test_missing_files_and_repeated_names(texts: Path, tmp_path: Path) -> None:
     assert [f.name for f in text_files([texts])] == ["first.txt", "second.txt"]
     for given in ([tmp_path / "none.txt"], [tmp_path], [texts, texts / "first.txt"]):
         with pytest.raises(ExplorerError):

@@ -1,4 +1,4 @@
-"""True pairs follow, wrong ones do not; lengths and files come in their shares; a seed and a step give one batch."""
+"""True pairs follow and wrong ones do not; lengths and files have their shares; seed and step determine a batch."""
 
 from collections import Counter
 
@@ -51,7 +51,7 @@ def some(pool: DocumentPool, kind: Kind, count: int, room: int, seed: int = 0) -
 
 
 @pytest.mark.parametrize("kind", [Kind.NEXT, Kind.OTHER, Kind.SAME, Kind.SWAPPED])
-def test_pairs_are_what_their_label_says(pool: DocumentPool, shards: list[Shard], kind: Kind) -> None:
+def test_pairs_match_their_labels(pool: DocumentPool, shards: list[Shard], kind: Kind) -> None:
     places, drawn = Places(shards), some(pool, kind, 60, 40)
     assert (drawn.labels == (FOLLOWS if kind == Kind.NEXT else NOT)).all()
     assert drawn.sizes.max() <= 43 and drawn.lengths.min() >= 1
@@ -91,7 +91,7 @@ def plain_beginning(pool: DocumentPool, document: int, sentence: int, room: int)
     return begin, int(pool.sentences[after]) - begin if after > sentence else room
 
 
-def test_segments_are_those_of_a_loop_over_sentences(pool: DocumentPool) -> None:
+def test_segments_equal_those_of_a_loop_over_sentences(pool: DocumentPool) -> None:
     """Whole sentences where one fits, else a cut one, for each room from a token to a whole document."""
     draw = np.random.default_rng(0)
     document, sentence = pool.draw_boundaries(draw, 2000)
@@ -153,7 +153,7 @@ def documents_of(pool: DocumentPool, drawn: Examples) -> np.ndarray:
     return np.searchsorted(pool.sentences[pool.first], first, side="right")
 
 
-def test_lengths_come_in_their_shares() -> None:
+def test_lengths_have_their_shares() -> None:
     sizes = drawn(long_documents(), "next", Drawing(lengths="24:0.5:0, 60:0.5:0")).sizes
     assert sizes.max() <= 60
     assert abs(sizes[sizes <= 24].sum() / sizes.sum() - 0.5) < 0.1
@@ -168,7 +168,7 @@ def test_wrong_pairs_come_from_both_kinds_of_documents() -> None:
     assert abs((a == b).mean() - 0.2) < 5 * np.sqrt(0.16 / len(wrong))
 
 
-def test_a_pair_of_one_document_is_told_by_its_numbers() -> None:
+def test_pairs_of_one_document_are_recognised_by_their_indices() -> None:
     """Where each token is its own number, following and overlapping are plain to see."""
     pool = long_documents()
     for kind in (Kind.NEXT, Kind.SAME, Kind.OTHER):
@@ -180,7 +180,7 @@ def test_a_pair_of_one_document_is_told_by_its_numbers() -> None:
             assert not set(a.tolist()) & set(b.tolist())
 
 
-def test_a_wrong_b_of_the_same_document_is_any_that_is_possible(pool: DocumentPool) -> None:
+def test_a_wrong_b_of_the_same_document_is_drawn_from_all_possible_ones(pool: DocumentPool) -> None:
     """Against every boundary of the document, tried one by one."""
     draw = np.random.default_rng(0)
     seen = []
@@ -204,7 +204,7 @@ def test_a_wrong_b_of_the_same_document_is_any_that_is_possible(pool: DocumentPo
     assert min(seen) == 0 and max(seen) > 3
 
 
-def test_files_come_by_their_weight(shards: list[Shard]) -> None:
+def test_files_are_drawn_by_weight(shards: list[Shard]) -> None:
     tokens = np.array([len(s.ids) for s in shards], float)
     for weights in ((1.0, 1.0), (1.0, 5.0), (0.0, 1.0)):
         pool, draw = pool_of(shards, weights), np.random.default_rng(0)
@@ -214,7 +214,7 @@ def test_files_come_by_their_weight(shards: list[Shard]) -> None:
             assert abs(share - wanted) < 5 * np.sqrt(0.25 / 4000)
 
 
-def test_documents_left_out_are_never_drawn(shards: list[Shard]) -> None:
+def test_excluded_documents_are_never_drawn(shards: list[Shard]) -> None:
     masks = [np.arange(len(s.hashes)) % 3 > 0 for s in shards]
     pool = DocumentPool(shards, [1, 1], masks)
     every, within = pool_of(shards).first, np.concatenate(masks)
@@ -223,7 +223,7 @@ def test_documents_left_out_are_never_drawn(shards: list[Shard]) -> None:
 
 
 @pytest.mark.parametrize("lengths", ["", "128", "a:b:c", "128:0.5:2", "4:1:0", "1000:1:0", "60:0:0", "60:nan:0"])
-def test_bad_mixtures_are_refused(lengths: str) -> None:
+def test_invalid_mixtures_are_rejected(lengths: str) -> None:
     with pytest.raises(ExplorerError, match="Lengths"):
         parse_buckets(lengths, 512)
     assert parse_buckets("60:0.5:1", 512) == (Bucket(60, 0.5, 1.0),)
@@ -236,7 +236,7 @@ def test_nothing_to_draw_from(shards: list[Shard]) -> None:
         pool_of(shards, (0.0, 0.0))
 
 
-def test_a_batch_is_what_transformers_makes_of_the_pair(pool: DocumentPool, tokenizer: Tokenizer) -> None:
+def test_a_batch_equals_the_encoding_of_transformers(pool: DocumentPool, tokenizer: Tokenizer) -> None:
     collator, kinds = Collator.of(tokenizer, Masking()), np.array([Kind.NEXT, Kind.TEXT, Kind.OTHER])
     found = pool.examples(np.random.default_rng(0), kinds, np.array([40, 30, 20]))
     batch = collator.collate(found, np.random.default_rng(1))
@@ -257,7 +257,7 @@ def test_a_batch_is_what_transformers_makes_of_the_pair(pool: DocumentPool, toke
     assert set(changed.tolist()) <= set(batch.chosen.tolist())
 
 
-def test_examples_are_made_of_segments_and_divided_into_them() -> None:
+def test_examples_and_segments_convert_both_ways() -> None:
     found = Examples.of([([5, 6], [7]), ([8], ()), ([9, 9], [4, 4, 4])], [FOLLOWS, SINGLE, NOT])
     assert found.sizes.tolist() == [6, 3, 8] and len(found) == 3
     again = found.take(np.array([2, 0, 1]))
@@ -274,7 +274,7 @@ def test_batches_have_every_example_once(pool: DocumentPool, tokenizer: Tokenize
     assert max(batch.ids.numel() for batch in made) <= 300
 
 
-def test_cuts_are_the_cheapest() -> None:
+def test_batch_bounds_are_optimal() -> None:
     """Against every way to cut, for small cases."""
 
     def cost(lengths: list[int], ends: tuple[int, ...]) -> float:

@@ -1,4 +1,4 @@
-"""Every experiment can be run as it is written, and what is said of it follows from its numbers."""
+"""Every experiment can be run, and its verdicts follow from the numbers."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from bertexplorer.training.pretraining.experiments import BY_NAME, EXPERIMENTS, 
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
-def test_an_experiment_is_whole(experiment: Experiment) -> None:
+def test_every_experiment_is_complete(experiment: Experiment) -> None:
     names = [arm.name for arm in experiment.arms]
     assert len(set(names)) == len(names) >= 2 and experiment.published and experiment.source
     assert {name for pair in experiment.better for name in pair} <= set(names)
@@ -18,7 +18,7 @@ def test_an_experiment_is_whole(experiment: Experiment) -> None:
         assert spec.running.probe and (spec.running.steps or spec.running.minutes == 2.0 * arm.share)
 
 
-def test_arms_differ_in_what_the_experiment_is_about() -> None:
+def test_arms_differ_in_the_settings_under_test() -> None:
     for experiment in EXPERIMENTS:
         message = [experiments.arm_settings(experiment, arm, 2.0) for arm in experiment.arms]
         assert all(a != b for i, a in enumerate(message) for b in message[:i])
@@ -28,7 +28,7 @@ def test_arms_differ_in_what_the_experiment_is_about() -> None:
     assert shares == names
 
 
-def test_the_verdict_follows_from_the_numbers() -> None:
+def test_verdicts_follow_from_the_numbers() -> None:
     tasks = BY_NAME["tasks"]
     both, mlm, left = (arm.name for arm in tasks.arms)
     assert verdicts(tasks, {both: 0.6, mlm: 0.55}) == [
@@ -39,7 +39,7 @@ def test_the_verdict_follows_from_the_numbers() -> None:
     assert verdicts(tasks, {left: 0.7}) == []
 
 
-def test_what_is_reached_is_the_last_evaluation() -> None:
+def test_the_reached_value_is_that_of_the_last_evaluation() -> None:
     message = [{"event": "evaluated", "probe": 0.1}, {"event": "steps"}, {"event": "evaluated", "probe": 0.3}]
     assert experiments.reached_value(message, "probe") == 0.3
     assert (

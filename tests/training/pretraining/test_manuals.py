@@ -1,4 +1,4 @@
-"""The text that is on every machine: prose alone, a document a module, written once."""
+"""The corpus of docstrings: prose only, a document per module, written once."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def test_only_sentences_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_text_of_a_package_is_documents_of_prose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_text_of_a_package_consists_of_documents_of_prose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(manuals, "PACKAGES", ("numpy", "not_installed_here"))
     path = manuals.collect_manuals(tmp_path / "new")
     blocks = path.read_text("utf-8").strip().split("\n\n")
@@ -42,7 +42,7 @@ def test_the_text_of_a_package_is_documents_of_prose(tmp_path: Path, monkeypatch
     assert manuals.collect_manuals(tmp_path / "new").stat().st_mtime_ns == when
 
 
-def test_without_any_package_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_package_the_error_names_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(manuals, "PACKAGES", ("not_installed_here",))
     with pytest.raises(ExplorerError, match="text file of your own"):
         manuals.collect_manuals(tmp_path)

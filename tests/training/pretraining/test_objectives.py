@@ -1,4 +1,4 @@
-"""Losses are those of transformers on the same weights and labels, and those of a plain loop."""
+"""Losses equal those of transformers on the same weights and labels, and those of a plain loop."""
 
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ def scatter(batch: MaskedBatch) -> torch.Tensor:
     return flat.view_as(batch.ids)
 
 
-def test_mlm_and_nsp_are_transformers_losses(batch: MaskedBatch, checkpoint: Checkpoint, tiny) -> None:
+def test_mlm_and_nsp_losses_equal_those_of_transformers(batch: MaskedBatch, checkpoint: Checkpoint, tiny) -> None:
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert"), attn_implementation="eager").eval()
     inputs = {"input_ids": batch.ids, "token_type_ids": batch.segments, "attention_mask": batch.mask.long()}
     with torch.no_grad():
@@ -78,7 +78,9 @@ def test_mlm_and_nsp_are_transformers_losses(batch: MaskedBatch, checkpoint: Che
     assert int(found["mlm"].right) == int(right)
 
 
-def test_the_whole_loss_and_its_gradient_are_transformers(examples: Examples, checkpoint: Checkpoint, tiny) -> None:
+def test_the_total_loss_and_its_gradient_equal_those_of_transformers(
+    examples: Examples, checkpoint: Checkpoint, tiny
+) -> None:
     tokenizer = checkpoint.tokenizer
     batch = Collator.of(tokenizer, Masking(chosen=0.3)).collate(examples.take(np.arange(8)), np.random.default_rng(1))
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert"), attn_implementation="eager").eval()
@@ -100,7 +102,7 @@ def test_the_whole_loss_and_its_gradient_are_transformers(examples: Examples, ch
         assert_within(mine.grad, other.grad, of_gradient(checkpoint.config, other.grad))
 
 
-def test_causal_loss_is_a_plain_loop_over_prefixes(batch: MaskedBatch, checkpoint: Checkpoint) -> None:
+def test_the_causal_loss_equals_a_plain_loop_over_prefixes(batch: MaskedBatch, checkpoint: Checkpoint) -> None:
     """Layer by layer, each token computed anew from its own prefix and nothing else."""
     total, count = 0.0, 0
     with torch.no_grad():
@@ -146,7 +148,7 @@ def electra(tokenizer: Tokenizer) -> ReplacedTokens:
     )
 
 
-def test_replaced_tokens_are_the_generators_samples_and_electras_losses(
+def test_replaced_tokens_are_samples_of_the_generator_and_losses_are_electras(
     batch: MaskedBatch, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     objective = electra(tokenizer)
@@ -182,7 +184,7 @@ def test_the_discriminators_loss_does_not_reach_the_generator(batch: MaskedBatch
     assert all(p.grad is None for p in modules["generator"].layers.parameters())
 
 
-def test_in_bf16_many_batches_are_one_too(examples: Examples, checkpoint: Checkpoint, tokenizer: Tokenizer) -> None:
+def test_many_batches_equal_one_in_bf16_too(examples: Examples, checkpoint: Checkpoint, tokenizer: Tokenizer) -> None:
     """All batches of a step share the weights' bf16 copies; their gradients must all arrive."""
     objective = trainable(MaskedLanguage(checkpoint, pairs=True))
     collator = Collator.of(tokenizer, Masking(chosen=0.99, masked=1.0))
@@ -197,7 +199,7 @@ def test_in_bf16_many_batches_are_one_too(examples: Examples, checkpoint: Checkp
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_batches_and_workers_add_up_to_one_batch(
+def test_batches_and_workers_sum_to_one_batch(
     examples: Examples, checkpoint: Checkpoint, count: int, tokenizer: Tokenizer
 ) -> None:
     """The same masks in one batch and in many: the same gradient."""

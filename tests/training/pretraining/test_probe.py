@@ -1,4 +1,4 @@
-"""The probe's questions are what they say, on halves that share no document; a perfect encoder answers them all."""
+"""The probe's questions are correct, its halves share no document, and a perfect encoder answers them all."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +31,7 @@ def documents(shards: list[Shard]) -> list[str]:
     return found
 
 
-def test_a_gap_is_where_a_common_word_stood(made: Probe, shards: list[Shard], tokenizer: Tokenizer) -> None:
+def test_a_gap_is_at_the_place_of_a_frequent_word(made: Probe, shards: list[Shard], tokenizer: Tokenizer) -> None:
     whole = documents(shards)
     words = [tokenizer.whole.token_to_id(word) for word in made.words]
     assert len(set(words)) == probe.WORDS and all(made.gaps)
@@ -42,7 +42,7 @@ def test_a_gap_is_where_a_common_word_stood(made: Probe, shards: list[Shard], to
         assert any(" ".join(map(str, ids)) in one for one in whole)
 
 
-def test_pairs_follow_or_are_of_another_document(made: Probe, shards: list[Shard]) -> None:
+def test_pairs_follow_or_come_from_another_document(made: Probe, shards: list[Shard]) -> None:
     whole = documents(shards)
     for question in made.pairs[0][:40]:
         left, right = question.at
@@ -75,7 +75,7 @@ class Telltale(nn.Module):
 
 
 @pytest.mark.slow
-def test_an_encoder_that_knows_is_right_and_one_that_knows_nothing_is_not(
+def test_a_perfect_encoder_answers_all_and_a_random_one_does_not(
     made: Probe, tokenizer: Tokenizer, tiny: Callable[[str], Path]
 ) -> None:
     every = [question for half in (*made.gaps, *made.pairs) for question in half]
@@ -91,13 +91,13 @@ def test_an_encoder_that_knows_is_right_and_one_that_knows_nothing_is_not(
     assert first != probe.evaluate_probe(made, random, tokenizer, cpu, causal=True)
 
 
-def test_too_little_text_is_no_question(tokenizer: Tokenizer, shards: list[Shard]) -> None:
+def test_too_little_text_gives_no_question(tokenizer: Tokenizer, shards: list[Shard]) -> None:
     nothing = probe.draw_probe(shards, [np.zeros(len(s.documents) - 1, bool) for s in shards], tokenizer)
     encoder = nn.Linear(1, 1)
     assert probe.evaluate_probe(nothing, encoder, tokenizer, torch.device("cpu"), causal=False) == {}
 
 
 @pytest.mark.slow
-def test_a_run_tells_what_its_probe_finds(begin: Callable[..., Path]) -> None:
+def test_a_run_reports_its_probe(begin: Callable[..., Path]) -> None:
     found = [e for e in pretrain(begin(probe=True, heldout_documents=40)) if e["event"] == "evaluated"]
     assert all(0 <= e["probe"] <= 1 and e["probe_words"] > 0 for e in found)

@@ -1,4 +1,4 @@
-"""A tiny checkpoint whose vocabulary holds the words of some texts, so that a built-in set can be learnt in seconds."""
+"""A tiny checkpoint whose vocabulary has the words of some texts, so that it learns a built-in set in seconds."""
 
 import re
 from collections.abc import Iterable

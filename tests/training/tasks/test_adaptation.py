@@ -1,4 +1,4 @@
-"""Masked language modelling on one's own rows: transformers' loss, masks that stay, and a run that improves."""
+"""Masked language modelling on one's own rows: transformers' loss, fixed masks, and a run that improves."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def adapter(checkpoint: Checkpoint) -> MaskedLanguageLearner:
     return learners.create(adaptation, checkpoint, found, Options(), seed=0)
 
 
-def test_the_loss_is_transformers(adapter: MaskedLanguageLearner, tiny) -> None:
+def test_the_loss_equals_that_of_transformers(adapter: MaskedLanguageLearner, tiny) -> None:
     batch = adapter.collate(adapter.read(adaptation.examples(ROWS, Options())[0]))
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert")).eval()
     labels = torch.full((batch.ids.numel(),), -100)
@@ -53,7 +53,7 @@ def test_the_loss_is_transformers(adapter: MaskedLanguageLearner, tiny) -> None:
     assert adapter.counts(batch) == {"mlm": len(batch.chosen)}
 
 
-def test_masks_follow_from_torchs_random_numbers(adapter: MaskedLanguageLearner) -> None:
+def test_masks_depend_on_torchs_random_state(adapter: MaskedLanguageLearner) -> None:
     items = adapter.read(adaptation.examples(ROWS, Options())[0])
     drawn = []
     for seed in (1, 1, 2):
@@ -63,7 +63,7 @@ def test_masks_follow_from_torchs_random_numbers(adapter: MaskedLanguageLearner)
     assert not torch.equal(drawn[0].chosen, drawn[2].chosen)
 
 
-def test_long_texts_are_read_in_pieces_and_nothing_is_lost(adapter: MaskedLanguageLearner) -> None:
+def test_long_texts_are_split_without_losing_tokens(adapter: MaskedLanguageLearner) -> None:
     adapter.set_max_tokens(16)
     items = adapter.parts([TEXTS[2]])[0]
     whole = adapter.checkpoint.tokenizer.whole.encode(TEXTS[2], add_special_tokens=False).ids
@@ -71,7 +71,7 @@ def test_long_texts_are_read_in_pieces_and_nothing_is_lost(adapter: MaskedLangua
     assert all(len(item.ids) <= 16 and item.ids[0] == 2 and item.ids[-1] == 3 for item in items)
 
 
-def test_an_evaluation_hides_the_same_whatever_is_learnt_with(checkpoint: Checkpoint) -> None:
+def test_evaluations_use_the_same_masks_for_all_settings(checkpoint: Checkpoint) -> None:
     found, _ = adaptation.examples(ROWS, Options())
     every = [
         learners.create(adaptation, checkpoint, found, options, seed=0).evaluate(found)
@@ -82,7 +82,7 @@ def test_an_evaluation_hides_the_same_whatever_is_learnt_with(checkpoint: Checkp
     assert every[0] == every[1] == again
 
 
-def test_the_metrics_are_those_of_the_rows(adapter: MaskedLanguageLearner) -> None:
+def test_the_metrics_are_means_of_the_rows(adapter: MaskedLanguageLearner) -> None:
     found, _ = adaptation.examples(ROWS, Options())
     done = adapter.evaluate(found)
     sizes = [len(row["gold"].split()) for row in done.rows]
@@ -111,7 +111,7 @@ def test_the_playground_fills_blanks_as_transformers_does(adapter: MaskedLanguag
         adapter.predict([{"text": "nothing to guess"}])
 
 
-def test_what_cannot_be_used_is_named(tiny) -> None:
+def test_unusable_input_is_reported(tiny) -> None:
     rows = [Row(2, {"text": " "}), Row(3, {}), Row(4, {"text": "\u200b"}), Row(5, {"text": "fine"})]
     found, problems = adaptation.examples(rows, Options())
     assert problems == [Problem(line, "has no text") for line in (2, 3, 4)] and [e.line for e in found] == [5]
@@ -149,9 +149,7 @@ def test_a_run_on_the_built_in_set_improves_and_transformers_loads_it(
 
 
 @pytest.mark.slow
-def test_a_run_that_was_stopped_goes_on_with_the_same_masks(
-    tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_run_continues_with_the_same_masks(tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BY_NAME, "adaptation", adaptation)
     rows, weights = built_in("adaptation.txt", ["text"]), []
     for name, stops in (("straight", []), ("stopped", [3, 8])):

@@ -1,4 +1,4 @@
-"""The student is the teacher less some layers, the losses are DistilBERT's, and a run keeps a classifier."""
+"""The student is the teacher with fewer layers, the losses are DistilBERT's, and a run saves a classifier."""
 
 import json
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def distiller(tiny) -> Callable[..., Distiller]:
     return make
 
 
-def test_layers_are_taken_as_distilbert_takes_them() -> None:
+def test_layers_are_chosen_as_in_distilbert() -> None:
     assert teacher_layers(12, 0, "spread") == [0, 2, 4, 7, 9, 11]
     assert (
         teacher_layers(6, 3, "spread") == [0, 2, 5]
@@ -58,7 +58,7 @@ def test_layers_are_taken_as_distilbert_takes_them() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_student_is_the_teacher_with_layers_cut_out(family: str, tiny, tmp_path: Path) -> None:
+def test_the_student_is_the_teacher_without_some_layers(family: str, tiny, tmp_path: Path) -> None:
     folder = tiny(f"{family}-SequenceClassification")
     teacher = load(folder, precision="fp32", device="cpu")
     taken = [0, 2] if family != "modernbert" else [0, 2, 3]
@@ -92,7 +92,7 @@ def test_a_student_of_albert_repeats_the_layer_less_often(tiny) -> None:
     assert student.num_parameters == teacher.num_parameters
 
 
-def test_the_losses_are_distilberts(distiller) -> None:
+def test_the_losses_equal_those_of_distilbert(distiller) -> None:
     learner = distiller(temperature=3.0, soft=5.0, task=2.0, cosine=1.0)
     items = learner.read(EXAMPLES)
     batch = learner.collate(items)
@@ -117,7 +117,7 @@ def test_the_losses_are_distilberts(distiller) -> None:
     assert distiller(cosine=0.0).losses(batch).keys() == {"soft", "label"}
 
 
-def test_the_teacher_neither_learns_nor_drops(distiller) -> None:
+def test_the_teacher_is_not_trained_and_has_no_dropout(distiller) -> None:
     learner = distiller()
     learner.modules.requires_grad_(True)
     learner.modules.train()
@@ -128,7 +128,7 @@ def test_the_teacher_neither_learns_nor_drops(distiller) -> None:
     assert all(p.grad is not None for p in learner.modules["encoder"].layers.parameters())
 
 
-def test_beside_the_teacher(distiller) -> None:
+def test_the_student_is_compared_with_the_teacher(distiller) -> None:
     learner = distiller()
     done = learner.evaluate(EXAMPLES)
     said = [row["labels"][0]["label"] for row in learner.teacher.predict([{"text": text} for text, _ in TEXTS])]
@@ -144,7 +144,7 @@ def test_beside_the_teacher(distiller) -> None:
     assert metrics.keys() <= distillation.METRICS.keys()
 
 
-def test_what_is_no_teacher_is_told_so(tiny) -> None:
+def test_unsuitable_teachers_are_rejected(tiny) -> None:
     for name, examples in (
         ("bert", EXAMPLES),
         ("bert-SequenceClassification", [*EXAMPLES, Example(9, ("x",), ("new",))]),

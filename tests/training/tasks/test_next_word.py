@@ -40,7 +40,7 @@ def decoder(folder: Path) -> transformers.PreTrainedModel:
     return transformers.BertLMHeadModel.from_pretrained(folder, is_decoder=True, attn_implementation="eager").eval()
 
 
-def test_the_loss_is_that_of_transformers_decoder(continuer: CausalLanguageLearner, tiny) -> None:
+def test_the_loss_equals_that_of_a_transformers_decoder(continuer: CausalLanguageLearner, tiny) -> None:
     theirs = decoder(tiny("bert-mlm"))
     items = continuer.read(next_word.examples(ROWS, Options())[0])
     batch = continuer.collate(items)
@@ -55,7 +55,7 @@ def test_the_loss_is_that_of_transformers_decoder(continuer: CausalLanguageLearn
     )
 
 
-def test_evaluation_is_that_of_transformers_row_by_row(continuer: CausalLanguageLearner, tiny) -> None:
+def test_evaluation_equals_that_of_transformers_row_by_row(continuer: CausalLanguageLearner, tiny) -> None:
     theirs, found = decoder(tiny("bert-mlm")), next_word.examples(ROWS[:2], Options())[0]
     done = continuer.evaluate(found)
     nats, sizes = [], []
@@ -74,7 +74,7 @@ def test_evaluation_is_that_of_transformers_row_by_row(continuer: CausalLanguage
     assert done.metrics["perplexity"] == pytest.approx(exp(np.average(nats, weights=sizes)), rel=rel)
 
 
-def test_only_the_end_of_a_text_is_an_end(continuer: CausalLanguageLearner) -> None:
+def test_only_the_end_of_a_text_has_a_separator(continuer: CausalLanguageLearner) -> None:
     continuer.set_max_tokens(16)
     items = continuer.parts([next_word.examples(ROWS[2:], Options())[0][0]])[0]
     whole = continuer.checkpoint.tokenizer.whole.encode(TEXTS[2]).ids
@@ -83,7 +83,7 @@ def test_only_the_end_of_a_text_is_an_end(continuer: CausalLanguageLearner) -> N
     assert all(len(item.ids) == len(item.segments) for item in items)
 
 
-def test_a_continuation_is_greedy_unless_it_is_drawn(checkpoint: Checkpoint, tiny) -> None:
+def test_a_continuation_is_greedy_unless_sampled(checkpoint: Checkpoint, tiny) -> None:
     theirs, tokenizer = decoder(tiny("bert-mlm")), checkpoint.tokenizer
     [answer] = learners.create(next_word, checkpoint, (), Options(length=6), seed=0).predict(
         [{"text": "the doctor said"}]
@@ -108,7 +108,7 @@ def test_a_continuation_is_greedy_unless_it_is_drawn(checkpoint: Checkpoint, tin
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_a_long_prompt_keeps_its_end_and_says_so(checkpoint: Checkpoint) -> None:
+def test_a_long_prompt_keeps_its_end_and_reports_the_cut(checkpoint: Checkpoint) -> None:
     learner = CausalLanguageLearner(checkpoint, Options(length=400))
     prompt = "the man and " * 40 + "the nurse"
     [answer] = learner.predict([{"text": prompt}])

@@ -1,4 +1,4 @@
-"""Question answering: logits and loss of transformers, windows and n-best by brute force, the built-in set learnt."""
+"""Question answering: logits and loss of transformers, windows and n-best by brute force, a run on the built-in set."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +48,7 @@ def made(folder: Path, rows: list[Row] = ROWS, most: int = 40, **options: Any) -
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_logits_and_loss_are_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
     learner, found = made(tiny(family))
     learner.modules.eval()
     save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
@@ -71,7 +71,7 @@ def test_logits_and_loss_are_those_of_transformers(family: str, tiny: Callable[.
         assert whole[task].total.item() == pytest.approx(apart, abs=allowed) and whole[task].count == len(items)
 
 
-def test_the_answers_are_the_best_of_all_spans_of_all_windows(tiny: Callable[..., Path]) -> None:
+def test_the_answers_are_the_best_spans_of_all_windows(tiny: Callable[..., Path]) -> None:
     learner, found = made(tiny())
     windows = learner.windows(found)
     assert [len(items) for items in windows][0] == 1 and len(windows[1]) > 2
@@ -95,7 +95,7 @@ def test_the_answers_are_the_best_of_all_spans_of_all_windows(tiny: Callable[...
         assert all(0 <= a < b <= len(one.context) for _, a, b in reply.spans)
 
 
-def test_no_answer_is_said_where_it_beats_the_best_span_by_the_threshold(tiny: Callable[..., Path]) -> None:
+def test_no_answer_is_predicted_if_it_beats_the_best_span_by_the_threshold(tiny: Callable[..., Path]) -> None:
     learner, found = made(tiny())
     surplus = [learner.no_answer_margin(reply) for reply in learner.answers(learner.windows(found))]
     for threshold in (min(surplus) - 0.1, float(np.median(surplus)), max(surplus) + 0.1):
@@ -126,7 +126,7 @@ def test_metrics_are_means_of_the_rows(tiny: Callable[..., Path]) -> None:
     assert {row["question"] for row in made_of.tables["Per question word"]} == {"what", "who", "where"}
 
 
-def test_an_answer_that_no_window_holds_is_counted_as_lost(tiny: Callable[..., Path]) -> None:
+def test_an_answer_in_no_window_counts_as_lost(tiny: Callable[..., Path]) -> None:
     row = Row(1, {"question": "what ?", "context": LONG, "answers": LONG[:90].strip()})
     learner, found = made(tiny(), [row], most=20)
     assert learner.evaluate(found).metrics["lost"] == 1.0
@@ -150,7 +150,7 @@ def test_the_playground_gives_spans_of_the_passage_with_probabilities(tiny: Call
         learner.predict([{"question": "x", "context": "a " * 20_000}])
 
 
-def test_what_is_saved_answers_the_same(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_saved_learner_gives_the_same_answers(tiny: Callable[..., Path], tmp_path: Path) -> None:
     learner, found = made(tiny("roberta"))
     save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     again = learners.restore(qa, load(tmp_path / "saved", precision="fp32"), learner.state(), {})
@@ -158,7 +158,7 @@ def test_what_is_saved_answers_the_same(tiny: Callable[..., Path], tmp_path: Pat
     assert again.predict(asked) == learner.predict(asked) and again.silent
 
 
-def test_floors_are_the_nearest_sentence_or_silence() -> None:
+def test_baselines_are_the_nearest_sentence_or_no_answer() -> None:
     found, _ = qa.examples(
         [Row(1, {"question": "Who sat?", "context": "It rained. A cat sat.", "answers": "cat"})], qa.Options()
     )
@@ -169,7 +169,7 @@ def test_floors_are_the_nearest_sentence_or_silence() -> None:
 
 
 @pytest.mark.slow
-def test_the_built_in_set_is_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_built_in_set_is_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BY_NAME, "question-answering", qa)
     path = ROOT / "assets" / "data" / "question-answering.json"
     table = read(path.read_bytes(), path.name)

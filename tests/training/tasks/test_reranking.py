@@ -1,4 +1,4 @@
-"""Re-ranking: logits of transformers, the loss by its formula, before and after by hand, the built-in set learnt."""
+"""Re-ranking: logits of transformers, the loss by its formula, before and after by hand, a run on the built-in set."""
 
 import json
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def made(folder: Path, **options: object) -> tuple[Reranker, list[reranking.Exam
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_logits_are_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_logits_equal_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
     learner, found = made(tiny(family))
     learner.modules.eval()
     save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
@@ -103,7 +103,7 @@ def test_before_and_after(tiny: Callable[..., Path], monkeypatch: pytest.MonkeyP
     assert floor["mrr_10"][1] == pytest.approx(evaluated.metrics["mrr_10_before"])
 
 
-def test_measures_are_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
+def test_metrics_equal_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
     learner, found = made(tiny())
     evaluated = learner.evaluate(found)
     scores = learner.scores(learner.read(found))
@@ -135,7 +135,7 @@ def test_playground(tiny: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize(("grade", "said"), [(0.0, "none answers"), (1.0, "all answer")])
-def test_one_side_teaches_nothing(grade: float, said: str, tiny: Callable[..., Path]) -> None:
+def test_one_kind_of_relevance_is_rejected(grade: float, said: str, tiny: Callable[..., Path]) -> None:
     same = [reranking.Example(i, ("q", f"p{i}"), grade) for i in range(3)]
     with pytest.raises(ExplorerError, match=said):
         learners.create(reranking, load(tiny(), precision="fp32"), same, reranking.Options(), seed=0)
@@ -161,7 +161,7 @@ def test_problems_name_their_line() -> None:
 
 
 @pytest.mark.slow
-def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_built_in_set_is_learned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("reranking.jsonl", ("query", "passage", "relevance"))
     assert 200 <= len(rows) <= 600
     train, dev = split_rows(rows, 0.2, 0, keys=reranking.SPLIT_BY)

@@ -1,4 +1,4 @@
-"""Retrieval: the loss by its formula, measures against ir_measures, what is kept and searched, the built-in set."""
+"""Retrieval: the loss by its formula, metrics against ir_measures, saving and searching, a run on the built-in set."""
 
 import json
 from collections.abc import Callable
@@ -66,7 +66,7 @@ def test_loss_is_cross_entropy_over_the_batch(family: str, tiny: Callable[..., P
     assert int(loss.right) == sum(int((passages @ query).argmax()) == i for i, query in enumerate(queries))
 
 
-def test_measures_are_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
+def test_metrics_equal_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
     learner, found = made(tiny())
     evaluated = learner.evaluate(found)
     collection = list(dict.fromkeys(text for one in found for text in (one.passage, *one.negatives)))
@@ -87,7 +87,7 @@ def test_measures_are_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
     assert learner.evaluate(found).metrics == ours, "the loss draws the same passages each time"
 
 
-def test_floor_is_bm25(tiny: Callable[..., Path]) -> None:
+def test_the_baseline_is_bm25(tiny: Callable[..., Path]) -> None:
     found = made(tiny())[1]
     collection = retrieval.all_passages(found)
     index, ranks = BM25(collection), []
@@ -98,13 +98,13 @@ def test_floor_is_bm25(tiny: Callable[..., Path]) -> None:
     assert retrieval.baselines(found, [], retrieval.Options()) == {}
 
 
-def test_the_limit_of_the_collection_never_leaves_out_an_answer(tiny: Callable[..., Path]) -> None:
+def test_the_limit_of_the_collection_never_drops_an_answer(tiny: Callable[..., Path]) -> None:
     learner, found = made(tiny(), collection=2)
     size = learner.evaluate(found).tables["Collection"][0]
     assert size["passages"] == 5 and size["left out"] == len(retrieval.all_passages(found)) - 5
 
 
-def test_batches_keep_answers_apart(tiny: Callable[..., Path]) -> None:
+def test_no_batch_has_two_answers_to_one_query(tiny: Callable[..., Path]) -> None:
     learner, found = made(tiny())
     lengths = [len(item.ids) for item in learner.read(found)]
     for epoch in range(5):
@@ -115,7 +115,7 @@ def test_batches_keep_answers_apart(tiny: Callable[..., Path]) -> None:
         learner.order(lengths, 1, 0, 0)
 
 
-def test_what_is_kept_searches_the_same(tiny: Callable[..., Path]) -> None:
+def test_a_saved_learner_finds_the_same_passages(tiny: Callable[..., Path]) -> None:
     learner, found = made(tiny())
     learner.evaluate(found)
     described = json.loads(json.dumps(learner.state()))
@@ -132,7 +132,7 @@ def test_what_is_kept_searches_the_same(tiny: Callable[..., Path]) -> None:
         again.predict([{"query": " "}])
 
 
-def test_nothing_to_search_or_to_learn(tiny: Callable[..., Path]) -> None:
+def test_nothing_to_search_or_to_train_on(tiny: Callable[..., Path]) -> None:
     checkpoint = load(tiny(), precision="fp32")
     one = [retrieval.Example(1, "q", "p"), retrieval.Example(2, "r", "p")]
     with pytest.raises(ExplorerError, match="have 1 passage that"):
@@ -162,7 +162,7 @@ def test_problems_name_their_line() -> None:
 
 
 @pytest.mark.slow
-def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_built_in_set_is_learned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("retrieval.jsonl", ("query", "passage"))
     assert 200 <= len(rows) <= 600
     train, _ = split_rows(rows, 0.2, 0, keys=retrieval.SPLIT_BY)

@@ -35,7 +35,7 @@ def rewriter(checkpoint: Checkpoint, **options: object) -> SequenceLearner:
     return learners.create(sequence, checkpoint, EXAMPLES, Options(**options), seed=0)
 
 
-def test_the_loss_is_token_by_token_from_the_source_and_its_own_past(checkpoint: Checkpoint) -> None:
+def test_the_loss_of_each_token_depends_on_the_source_and_earlier_tokens(checkpoint: Checkpoint) -> None:
     learner = rewriter(checkpoint)
     items = learner.read(EXAMPLES)
     tokenizer, total, right, count = checkpoint.tokenizer, 0.0, 0, 0
@@ -95,7 +95,7 @@ def test_metrics_by_hand() -> None:
     assert metrics["exact"] == 0.5
 
 
-def test_what_is_too_long_is_cut_on_its_side_and_counted(checkpoint: Checkpoint) -> None:
+def test_long_sources_and_targets_are_cut_and_counted(checkpoint: Checkpoint) -> None:
     learner = rewriter(checkpoint, longest=4)
     learner.set_max_tokens(12)
     long = Example(1, "the man and " * 9, "a cat and a dog and a man")
@@ -107,7 +107,7 @@ def test_what_is_too_long_is_cut_on_its_side_and_counted(checkpoint: Checkpoint)
     assert rewriter(checkpoint).target_limit == max(len(tokenizer.whole.encode(t).ids) - 1 for _, t in PAIRS)
 
 
-def test_beams_are_ordered_and_come_back_from_what_was_saved(checkpoint: Checkpoint) -> None:
+def test_beams_are_ordered_and_equal_those_of_the_saved_learner(checkpoint: Checkpoint) -> None:
     learner = rewriter(checkpoint, beams=3)
     [answer] = learner.predict([{"source": "the cat"}])
     scores = [beam["score"] for beam in answer["beams"]]
@@ -137,7 +137,7 @@ def test_bad_rows_and_checkpoints_without_the_head(tiny) -> None:
         learners.create(sequence, load(tiny("bert-base"), precision="fp32"), EXAMPLES, Options(), seed=0)
 
 
-def test_the_floor_is_the_source_copied() -> None:
+def test_the_baseline_copies_the_source() -> None:
     floors = sequence.baselines([], [Example(1, "the cat sits", "the cats sit"), Example(2, "a b", "a b")], Options())
     assert floors["exact"] == ("the source, copied", 0.5) and 0.5 < floors["chrf"][1] < 1
     assert sequence.baselines([], [], Options()) == {}

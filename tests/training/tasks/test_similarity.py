@@ -1,4 +1,4 @@
-"""Similarity: vectors of transformers, the loss by its formula, correlations by theirs, the built-in set learnt."""
+"""Similarity: vectors of transformers, the loss by its formula, reference correlations, a run on the built-in set."""
 
 import json
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def made(folder: Path, pooling: str = "mean") -> tuple[Similarity, list[similari
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_vectors_and_loss_are_those_of_transformers(
+def test_vectors_and_loss_equal_those_of_transformers(
     family: str, pooling: str, tiny: Callable[..., Path], tmp_path: Path
 ) -> None:
     learner, found = made(tiny(family), pooling)
@@ -72,7 +72,7 @@ def test_vectors_and_loss_are_those_of_transformers(
     json.dumps(evaluated.rows, allow_nan=False)
 
 
-def test_scores_are_told_in_their_own_range(tiny: Callable[..., Path]) -> None:
+def test_scores_are_in_the_range_of_the_rows(tiny: Callable[..., Path]) -> None:
     learner, _ = made(tiny())
     assert (learner.low, learner.high) == (1.0, 5.0)
     assert [learner.score(cosine) for cosine in (-0.4, 0.0, 0.5, 1.0)] == [1.0, 1.0, 3.0, 5.0]
@@ -115,7 +115,7 @@ def test_problems_name_their_line() -> None:
     assert [one.score for one in found] == [2.5]
 
 
-def test_one_score_teaches_nothing(tiny: Callable[..., Path]) -> None:
+def test_a_constant_score_is_rejected(tiny: Callable[..., Path]) -> None:
     same = [similarity.Example(1, ("a", "b"), 4.0)] * 3
     with pytest.raises(ExplorerError, match="has the score 4; wanted different ones"):
         learners.create(similarity, load(tiny(), precision="fp32"), same, similarity.Options(), seed=0)
@@ -137,7 +137,7 @@ def test_files_of_sentence_transformers(pooling: str, tiny: Callable[..., Path])
 
 
 @pytest.mark.slow
-def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_built_in_set_is_learned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("similarity.csv", ("text_a", "text_b", "score"))
     assert 200 <= len(rows) <= 600
     train, dev = split_rows(rows, 0.2, 0)

@@ -1,4 +1,5 @@
-"""Extractive summary: input and logits against transformers, the loss by its formula, floors, the built-in set."""
+"""Extractive summary: input and logits against transformers, the loss by its formula, baselines, a run on the built-in
+set."""
 
 import json
 from collections.abc import Callable
@@ -41,7 +42,7 @@ def made(folder: Path, **options: object) -> tuple[Summariser, list[summary.Exam
     return learner, found
 
 
-def test_sentences_and_what_is_wanted_of_them(tiny: Callable[..., Path]) -> None:
+def test_sentences_and_their_targets(tiny: Callable[..., Path]) -> None:
     _, found = made(tiny())
     assert found[0].document == ("The cat sat.", "A dog was on the mat!", "It works.")
     assert found[1].document == ("Paris is a city.", "London is a city in England.", "He said it.", "un as")
@@ -50,7 +51,9 @@ def test_sentences_and_what_is_wanted_of_them(tiny: Callable[..., Path]) -> None
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_logits_are_those_of_transformers(family: str, pooling: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_logits_equal_those_of_transformers(
+    family: str, pooling: str, tiny: Callable[..., Path], tmp_path: Path
+) -> None:
     """[CLS] s1 [SEP] [CLS] s2 [SEP] …, segments in turn, a linear layer over each sentence's vector."""
     learner, found = made(tiny(family), pooling=pooling)
     learner.modules.eval()
@@ -82,7 +85,7 @@ def test_logits_are_those_of_transformers(family: str, pooling: str, tiny: Calla
     assert learner.evaluate(found).metrics["loss"] == pytest.approx(nats.mean(), abs=allowed)
 
 
-def test_rouge_beside_the_first_and_the_best(tiny: Callable[..., Path]) -> None:
+def test_rouge_is_compared_with_the_first_and_the_best_sentences(tiny: Callable[..., Path]) -> None:
     learner, found = made(tiny())
     evaluated = learner.evaluate(found)
     scorer = RougeScorer(["rouge1", "rouge2", "rougeLsum"], use_stemmer=True)
@@ -108,7 +111,7 @@ def test_rouge_beside_the_first_and_the_best(tiny: Callable[..., Path]) -> None:
     json.dumps(evaluated.rows, allow_nan=False)
 
 
-def test_what_does_not_fit_is_said(tiny: Callable[..., Path]) -> None:
+def test_sentences_beyond_the_limit_are_reported(tiny: Callable[..., Path]) -> None:
     learner, found = made(tiny())
     whole = learner.read(found)[0]
     learner.set_max_tokens(len(whole.ids) - 1)
@@ -158,7 +161,7 @@ def test_problems_name_their_line() -> None:
 
 
 @pytest.mark.slow
-def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_built_in_set_is_learned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("summary.jsonl", ("document", "summary"))
     assert 200 <= len(rows) <= 600
     train, dev = split_rows(rows, 0.2, 0)

@@ -1,4 +1,4 @@
-"""Tagging: logits and loss of transformers, words and their tokens, the CRF's place, the built-in set learnt."""
+"""Tagging: logits and loss of transformers, words and their tokens, the CRF, a run on the built-in set."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +48,7 @@ def made(folder: Path, head: str = "softmax", rows: list[Row] = ROWS, **more: An
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_logits_and_loss_are_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
     learner, sentences = made(tiny(family))
     learner.modules.eval()
     save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
@@ -95,7 +95,7 @@ def test_words_beyond_the_limit_count_as_missed(tiny: Callable[..., Path]) -> No
     assert found.rows[2]["line"] == 3 and found.rows[2]["gold"] == "man (PER), new berlin (LOC)"
 
 
-def test_a_word_of_which_nothing_is_left_is_not_read(tiny: Callable[..., Path]) -> None:
+def test_a_word_without_tokens_is_not_read(tiny: Callable[..., Path]) -> None:
     rows = [
         *ROWS,
         Row(4, {"tokens": ["a", "\u200d", "man", "\u200b", "sat"], "tags": ["O", "B-PER", "I-PER", "O", "O"]}),
@@ -111,7 +111,7 @@ def test_a_word_of_which_nothing_is_left_is_not_read(tiny: Callable[..., Path]) 
         assert learner.all_tags(item, said, 5) == ["B-PER", "I-PER", "I-PER", "O", "O"]  # it goes on behind the gap
 
 
-def test_a_tag_that_was_never_learnt_is_wrong_and_not_in_the_loss(tiny: Callable[..., Path]) -> None:
+def test_an_unknown_tag_is_wrong_and_not_in_the_loss(tiny: Callable[..., Path]) -> None:
     other = Row(5, {"tokens": ["paris", "is"], "tags": ["B-ORG", "O"]})
     for head in ("softmax", "crf"):
         learner, sentences = made(tiny(), head)
@@ -131,7 +131,7 @@ def test_a_tag_that_was_never_learnt_is_wrong_and_not_in_the_loss(tiny: Callable
         )
 
 
-def test_with_a_crf_no_forbidden_tag_is_said(tiny: Callable[..., Path]) -> None:
+def test_a_crf_predicts_no_illegal_tag(tiny: Callable[..., Path]) -> None:
     plain, sentences = made(tiny())
     chained, _ = made(tiny(), "crf")
     plain.modules["token_classifier"].output.bias.data[plain.labels.index("I-LOC")] = 20.0
@@ -144,7 +144,7 @@ def test_with_a_crf_no_forbidden_tag_is_said(tiny: Callable[..., Path]) -> None:
         assert all(0 < word["probability"] <= 1.0001 for word in answer["words"])
 
 
-def test_what_is_saved_answers_the_same(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_saved_learner_gives_the_same_answers(tiny: Callable[..., Path], tmp_path: Path) -> None:
     asked = [{"text": "The doctor said Paris works"}, {"text": "a nurse, in berlin!"}]
     for head in ("softmax", "crf"):
         learner, _ = made(tiny(), head)
@@ -156,7 +156,7 @@ def test_what_is_saved_answers_the_same(tiny: Callable[..., Path], tmp_path: Pat
         assert again.predict(asked) == learner.predict(asked)
 
 
-def test_entities_are_told_where_they_stand(tiny: Callable[..., Path]) -> None:
+def test_entities_are_reported_with_their_positions(tiny: Callable[..., Path]) -> None:
     learner, _ = made(tiny())
     text = "The man, in ber\u200blin___ sat"
     (answer,) = learner.predict([{"tokens": text}])
@@ -167,7 +167,7 @@ def test_entities_are_told_where_they_stand(tiny: Callable[..., Path]) -> None:
         learner.predict([{"tokens": " "}])
 
 
-def test_plain_tags_are_learnt_without_an_o(tiny: Callable[..., Path]) -> None:
+def test_plain_tags_are_learned_without_an_o(tiny: Callable[..., Path]) -> None:
     rows = [Row(i, {"tokens": "the cat sat", "tags": "DET NOUN VERB"}) for i in range(1, 4)]
     for head in ("softmax", "crf"):
         learner, sentences = made(tiny(), head, rows)
@@ -179,14 +179,14 @@ def test_plain_tags_are_learnt_without_an_o(tiny: Callable[..., Path]) -> None:
     assert tagging.baselines(sentences, sentences, tagging.Options())["accuracy"][1] == 1.0
 
 
-def test_rows_without_an_entity_are_refused(tiny: Callable[..., Path]) -> None:
+def test_rows_without_an_entity_are_rejected(tiny: Callable[..., Path]) -> None:
     with pytest.raises(ExplorerError, match="1 different tag; wanted 2"):
         made(tiny(), rows=[Row(1, {"tokens": "the cat", "tags": "O O"})])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("head", ["softmax", "crf"])
-def test_the_built_in_set_is_learnt(head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_built_in_set_is_learned(head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BY_NAME, "tagging", tagging)
     path = ROOT / "assets" / "data" / "tagging.conll"
     table = read(path.read_bytes(), path.name)
