@@ -141,7 +141,7 @@ class RowUploads(Uploads[Rows]):
 def suite_rows(content: bytes, filename: str, header: bool, most: int) -> tuple[Table, SuiteRows]:
     """A table and its rows with their lines, those that could not be read as UNREAD. Raises ExplorerError as `read`
     does, and for rows that are not a suite."""
-    table = read(content, filename, header=header, most=most, least=1)
+    table = read(content, filename, header=header, max_rows=most, min_rows=1)
     rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells) for row in table.rows]
     cases(rows)
     rows += [(one.line, {UNREAD: one.what}) for one in table.problems]

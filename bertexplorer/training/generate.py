@@ -103,20 +103,21 @@ class Continuation:
 def continue_text(
     predictor: NextTokenPredictor,
     prompt: Sequence[int],
-    most: int,
+    max_tokens: int,
     *,
     temperature: float = 0.0,
     top_k: int = 0,
     seed: int = 0,
 ) -> Continuation:
-    """Up to *most* tokens after *prompt* under a causal mask. *temperature* 0 takes the likeliest token; otherwise one
-    is drawn from the distribution sharpened (below 1) or flattened (above), among the *top_k* likeliest (0: all)."""
+    """Up to *max_tokens* tokens after *prompt* under a causal mask. *temperature* 0 takes the likeliest token;
+    otherwise one is drawn from the distribution sharpened (below 1) or flattened (above), among the *top_k* likeliest
+    (0: all)."""
     draw = torch.Generator().manual_seed(seed)
     last, cache = forward_cached(predictor.encoder, torch.tensor([list(prompt)], device=predictor.device), 0, CAUSAL)
     ids: list[int] = []
     shares: list[float] = []
     first = None
-    for _ in range(most):
+    for _ in range(max_tokens):
         log_probs = predictor.next_log_probs(last[:, -1])[0].cpu()
         first = log_probs.exp() if first is None else first
         probabilities = sampling_distribution(log_probs, temperature, top_k)
@@ -129,7 +130,7 @@ def continue_text(
             predictor.encoder, torch.tensor([[token]], device=predictor.device), 0, CAUSAL, cache
         )
     assert first is not None
-    return Continuation(tuple(ids), tuple(shares), first, len(ids) < most)
+    return Continuation(tuple(ids), tuple(shares), first, len(ids) < max_tokens)
 
 
 def sampling_distribution(log_probs: Float[Tensor, " v"], temperature: float, top_k: int) -> Float[Tensor, " v"]:
@@ -157,31 +158,31 @@ def beam_score(log_prob: float, tokens: int, penalty: float) -> float:
 
 
 def beam_search(
-    predictor: NextTokenPredictor, sources: Sequence[Sequence[int]], *, beams: int, most: int, penalty: float
+    predictor: NextTokenPredictor, sources: Sequence[Sequence[int]], *, beams: int, max_tokens: int, penalty: float
 ) -> list[list[Beam]]:
-    """For each source (including special tokens) the *beams* best targets of up to *most* tokens, best first. Sources
-    of equal length are batched, so that there is no padding."""
+    """For each source (including special tokens) the *beams* best targets of up to *max_tokens* tokens, best first.
+    Sources of equal length are batched, so that there is no padding."""
     groups: dict[int, list[int]] = defaultdict(list)
     for number, source in enumerate(sources):
         groups[len(source)].append(number)
     results: dict[int, list[Beam]] = {}
     for length, numbers in groups.items():
-        group_size = max(1, AT_ONCE // (beams * (length + most)))
+        group_size = max(1, AT_ONCE // (beams * (length + max_tokens)))
         for start in range(0, len(numbers), group_size):
             group = numbers[start : start + group_size]
             ids = torch.tensor([list(sources[i]) for i in group], device=predictor.device)
-            results |= dict(zip(group, search_equal_lengths(predictor, ids, beams, most, penalty), strict=True))
+            results |= dict(zip(group, search_equal_lengths(predictor, ids, beams, max_tokens, penalty), strict=True))
     return [results[i] for i in range(len(sources))]
 
 
 def search_equal_lengths(
-    predictor: NextTokenPredictor, sources: Int[Tensor, "r t"], beams: int, most: int, penalty: float
+    predictor: NextTokenPredictor, sources: Int[Tensor, "r t"], beams: int, max_tokens: int, penalty: float
 ) -> list[list[Beam]]:
     """Beam search over sources of equal length. A source is finished when *beams* of its targets have ended."""
     last, cache = forward_cached(predictor.encoder, sources, 0)
     finished: list[list[Beam]] = [[] for _ in sources]
     active: list[tuple[int, tuple[int, ...], float]] = [(row, (), 0.0) for row in range(len(sources))]
-    for tokens in range(1, most + 1):
+    for tokens in range(1, max_tokens + 1):
         log_probs, ids = predictor.next_log_probs(last[:, -1]).topk(min(2 * beams, len(predictor.forbidden)))
         steps = list(zip(log_probs.tolist(), ids.tolist(), strict=True))
         extensions: dict[int, list[tuple[float, int, int]]] = defaultdict(
@@ -193,13 +194,13 @@ def search_equal_lengths(
         for row, candidates in extensions.items():
             best = sorted((c for c in candidates if isfinite(c[0])), key=lambda c: -c[0])
             for total, origin, token in best[:beams]:
-                if token == predictor.end or tokens == most:
+                if token == predictor.end or tokens == max_tokens:
                     ended = token == predictor.end
                     target = active[origin][1] + (() if ended else (token,))
                     finished[row].append(Beam(target, total, beam_score(total, tokens, penalty), ended))
             if len(finished[row]) < beams:
                 survivors += [candidate for candidate in best if candidate[2] != predictor.end][:beams]
-        if not survivors or tokens == most:
+        if not survivors or tokens == max_tokens:
             break
         origins = torch.tensor([origin for _, origin, _ in survivors], device=predictor.device)
         new_tokens = torch.tensor([[token] for _, _, token in survivors], device=predictor.device)

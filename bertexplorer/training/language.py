@@ -18,8 +18,8 @@ SHOWN = 10  # likeliest tokens in a list
 
 
 def split_into_items(tokenizer: LimitedTokenizer, texts: Sequence[str], *, end: bool) -> list[list[Item]]:
-    """Each text as consecutive items of at most *tokenizer*.most tokens, without dropping any. *end*: whether each item
-    ends with [SEP], or only the last."""
+    """Each text as consecutive items of at most *tokenizer*.max_tokens tokens, without dropping any. *end*: whether
+    each item ends with [SEP], or only the last."""
     items = []
     for encoding in tokenizer.encode([(text,) for text in texts]):
         encodings = [encoding, *encoding.overflowing]

@@ -105,13 +105,13 @@ class Learner(ABC):
         """The answers that the playground shows for rows without labels."""
 
     def in_batches(
-        self, items: Sequence[Item], compute: Callable[[list[Item], Any], Iterable[Result]], most: int = AT_ONCE
+        self, items: Sequence[Item], compute: Callable[[list[Item], Any], Iterable[Result]], max_tokens: int = AT_ONCE
     ) -> list[Result]:
-        """*compute*(items, batch) in evaluation mode for batches of items of similar length, of *most* padded tokens
-        each. It returns a result per item; here they are in the order of *items*."""
+        """*compute*(items, batch) in evaluation mode for batches of items of similar length, of *max_tokens* padded
+        tokens each. It returns a result per item; here they are in the order of *items*."""
         results: dict[int, Result] = {}
         with evaluation_mode(self):
-            for indices in by_length(items, most):
+            for indices in by_length(items, max_tokens):
                 part = [items[i] for i in indices]
                 batch = self.collate(part).to(self.checkpoint.device)
                 results |= zip(indices, compute(part, batch), strict=True)

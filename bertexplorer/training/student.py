@@ -15,8 +15,8 @@ from bertexplorer.model.encoder import Encoder
 
 
 def teacher_layers(layers: int, student_layers: int, selection: str) -> list[int]:
-    """The teacher's layers (0-based) from which the student starts. *spread*: of 12 layers, 6 are 0, 2, 4, 7, 9 and 11,
-    as in DistilBERT. Raises ExplorerError unless there are fewer than the teacher has."""
+    """The teacher's layers (0-based) from which the student starts. With "spread", 6 of 12 layers are 0, 2, 4, 7, 9 and
+    11, as in DistilBERT. Raises ExplorerError unless there are fewer than the teacher has."""
     count = student_layers or layers // 2
     if not 0 < count < layers:
         raise ExplorerError(

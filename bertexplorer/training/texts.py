@@ -53,9 +53,9 @@ class LimitedTokenizer:
 
     def __init__(self, tokenizer: Tokenizer, max_tokens: int) -> None:
         self.pad_id = tokenizer.pad_id
-        self.most = min(max_tokens, tokenizer.max_tokens)
+        self.max_tokens = min(max_tokens, tokenizer.max_tokens)
         self.truncating = tokenizers.Tokenizer.from_str(tokenizer.whole.to_str())
-        self.truncating.enable_truncation(self.most)
+        self.truncating.enable_truncation(self.max_tokens)
         self.prepare, self.check_pairs = tokenizer.prepare, tokenizer.check_pairs
 
     def encode(self, texts: Sequence[tuple[str, ...]]) -> list[tokenizers.Encoding]:
@@ -124,19 +124,19 @@ def forward(
     return encoder(ids, used_segments, mask, intervention=change, attention=slow and torch.is_grad_enabled()).last
 
 
-def by_length(items: Sequence[Item], most: int = AT_ONCE) -> list[list[int]]:
-    """Indices of *items* in batches of similar length, *most* padded tokens each."""
+def by_length(items: Sequence[Item], max_tokens: int = AT_ONCE) -> list[list[int]]:
+    """Indices of *items* in batches of similar length, *max_tokens* padded tokens each."""
     order = sorted(range(len(items)), key=lambda i: len(items[i].ids))
-    return [order[start:end] for start, end in batch_bounds([len(items[i].ids) for i in order], most)]
+    return [order[start:end] for start, end in batch_bounds([len(items[i].ids) for i in order], max_tokens)]
 
 
-def batch_bounds(lengths: Sequence[int], most: int) -> list[tuple[int, int]]:
-    """(start, end) of batches of ascending *lengths*, of at most *most* padded tokens each, so that padding plus
+def batch_bounds(lengths: Sequence[int], max_tokens: int) -> list[tuple[int, int]]:
+    """(start, end) of batches of ascending *lengths*, of at most *max_tokens* padded tokens each, so that padding plus
     OVERHEAD per batch is smallest: an exact shortest path."""
     best, starts = np.zeros(len(lengths) + 1, np.int64), [0]
     rows = np.arange(len(lengths), 0, -1)
     for end, longest in enumerate(lengths, 1):
-        start = max(0, end - max(1, most // longest))
+        start = max(0, end - max(1, max_tokens // longest))
         costs = best[start:end] + longest * rows[start - end :]
         least = int(costs.argmin())
         starts.append(start + least)

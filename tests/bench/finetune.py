@@ -36,7 +36,7 @@ BATCH = 32
 
 def rows_of(count: int) -> list[Row]:
     path = SST2 if SST2.is_file() else ROOT / "assets" / "data" / "classification.csv"
-    table = read(path.read_bytes(), path.name, most=100_000)
+    table = read(path.read_bytes(), path.name, max_rows=100_000)
     found = map_columns(table, {"text": table.columns[0], "label": "label"})
     order = np.random.default_rng(0).permutation(len(found))
     return [found[order[i % len(order)]] for i in range(count)]

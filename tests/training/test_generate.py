@@ -91,7 +91,7 @@ def test_the_beams_are_the_best_of_all_possible_targets(bert: Checkpoint) -> Non
             every[(a,)] = float(second[writer.end]), 2, True
     allowed = 2 * of_encoder(bert.config, 10.0)  # of two log-probabilities; the relative error of their product too
     for penalty in (0.0, 1.0):
-        [found] = beam_search(writer, [source], beams=20_000, most=2, penalty=penalty)
+        [found] = beam_search(writer, [source], beams=20_000, max_tokens=2, penalty=penalty)
         wanted = sorted(((beam_score(p, n, penalty), ids) for ids, (p, n, _) in every.items()), reverse=True)[:50]
         assert [beam.ids for beam in found[:50]] == [ids for _, ids in wanted]
         for beam, (value, ids) in zip(found, wanted, strict=False):
@@ -125,7 +125,7 @@ def test_beam_search_equals_a_plain_loop_for_each_row(checkpoint: Checkpoint, be
     checkpoint.masked_lm.output.bias[end] += 4.0  # so that some end
     sources = [[5, 6, 7, end], [8, 9, 10, end], [11, 12, 13, 14, 15, end], [5, 6, end]]
     try:
-        found = beam_search(NextTokenPredictor(checkpoint), sources, beams=beams, most=6, penalty=0.6)
+        found = beam_search(NextTokenPredictor(checkpoint), sources, beams=beams, max_tokens=6, penalty=0.6)
         for source, ours in zip(sources, found, strict=True):
             wanted = plain_search(checkpoint, source, beams, 6, 0.6)
             assert [list(beam.ids) for beam in ours] == [ids for ids, _, _ in wanted]
@@ -165,7 +165,7 @@ def test_it_stops_at_the_end_token(bert: Checkpoint, tmp_path: Path) -> None:
     try:
         found = continue_text(writer, [2, 9], 5)
         assert found.ids == () and found.ended
-        [[beam]] = beam_search(writer, [[2, 9, 3]], beams=1, most=5, penalty=1.0)
+        [[beam]] = beam_search(writer, [[2, 9, 3]], beams=1, max_tokens=5, penalty=1.0)
         assert beam.ids == () and beam.ended and abs(beam.log_prob) < 1e-6  # the others have exp(-1000), which is 0
     finally:
         bert.masked_lm.output.bias[writer.end] -= 1e3

@@ -37,7 +37,7 @@ def read_questions(rows: Sequence[Row], realign: bool) -> tuple[list[Question], 
 
 
 def read_question(row: Row, realign: bool) -> Question:
-    """Raises Unfit if the row cannot be used."""
+    """Raises UnusableRow if the row cannot be used."""
     question_text, context = (cell_text(row.cells.get(name, "")) for name in ("question", "context"))
     cell, flag = row.cells.get("answers", ""), row.cells.get("impossible", "")
     impossible = flag is True or cell_text(flag).strip().lower() in YES

@@ -61,11 +61,11 @@ def frame(tokenizer: Tokenizer) -> Frame:
 
 @dataclass(frozen=True)
 class WindowCutter:
-    """Cuts windows of at most *most* tokens, *question* of them for the question, a *stride* apart. The stride is
+    """Cuts windows of at most *max_tokens* tokens, *question* of them for the question, a *stride* apart. The stride is
     reduced so that every answer of up to *longest* tokens fits in some window, but not below half a window."""
 
     tokenizer: Tokenizer
-    most: int
+    max_tokens: int
     question: int
     stride: int
     longest: int
@@ -83,9 +83,9 @@ class WindowCutter:
         answers = answers if answers is not None else [None] * len(pairs)
         items = []
         for number, ((question, context), answer) in enumerate(zip(pairs, answers, strict=True)):
-            ids = questions[question][: min(self.question, (self.most - special) // 2)]
+            ids = questions[question][: min(self.question, (self.max_tokens - special) // 2)]
             passage = passages[context]
-            room = self.most - special - len(ids)
+            room = self.max_tokens - special - len(ids)
             at = len(around.before) + len(ids) + len(around.between)
             span = token_span(passage, answer) if answer else None
             windows = []

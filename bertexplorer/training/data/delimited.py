@@ -26,7 +26,7 @@ REASONS = {
 
 
 def parse_table(
-    text: str, name: str, *, delimiter: str = "", header: bool | None = None, most: int = 50_000
+    text: str, name: str, *, delimiter: str = "", header: bool | None = None, max_rows: int = 50_000
 ) -> ParsedFile:
     """A row per record of *text*, all of one width. *delimiter* "" and *header* None are detected; without a header the
     columns are called "column 1" and so on. Raises ExplorerError for more than 50 columns, for a delimiter that is not
@@ -34,7 +34,7 @@ def parse_table(
     if delimiter != "\t" and (not delimiter.isprintable() or delimiter in ('"', " ") or len(delimiter) > 1):
         raise ExplorerError(f"The delimiter is {delimiter!r:.20}; wanted one character: comma, semicolon, tab or bar.")
     delimiter = delimiter or guess_delimiter(text)
-    first_records, other_records, quote_note = best_reading(text, delimiter, most + 2)
+    first_records, other_records, quote_note = best_reading(text, delimiter, max_rows + 2)
     fields = [row for _, _, row in first_records if isinstance(row, list) and any(row)]
     if not fields:
         return ParsedFile(
@@ -70,7 +70,7 @@ def entries(records: Iterator[Record], columns: Sequence[str], has_header: bool)
             yield line, f"has {len(row)} field{'s' * (len(row) > 1)}, expected {len(columns)}{extent}"
 
 
-def best_reading(text: str, delimiter: str, most: int) -> tuple[list[Record], Iterator[Record], str]:
+def best_reading(text: str, delimiter: str, max_records: int) -> tuple[list[Record], Iterator[Record], str]:
     """The reading of *text* with the fewest rows of an unusual width: (the first records, the others, a remark on
     quotes). Quotes in a tab-separated file are often part of the text, as in the GLUE files."""
     quoted = partial(read_records, text, delimiter=delimiter, strict=True)
@@ -81,7 +81,7 @@ def best_reading(text: str, delimiter: str, most: int) -> tuple[list[Record], It
     fewest, chosen = -1, 0
     for i, reading in enumerate(readings):
         remaining = reading()
-        first_records = list(islice(remaining, most))
+        first_records = list(islice(remaining, max_records))
         rows = [row for _, _, row in first_records if isinstance(row, list) and any(row)]
         width = common_width(rows)
         faults = len([row for _, _, row in first_records if isinstance(row, str)]) + sum(

@@ -14,9 +14,9 @@ PATIENCE_S = 5.0
 WANTED = "NAME, NAME:CONFIGURATION or NAME:CONFIGURATION@SPLIT, such as nyu-mll/glue:sst2@train"
 
 
-def fetch_dataset(name: str, most: int = MAX_ROWS) -> Table:
-    """The first *most* rows of a split (default: train), with class labels by name, streamed. Raises ExplorerError for
-    a malformed name, a missing network, data set or package."""
+def fetch_dataset(name: str, max_rows: int = MAX_ROWS) -> Table:
+    """The first *max_rows* rows of a split (default: train), with class labels by name, streamed. Raises ExplorerError
+    for a malformed name, a missing network, data set or package."""
     match = NAME.fullmatch(name.strip())
     if not match or Path(match[1]).exists():  # datasets would read a folder of that name
         raise ExplorerError(f"{name!r:.80} is not a data set; wanted {WANTED}.")
@@ -31,7 +31,7 @@ def fetch_dataset(name: str, most: int = MAX_ROWS) -> Table:
     try:
         HfApi().dataset_info(repository, timeout=PATIENCE_S)  # fails quickly; datasets retries for minutes
         stream = datasets.load_dataset(repository, configuration, split=split, streaming=True)
-        rows, problems = read_rows(stream, most)
+        rows, problems = read_rows(stream, max_rows)
     except RepositoryNotFoundError as error:
         raise ExplorerError(f"The hub has no public data set {repository}. Check the spelling.") from error
     except ExplorerError:
@@ -49,12 +49,12 @@ def fetch_dataset(name: str, most: int = MAX_ROWS) -> Table:
     return Table(tuple(rows[0].cells), tuple(rows), tuple(problems), summary, "hub", unit="row")
 
 
-def read_rows(stream: Any, most: int) -> tuple[list[Row], list[Problem]]:
+def read_rows(stream: Any, max_rows: int) -> tuple[list[Row], list[Problem]]:
     """Rows of texts, numbers and lists; other columns, such as images, are ignored."""
     names: dict[str, Any] = {key: f.names for key, f in (stream.features or {}).items() if hasattr(f, "names")}
     rows: list[Row] = []
     problems: list[Problem] = []
-    for number, record in enumerate(islice(stream, most), 1):
+    for number, record in enumerate(islice(stream, max_rows), 1):
         cells = {str(key): cell_of(value, names.get(key)) for key, value in record.items() if is_plain(value)}
         if problem := length_problem(cells):
             problems.append(Problem(number, problem))

@@ -16,14 +16,14 @@ MAX_DIGITS = 300
 MAX_ITEMS = 2_000_000
 
 
-def lines(text: str, most: int) -> ParsedFile:
-    """An object per line of *text*; any other line is a problem. Lines beyond *most* are not parsed."""
-    return ParsedFile(line_entries(text, most), "JSON, one object per line")
+def lines(text: str, max_lines: int) -> ParsedFile:
+    """An object per line of *text*; any other line is a problem. Lines beyond *max_lines* are not parsed."""
+    return ParsedFile(line_entries(text, max_lines), "JSON, one object per line")
 
 
-def line_entries(text: str, most: int) -> Iterator[Entry]:
+def line_entries(text: str, max_lines: int) -> Iterator[Entry]:
     numbered = ((n, line.strip()) for n, line in enumerate(io.StringIO(text, newline=""), 1) if line.strip())
-    for line, content in islice(numbered, most):
+    for line, content in islice(numbered, max_lines):
         try:
             yield line, cells(parse_strict(content))
         except ValueError as error:

@@ -32,14 +32,14 @@ def read(
     *,
     delimiter: str = "",
     header: bool | None = None,
-    most: int = MAX_ROWS,
-    least: int = FEWEST,
+    max_rows: int = MAX_ROWS,
+    min_rows: int = FEWEST,
 ) -> Table:
     """The rows of a file, recognised by name and content: CSV, TSV, JSONL, JSON (a list, or SQuAD), CoNLL, TREC's
     .label, or plain text with a paragraph per line. A *delimiter* makes it a CSV; *header* says whether a CSV has
-    column names, None detects it. Rows that cannot be used are problems with their line. At most *most* rows are read.
-    Raises ExplorerError if nothing can be used: an empty file, only a header, fewer than *least* rows, no text, an
-    archive, a web page, more than 25 MB, 2,000,000 lines or 50 columns."""
+    column names, None detects it. Rows that cannot be used are problems with their line. At most *max_rows* rows are
+    read. Raises ExplorerError if nothing can be used: an empty file, only a header, fewer than *min_rows* rows, no
+    text, an archive, a web page, more than 25 MB, 2,000,000 lines or 50 columns."""
     name = display_name(filename)
     text, encoding = decode(content, name)
     kind = "csv" if delimiter else kind_of(text, Path(filename).suffix.lower())
@@ -48,17 +48,17 @@ def read(
     if (lines := text.count("\n") + text.count("\r")) > MAX_LINES * (1 + ("\r\n" in text[:10_000])):
         raise ExplorerError(f"{name} has {lines:,} lines; the limit is {MAX_LINES:,}. Give part of it.")
     if kind == "csv":
-        parsed = delimited.parse_table(text, name, delimiter=delimiter, header=header, most=most)
+        parsed = delimited.parse_table(text, name, delimiter=delimiter, header=header, max_rows=max_rows)
     elif kind == "conll":
         parsed = conll.sentences(text, name)
     elif kind == "json":
         parsed = jsonl.document(text, name)
         kind = "squad" if parsed.unit == "question" else kind
     elif kind == "jsonl":
-        parsed = jsonl.lines(text, most)
+        parsed = jsonl.lines(text, max_rows)
     else:
         parsed = parse_labelled(text) if kind == "label" else parse_paragraphs(text)
-    return build_table(parsed, name, kind, encoding, most, least)
+    return build_table(parsed, name, kind, encoding, max_rows, min_rows)
 
 
 def kind_of(text: str, suffix: str) -> str:
@@ -84,13 +84,13 @@ def is_single_object(text: str) -> bool:
     return not text[text.index(first_line) + len(first_line) :].strip() and isinstance(value, dict) and "data" in value
 
 
-def build_table(parsed: ParsedFile, name: str, kind: str, encoding: str, most: int, least: int) -> Table:
+def build_table(parsed: ParsedFile, name: str, kind: str, encoding: str, max_rows: int, min_rows: int) -> Table:
     """A table of the entries within the limits."""
     rows: list[Row] = []
     problems: list[Problem] = []
     columns = dict.fromkeys(parsed.columns)
     entries = iter(parsed.entries)
-    for line, cells in islice(entries, most):
+    for line, cells in islice(entries, max_rows):
         if isinstance(cells, str) or (cells := length_problem(cells) or cells) and isinstance(cells, str):
             problems.append(Problem(line, cells))
             continue
@@ -101,16 +101,18 @@ def build_table(parsed: ParsedFile, name: str, kind: str, encoding: str, most: i
     beyond = next(entries, None)
     first_beyond = 0 if beyond is None else beyond[0]
     left_out = 0 if beyond is None else 1 + sum(1 for _ in entries)
-    if len(rows) < least:
+    if len(rows) < min_rows:
         first = f": {parsed.unit} {problems[0].line} {problems[0].what}" if problems else ""
         usable = f"{len(rows) or 'no'} row{'s' * (len(rows) != 1)} that can be used"
         header = f" below its header ({', '.join(columns)[:100]})" if "with a header" in parsed.how else ""
-        raise ExplorerError(f"{name} holds {usable}{header}; wanted at least {least}{first}. {smallest_example(kind)}")
+        raise ExplorerError(
+            f"{name} holds {usable}{header}; wanted at least {min_rows}{first}. {smallest_example(kind)}"
+        )
     count = len(rows) + len(problems)  # problems are counted elsewhere
     summary = f"{count:,} rows from {name}: {encoding}, {parsed.how}"
     if beyond is not None:
         unread = f"row{'s' * (left_out > 1)} from {parsed.unit} {beyond[0]:,} on"
-        summary += f"; {left_out:,} {unread} left out, beyond the limit of {most:,}"
+        summary += f"; {left_out:,} {unread} left out, beyond the limit of {max_rows:,}"
     filled = tuple(Row(row.line, {column: row.cells.get(column, "") for column in columns}) for row in rows)
     return Table(tuple(columns), filled, tuple(problems), f"{summary}.", kind, left_out, first_beyond, parsed.unit)
 

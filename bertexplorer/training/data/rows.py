@@ -91,7 +91,7 @@ def map_columns(table: Table, mapping: Mapping[str, str], columns: Sequence[Colu
 
 
 def convert_rows(rows: Sequence[Row], convert: Callable[[Row], Example]) -> tuple[list[Example], list[Problem]]:
-    """(the examples that *convert* makes of the rows, a problem for each row for which it raises Unfit)."""
+    """(the examples that *convert* makes of the rows, a problem for each row for which it raises UnusableRow)."""
     examples: list[Example] = []
     problems: list[Problem] = []
     for row in rows:

@@ -118,7 +118,7 @@ def is_plain(sentences: Sequence[Sentence]) -> bool:
 
 
 def read_sentence(row: Row) -> Sentence:
-    """The sentence of a row with its tags unchanged. Raises Unfit."""
+    """The sentence of a row with its tags unchanged. Raises UnusableRow."""
     tokens, tags = parse_json_list(row.cells.get("tokens", "")), parse_json_list(row.cells.get("tags", ""))
     nested = isinstance(tags, list) and any(isinstance(tag, list | dict) for tag in tags)
     if nested or (tags == [] and isinstance(tokens, str)):

@@ -139,7 +139,7 @@ def read_table(name: str) -> Table:
         return hub.fetch_dataset(name.removeprefix(HUB), MAX_ROWS)
     path = Path(name)
     try:
-        return read(path.read_bytes(), path.name, most=MAX_ROWS)
+        return read(path.read_bytes(), path.name, max_rows=MAX_ROWS)
     except OSError as error:
         raise ExplorerError(f"{path} cannot be read: {error.strerror}. Name a CSV, TSV, JSONL or TXT file.") from error
 

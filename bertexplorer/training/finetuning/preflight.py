@@ -92,7 +92,7 @@ def plan(
     tokenizer: "Tokenizer | None" = None,
 ) -> tuple[Spec, Preflight]:
     """The settings of a run and its rows. *checkpoint*: name and folder; *values*: settings of Tuning and of the task;
-    *file*: name of the file of the rows. Raises ExplorerError as `specs.make_spec` and `row_findings` do."""
+    *file*: name of the file of the rows. Raises ExplorerError as `specs.make_spec` and `preflight` do."""
     spec = specs.make_spec(task, checkpoint[0], str(checkpoint[1]), values, name=name)
     result = preflight(
         spec.module,

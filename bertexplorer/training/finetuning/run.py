@@ -121,7 +121,7 @@ class Run(RunDriver):
             "precision": "bf16" if self.bf16 else "fp32",
             "device": str(self.device),
             "processes": self.distributed.count,
-            "floors": self.floors,
+            "floors": self.baselines,
         }
         yield from self.train_steps(learner, optimiser, batches, dev)
 
@@ -140,8 +140,8 @@ class Run(RunDriver):
         learner.bf16 = self.bf16
         set_trainable(learner, tuning)
         set_dropout(learner.modules, tuning.dropout)
-        floors = self.task.baselines(train_examples, dev, options)
-        self.floors = {metric: {"name": name, "value": value} for metric, (name, value) in floors.items()}
+        baselines = self.task.baselines(train_examples, dev, options)
+        self.baselines = {metric: {"name": name, "value": value} for metric, (name, value) in baselines.items()}
         return learner, learner.read(train_examples), dev
 
     def optimiser(self, learner: Learner) -> torch.optim.Optimizer:

@@ -111,14 +111,14 @@ class CausalLanguageLearner(Learner):
         options, tokenizer = self.options, self.checkpoint.tokenizer
         start, *ids = tokenizer.whole.encode(tokenizer.prepare(prompt)[0]).ids[:-1]  # without [SEP]
         limit = tokenizer.max_tokens - 1
-        most = min(options.length, limit // 2)
-        context = ids[-(limit - most) :]
+        max_tokens = min(options.length, limit // 2)
+        context = ids[-(limit - max_tokens) :]
         with evaluation_mode(self):
             predictor = NextTokenPredictor(self.checkpoint)
             continuation = continue_text(
                 predictor,
                 [start, *context],
-                most,
+                max_tokens,
                 temperature=options.temperature,
                 top_k=options.top_k,
                 seed=options.draw,

@@ -46,7 +46,7 @@ class QuestionAnswerer(Traceable):
 
     @classmethod
     def create(cls, checkpoint: Checkpoint, train: Sequence[Question], options: Options, *, seed: int) -> Self:
-        """A reader. It may predict that there is no answer if some question of *train* has none."""
+        """A question answerer. It may predict that there is no answer if some question of *train* has none."""
         silent = any(not question.answers for question in train)
         return cls(with_heads(checkpoint, ["span"], seed=seed), options, silent)
 
@@ -103,17 +103,17 @@ class QuestionAnswerer(Traceable):
 
     def answers(self, windows: Sequence[Sequence[Item]]) -> list[PassageAnswer]:
         """The answer to each question, over all windows of its passage."""
-        readings = iter(
+        by_window = iter(
             self.in_batches([item for passage_windows in windows for item in passage_windows], self.window_answers)
         )
-        replies = []
+        passage_answers = []
         for passage_windows in windows:
-            spans, no_answer, losses = zip(*(next(readings) for _ in passage_windows), strict=True)
+            spans, no_answer, losses = zip(*(next(by_window) for _ in passage_windows), strict=True)
             all_spans = [span for window_spans in spans for span in window_spans]
-            replies.append(
+            passage_answers.append(
                 PassageAnswer(merge_windows(all_spans, self.options.n_best), min(no_answer), float(np.mean(losses)))
             )
-        return replies
+        return passage_answers
 
     def window_answers(self, items: list[Item], batch: TextBatch) -> Iterator[PassageAnswer]:
         """The answer in each window alone. Spans are in characters of the passage."""
@@ -138,36 +138,36 @@ class QuestionAnswerer(Traceable):
             ]
             yield PassageAnswer(spans, no_answer, nats)
 
-    def probabilities(self, reply: PassageAnswer) -> Float[np.ndarray, " n"]:
+    def probabilities(self, answer: PassageAnswer) -> Float[np.ndarray, " n"]:
         """Softmax over the scores of the spans and, last, of no answer (0 if that is not allowed)."""
-        logits = np.array([*(span.score for span in reply.spans), reply.no_answer if self.silent else -np.inf])
+        logits = np.array([*(span.score for span in answer.spans), answer.no_answer if self.silent else -np.inf])
         weights = np.exp(logits - logits.max())
         return weights / weights.sum()
 
-    def no_answer_margin(self, reply: PassageAnswer) -> float:
+    def no_answer_margin(self, answer: PassageAnswer) -> float:
         """By how much no answer beats the best span."""
-        return reply.no_answer - reply.spans[0].score if reply.spans else float("inf")
+        return answer.no_answer - answer.spans[0].score if answer.spans else float("inf")
 
     def evaluate(self, examples: Sequence[Question]) -> Evaluation:
         """By the rules of SQuAD 2.0, which equal those of 1.1 if every question has an answer."""
         windows = self.windows(examples)
-        replies = self.answers(windows)
+        passage_answers = self.answers(windows)
         rows, span_scores, no_answer_scores = [], [], []
-        for question, items, reply in zip(examples, windows, replies, strict=True):
-            top = reply.spans[0] if reply.spans else PassageSpan(0.0, 0, 0)
+        for question, items, answer in zip(examples, windows, passage_answers, strict=True):
+            top = answer.spans[0] if answer.spans else PassageSpan(0.0, 0, 0)
             text = question.context[top.start : top.end]
-            no_answer = self.silent and self.no_answer_margin(reply) > self.options.threshold
+            no_answer = self.silent and self.no_answer_margin(answer) > self.options.threshold
             span_scores.append(scores.best_match(answer_texts(question), text))
             no_answer_scores.append(scores.best_match(answer_texts(question), ""))
             exact, f1 = no_answer_scores[-1] if no_answer else span_scores[-1]
-            shares = self.probabilities(reply)
+            shares = self.probabilities(answer)
             row = {"line": question.line, "question": question.question, "context": question.context}
             row |= {"gold": " | ".join(dict.fromkeys(answer_texts(question))), "predicted": "" if no_answer else text}
-            row |= {"right": exact == 1.0, "exact": exact, "f1": f1, "loss": reply.loss, "windows": len(items)}
+            row |= {"right": exact == 1.0, "exact": exact, "f1": f1, "loss": answer.loss, "windows": len(items)}
             row |= {"probability": float(shares[-1 if no_answer else 0]), "start": top.start, "end": top.end}
             lost = bool(question.answers) and all(item.target.answer == NOWHERE for item in items)
             rows.append(row | {"lost": lost, "cut": items[0].left_out})
-        return Evaluation(self.metrics(rows), rows, self.tables(rows, replies, span_scores, no_answer_scores))
+        return Evaluation(self.metrics(rows), rows, self.tables(rows, passage_answers, span_scores, no_answer_scores))
 
     def metrics(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         """Metrics; separate ones for questions with and without an answer if there are both."""
@@ -186,16 +186,16 @@ class QuestionAnswerer(Traceable):
     def tables(
         self,
         rows: Sequence[Mapping[str, Any]],
-        replies: Sequence[PassageAnswer],
+        passage_answers: Sequence[PassageAnswer],
         span_scores: Sequence[tuple[float, float]],
         no_answer_scores: Sequence[tuple[float, float]],
     ) -> dict[str, list[dict[str, Any]]]:
         columns = {name: [row[name] for row in rows] for name in ("question", "exact", "f1")}
         tables = {"Per question word": scores.by_question_word(columns["question"], columns["exact"], columns["f1"])}
         if self.silent:
-            surplus = np.array([self.no_answer_margin(reply) for reply in replies])
+            margins = np.array([self.no_answer_margin(answer) for answer in passage_answers])
             sides = [np.array([f1 for _, f1 in side]) for side in (span_scores, no_answer_scores)]
-            tables["No-answer threshold"] = scores.thresholds(surplus, *sides)
+            tables["No-answer threshold"] = scores.thresholds(margins, *sides)
         return tables
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
@@ -207,13 +207,13 @@ class QuestionAnswerer(Traceable):
                 raise ExplorerError(f"There is no {'passage' if question.question.strip() else 'question'}. Type one.")
         windows = self.windows(questions)
         results = []
-        for question, items, reply in zip(questions, windows, self.answers(windows), strict=True):
-            *shares, no_answer_share = self.probabilities(reply).tolist()
+        for question, items, passage_answer in zip(questions, windows, self.answers(windows), strict=True):
+            *shares, no_answer_share = self.probabilities(passage_answer).tolist()
             answers = [
                 {"text": question.context[a:b], "start": a, "end": b, "score": score, "probability": share}
-                for (score, a, b), share in zip(reply.spans, shares, strict=True)
+                for (score, a, b), share in zip(passage_answer.spans, shares, strict=True)
             ]
-            no_answer = self.silent and self.no_answer_margin(reply) > self.options.threshold
+            no_answer = self.silent and self.no_answer_margin(passage_answer) > self.options.threshold
             result = {
                 "question": question.question,
                 "context": question.context,

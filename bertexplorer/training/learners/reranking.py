@@ -103,12 +103,12 @@ class Reranker(Traceable):
         losses = nats_per_passage(scores, targets)
         rows: list[dict[str, Any]] = []
         start = 0
-        for (query, candidates), first in zip(queries.items(), bm25_orders(queries), strict=True):
+        for (query, candidates), order_before in zip(queries.items(), bm25_orders(queries), strict=True):
             part = slice(start, start := start + len(candidates))
             row = {"line": candidates[0].line, "query": query, "loss": float(losses[part].mean())}
             if any(grades_of(candidates)):
                 cut = sum(item.left_out > 0 for item in items[part])
-                rows.append(row | compare_orders(candidates, scores[part], first) | {"cut": cut})
+                rows.append(row | compare_orders(candidates, scores[part], order_before) | {"cut": cut})
         if not rows:
             raise ExplorerError("No validation query has a passage that answers it. Check the relevance column.")
         keys = [key for key in METRICS if key != "loss"]
@@ -129,8 +129,8 @@ class Reranker(Traceable):
             raise ExplorerError("Type a query, and the passages to rank, one per line.")
         items = self.tokenizer.items([(query, text) for text in texts])
         scores = self.scores(items)
-        first = np.argsort(-BM25(texts).scores(query), kind="stable").tolist()
-        return {"ranked": ranked_list(texts, scores, first, [item.left_out for item in items])}
+        order_before = np.argsort(-BM25(texts).scores(query), kind="stable").tolist()
+        return {"ranked": ranked_list(texts, scores, order_before, [item.left_out for item in items])}
 
 
 def ranked_list(

@@ -97,7 +97,9 @@ class SequenceLearner(Learner):
         with evaluation_mode(self):
             sources = [item.ids[: item.target] for item in items]
             predictor = NextTokenPredictor(self.checkpoint)
-            return beam_search(predictor, sources, beams=options.beams, most=self.target_limit, penalty=options.penalty)
+            return beam_search(
+                predictor, sources, beams=options.beams, max_tokens=self.target_limit, penalty=options.penalty
+            )
 
     def as_tokenizer_writes(self, text: str) -> str:
         """*text* encoded and decoded, so that characters outside the vocabulary do not count as errors of the

@@ -73,7 +73,7 @@ class Summariser(Learner):
         return targets
 
     def logits(self, batch: TextBatch) -> Float[Tensor, " s"]:
-        """Of all sentences of the batch, document by document."""
+        """The logit of each sentence of the batch, document by document."""
         last: Tensor = hidden_states(self.modules["encoder"], batch)
         starts = batch.targets >= 0
         if self.options.pooling == "cls":
@@ -157,13 +157,13 @@ class Summariser(Learner):
         return {"sentences": sentences, "summary": " ".join(document[i] for i in picked), "cut": left_out}
 
 
-def join_sentences(parts: Sequence[Item], chosen: set[int], most: int) -> Item:
+def join_sentences(parts: Sequence[Item], chosen: set[int], max_tokens: int) -> Item:
     """The sentences of a document as one input."""
     ids: list[int] = []
     segments: list[int] = []
     starts: list[int] = []
     for part in parts:
-        if starts and len(ids) + len(part.ids) > most:
+        if starts and len(ids) + len(part.ids) > max_tokens:
             break
         segments += [len(starts) % 2] * len(part.ids)
         starts.append(len(ids))

@@ -64,10 +64,11 @@ class Collator:
         special = tokenizer.special
         return cls(Vocabulary.of(tokenizer), masking, ids[special["cls"]], ids[special["sep"]], tokenizer.pad_id)
 
-    def batches(self, examples: Examples, most: int, rng: np.random.Generator) -> list[MaskedBatch]:
-        """*examples*, sorted by length, in batches of *most* padded tokens (a single longer example is a batch)."""
+    def batches(self, examples: Examples, max_tokens: int, rng: np.random.Generator) -> list[MaskedBatch]:
+        """*examples*, sorted by length, in batches of *max_tokens* padded tokens (a single longer example is a
+        batch)."""
         order = np.argsort(examples.sizes, kind="stable")
-        parts = batch_bounds(examples.sizes[order].tolist(), most)
+        parts = batch_bounds(examples.sizes[order].tolist(), max_tokens)
         return [self.collate(examples.take(order[start:end]), rng) for start, end in parts]
 
     def collate(self, examples: Examples, rng: np.random.Generator) -> MaskedBatch:

@@ -36,7 +36,7 @@ class Bucket:
     single: float  # share of examples that are one text, not a pair
 
 
-def parse_buckets(lengths: str, most: int) -> tuple[Bucket, ...]:
+def parse_buckets(lengths: str, max_tokens: int) -> tuple[Bucket, ...]:
     """Read "32:0.3:0.6, 128:0.7:0.1". Raises ExplorerError unless each is longest:share:single within bounds."""
     parsed = []
     for part in lengths.split(","):
@@ -47,8 +47,10 @@ def parse_buckets(lengths: str, most: int) -> tuple[Bucket, ...]:
             raise ExplorerError(
                 f"Lengths: got {part.strip()!r}; wanted longest:share:single as 128:0.7:0.1."
             ) from error
-        if not (12 <= parsed[-1].longest <= most and parsed[-1].share > 0 and 0 <= parsed[-1].single <= 1):
-            raise ExplorerError(f"Lengths: got {part.strip()!r}; wanted 12 to {most} tokens and shares from 0 to 1.")
+        if not (12 <= parsed[-1].longest <= max_tokens and parsed[-1].share > 0 and 0 <= parsed[-1].single <= 1):
+            raise ExplorerError(
+                f"Lengths: got {part.strip()!r}; wanted 12 to {max_tokens} tokens and shares from 0 to 1."
+            )
     return tuple(parsed)
 
 

@@ -85,8 +85,8 @@ def draw_held_out(
     rng = np.random.default_rng(SEED)
     collator = Collator.of(tokenizer, Masking())
 
-    def batches(kinds: Sequence[Kind], number: int, most: int) -> list[MaskedBatch]:
-        drawn = pool.examples(rng, np.resize(kinds, number), np.full(number, most))
+    def batches(kinds: Sequence[Kind], number: int, room: int) -> list[MaskedBatch]:
+        drawn = pool.examples(rng, np.resize(kinds, number), np.full(number, room))
         return collator.batches(drawn, 4096, rng)
 
     divisible = pool.with_boundary >= 2

@@ -35,12 +35,12 @@ def split_sentences(paragraph: str) -> Iterator[str]:
         yield remainder
 
 
-def read_documents(path: Path, most: int = 0) -> Iterator[list[str]]:
+def read_documents(path: Path, max_bytes: int = 0) -> Iterator[list[str]]:
     """The documents of a .txt or .txt.xz file, each a list of paragraphs (one per line; blank lines between documents).
-    *most*: limit on the bytes that an .xz file unpacks to, 0 for none. Raises ExplorerError if the file cannot be read,
-    is not UTF-8, is binary, or exceeds the limit, beyond which nothing is unpacked."""
+    *max_bytes*: limit on the bytes that an .xz file unpacks to, 0 for none. Raises ExplorerError if the file cannot be
+    read, is not UTF-8, is binary, or exceeds the limit, beyond which nothing is unpacked."""
     try:
-        with open_text(path, most) as lines:
+        with open_text(path, max_bytes) as lines:
             yield from split_documents(lines, path)
     except UnicodeDecodeError as error:
         raise ExplorerError(f"{path.name} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from error
@@ -50,16 +50,16 @@ def read_documents(path: Path, most: int = 0) -> Iterator[list[str]]:
         raise ExplorerError(f"{path} cannot be read ({error.strerror or error}).") from error
 
 
-def count_distinct(path: str, most: int) -> int:
-    """The number of distinct documents in the file at *path*; *most* and errors as in `read_documents`."""
-    return len({hash(tuple(paragraphs)) for paragraphs in read_documents(Path(path), most)})
+def count_distinct(path: str, max_bytes: int) -> int:
+    """The number of distinct documents in the file at *path*; *max_bytes* and errors as in `read_documents`."""
+    return len({hash(tuple(paragraphs)) for paragraphs in read_documents(Path(path), max_bytes)})
 
 
 class XzReader(io.RawIOBase):
-    """The bytes of an .xz file, unpacked while reading, up to *most* of them (0: no limit)."""
+    """The bytes of an .xz file, unpacked while reading, up to *max_bytes* of them (0: no limit)."""
 
-    def __init__(self, path: Path, most: int) -> None:
-        self.path, self.most, self.count = path, most, 0
+    def __init__(self, path: Path, max_bytes: int) -> None:
+        self.path, self.max_bytes, self.count = path, max_bytes, 0
         self.packed = path.open("rb")
         self.decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=DICTIONARY)
 
@@ -80,10 +80,10 @@ class XzReader(io.RawIOBase):
                     raise EOFError("it ends too early")
             unpacked = self.decompressor.decompress(packed, max_length=len(buffer))
         self.count += len(unpacked)
-        if self.most and self.count > self.most:
+        if self.max_bytes and self.count > self.max_bytes:
             raise ExplorerError(
-                f"{self.path.name} unpacks to more than {self.most / 1e6:,.0f} MB, the limit on this page. Use part of "
-                "it, or use the command line: python -m bertexplorer pretrain."
+                f"{self.path.name} unpacks to more than {self.max_bytes / 1e6:,.0f} MB, the limit on this page. Use part "
+                "of it, or use the command line: python -m bertexplorer pretrain."
             )
         buffer[: len(unpacked)] = unpacked
         return len(unpacked)
@@ -93,9 +93,9 @@ class XzReader(io.RawIOBase):
         super().close()
 
 
-def open_text(path: Path, most: int = 0) -> AbstractContextManager[TextIO]:
+def open_text(path: Path, max_bytes: int = 0) -> AbstractContextManager[TextIO]:
     if path.suffix == ".xz":
-        return io.TextIOWrapper(io.BufferedReader(XzReader(path, most)), encoding="utf-8-sig", newline="\n")
+        return io.TextIOWrapper(io.BufferedReader(XzReader(path, max_bytes)), encoding="utf-8-sig", newline="\n")
     return path.open(encoding="utf-8-sig", newline="\n")  # a lone \r ends no line
 
 

@@ -72,7 +72,7 @@ def examples(rows: Sequence[Row], options: Options, columns: Sequence[str] = ("t
 
 
 def plant_wrong_labels(train: Sequence[Any], options: Any) -> tuple[list[Any], dict[int, tuple[str, ...]]]:
-    """(the rows, the share options.planted of which get a wrong label; index of each of these -> its true labels).
+    """(the rows, the share options.planted of them with a wrong label; the index of each of these -> its true labels).
     The same rows get the same wrong labels in every call."""
     share = getattr(options, "planted", 0.0)
     if not share:

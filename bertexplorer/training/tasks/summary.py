@@ -102,14 +102,14 @@ def ngram_f1(predicted: Counter[tuple[str, ...]], gold: Counter[tuple[str, ...]]
     return 2 * (predicted & gold).total() / total if total else 0.0
 
 
-def oracle_sentences(document: Sequence[str], summary: str, most: int) -> list[int]:
-    """Up to *most* sentences of *document*, in its order, chosen greedily while each adds to ROUGE-1 + ROUGE-2 against
-    *summary* (Nallapati et al., 2017, section 3.2; Liu, 2019)."""
+def oracle_sentences(document: Sequence[str], summary: str, max_sentences: int) -> list[int]:
+    """Up to *max_sentences* sentences of *document*, in its order, chosen greedily while each adds to ROUGE-1 + ROUGE-2
+    against *summary* (Nallapati et al., 2017, section 3.2; Liu, 2019)."""
     gold = [ngrams(summary, n) for n in (1, 2)]
     grams = [[ngrams(sentence, n) for n in (1, 2)] for sentence in document]
     chosen: list[int] = []
     covered, best = [Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()], 0.0
-    while len(chosen) < most:
+    while len(chosen) < max_sentences:
         scores = {
             i: sum(ngram_f1(covered[n] + counts[n], gold[n]) for n in (0, 1))
             for i, counts in enumerate(grams)
@@ -124,14 +124,14 @@ def oracle_sentences(document: Sequence[str], summary: str, most: int) -> list[i
     return sorted(chosen)
 
 
-def choose_sentences(document: Sequence[str], scores: Sequence[float], most: int, *, blocking: bool) -> list[int]:
-    """The *most* sentences with the highest scores, in the order of *document*. *blocking*: skip a sentence that shares
-    three consecutive words with a better one (Paulus et al., 2018)."""
+def choose_sentences(document: Sequence[str], scores: Sequence[float], count: int, *, blocking: bool) -> list[int]:
+    """The *count* sentences with the highest scores, in the order of *document*. *blocking*: skip a sentence that
+    shares three consecutive words with a better one (Paulus et al., 2018)."""
     chosen: list[int] = []
     used: set[tuple[str, ...]] = set()
     for i in sorted(range(len(scores)), key=lambda i: -scores[i]):
         trigrams = set(ngrams(document[i], 3))
-        if len(chosen) < most and not (blocking and trigrams & used):
+        if len(chosen) < count and not (blocking and trigrams & used):
             chosen.append(i)
             used |= trigrams
     return sorted(chosen)

@@ -57,7 +57,7 @@ def test_an_unusable_line_is_reported(line: str, what: str) -> None:
 
 
 def test_lines_beyond_the_limit() -> None:
-    found = read(GOOD * 3 + b"no JSON\n", "a.jsonl", most=4)
+    found = read(GOOD * 3 + b"no JSON\n", "a.jsonl", max_rows=4)
     assert found.left_out == 3 and not found.problems and "3 rows from line 5 on left out" in found.summary
 
 

@@ -43,7 +43,7 @@ def test_rows_equal_those_of_a_file(reachable: list[tuple[Any, ...]]) -> None:
     ]
     (problem,) = table.problems
     assert (problem.line, table.rows[2].line) == (3, 4) and "15,000 characters" in problem.what
-    assert hub.fetch_dataset("films", most=2).summary == "2 rows of train of films, from the hub."
+    assert hub.fetch_dataset("films", max_rows=2).summary == "2 rows of train of films, from the hub."
 
 
 @pytest.mark.parametrize("name", ["", "a/b/c", "../etc", EVIL, "a b", "a:b:c", "x" * 300, "assets", "tests/ui"])

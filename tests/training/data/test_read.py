@@ -221,7 +221,7 @@ def test_sixty_thousand_rows() -> None:
     assert len(found.rows) == 50_000 and found.left_out == 10_000 and lines(found)[-1] == 50_001
     assert not found.problems and found.summary.startswith("50,000 rows from")
     assert "10,000 rows from line 50,002 on left out, beyond the limit of 50,000" in found.summary
-    assert [read(b"text,label\n" + b"a cat,x\n" * 6, "a.csv", most=most).left_out for most in (5, 6)] == [1, 0]
+    assert [read(b"text,label\n" + b"a cat,x\n" * 6, "a.csv", max_rows=most).left_out for most in (5, 6)] == [1, 0]
 
 
 @pytest.mark.parametrize(
