@@ -31,7 +31,7 @@ def trained(
     rows: tuple[Sequence[Row], Sequence[Row]],
     **values: Any,
 ) -> tuple[list[dict[str, float]], Learner]:
-    """(the metrics of every evaluation, step 0 first; the learner that was kept, read from its folder)."""
+    """(the metrics of every evaluation, step 0 first; the learner that was best_folder, read from its folder)."""
     name = task.__name__.rpartition(".")[2].replace("_", "-")
     patch.setitem(BY_NAME, name, task)
     specs.write_run_folder(folder, specs.make_spec(name, "tiny", str(start), values), *rows)
@@ -41,5 +41,5 @@ def trained(
     return [event["metrics"] for event in events if event["event"] == "evaluated"], open_learner(best)
 
 
-def kept(folder: Path) -> Path:
+def best_folder(folder: Path) -> Path:
     return sorted((folder / "best").iterdir())[-1]

@@ -19,7 +19,7 @@ def test_the_next_steps_batches_are_prepared_during_a_step() -> None:
 
     with Prefetched(make) as batches:
         assert batches(0) == 0
-        assert second.wait(10), "nobody has asked for step 1 yet"
+        assert second.wait(10), "step 1 has not been requested yet"
         assert [batches(step) for step in (1, 2, 7, 8)] == [10, 20, 70, 80]
     steps = [step for step, _ in made]
     assert sorted(set(steps)) == sorted(steps) and {0, 1, 2, 7, 8} <= set(steps)

@@ -45,9 +45,8 @@ def parse_table(
     if width > MAX_COLUMNS:
         raise ExplorerError(f"{name} has {width:,} columns; the limit is {MAX_COLUMNS}. Leave some out.")
     columns = column_names(fields[0] if has_header else [""] * width)
-    description = (
-        f"{DELIMITERS.get(delimiter, repr(delimiter))} between columns" if width > 1 else "one column"
-    ) + quote_note
+    description = f"{DELIMITERS.get(delimiter, repr(delimiter))} between columns" if width > 1 else "one column"
+    description += quote_note
     description += ", with a header" if has_header else ", no header"
     description += "".join(f", {note}" for note in repeated_names(fields[0])) if has_header else ""
     empty = sum(isinstance(row, list) and bool(row) and not any(row) for _, _, row in first_records)
@@ -84,9 +83,7 @@ def best_reading(text: str, delimiter: str, max_records: int) -> tuple[list[Reco
         first_records = list(islice(remaining, max_records))
         rows = [row for _, _, row in first_records if isinstance(row, list) and any(row)]
         width = common_width(rows)
-        faults = len([row for _, _, row in first_records if isinstance(row, str)]) + sum(
-            len(row) != width for row in rows
-        )
+        faults = sum(isinstance(row, str) for _, _, row in first_records) + sum(len(row) != width for row in rows)
         if fewest < 0 or faults < fewest or (faults == fewest and delimiter == "\t"):
             fewest, chosen, best_records, best_remaining = faults, i, first_records, remaining
         if not fewest:

@@ -144,7 +144,7 @@ def guess_reasons(table: Table, columns: Sequence[ColumnSpec], chosen: Mapping[s
             ]
             if rivals:
                 names_of_rivals = ", ".join(f"“{name[:40]}” ({counts[name]:,} values)" for name in rivals[:3])
-                reasons[spec.name] += f"; {names_of_rivals} would do too"
+                reasons[spec.name] += f"; {names_of_rivals} would fit too"
     return reasons
 
 

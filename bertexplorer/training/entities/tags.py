@@ -168,12 +168,12 @@ def sentence_with_spans(line: int, text: str, spans: Sequence[Any]) -> Sentence:
     starts, ends = {start: i for i, (start, _) in enumerate(words)}, {end: i + 1 for i, (_, end) in enumerate(words)}
     entities: list[Entity] = []
     for start, end, kind in parsed:
-        for position, side, positions in ((start, "begin", starts), (end, "end", ends)):
+        for position, side, positions in ((start, "start", starts), (end, "end", ends)):
             if position not in positions:
                 around = show_context(cleaned, position)
-                raise UnusableRow(f"has an entity {kind[:40]} that does not {side} where a word does: {around}")
+                raise UnusableRow(f"has an entity {kind[:40]} that does not {side} at the {side} of a word: {around}")
         if entities and starts[start] < entities[-1].end:
-            raise UnusableRow(f"has two entities in one place: {show_context(cleaned, start)}")
+            raise UnusableRow(f"has overlapping entities: {show_context(cleaned, start)}")
         entities.append(Entity(kind, starts[start], ends[end]))
     if not words:
         raise UnusableRow("has no text")

@@ -118,7 +118,7 @@ def usable_rows(
     problems = sorted([*table.problems, *unusable], key=lambda problem: problem.line)
     if not examples:
         first = f" The first: {table.unit} {problems[0].line} {problems[0].what}." if problems else ""
-        raise ExplorerError(f"No row can be used.{first} Check which columns hold what.")
+        raise ExplorerError(f"No row can be used.{first} Check the choice of columns.")
     usable_lines = {example.line for example in examples}
     return [row for row in rows if row.line in usable_lines], problems
 

@@ -134,7 +134,7 @@ class Run(RunDriver):
         dev, _ = self.task.examples(self.rows[1], options)
         if not train_examples or not dev:
             empty = "for training" if not train_examples else "for validation"
-            raise ExplorerError(f"No row {empty} can be used. Check which columns hold what.")
+            raise ExplorerError(f"No row {empty} can be used. Check the choice of columns.")
         learner = learners.create(self.task, checkpoint, train_examples, options, seed=tuning.seed)
         learner.set_max_tokens(tuning.max_tokens)
         learner.bf16 = self.bf16

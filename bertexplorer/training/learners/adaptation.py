@@ -84,13 +84,8 @@ class MaskedLanguageLearner(MaskedLanguage, Learner):
                 last = forward_batch(self.modules["encoder"], batch, batch.ids).flatten(0, 1)[batch.chosen]
                 rows = (batch.chosen // batch.ids.shape[1]).cpu().numpy()
                 batch_predictions = predictions(self.modules["masked_lm"], last, batch.targets)
-                by_item |= dict(
-                    zip(
-                        indices,
-                        batch_predictions.split(np.bincount(rows, minlength=len(indices)).tolist()),
-                        strict=True,
-                    )
-                )
+                sizes = np.bincount(rows, minlength=len(indices)).tolist()
+                by_item |= zip(indices, batch_predictions.split(sizes), strict=True)
         in_order = (by_item[i] for i in range(len(items)))
         return [Predictions.concatenate([next(in_order) for _ in text_items]) for text_items in items_of_texts]
 

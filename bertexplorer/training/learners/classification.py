@@ -151,20 +151,14 @@ class Classifier(Traceable):
         gold = np.zeros((len(examples), len(all_labels)), bool)
         for row, example in enumerate(examples):
             gold[row, [index[label] for label in example.labels]] = True
-        guess = (
-            all_probabilities > 0.5
-            if self.several
-            else np.eye(len(self.labels), dtype=bool)[all_probabilities.argmax(1)]
-        )
+        one_hot = np.eye(len(self.labels), dtype=bool)
+        guess = all_probabilities > 0.5 if self.several else one_hot[all_probabilities.argmax(1)]
         rows = []
         for example, item, probabilities, is_predicted in zip(examples, items, all_probabilities, guess, strict=True):
             predicted = [self.labels[i] for i in np.flatnonzero(is_predicted)]
             right = set(predicted) == set(example.labels)
-            loss = (
-                float(nats_of_text(probabilities, item.target, self.several))
-                if item.target or self.several
-                else float("nan")
-            )
+            has_loss = bool(item.target) or self.several
+            loss = nats_of_text(probabilities, item.target, self.several) if has_loss else float("nan")
             record = {"line": example.line, "text": " [SEP] ".join(example.texts), "gold": " | ".join(example.labels)}
             outcome = {"predicted": " | ".join(predicted), "right": right, "loss": loss, "cut": item.left_out}
             rows.append(record | outcome | {"probability": float(probabilities[is_predicted].max(initial=0))})

@@ -87,10 +87,8 @@ class Distiller(Classifier):
         with torch.no_grad():
             teacher_last, teacher_logits = forward_pass(self.teacher, batch)
         temperature = self.distilling.temperature
-        student_log_probs, teacher_log_probs = (
-            (logits / temperature).log_softmax(-1),
-            (teacher_logits / temperature).log_softmax(-1),
-        )
+        student_log_probs = (logits / temperature).log_softmax(-1)
+        teacher_log_probs = (teacher_logits / temperature).log_softmax(-1)
         distance = 1 - F.cosine_similarity(last.float(), teacher_last.float(), dim=-1)
         if batch.mask is not None:
             distance = distance * batch.mask

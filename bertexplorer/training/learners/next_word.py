@@ -124,11 +124,11 @@ class CausalLanguageLearner(Learner):
                 seed=options.draw,
             )
         text, context_text = tokenizer.join([*context, *continuation.ids]), tokenizer.join(context)
+        follows = text.startswith(context_text)
+        continued = text[len(context_text) :] if follows else tokenizer.join(continuation.ids)
         return {
             "text": text,
-            "continuation": text[len(context_text) :]
-            if text.startswith(context_text)
-            else tokenizer.join(continuation.ids),
+            "continuation": continued,
             "tokens": [
                 {"piece": tokenizer.show(token), "probability": share}
                 for token, share in zip(continuation.ids, continuation.shares, strict=True)

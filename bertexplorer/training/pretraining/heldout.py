@@ -72,6 +72,10 @@ class HeldOut:
     unigram: dict[str, float]  # nats of the unigram model at the chosen positions of "pairs" and "short"
     uniform: float  # ln V
 
+    def baselines(self) -> dict[str, float]:
+        """The losses in nats of the uniform and the unigram model."""
+        return {"uniform": self.uniform} | {f"unigram_{name}": nats for name, nats in self.unigram.items()}
+
 
 def draw_held_out(
     shards: Sequence[Shard], held_out: Sequence[NDArray[Any]], tokenizer: Tokenizer, *, count: int, longest: int = LONG

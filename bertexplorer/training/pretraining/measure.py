@@ -28,8 +28,7 @@ def measure(folder: Path, text: Sequence[str], hashes: Path, *, count: int, cach
     longest = checkpoint.config.max_positions
     batches = heldout.draw_held_out(shards, held_out, checkpoint.tokenizer, count=count, longest=longest)
     objective = MaskedLanguage(checkpoint, pairs="next_sentence" in checkpoint.heads)
-    floors = {"uniform": batches.uniform} | {f"unigram_{k}": v for k, v in batches.unigram.items()}
-    return heldout.evaluate(objective, batches, checkpoint.device, bf16=False) | floors
+    return heldout.evaluate(objective, batches, checkpoint.device, bf16=False) | batches.baselines()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

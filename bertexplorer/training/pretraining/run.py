@@ -88,11 +88,8 @@ class Run(RunDriver):
         held_out_batches = heldout.draw_held_out(
             shards, held_out_masks, tokenizer, count=self.spec.running.heldout_pairs, longest=max_positions
         )
-        self.probe = (
-            probes.draw_probe(shards, held_out_masks, tokenizer, longest=max_positions)
-            if self.spec.running.probe
-            else None
-        )
+        if self.spec.running.probe:
+            self.probe = probes.draw_probe(shards, held_out_masks, tokenizer, longest=max_positions)
         yield {
             "event": "ready",
             "documents": len(pool.first),
@@ -101,8 +98,7 @@ class Run(RunDriver):
             "precision": "bf16" if self.bf16 else "fp32",
             "device": str(self.device),
             "threads": self.threads,
-            "floors": {"uniform": held_out_batches.uniform}
-            | {f"unigram_{k}": v for k, v in held_out_batches.unigram.items()},
+            "floors": held_out_batches.baselines(),
         }
         with Prefetched(self.batches(pool, length_buckets, tokenizer)) as batches:
             yield from self.train_steps(setup, optimiser, batches, held_out_batches)

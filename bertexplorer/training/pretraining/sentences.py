@@ -82,8 +82,8 @@ class XzReader(io.RawIOBase):
         self.count += len(unpacked)
         if self.max_bytes and self.count > self.max_bytes:
             raise ExplorerError(
-                f"{self.path.name} unpacks to more than {self.max_bytes / 1e6:,.0f} MB, the limit on this page. Use part "
-                "of it, or use the command line: python -m bertexplorer pretrain."
+                f"{self.path.name} unpacks to more than {self.max_bytes / 1e6:,.0f} MB, the limit on this page. "
+                "Use part of it, or use the command line: python -m bertexplorer pretrain."
             )
         buffer[: len(unpacked)] = unpacked
         return len(unpacked)

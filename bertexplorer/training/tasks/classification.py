@@ -78,16 +78,14 @@ def plant_wrong_labels(train: Sequence[Any], options: Any) -> tuple[list[Any], d
     if not share:
         return list(train), {}
     rng, all_labels = random.Random(0), label_names(train)
-    true_labels = {
-        index: train[index].labels for index in sorted(rng.sample(range(len(train)), round(share * len(train))))
-    }
+    chosen = sorted(rng.sample(range(len(train)), round(share * len(train))))
+    true_labels = {index: train[index].labels for index in chosen}
     wrong_labels = {
         i: rng.choice([label for label in all_labels if label not in labels] or all_labels)
         for i, labels in true_labels.items()
     }
-    return [
-        replace(row, labels=(wrong_labels[i],)) if i in wrong_labels else row for i, row in enumerate(train)
-    ], true_labels
+    rows = [replace(row, labels=(wrong_labels[i],)) if i in wrong_labels else row for i, row in enumerate(train)]
+    return rows, true_labels
 
 
 def label_names(train: Sequence[Example]) -> tuple[str, ...]:

@@ -54,7 +54,9 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
         if not query or not passage:
             raise UnusableRow(f"has no {'passage' if query else 'query'}")
         if grade is None:
-            raise UnusableRow(f"has the relevance {cell[:40]!r}, no number" if cell.strip() else "has no relevance")
+            raise UnusableRow(
+                f"has the relevance {cell[:40]!r}; wanted a number" if cell.strip() else "has no relevance"
+            )
         return Example(row.line, (query, passage), grade)
 
     return convert_rows(rows, convert)

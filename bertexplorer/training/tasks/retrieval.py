@@ -68,7 +68,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
         if not passage:
             raise UnusableRow("has no passage")
         if grade is None:
-            raise UnusableRow(f"has the relevance {cell_text(cell)[:40]!r}, no number")
+            raise UnusableRow(f"has the relevance {cell_text(cell)[:40]!r}; wanted a number")
         if not query and grade:
             raise UnusableRow("has no query")
         return Example(row.line, query, passage, grade, cell_parts(row.cells.get("negatives", "")))

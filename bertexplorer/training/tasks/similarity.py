@@ -49,7 +49,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
         if not first or not second:
             raise UnusableRow(f"has no {'second' if first else 'first'} text")
         if score is None:
-            raise UnusableRow(f"has the score {cell[:40]!r}, no number" if cell else "has no score")
+            raise UnusableRow(f"has the score {cell[:40]!r}; wanted a number" if cell else "has no score")
         return Example(row.line, (first, second), score)
 
     return convert_rows(rows, convert)

@@ -63,7 +63,7 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
         if not document or not summary:
             raise UnusableRow(f"has no {'summary' if document else 'document'}")
         if len(document) < 2:
-            raise UnusableRow("has a document of one sentence; wanted two at least")
+            raise UnusableRow("has a document of one sentence; wanted at least two")
         chosen = oracle_sentences(document, " ".join(summary), options.sentences)
         if not chosen:
             raise UnusableRow("has a summary that shares no word with the document")

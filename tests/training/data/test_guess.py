@@ -81,7 +81,7 @@ def test_the_reason_for_a_guess_is_reported() -> None:
     found = guess_reasons(table, (TEXT, LABEL), guess_columns(table, (TEXT, LABEL)))
     assert found == {
         "text": "by its name",
-        "label": "by its name, 3 different values; “b” (3 values) would do too",
+        "label": "by its name, 3 different values; “b” (3 values) would fit too",
     }
     assert guess_reasons(table, (TEXT, LABEL), {"text": "Kommentar", "label": "b"}) == {"text": "by its name"}
     bare = german("x", "y", "z")

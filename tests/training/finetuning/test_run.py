@@ -19,11 +19,11 @@ from tests.tolerance import of_encoder
 Begin = Callable[..., Path]
 
 
-def of(folder: Path, kind: str) -> list[dict]:
+def events_of(folder: Path, kind: str) -> list[dict]:
     return [event for event in history(folder) if event["event"] == kind]
 
 
-def kept(folder: Path) -> Path:
+def best_folder(folder: Path) -> Path:
     (found,) = (folder / "best").glob("step-*")
     return found
 
@@ -57,13 +57,13 @@ def test_shared_layers_cannot_be_trained_differently(more: dict, begin: Begin) -
 def test_it_learns_and_transformers_gives_the_same_answers(family: str, more: dict, begin: Begin) -> None:
     folder = begin(family=family, dropout=0.0, **more)
     *_, last = finetune(folder)
-    first = of(folder, "evaluated")[0]
+    first = events_of(folder, "evaluated")[0]
     assert last["event"] == "finished" and first["step"] == 0
     assert last["value"] > first["metrics"]["accuracy"] + 0.15 and last["value"] > 0.6
-    learner = open_learner(kept(folder))
+    learner = open_learner(best_folder(folder))
     texts = ["the great film was in the city", "the terrible film"]
     ours = learner.predict([{"text": text} for text in texts])
-    theirs = transformers.AutoModelForSequenceClassification.from_pretrained(kept(folder)).eval()
+    theirs = transformers.AutoModelForSequenceClassification.from_pretrained(best_folder(folder)).eval()
     for text, answer in zip(texts, ours, strict=True):
         found = learner.checkpoint.tokenizer.whole.encode(text)
         ids = torch.tensor([found.ids])
@@ -73,11 +73,11 @@ def test_it_learns_and_transformers_gives_the_same_answers(family: str, more: di
             allowed = of_encoder(learner.checkpoint.config, logits)
             share = shares[theirs.config.label2id[said["label"]]].item()
             assert share == pytest.approx(said["probability"], abs=allowed)
-    about = json.loads((kept(folder) / "task.json").read_text())
+    about = json.loads((best_folder(folder) / "task.json").read_text())
     assert about["metrics"]["accuracy"] == last["value"] and about["confusion"]["labels"] == ["neg", "pos"]
-    predictions = [json.loads(line) for line in (kept(folder) / "predictions.jsonl").read_text().splitlines()]
+    predictions = [json.loads(line) for line in (best_folder(folder) / "predictions.jsonl").read_text().splitlines()]
     assert len(predictions) == 60
-    card = (kept(folder) / "README.md").read_text()
+    card = (best_folder(folder) / "README.md").read_text()
     assert "base_model: tiny" in card and not any(row["text"] in card for row in predictions), "no row of a person"
 
 
@@ -86,7 +86,7 @@ def test_it_learns_and_transformers_gives_the_same_answers(family: str, more: di
 def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(more: dict, begin: Begin) -> None:
     whole, parts = begin("whole", epochs=2, **more), begin("parts", epochs=2, **more)
     list(finetune(whole))
-    assert [last_word(parts, steps) for steps in (3, 4)] == ["stopped", "stopped"]
+    assert [last_event(parts, steps) for steps in (3, 4)] == ["stopped", "stopped"]
     list(finetune(parts))
     for name in ("best", "commits"):
         one, other = (sorted((folder / name).glob("step-*"))[-1] for folder in (whole, parts))
@@ -94,12 +94,12 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(more: dict, begin
         for file in one.glob("*.safetensors"):
             theirs = load_file(other / file.name)
             assert all(torch.equal(tensor, theirs[key]) for key, tensor in load_file(file).items())
-    scores = [[e["metrics"] for e in of(folder, "evaluated")] for folder in (whole, parts)]
+    scores = [[e["metrics"] for e in events_of(folder, "evaluated")] for folder in (whole, parts)]
     assert scores[0] == scores[1]
 
 
-def last_word(folder: Path, steps: int) -> str:
-    """Go on with a run for so many steps; what it says in the end."""
+def last_event(folder: Path, steps: int) -> str:
+    """Continue a run for *steps* steps and return the name of its last event."""
     asked = iter(range(1, 10_000))
     return list(finetune(folder, lambda: next(asked) >= steps))[-1]["event"]
 
@@ -114,7 +114,7 @@ def test_a_finished_run_reports_that_it_is_finished(begin: Begin) -> None:
 def test_it_stops_early_without_improvement(begin: Begin) -> None:
     folder = begin(rate=1e-9, epochs=30, patience=2, weight_decay=0.0)
     *_, last = finetune(folder)
-    tried = of(folder, "evaluated")
+    tried = events_of(folder, "evaluated")
     assert last["event"] == "finished" and len(tried) == 4
     assert last["best_step"] == min(tried[1:], key=lambda event: event["metrics"]["loss"])["step"]
 
@@ -130,8 +130,8 @@ def test_of_equal_values_the_one_with_the_lower_loss_is_best() -> None:
 def test_a_constant_answer_causes_a_warning(begin: Begin) -> None:
     folder = begin(rate=0.9, epochs=1, clip=0.0, warmup=0.0)
     list(finetune(folder))
-    message = " ".join(event["text"] for event in of(folder, "warning"))
-    assert "every answer is" in message or "no number" in message
+    message = " ".join(event["text"] for event in events_of(folder, "warning"))
+    assert "every answer is" in message or "not a number" in message
 
 
 def test_a_full_disk_leaves_the_commits_intact(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,9 @@ def test_a_full_disk_leaves_the_commits_intact(begin: Begin, monkeypatch: pytest
     monkeypatch.setattr(runs, "write_training_state", full)
     with pytest.raises(ExplorerError, match="No space left"):
         list(finetune(folder))
-    assert of(folder, "failed") and sorted(p.name for p in (folder / "commits").iterdir())[-1] == "step-000000004"
+    assert (
+        events_of(folder, "failed") and sorted(p.name for p in (folder / "commits").iterdir())[-1] == "step-000000004"
+    )
     monkeypatch.undo()
     assert [e["event"] for e in finetune(folder)][-1] == "finished"
 

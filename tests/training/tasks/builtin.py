@@ -9,7 +9,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from tests import tiny
 
 
-def knowing(folder: Path, texts: Iterable[str], **numbers: int) -> Path:
+def write_tiny_bert(folder: Path, texts: Iterable[str], **numbers: int) -> Path:
     """A tiny BERT in *folder*; *numbers* replace its config's."""
     words = sorted({word for text in texts for word in re.findall(r"\w+|[^\w\s]", text.lower())})
     pieces = [*tiny.BERT_SPECIAL, *words, *(letter for letter in tiny.LETTERS if letter not in words)]

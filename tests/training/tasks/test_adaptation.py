@@ -19,7 +19,7 @@ from bertexplorer.training.learners.adaptation import MaskedLanguageLearner
 from bertexplorer.training.tasks import BY_NAME, adaptation
 from bertexplorer.training.tasks.adaptation import Options
 from tests.tolerance import assert_same, of_encoder, of_sum
-from tests.training.finetuned import built_in, kept, trained
+from tests.training.finetuned import best_folder, built_in, trained
 
 TEXTS = ["The doctor said she works as a nurse.", "a great film", "paris is the capital of france . " * 12]
 ROWS = [Row(i + 2, {"text": text}) for i, text in enumerate(TEXTS)]
@@ -140,7 +140,7 @@ def test_a_run_on_the_built_in_set_improves_and_transformers_loads_it(
     assert again.metrics["perplexity"] == pytest.approx(
         min(m["perplexity"] for m in metrics), rel=of_encoder(learner.checkpoint.config, 10.0)
     )
-    folder = kept(tmp_path / "run")
+    folder = best_folder(tmp_path / "run")
     theirs = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
     ids = torch.tensor([learner.checkpoint.tokenizer.encode("the doctor [MASK] .").ids])
     with torch.no_grad(), evaluation_mode(learner):
@@ -159,5 +159,5 @@ def test_a_resumed_run_continues_with_the_same_masks(tiny, tmp_path: Path, monke
             asked = iter(range(1, 100))
             *_, last = finetune(tmp_path / name, lambda asked=asked, most=most: next(asked) >= most)
         assert last["event"] == "finished" and last["step"] > 12
-        weights.append((kept(tmp_path / name) / "model.safetensors").read_bytes())
+        weights.append((best_folder(tmp_path / name) / "model.safetensors").read_bytes())
     assert weights[0] == weights[1]

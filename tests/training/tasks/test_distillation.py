@@ -22,7 +22,7 @@ from bertexplorer.training.tasks import classification, distillation
 from bertexplorer.training.tasks.classification import Example
 from bertexplorer.training.tasks.distillation import Options
 from tests.tolerance import assert_same, of_encoder
-from tests.training.finetuned import built_in, kept, trained
+from tests.training.finetuned import best_folder, built_in, trained
 
 TEXTS = [("a great film", "good"), ("the movie was terrible", "bad"), ("it is a film, as the man said", "so-so")]
 EXAMPLES = [Example(i + 2, (text,), (label,)) for i, (text, label) in enumerate(TEXTS)]
@@ -169,13 +169,13 @@ def test_a_teacher_is_trained_and_then_distilled(tiny, tmp_path: Path, monkeypat
     rows = built_in("classification.csv", ["text", "label"])
     both, quick = (rows[:160], rows[160:220]), {"rate": 3e-3, "snapshots": 0, "dropout": 0.0, "precision": "fp32"}
     trained(monkeypatch, classification, tiny("bert"), tmp_path / "teacher", both, epochs=8, **quick)
-    start = kept(tmp_path / "teacher")
+    start = best_folder(tmp_path / "teacher")
     options = {"student_layers": 1, "epochs": 6}
     metrics, learner = trained(monkeypatch, distillation, start, tmp_path / "run", both, **options, **quick)
     assert max(m["agreement"] for m in metrics[1:]) > metrics[0]["agreement"]
     assert max(m["accuracy"] for m in metrics[1:]) > metrics[0]["accuracy"]
     assert type(learner) is Classifier and learner.checkpoint.config.num_layers == 1
-    best = kept(tmp_path / "run")
+    best = best_folder(tmp_path / "run")
     assert json.loads((best / "config.json").read_text())["num_hidden_layers"] == 1
     texts = [row.cells["text"] for row in both[1][:5]]
     lines = {row["text"]: row for row in map(json.loads, (best / "predictions.jsonl").read_text().splitlines())}

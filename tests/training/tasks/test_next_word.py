@@ -18,7 +18,7 @@ from bertexplorer.training.learners.next_word import CausalLanguageLearner
 from bertexplorer.training.tasks import next_word
 from bertexplorer.training.tasks.next_word import Options
 from tests.tolerance import of_encoder
-from tests.training.finetuned import built_in, kept, trained
+from tests.training.finetuned import best_folder, built_in, trained
 
 TEXTS = ["The doctor said she works as a nurse.", "a great film", "paris is the capital of france . " * 12]
 ROWS = [Row(i + 2, {"text": text}) for i, text in enumerate(TEXTS)]
@@ -141,7 +141,7 @@ def test_a_run_on_the_built_in_set_improves(family: str, tiny, tmp_path: Path, m
         min(m["perplexity"] for m in metrics), rel=of_encoder(learner.checkpoint.config, 10.0)
     )
     if family == "bert-mlm":
-        theirs = decoder(kept(tmp_path / "run"))
+        theirs = decoder(best_folder(tmp_path / "run"))
         ids = torch.tensor([learner.checkpoint.tokenizer.encode("the baker").ids])
         with torch.no_grad():
             loss = float(theirs(ids, labels=ids).loss)

@@ -26,7 +26,7 @@ from bertexplorer.training.tasks import question_answering as qa
 from tests.conftest import ROOT
 from tests.tiny import FAMILIES
 from tests.tolerance import assert_same, of_encoder, of_sum
-from tests.training.tasks.builtin import knowing
+from tests.training.tasks.builtin import write_tiny_bert
 
 LONG = "the cat sat on the mat . paris is the capital of france , and london works as a great city of money . " * 2
 ROWS = [
@@ -36,7 +36,9 @@ ROWS = [
 ]
 
 
-def made(folder: Path, rows: list[Row] = ROWS, most: int = 40, **options: Any) -> tuple[QuestionAnswerer, list]:
+def create_learner(
+    folder: Path, rows: list[Row] = ROWS, most: int = 40, **options: Any
+) -> tuple[QuestionAnswerer, list]:
     chosen = qa.Options(**{"stride": 8, "longest": 6, "n_best": 5, **options})
     found, problems = qa.examples(rows, chosen)
     assert not problems
@@ -49,11 +51,11 @@ def made(folder: Path, rows: list[Row] = ROWS, most: int = 40, **options: Any) -
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
-    learner, found = made(tiny(family))
+    learner, examples = create_learner(tiny(family))
     learner.modules.eval()
     save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     theirs = transformers.AutoModelForQuestionAnswering.from_pretrained(tmp_path / "saved").eval()
-    items, config = learner.read(found), learner.checkpoint.config
+    items, config = learner.read(examples), learner.checkpoint.config
     for item in items:
         batch = learner.collate([item])
         start, end = learner.logits(batch)
@@ -72,10 +74,10 @@ def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable
 
 
 def test_the_answers_are_the_best_spans_of_all_windows(tiny: Callable[..., Path]) -> None:
-    learner, found = made(tiny())
-    windows = learner.windows(found)
+    learner, examples = create_learner(tiny())
+    windows = learner.windows(examples)
     assert [len(items) for items in windows][0] == 1 and len(windows[1]) > 2
-    for one, items, reply in zip(found, windows, learner.answers(windows), strict=True):
+    for one, items, reply in zip(examples, windows, learner.answers(windows), strict=True):
         best: dict[tuple[int, int], float] = {}
         nothing = []
         for item in items:
@@ -96,25 +98,25 @@ def test_the_answers_are_the_best_spans_of_all_windows(tiny: Callable[..., Path]
 
 
 def test_no_answer_is_predicted_if_it_beats_the_best_span_by_the_threshold(tiny: Callable[..., Path]) -> None:
-    learner, found = made(tiny())
-    surplus = [learner.no_answer_margin(reply) for reply in learner.answers(learner.windows(found))]
+    learner, examples = create_learner(tiny())
+    surplus = [learner.no_answer_margin(reply) for reply in learner.answers(learner.windows(examples))]
     for threshold in (min(surplus) - 0.1, float(np.median(surplus)), max(surplus) + 0.1):
-        learner, _ = made(tiny(), threshold=threshold)
-        rows = learner.evaluate(found).rows
+        learner, _ = create_learner(tiny(), threshold=threshold)
+        rows = learner.evaluate(examples).rows
         assert [row["predicted"] == "" for row in rows] == [s > threshold for s in surplus]
         said = [
             answer["said"] == ""
-            for answer in learner.predict([{"question": q.question, "context": q.context} for q in found])
+            for answer in learner.predict([{"question": q.question, "context": q.context} for q in examples])
         ]
         assert said == [s > threshold for s in surplus]
-    without, _ = made(tiny(), ROWS[:2], threshold=-100.0)
-    assert not without.silent and all(row["predicted"] for row in without.evaluate(found).rows)
+    without, _ = create_learner(tiny(), ROWS[:2], threshold=-100.0)
+    assert not without.silent and all(row["predicted"] for row in without.evaluate(examples).rows)
     assert without.predict([{"question": "who ?", "context": "the cat"}])[0]["no_answer"] is None
 
 
 def test_metrics_are_means_of_the_rows(tiny: Callable[..., Path]) -> None:
-    learner, found = made(tiny())
-    made_of = learner.evaluate(found)
+    learner, examples = create_learner(tiny())
+    made_of = learner.evaluate(examples)
     rows, metrics = made_of.rows, made_of.metrics
     assert metrics["f1"] == pytest.approx(np.mean([row["f1"] for row in rows]))
     assert metrics["has_answer_f1"] == pytest.approx(np.mean([row["f1"] for row in rows[:2]]))
@@ -128,13 +130,13 @@ def test_metrics_are_means_of_the_rows(tiny: Callable[..., Path]) -> None:
 
 def test_an_answer_in_no_window_counts_as_lost(tiny: Callable[..., Path]) -> None:
     row = Row(1, {"question": "what ?", "context": LONG, "answers": LONG[:90].strip()})
-    learner, found = made(tiny(), [row], most=20)
-    assert learner.evaluate(found).metrics["lost"] == 1.0
-    assert not any(any(item.target.answer) for item in learner.read(found))
+    learner, examples = create_learner(tiny(), [row], most=20)
+    assert learner.evaluate(examples).metrics["lost"] == 1.0
+    assert not any(any(item.target.answer) for item in learner.read(examples))
 
 
 def test_the_playground_gives_spans_of_the_passage_with_probabilities(tiny: Callable[..., Path]) -> None:
-    learner, _ = made(tiny())
+    learner, _ = create_learner(tiny())
     context = "Paris\u200b is the CAPITAL of france ___ , and " + LONG
     (answer,) = learner.predict([{"question": "What is ___ ?", "context": context}])
     assert len(answer["answers"]) == 5 and answer["windows"] > 1
@@ -151,10 +153,10 @@ def test_the_playground_gives_spans_of_the_passage_with_probabilities(tiny: Call
 
 
 def test_a_saved_learner_gives_the_same_answers(tiny: Callable[..., Path], tmp_path: Path) -> None:
-    learner, found = made(tiny("roberta"))
+    learner, examples = create_learner(tiny("roberta"))
     save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     again = learners.restore(qa, load(tmp_path / "saved", precision="fp32"), learner.state(), {})
-    asked = [{"question": one.question, "context": one.context} for one in found]
+    asked = [{"question": one.question, "context": one.context} for one in examples]
     assert again.predict(asked) == learner.predict(asked) and again.silent
 
 
@@ -177,7 +179,7 @@ def test_the_built_in_set_is_learned(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert 200 <= len(rows) <= 600 and not table.problems and not qa.examples(rows, qa.Options())[1]
     train, dev = split_rows(rows, 0.2, 0, keys=["context"])
     texts = (row.cells[name] for row in rows for name in ("question", "context"))
-    start = knowing(tmp_path / "start", texts, max_position_embeddings=128)
+    start = write_tiny_bert(tmp_path / "start", texts, max_position_embeddings=128)
     quick = {
         "epochs": 4,
         "rate": 1e-2,

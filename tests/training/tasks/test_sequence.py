@@ -20,7 +20,7 @@ from bertexplorer.training.tasks import sequence
 from bertexplorer.training.tasks.sequence import Example, Options, compare_texts
 from tests import tiny as recipes
 from tests.tolerance import assert_same, of_encoder
-from tests.training.finetuned import built_in, kept, trained
+from tests.training.finetuned import best_folder, built_in, trained
 
 PAIRS = [("the cat is in the city", "cats"), ("a doctor", "the doctors and nurses"), ("he said", "they said .")]
 EXAMPLES = [Example(i + 2, *pair) for i, pair in enumerate(PAIRS)]
@@ -154,7 +154,7 @@ def test_a_run_on_the_built_in_set_improves(tmp_path: Path, monkeypatch: pytest.
     assert metrics[-1]["chrf"] > metrics[0]["chrf"] + 0.05 and metrics[-1]["loss"] < 0.7 * metrics[0]["loss"]
     found, _ = sequence.examples(rows[300:330], Options())
     assert learner.evaluate(found).metrics["chrf"] == pytest.approx(max(m["chrf"] for m in metrics))
-    theirs = transformers.AutoModelForMaskedLM.from_pretrained(kept(tmp_path / "run")).eval()
+    theirs = transformers.AutoModelForMaskedLM.from_pretrained(best_folder(tmp_path / "run")).eval()
     ids = torch.tensor([learner.checkpoint.tokenizer.encode("the cat sleeps").ids])
     with torch.no_grad():
         ours = learner.modules["masked_lm"](learner.checkpoint.encoder(ids).last)

@@ -26,7 +26,7 @@ from bertexplorer.training.tasks import BY_NAME, tagging
 from tests.conftest import ROOT
 from tests.tiny import FAMILIES
 from tests.tolerance import assert_same, of_encoder
-from tests.training.tasks.builtin import knowing
+from tests.training.tasks.builtin import write_tiny_bert
 
 ROWS = [
     Row(1, {"tokens": "The doctor said Paris works", "tags": "O B-PER O B-LOC O"}),
@@ -35,7 +35,7 @@ ROWS = [
 ]
 
 
-def made(folder: Path, head: str = "softmax", rows: list[Row] = ROWS, **more: Any) -> tuple[Tagger, list]:
+def create_learner(folder: Path, head: str = "softmax", rows: list[Row] = ROWS, **more: Any) -> tuple[Tagger, list]:
     options = tagging.Options(head=head)
     sentences, problems = tagging.examples(rows, options)
     assert not problems
@@ -49,7 +49,7 @@ def made(folder: Path, head: str = "softmax", rows: list[Row] = ROWS, **more: An
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
-    learner, sentences = made(tiny(family))
+    learner, sentences = create_learner(tiny(family))
     learner.modules.eval()
     save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     theirs = transformers.AutoModelForTokenClassification.from_pretrained(tmp_path / "saved").eval()
@@ -72,7 +72,7 @@ def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "xlm-roberta", "modernbert"])
 def test_a_word_begins_at_its_first_token(family: str, tiny: Callable[..., Path]) -> None:
-    learner, sentences = made(tiny(family))
+    learner, sentences = create_learner(tiny(family))
     for one, item in zip(sentences, learner.read(sentences), strict=True):
         found = learner.tokenizer.truncating.encode(one.text)
         for word, token in zip(item.target.words, item.target.tokens, strict=True):
@@ -83,7 +83,7 @@ def test_a_word_begins_at_its_first_token(family: str, tiny: Callable[..., Path]
 
 
 def test_words_beyond_the_limit_count_as_missed(tiny: Callable[..., Path]) -> None:
-    learner, sentences = made(tiny())
+    learner, sentences = create_learner(tiny())
     learner.set_max_tokens(8)
     found = learner.evaluate(sentences)
     items = learner.read(sentences)
@@ -101,7 +101,7 @@ def test_a_word_without_tokens_is_not_read(tiny: Callable[..., Path]) -> None:
         Row(4, {"tokens": ["a", "\u200d", "man", "\u200b", "sat"], "tags": ["O", "B-PER", "I-PER", "O", "O"]}),
     ]
     for head in ("softmax", "crf"):
-        learner, sentences = made(tiny(), head, rows)
+        learner, sentences = create_learner(tiny(), head, rows)
         item = learner.read(sentences)[3]
         assert item.target.words.tolist() == [0, 2, 4]
         assert [learner.labels[i] for i in item.target.labels] == ["O", "B-PER", "O"]  # it begins later
@@ -114,7 +114,7 @@ def test_a_word_without_tokens_is_not_read(tiny: Callable[..., Path]) -> None:
 def test_an_unknown_tag_is_wrong_and_not_in_the_loss(tiny: Callable[..., Path]) -> None:
     other = Row(5, {"tokens": ["paris", "is"], "tags": ["B-ORG", "O"]})
     for head in ("softmax", "crf"):
-        learner, sentences = made(tiny(), head)
+        learner, sentences = create_learner(tiny(), head)
         more, _ = tagging.examples([other], learner.options)
         alone = learner.evaluate(sentences).metrics["loss"]
         found = learner.evaluate([*sentences, *more])
@@ -132,8 +132,8 @@ def test_an_unknown_tag_is_wrong_and_not_in_the_loss(tiny: Callable[..., Path]) 
 
 
 def test_a_crf_predicts_no_illegal_tag(tiny: Callable[..., Path]) -> None:
-    plain, sentences = made(tiny())
-    chained, _ = made(tiny(), "crf")
+    plain, sentences = create_learner(tiny())
+    chained, _ = create_learner(tiny(), "crf")
     plain.modules["token_classifier"].output.bias.data[plain.labels.index("I-LOC")] = 20.0
     chained.modules["token_classifier"].load_state_dict(plain.modules["token_classifier"].state_dict())
     assert plain.evaluate(sentences).metrics["illegal"] > 0
@@ -147,7 +147,7 @@ def test_a_crf_predicts_no_illegal_tag(tiny: Callable[..., Path]) -> None:
 def test_a_saved_learner_gives_the_same_answers(tiny: Callable[..., Path], tmp_path: Path) -> None:
     asked = [{"text": "The doctor said Paris works"}, {"text": "a nurse, in berlin!"}]
     for head in ("softmax", "crf"):
-        learner, _ = made(tiny(), head)
+        learner, _ = create_learner(tiny(), head)
         folder = tmp_path / head
         save(export_checkpoint(learner.checkpoint, torch.float32), folder)
         tensors = learner.extra.state_dict()
@@ -157,7 +157,7 @@ def test_a_saved_learner_gives_the_same_answers(tiny: Callable[..., Path], tmp_p
 
 
 def test_entities_are_reported_with_their_positions(tiny: Callable[..., Path]) -> None:
-    learner, _ = made(tiny())
+    learner, _ = create_learner(tiny())
     text = "The man, in ber\u200blin___ sat"
     (answer,) = learner.predict([{"tokens": text}])
     assert [answer["text"][w["start"] : w["end"]] for w in answer["words"]] == [w["text"] for w in answer["words"]]
@@ -170,7 +170,7 @@ def test_entities_are_reported_with_their_positions(tiny: Callable[..., Path]) -
 def test_plain_tags_are_learned_without_an_o(tiny: Callable[..., Path]) -> None:
     rows = [Row(i, {"tokens": "the cat sat", "tags": "DET NOUN VERB"}) for i in range(1, 4)]
     for head in ("softmax", "crf"):
-        learner, sentences = made(tiny(), head, rows)
+        learner, sentences = create_learner(tiny(), head, rows)
         assert learner.plain and learner.labels == ("DET", "NOUN", "VERB")
         found = learner.evaluate(sentences)
         assert found.metrics["entity_f1"] == found.metrics["accuracy"] and "Per label" in found.tables
@@ -181,7 +181,7 @@ def test_plain_tags_are_learned_without_an_o(tiny: Callable[..., Path]) -> None:
 
 def test_rows_without_an_entity_are_rejected(tiny: Callable[..., Path]) -> None:
     with pytest.raises(ExplorerError, match="1 different tag; wanted 2"):
-        made(tiny(), rows=[Row(1, {"tokens": "the cat", "tags": "O O"})])
+        create_learner(tiny(), rows=[Row(1, {"tokens": "the cat", "tags": "O O"})])
 
 
 @pytest.mark.slow
@@ -192,7 +192,7 @@ def test_the_built_in_set_is_learned(head: str, tmp_path: Path, monkeypatch: pyt
     table = read(path.read_bytes(), path.name)
     rows = map_columns(table, {"tokens": "tokens", "tags": "tags"}, tagging.COLUMNS)
     assert 200 <= len(rows) <= 600 and not table.problems and not tagging.examples(rows, tagging.Options())[1]
-    start = knowing(tmp_path / "start", (" ".join(row.cells["tokens"]) for row in rows))
+    start = write_tiny_bert(tmp_path / "start", (" ".join(row.cells["tokens"]) for row in rows))
     quick = {"epochs": 8, "rate": 3e-3, "precision": "fp32", "snapshots": 0, "head": head, "dropout": 0.0, "batch": 16}
     specs.write_run_folder(
         tmp_path / "run", specs.make_spec("tagging", "tiny", str(start), quick), *split_rows(rows, 0.2, 0)
