@@ -55,9 +55,9 @@ def tie_ranks(passages: Sequence[str]) -> Int[np.ndarray, " n"]:
     return ranks
 
 
-def rank_by_score(scores: Float[np.ndarray, " n"], equals: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-    """The indices of *scores* from highest to lowest; *equals*: `tie_ranks` of the passages."""
-    return np.lexsort((equals, -scores))
+def rank_by_score(scores: Float[np.ndarray, " n"], tie_order: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    """The indices of *scores* from highest to lowest; *tie_order*: `tie_ranks` of the passages."""
+    return np.lexsort((tie_order, -scores))
 
 
 def reciprocal_rank(grades: Sequence[float], top: int = TOP) -> float:

@@ -21,7 +21,7 @@ from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, map_columns
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.batch_sampler import batches_per_step, shuffled_batches
+from bertexplorer.training.finetuning.batch_sampler import shuffled_batches, step_schedule
 from bertexplorer.training.finetuning.run import Run
 from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_schedule, rate_scale
 from bertexplorer.training.loop import Budget, State, train
@@ -62,7 +62,7 @@ def ours(rows: list[Row], threads: int, *, same: bool, **values: object) -> tupl
             items = frozen_vectors(learner, items, folder / "vectors")
         before = time.perf_counter() - began
         lengths = [len(item.ids) for item in items]
-        steps, drawn = batches_per_step(lengths, BATCH, 1, 0, as_they_come if same else shuffled_batches)
+        steps, drawn = step_schedule(lengths, BATCH, 1, 0, as_they_come if same else shuffled_batches)
         run.learning = learning_schedule(tuning, config)
         optimiser = adamw(learner.modules, run.learning, rate_scale(tuning, config))
         workers = DataParallel(learner, 1, run.device, bf16=run.bf16, distributed=run.distributed)

@@ -58,7 +58,7 @@ def thresholds(
     margin: Float[np.ndarray, " n"], span_f1: Float[np.ndarray, " n"], no_answer_f1: Float[np.ndarray, " n"]
 ) -> list[dict[str, float]]:
     """F1 at other thresholds. *margin*: by how much no answer beats the best span; *span_f1*, *no_answer_f1*: the F1 of
-    each question if the span, or nothing, is the answer. Nothing is the answer where the surplus exceeds the
+    each question if the span, or nothing, is the answer. Nothing is the answer where the margin exceeds the
     threshold."""
     candidates = np.unique(np.concatenate([[0.0], np.quantile(margin, np.linspace(0, 1, POINTS))]))
     rows = []

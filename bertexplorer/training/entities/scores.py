@@ -64,11 +64,9 @@ def tables(gold: Tags, guess: Tags, plain: bool) -> dict[str, list[dict[str, Any
         precision, recall, score = f1(right[kind], predicted[kind], expected[kind])
         numbers = {"precision": precision, "recall": recall, "f1": score}
         per_kind.append({"label": kind} | numbers | {"examples": expected[kind], "predicted": predicted[kind]})
-    return (
-        {"Per label": per_kind}
-        if plain
-        else {"Per type": per_kind, "Ways to count": table_of_rules(gold_entities, guessed_entities)}
-    )
+    if plain:
+        return {"Per label": per_kind}
+    return {"Per type": per_kind, "Ways to count": table_of_rules(gold_entities, guessed_entities)}
 
 
 def table_of_rules(gold: Sequence[Sequence[Entity]], guess: Sequence[Sequence[Entity]]) -> list[dict[str, Any]]:
@@ -91,7 +89,7 @@ def table_of_rules(gold: Sequence[Sequence[Entity]], guess: Sequence[Sequence[En
 
 
 def as_nervaluate(entity: Entity) -> dict[str, Any]:
-    """As nervaluate expects them, with inclusive ends."""
+    """An entity as nervaluate expects it, with an inclusive end."""
     return {"label": entity.kind, "start": entity.start, "end": entity.end - 1}
 
 
@@ -100,8 +98,8 @@ def confusion(gold: Tags, guess: Tags, plain: bool) -> Confusion:
     cut = 0 if plain else 2
     pairs = Counter(
         (a[cut:] or "O", b[cut:] or "O")
-        for truth, answer in zip(gold, guess, strict=True)
-        for a, b in zip(truth, answer, strict=True)
+        for gold_tags, guessed_tags in zip(gold, guess, strict=True)
+        for a, b in zip(gold_tags, guessed_tags, strict=True)
     )
     names = tuple(sorted({name for pair in pairs for name in pair}, key=lambda name: (name != "O", name)))
     return Confusion(names, tuple(tuple(pairs[a, b] for b in names) for a in names))

@@ -79,7 +79,7 @@ def head_labels(sentences: Iterable[Sequence[str]], plain: bool) -> tuple[str, .
 
 
 AROUND = 12  # characters shown on either side of a mistake
-MARKED = 0.9  # share of the tags, O aside, with B- or I- above which all must have one
+MARKED = 0.9  # if more than this share of the tags except O have B- or I-, all must have one
 KIND = ("label", "type")  # names for the type of a span
 
 

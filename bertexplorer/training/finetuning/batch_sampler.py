@@ -25,7 +25,7 @@ def shuffled_batches(lengths: Sequence[int], batch: int, seed: int, epoch: int) 
     return [batches[i] for i in rng.permutation(len(batches))]
 
 
-def batches_per_step(
+def step_schedule(
     lengths: Sequence[int], batch: int, accumulate: int, seed: int, order: Order = shuffled_batches
 ) -> tuple[int, Callable[[int], list[list[int]]]]:
     """(steps per epoch, a function from a step to the row indices of its batches)."""

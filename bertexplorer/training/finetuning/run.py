@@ -24,7 +24,7 @@ from bertexplorer.training.data_parallel import DataParallel, Distributed, is_se
 from bertexplorer.training.events import Event
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.artifacts import save_best, write_checkpoint
-from bertexplorer.training.finetuning.batch_sampler import Order, batches_per_step, shuffled_batches
+from bertexplorer.training.finetuning.batch_sampler import Order, shuffled_batches, step_schedule
 from bertexplorer.training.finetuning.diagnostics import evaluation_warnings, memory_mb
 from bertexplorer.training.finetuning.spec import Spec
 from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_schedule, rate_scale, set_trainable
@@ -156,7 +156,7 @@ class Run(RunDriver):
         of steps of an epoch and of the run."""
         tuning, count = self.tuning, self.distributed.count
         lengths = [len(item.ids) for item in items]
-        self.per_epoch, rows_of = batches_per_step(lengths, tuning.batch, tuning.accumulate, tuning.seed, order)
+        self.per_epoch, rows_of = step_schedule(lengths, tuning.batch, tuning.accumulate, tuning.seed, order)
         self.steps = max(1, round(tuning.epochs * self.per_epoch))
 
         def step_batches(step: int) -> list[TextBatch]:
