@@ -21,12 +21,12 @@ model/                  the encoder (start reading at encoder.py), heads, tokeni
 model/families/         how the families of checkpoints differ: a table of names and a config for each
 engine/                 how a pass is run: precision, cache, the texts of many callers computed together
 analysis/               (Checkpoint, text, Options) -> a frozen result, numpy on the CPU; nothing drawn, nothing stored
-training/               how a checkpoint learns, without a page: the loop, its optimiser, commits that survive a crash
+training/               how a checkpoint learns, without the page: the loop, its optimiser, commits that survive a crash
 training/data/          reads a file as rows, reports problems line by line, splits rows into train and dev
 training/tasks/         the fine-tuning tasks: the rows, settings and metrics of each
 training/learners/      what each task adds to the encoder: head, batches, losses, metrics, answers
-training/entities/      tags and entities, a CRF over them, and what counts as found
-training/answers/       questions over long passages: windows, spans, and what counts as right
+training/entities/      tags and entities, rows with them, and scores
+training/answers/       questions over long passages: windows, spans and scores
 training/finetuning/    rows -> a task's learner -> a run in a folder
 training/pretraining/   plain text -> examples drawn on the fly -> masked words, next sentences and their rivals
 figures/                a result drawn, and said in a sentence

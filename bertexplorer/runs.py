@@ -49,9 +49,9 @@ class TrainingRun:
     @property
     def best(self) -> Path:
         """The folder of the best checkpoint. Raises ExplorerError if none was kept yet."""
-        from bertexplorer.training.checkpointing import committed
+        from bertexplorer.training.checkpointing import list_commits
 
-        if found := [*committed(self.folder / "best")[-1:], *runs.pretrained(self.folder)]:
+        if found := [*list_commits(self.folder / "best")[-1:], *runs.pretrained(self.folder)]:
             return found[0]
         raise ExplorerError(
             f"The run in {self.folder} has kept no checkpoint yet. Resume it until its first evaluation."
@@ -63,10 +63,10 @@ class TrainingRun:
 
     def predict(self, rows: Sequence[Mapping[str, str]] | Mapping[str, str]) -> list[dict[str, Any]]:
         """What the best checkpoint answers to new *rows*, each a dictionary of the task's columns."""
-        from bertexplorer.training.finetuning.artifacts import opened
+        from bertexplorer.training.finetuning.artifacts import open_learner
 
         given = [rows] if isinstance(rows, Mapping) else rows
-        return list(opened(self.best).predict([dict(row) for row in given]))
+        return list(open_learner(self.best).predict([dict(row) for row in given]))
 
     def influence(self, row: Mapping[str, str], label: str = "") -> Influences:
         """The training rows that made *label* (left out: the run's own answer) the answer to a new *row*, and those
@@ -80,14 +80,14 @@ class TrainingRun:
         """
         from bertexplorer.training.finetuning import influence
 
-        return influence.finish(influence.influence(self.folder, row, label))
+        return influence.run_to_end(influence.influence(self.folder, row, label))
 
     def suspects(self) -> Influences:
         """The training rows, the most suspicious first: a wrong label has much influence on its own row's loss, as
         only memorising it lowers it. Raises ExplorerError as `influence` does."""
         from bertexplorer.training.finetuning import influence
 
-        return influence.finish(influence.suspects(self.folder))
+        return influence.run_to_end(influence.suspects(self.folder))
 
     def resume(self, on_event: Callable[[Event], object] | None = None) -> TrainingRun:
         """Go on until the run is finished, after it was stopped or interrupted. *on_event* gets each event as it
@@ -124,7 +124,7 @@ def train(
         >>> run.predict({"text": "a good film"})[0]["labels"][0]["label"]  # doctest: +SKIP
         'good'
     """
-    from bertexplorer.training.finetuning.command import set_up
+    from bertexplorer.training.finetuning.command import write_run
 
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -133,7 +133,7 @@ def train(
     place = start.checkpoint.folder
     if place == Path():
         raise ExplorerError(f"{start.name} is only in memory. Save it to a folder, and train from that.")
-    set_up(
+    write_run(
         folder,
         task,
         table_of(data),
@@ -181,9 +181,9 @@ def pretrain(
 
 def watched(run: TrainingRun, on_event: Callable[[Event], object] | None) -> TrainingRun:
     """*run*, once it is done. Its events are reported as they happen."""
-    from bertexplorer.training.events import say
+    from bertexplorer.training.events import format_event
 
-    tell = on_event or (lambda event: sys.stderr.write(say(event) + "\n"))
+    tell = on_event or (lambda event: sys.stderr.write(format_event(event) + "\n"))
     for event in going(run):
         tell(event)
     return run
@@ -203,10 +203,10 @@ def going(run: TrainingRun) -> Iterator[Event]:
 def table_of(data: Any) -> Table:
     """The rows of a file, of dictionaries or of a DataFrame. Raises ExplorerError for anything else."""
     from bertexplorer.training.data.read import read
-    from bertexplorer.training.finetuning.command import opened
+    from bertexplorer.training.finetuning.command import read_table
 
     if isinstance(data, str | Path):
-        return opened(str(data))
+        return read_table(str(data))
     rows = data.to_dict("records") if hasattr(data, "to_dict") else data
     if not isinstance(rows, list | tuple) or not all(isinstance(row, Mapping) for row in rows):
         raise ExplorerError(

@@ -9,7 +9,7 @@ import pytest
 
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.run_process import alone
+from bertexplorer.training.run_process import lock_run
 from tests.conftest import ROOT
 
 PROGRAM = """
@@ -51,8 +51,8 @@ def test_without_fcntl_and_resource_all_is_imported_and_a_run_is_locked(tmp_path
 
 def test_a_run_is_locked_where_the_system_knows_how(tmp_path: Path) -> None:
     for _ in range(2):
-        with alone(tmp_path):
+        with lock_run(tmp_path):
             assert locks.holder(tmp_path / "lock") == os.getpid()
-            with pytest.raises(ExplorerError, match="another process"), alone(tmp_path):
+            with pytest.raises(ExplorerError, match="another process"), lock_run(tmp_path):
                 pass
         assert not locks.held(tmp_path / "lock") and locks.holder(tmp_path / "lock") == 0

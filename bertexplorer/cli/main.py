@@ -115,10 +115,10 @@ def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
     """Fetch the checkpoint and start a fine-tuning run. A folder of another kind of run continues that run."""
     spec = (runs.spec(Path(arguments[0])) or {}) if len(arguments) == 1 else {}
     if spec.get("kind") == "suite":
-        from bertexplorer.training.run_process import asked_to_stop, show
+        from bertexplorer.training.run_process import catch_stop_signals, print_events
         from bertexplorer.ui.training.suite_run import score
 
-        return show(score(Path(arguments[0]), asked_to_stop()))
+        return print_events(score(Path(arguments[0]), catch_stop_signals()))
     if "stretches" in spec:
         return int(import_module("bertexplorer.training.pretraining.command").main(arguments))
     from bertexplorer.training.finetuning import command
@@ -173,10 +173,10 @@ def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any]) 
     from bertexplorer.analysis.suite_cases import built_in
     from bertexplorer.figures import suite
     from bertexplorer.store.suite_folder import SuiteFolder
-    from bertexplorer.training.run_process import asked_to_stop
+    from bertexplorer.training.run_process import catch_stop_signals
 
     folder, done = SuiteFolder(out, checkpoint, rows or built_in(options.suite), options.scoring), 0
-    for progress in folder.run(asked_to_stop()):
+    for progress in folder.run(catch_stop_signals()):
         done, left = progress.done, progress.seconds_left
         rest = (
             "" if left is None else f", about {left / 60:.0f} min left" if left > 90 else f", about {left:.0f} s left"

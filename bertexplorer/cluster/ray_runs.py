@@ -23,7 +23,7 @@ from bertexplorer.cluster.ray_backend import connect
 from bertexplorer.cluster.remote_folder import Refused, RemoteFolder, probe
 from bertexplorer.settings import Settings
 from bertexplorer.store.supervisor import SECRET, Handle, send, spawn
-from bertexplorer.training import epoch
+from bertexplorer.training import ownership
 
 LOCKED_S = 120.0  # in which an earlier owner must have noticed that it is not the owner any more
 FAILED = 70  # exit code of a run that could not be started
@@ -43,14 +43,14 @@ class RunActor:
     def work(self) -> None:
         try:
             self.code = self.carry() if self.url else self.start().wait()
-        except (OSError, epoch.Superseded) as error:
+        except (OSError, ownership.Superseded) as error:
             with suppress(OSError), (self.folder / "output.txt").open("a", encoding="utf-8") as output:
                 output.write(f"It could not be started: {error}\n")
             self.code = FAILED
 
     def start(self) -> subprocess.Popen[bytes]:
         """The process, once an earlier one has let go of the folder. Raises OSError if it does not."""
-        mine = {**self.environment, epoch.VARIABLE: str(epoch.succeed(self.folder))}
+        mine = {**self.environment, ownership.VARIABLE: str(ownership.begin_epoch(self.folder))}
         until = time.monotonic() + LOCKED_S
         while True:
             try:
@@ -66,7 +66,7 @@ class RunActor:
         remote = RemoteFolder(self.url)
         with tempfile.TemporaryDirectory(prefix="bertexplorer-run-", ignore_cleanup_errors=True) as place:
             self.folder = Path(place)
-            self.environment |= {epoch.PARENT: str(os.getpid())}
+            self.environment |= {ownership.PARENT: str(os.getpid())}
             while not self.taken(lambda: unpack(remote, self.folder)):
                 time.sleep(AGAIN_S)
             process = self.start()
@@ -76,7 +76,7 @@ class RunActor:
                     if self.taken(lambda: remote.push(self.folder)) and code is not None:
                         return code
                     time.sleep(AGAIN_S if self.trouble else EVERY_S)
-            except epoch.Superseded:
+            except ownership.Superseded:
                 send(self.folder, signal.SIGKILL)
                 return process.wait()
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.checkpointing import MANIFEST, digest
-from bertexplorer.training.epoch import Superseded
+from bertexplorer.training.ownership import Superseded
 
 LOGS = ("events.jsonl", "log.txt", "output.txt")  # only ever appended to
 GIVEN = ("spec.json", "inputs")  # what the server alone writes

@@ -17,7 +17,7 @@ from bertexplorer.analysis.facts import offered
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures.learning import Curve
 from bertexplorer.settings import ASSETS
-from bertexplorer.training.interval import wilson
+from bertexplorer.training.finetuning.compare import wilson
 
 FOLDER = ASSETS / "lessons" / "runs"
 PREFIX = "run:"

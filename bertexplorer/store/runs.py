@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer import locks
-from bertexplorer.training.checkpointing import committed
+from bertexplorer.training.checkpointing import list_commits
 from bertexplorer.training.events import Event
 
 LAST = ("finished", "stopped", "failed")  # final events of a run
@@ -241,7 +241,7 @@ def titled(run: Run) -> str:
 
 def pretrained(folder: Path) -> list[Path]:
     """The checkpoint of a pretraining run's last commit, if there is one."""
-    found = [commit / "model" for commit in committed(folder / "commits")[-1:]]
+    found = [commit / "model" for commit in list_commits(folder / "commits")[-1:]]
     return [model for model in found if (model / "config.json").is_file()]
 
 
@@ -250,7 +250,7 @@ def trained(root: Path, whose: Collection[str] | None = None) -> list[tuple[str,
     with these ids."""
     named = [p for p in root.glob("[0-9a-f]*") if re.fullmatch(r"[0-9a-f]{32}", p.name)]
     named = [p for p in named if whose is None or p.name in whose]
-    found = [p for p in named if committed(p / "best") or pretrained(p)]
+    found = [p for p in named if list_commits(p / "best") or pretrained(p)]
     found.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
     return [(titled(Run(p.name, folder=p, spec=spec(p))), f"run:{p.name}") for p in found[:LISTED]]
 
@@ -260,9 +260,11 @@ def checkpoints(run: Run) -> list[Saved]:
     name = titled(run)
     start = Path(str((run.spec or {}).get("folder", "")))
     before = [Saved(f"run:{run.id}@0", f"{name}, before", start)] if (start / "config.json").is_file() else []
-    along = {int(p.name[5:]): p for p in committed(run.folder / "snapshots") if re.fullmatch(r"step-\d{1,12}", p.name)}
+    along = {
+        int(p.name[5:]): p for p in list_commits(run.folder / "snapshots") if re.fullmatch(r"step-\d{1,12}", p.name)
+    }
     later = [Saved(f"run:{run.id}@{n}", f"{name}, step {n:,}", along[n]) for n in sorted(along)]
-    best = [Saved(f"run:{run.id}", f"{name}, best", best) for best in committed(run.folder / "best")[-1:]]
+    best = [Saved(f"run:{run.id}", f"{name}, best", best) for best in list_commits(run.folder / "best")[-1:]]
     best = best or [Saved(f"run:{run.id}", f"{name}, last", last) for last in pretrained(run.folder)]
     return before + later + best
 

@@ -17,8 +17,8 @@ from bertexplorer.analysis.suite_cases import UNREAD, cases
 from bertexplorer.analysis.vectors import Line
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import syneval
-from bertexplorer.training.data.decode import decode, shown
-from bertexplorer.training.data.delimited import DELIMITERS, is_header, separator
+from bertexplorer.training.data.decode import decode, display_name
+from bertexplorer.training.data.delimited import DELIMITERS, guess_delimiter, is_header
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 
@@ -141,7 +141,7 @@ class RowUploads(Uploads[Rows]):
 def suite_rows(content: bytes, filename: str, header: bool, most: int) -> tuple[Table, SuiteRows]:
     """A table and its rows with their lines, those that could not be read as UNREAD. Raises ExplorerError as `read`
     does, and for rows that are not a suite."""
-    table = read(content, filename, header=header, most=most, least=1)
+    table = read(content, filename, header=header, max_rows=most, min_rows=1)
     rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells) for row in table.rows]
     cases(rows)
     rows += [(one.line, {UNREAD: one.what}) for one in table.problems]
@@ -171,7 +171,7 @@ def parse_rows(content: bytes, filename: str, most: int = MAX_ROWS) -> Rows:
 
 def pickled_rows(content: bytes, filename: str, most: int) -> Rows:
     """The pairs of a file of LM_syneval, numbered from 1. Raises ExplorerError as `syneval` does."""
-    name = shown(filename)
+    name = display_name(filename)
     rows: list[tuple[int, dict[str, Any]]] = list(enumerate(islice(syneval.syneval(content, name), most + 1), start=1))
     if len(rows) > most:
         rows[most:] = [(most + 1, {UNREAD: f"and the rows after it are beyond the limit of {most:,} rows"})]
@@ -186,7 +186,7 @@ def parse(content: bytes, filename: str) -> Lines:
     Raises ExplorerError for a file that is empty or too large, is not text, is of another kind, or has more than
     10,000 lines."""
     suffix = Path(filename).suffix.lower()
-    name = shown(filename)
+    name = display_name(filename)
     if suffix not in SUFFIXES:
         kinds = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
         raise ExplorerError(f"{name} is not a {kinds} file. Save it as one of these.")
@@ -207,7 +207,7 @@ def parse(content: bytes, filename: str) -> Lines:
 
 def table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
     """(a line for each row, how the file was read)."""
-    delimiter = "\t" if suffix == ".tsv" else separator(text)
+    delimiter = "\t" if suffix == ".tsv" else guess_delimiter(text)
     try:
         found = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     except csv.Error as error:

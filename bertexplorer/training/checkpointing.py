@@ -1,5 +1,5 @@
 """Checkpoints that survive a crash: written to a temporary folder, flushed, sealed by a manifest, renamed; read only if
-whole."""
+complete and undamaged."""
 
 import json
 import os
@@ -20,28 +20,28 @@ def commit(folder: Path, name: str, write: Callable[[Path], None], *, keep: int 
 
     Earlier commits stay readable whatever happens. Raises ExplorerError if the disk is full."""
     folder.mkdir(parents=True, exist_ok=True)
-    aside = folder / f".{name}.partial"
-    shutil.rmtree(aside, ignore_errors=True)
+    partial = folder / f".{name}.partial"
+    shutil.rmtree(partial, ignore_errors=True)
     target = folder / name
     try:
-        aside.mkdir()
-        write(aside)
-        files = sorted(p for p in aside.rglob("*") if p.is_file())
-        sums = {str(p.relative_to(aside)): {"sha256": digest(p), "bytes": p.stat().st_size} for p in files}
-        (aside / MANIFEST).write_text(json.dumps(sums, indent=1), "utf-8")
-        for path in [*files, aside / MANIFEST, *(p for p in aside.rglob("*") if p.is_dir()), aside]:
+        partial.mkdir()
+        write(partial)
+        files = sorted(p for p in partial.rglob("*") if p.is_file())
+        sums = {str(p.relative_to(partial)): {"sha256": digest(p), "bytes": p.stat().st_size} for p in files}
+        (partial / MANIFEST).write_text(json.dumps(sums, indent=1), "utf-8")
+        for path in [*files, partial / MANIFEST, *(p for p in partial.rglob("*") if p.is_dir()), partial]:
             flush(path)
-        shutil.rmtree(target, ignore_errors=True)  # of the same step, from before a crash
-        os.replace(aside, target)
+        shutil.rmtree(target, ignore_errors=True)  # a commit of the same step from before a crash
+        os.replace(partial, target)
         flush(folder)
-    except (OSError, SafetensorError) as error:  # safetensors has its own for a full disk
-        shutil.rmtree(aside, ignore_errors=True)
-        why = getattr(error, "strerror", None) or error
+    except (OSError, SafetensorError) as error:  # safetensors reports a full disk by its own error
+        shutil.rmtree(partial, ignore_errors=True)
+        reason = getattr(error, "strerror", None) or error
         raise ExplorerError(
-            f"The checkpoint {name} could not be written to {folder} ({why}). Make room and resume; the earlier "
-            "checkpoints are whole."
+            f"The checkpoint {name} could not be written to {folder} ({reason}). Make room and resume; the earlier "
+            "checkpoints are intact."
         ) from error
-    for old in set(folder.iterdir()) - set(committed(folder)[-keep:]):  # what a crash left half written or deleted, too
+    for old in set(folder.iterdir()) - set(list_commits(folder)[-keep:]):  # also folders that a crash left half written
         shutil.rmtree(old, ignore_errors=True)
     return target
 
@@ -56,20 +56,20 @@ def flush(path: Path) -> None:
 
 
 def digest(path: Path) -> str:
-    found = sha256()
-    with path.open("rb") as opened:
-        while block := opened.read(1 << 20):
-            found.update(block)
-    return found.hexdigest()
+    checksum = sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            checksum.update(block)
+    return checksum.hexdigest()
 
 
-def committed(folder: Path) -> list[Path]:
+def list_commits(folder: Path) -> list[Path]:
     """The commits in *folder* that have a manifest, oldest first (their names sort so)."""
     return sorted(p for p in folder.glob("[!.]*") if (p / MANIFEST).is_file())
 
 
-def fault(folder: Path) -> str:
-    """What is wrong with a commit, "" if every file has the contents recorded in the manifest."""
+def find_fault(folder: Path) -> str:
+    """Describe the first fault of a commit; "" if every file has the contents recorded in the manifest."""
     try:
         sums = json.loads((folder / MANIFEST).read_text("utf-8"))
         for name, entry in sums.items():
@@ -85,10 +85,10 @@ def fault(folder: Path) -> str:
     return ""
 
 
-def newest(folder: Path) -> Iterator[tuple[Path, str]]:
-    """(commit, what is wrong with it or ""), from the newest down to the first whole one."""
-    for path in reversed(committed(folder)):
-        wrong = fault(path)
-        yield path, wrong
-        if not wrong:
+def newest_first(folder: Path) -> Iterator[tuple[Path, str]]:
+    """(commit, its fault or ""), from the newest to the first that is undamaged."""
+    for path in reversed(list_commits(folder)):
+        fault = find_fault(path)
+        yield path, fault
+        if not fault:
             return

@@ -1,21 +1,64 @@
-"""A step's batches divided among threads, each on one core with its own gradients, which are summed once per step.
+"""A step's batches divided among threads and processes, whose gradients are summed once per step.
 
-On a CPU this is faster than using all cores for each matrix product: those wait for each other at every operator, and
-for other processes. The assignment to threads and the order of the sums are fixed, so the result is repeatable bit for
-bit with the same number of threads."""
+Each thread has one core and its own gradients. On a CPU this is faster than using all cores for each matrix product:
+those wait for each other at every operator, and for other processes. The assignment to threads and the order of the
+sums are fixed, so the result is repeatable bit for bit with the same number of threads."""
 
 import copy
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import torch
+from torch import Tensor, nn
 
+from bertexplorer.errors import need
+from bertexplorer.model.precision import best_device
 from bertexplorer.training.objective import Batch, Loss, Objective
 from bertexplorer.training.texts import OVERHEAD
 
-if TYPE_CHECKING:
-    from bertexplorer.training.distributed import Distributed
+T = TypeVar("T")
+
+
+def is_secondary_process() -> bool:
+    """Whether this is one of several processes, but not the main one, which alone writes files."""
+    return int(os.environ.get("RANK", "0")) > 0
+
+
+class Distributed:
+    """The process as started by `accelerate launch`; otherwise a single process on the best device."""
+
+    def __init__(self) -> None:
+        need("train", "Fine-tuning")
+        from accelerate import Accelerator
+
+        self.accelerator = Accelerator(cpu=best_device().type == "cpu", mixed_precision="no")
+        self.device: torch.device = self.accelerator.device
+        self.count: int = self.accelerator.num_processes
+        self.main: bool = self.accelerator.is_main_process
+
+    def own_share(self, parts: Sequence[T]) -> list[T]:
+        """The *parts* that this process computes."""
+        return list(parts[self.accelerator.process_index :: self.count])
+
+    def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Replace each gradient by its sum over all processes; a missing one counts as zero."""
+        if self.count == 1:
+            return
+        for parameter in parameters:
+            gradient = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
+            parameter.grad = self.accelerator.reduce(gradient, "sum")
+
+    def any(self, value: bool) -> bool:
+        """Whether *value* is true in any process."""
+        if self.count == 1:
+            return value
+        total: Tensor = self.accelerator.reduce(torch.tensor(float(value), device=self.device), "sum")
+        return bool(total.item())
+
+    def wait(self) -> None:
+        self.accelerator.wait_for_everyone()
 
 
 class DataParallel:
@@ -28,28 +71,29 @@ class DataParallel:
         device: torch.device,
         *,
         bf16: bool,
-        placement: "Distributed | None" = None,
+        distributed: Distributed | None = None,
     ) -> None:
-        self.objective, self.device, self.bf16, self.placement = objective, device, bf16, placement
-        self.copies = [objective, *(twin(objective) for _ in range(count - 1))]
+        self.objective, self.device, self.bf16, self.distributed = objective, device, bf16, distributed
+        self.copies = [objective, *(copy_with_shared_weights(objective) for _ in range(count - 1))]
         self.pool = ThreadPoolExecutor(count) if count > 1 else None
 
     def gradients(self, batches: Sequence[Batch]) -> tuple[dict[str, int], list[dict[str, Loss]]]:
         """Add a step's gradient to the objective's parameters: each loss is the mean over all of *batches*. Returns the
         number of terms of each loss and the losses of each batch."""
-        counts = own = self.counted(batches)
-        if self.placement and self.placement.count > 1:  # each process computes its share; the mean is over all
-            batches = self.placement.share(batches)
-            own = self.counted(batches)
-        parts = [(one, part, counts) for one, part in zip(self.copies, share(batches, len(self.copies)), strict=True)]
-        found = list(self.pool.map(self.work, parts)) if self.pool else [self.work(part) for part in parts]
-        for other in self.copies[1:]:
-            add(self.objective, other)
-        if self.placement:
-            self.placement.add(p for p in self.objective.modules.parameters() if p.requires_grad)
-        return own, [losses for part in found for losses in part]
+        counts = own_counts = self.term_counts(batches)
+        if self.distributed and self.distributed.count > 1:  # each process computes its share; the mean is over all
+            batches = self.distributed.own_share(batches)
+            own_counts = self.term_counts(batches)
+        parts = balanced_parts(batches, len(self.copies))
+        tasks = [(replica, part, counts) for replica, part in zip(self.copies, parts, strict=True)]
+        losses = list(self.pool.map(self.backward, tasks)) if self.pool else [self.backward(task) for task in tasks]
+        for replica in self.copies[1:]:
+            move_gradients(self.objective, replica)
+        if self.distributed:
+            self.distributed.sum_gradients(p for p in self.objective.modules.parameters() if p.requires_grad)
+        return own_counts, [batch_losses for part in losses for batch_losses in part]
 
-    def counted(self, batches: Sequence[Batch]) -> dict[str, int]:
+    def term_counts(self, batches: Sequence[Batch]) -> dict[str, int]:
         """The number of terms of each loss in *batches*."""
         counts: dict[str, int] = {}
         for batch in batches:
@@ -57,28 +101,31 @@ class DataParallel:
                 counts[task] = counts.get(task, 0) + count
         return counts
 
-    def work(self, given: tuple[Objective[Any], Sequence[Batch], dict[str, int]]) -> list[dict[str, Loss]]:
-        objective, batches, counts = given
-        found = []
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.bf16):  # one: weights are cast once
+    def backward(self, task: tuple[Objective[Any], Sequence[Batch], dict[str, int]]) -> list[dict[str, Loss]]:
+        """Add the gradients of a thread's batches to its copy of the objective. *task*: (copy, batches, terms of each
+        loss in the step)."""
+        objective, batches, counts = task
+        detached = []
+        with torch.autocast(
+            self.device.type, dtype=torch.bfloat16, enabled=self.bf16
+        ):  # around all batches: weights are cast once
             for batch in batches:
                 losses = objective.losses(batch.to(self.device))
-                parts = [objective.weights[task] * loss.total / counts[task] for task, loss in losses.items()]
-                torch.stack(parts).sum().backward()
-                found.append({task: loss.detached() for task, loss in losses.items()})
-        return found
+                terms = [objective.weights[name] * loss.total / counts[name] for name, loss in losses.items()]
+                torch.stack(terms).sum().backward()
+                detached.append({name: loss.detached() for name, loss in losses.items()})
+        return detached
 
 
-def twin(objective: Objective[Any]) -> Objective[Any]:
-    """A copy that shares the weights."""
-    made = copy.deepcopy(objective)
-    for ours, theirs in zip(objective.modules.parameters(), made.modules.parameters(), strict=True):
+def copy_with_shared_weights(objective: Objective[Any]) -> Objective[Any]:
+    replica = copy.deepcopy(objective)
+    for ours, theirs in zip(objective.modules.parameters(), replica.modules.parameters(), strict=True):
         theirs.data = ours.data
-    return made
+    return replica
 
 
-def share(batches: Sequence[Batch], count: int) -> list[list[Batch]]:
-    """Largest batches first, each to the least loaded thread."""
+def balanced_parts(batches: Sequence[Batch], count: int) -> list[list[Batch]]:
+    """The batches of each of *count* threads: largest batches first, each to the least loaded thread."""
     parts: list[list[Batch]] = [[] for _ in range(count)]
     loads = [0] * count
     for batch in sorted(batches, key=lambda b: -b.ids.numel()):
@@ -88,9 +135,9 @@ def share(batches: Sequence[Batch], count: int) -> list[list[Batch]]:
     return parts
 
 
-def add(into: Objective[Any], other: Objective[Any]) -> None:
-    """Move the gradients of *other* into those of *into*."""
-    for ours, theirs in zip(into.modules.parameters(), other.modules.parameters(), strict=True):
+def move_gradients(target: Objective[Any], source: Objective[Any]) -> None:
+    """Add the gradients of *source* to those of *target* and clear them."""
+    for ours, theirs in zip(target.modules.parameters(), source.modules.parameters(), strict=True):
         if theirs.grad is not None:
             ours.grad = theirs.grad if ours.grad is None else ours.grad.add_(theirs.grad)
             theirs.grad = None

@@ -14,14 +14,14 @@ from torch import Tensor
 
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.training.learner import Learner, evaluation_mode
-from bertexplorer.training.texts import Item, TextBatch, by_length, pad, run
+from bertexplorer.training.texts import Item, TextBatch, by_length, forward, pad
 
 Pooling = Literal["mean", "cls"]
 
 
 @dataclass(frozen=True, eq=False)
 class Group(Item):
-    """Texts that are encoded separately but trained on together. *ids*: of all of them, concatenated."""
+    """Texts that are encoded separately but belong to one training example. *ids*: those of all texts, concatenated."""
 
     parts: tuple[Item, ...] = ()
 
@@ -45,7 +45,7 @@ class GroupBatch:
         return replace(self, parts=tuple(part.to(device) for part in self.parts), targets=self.targets.to(device))
 
 
-def together(parts: Sequence[Item], target: Any = None) -> Group:
+def join_items(parts: Sequence[Item], target: Any = None) -> Group:
     ids = [token for part in parts for token in part.ids]
     segments = [segment for part in parts for segment in part.segments]
     return Group(ids, segments, target, sum(part.left_out for part in parts), parts=tuple(parts))
@@ -54,13 +54,13 @@ def together(parts: Sequence[Item], target: Any = None) -> Group:
 def pool(
     last: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None, pooling: Pooling = "mean"
 ) -> Float[Tensor, "b d"]:
-    """The vector of the first token, or the mean over all tokens, including special ones."""
+    """The vector of the first token, or the mean over all tokens, special ones included."""
     if pooling == "cls":
         return last[:, 0]
     if mask is None:
         return last.mean(dim=1)
-    real = mask.unsqueeze(-1)
-    return (last * real).sum(dim=1) / real.sum(dim=1)
+    token_mask = mask.unsqueeze(-1)
+    return (last * token_mask).sum(dim=1) / token_mask.sum(dim=1)
 
 
 class Embedder(Learner):
@@ -76,20 +76,20 @@ class Embedder(Learner):
 
     def embed(self, batch: TextBatch) -> Float[Tensor, "b d"]:
         """Vectors of length 1, in fp32."""
-        last = run(self.modules["encoder"], batch.ids, batch.segments, batch.mask)
+        last = forward(self.modules["encoder"], batch.ids, batch.segments, batch.mask)
         return F.normalize(pool(last.float(), batch.mask, self.pooling), dim=-1)
 
     def vectors(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """The vectors of *texts*, of length 1, so that their dot products are cosines."""
-        return self.vectors_of(self.reader.items([(text,) for text in texts]))
+        return self.item_vectors(self.tokenizer.items([(text,) for text in texts]))
 
-    def vectors_of(self, items: Sequence[Item]) -> Float[np.ndarray, "n d"]:
-        found = np.zeros((len(items), self.checkpoint.config.hidden_size), np.float32)
+    def item_vectors(self, items: Sequence[Item]) -> Float[np.ndarray, "n d"]:
+        vectors = np.zeros((len(items), self.checkpoint.config.hidden_size), np.float32)
         with evaluation_mode(self):
             for part in by_length(items):
                 batch = self.pad([items[i] for i in part]).to(self.checkpoint.device)
-                found[part] = self.embed(batch).cpu().numpy()
-        return found
+                vectors[part] = self.embed(batch).cpu().numpy()
+        return vectors
 
     def files(self) -> dict[str, Any]:
         """The extra files that sentence-transformers needs: path -> JSON."""

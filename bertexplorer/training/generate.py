@@ -1,4 +1,4 @@
-"""Generate text token by token: a key-value cache, sampling, and beam search."""
+"""Generate text token by token: a key-value cache, sampling and beam search."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ CAUSAL = Intervention(causal=True)
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
+class Cache:
     """The tokens read so far, and the keys and values of each layer (l of them, each b h t k)."""
 
     ids: Int[Tensor, "b t"]
@@ -29,29 +29,29 @@ class Memory:
     keys: tuple[Tensor, ...] = ()
     values: tuple[Tensor, ...] = ()
 
-    def rows(self, index: Int[Tensor, " r"]) -> "Memory":
+    def rows(self, index: Int[Tensor, " r"]) -> "Cache":
         """The rows at *index*, in that order; a row may be repeated."""
-        keys, values = (tuple(kept[index] for kept in held) for held in (self.keys, self.values))
-        return Memory(self.ids[index], self.segments[index], keys, values)
+        keys, values = (tuple(tensor[index] for tensor in tensors) for tensors in (self.keys, self.values))
+        return Cache(self.ids[index], self.segments[index], keys, values)
 
 
-def read(
+def forward_cached(
     encoder: Encoder,
     ids: Int[Tensor, "b n"],
     segment: int,
     change: Intervention = NO_CHANGE,
-    past: Memory | None = None,
-) -> tuple[Float[Tensor, "b n d"], Memory]:
-    """The last hidden states of *ids*, which follow *past*, as a whole pass under *change* would compute them if past
-    tokens do not attend to later ones. Only the new tokens are computed. The encoder must be in evaluation mode; there
-    is no padding."""
+    past: Cache | None = None,
+) -> tuple[Float[Tensor, "b n d"], Cache]:
+    """The last hidden states of *ids*, which follow *past*, and the cache that includes them. Only the new tokens are
+    computed; the result equals that of a full pass under *change* in which past tokens do not attend to later ones. The
+    encoder must be in evaluation mode; there must be no padding."""
     segments = torch.full_like(ids, segment if encoder.config.num_segments > 1 else 0)
     start = past.ids.shape[1] if past else 0
     if past:
         ids, segments = torch.cat([past.ids, ids], 1), torch.cat([past.segments, segments], 1)
-    whole = encoder.embeddings(ids, segments if encoder.config.num_segments > 1 else None)
-    x, keys, values = whole[:, start:], [], []
-    for index, around in enumerate(encoder.surroundings(whole, None, change)):
+    embeddings = encoder.embeddings(ids, segments if encoder.config.num_segments > 1 else None)
+    x, keys, values = embeddings[:, start:], [], []
+    for index, around in enumerate(encoder.surroundings(embeddings, None, change)):
         layer = cast(Layer, encoder.layers[index])
         attention = layer.attention
         entering = layer.attention_norm(x) if layer.pre else x
@@ -70,29 +70,29 @@ def read(
             x = layer.output_norm(x + layer.feed_forward(x))
         keys.append(k)
         values.append(v)
-    return encoder.norm(x), Memory(ids, segments, tuple(keys), tuple(values))
+    return encoder.norm(x), Cache(ids, segments, tuple(keys), tuple(values))
 
 
-class Writer:
-    """A checkpoint whose MLM head predicts the next token. Of the special tokens it writes only [SEP], the end."""
+class NextTokenPredictor:
+    """A checkpoint whose MLM head predicts the next token. The only special token that it writes is [SEP], the end."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self.encoder, self.head, self.device = checkpoint.encoder, checkpoint.masked_lm, checkpoint.device
         tokenizer = checkpoint.tokenizer
         self.end: int = tokenizer.whole.get_vocab()[tokenizer.special["sep"]]
-        self.never = torch.ones(checkpoint.config.vocab_size, dtype=torch.bool, device=self.device)
-        self.never[Vocabulary.of(tokenizer).ordinary] = False
-        self.never[self.end] = False
+        self.forbidden = torch.ones(checkpoint.config.vocab_size, dtype=torch.bool, device=self.device)
+        self.forbidden[Vocabulary.of(tokenizer).ordinary] = False
+        self.forbidden[self.end] = False
 
-    def following(self, vectors: Float[Tensor, "b d"]) -> Float[Tensor, "b v"]:
+    def next_log_probs(self, vectors: Float[Tensor, "b d"]) -> Float[Tensor, "b v"]:
         """Natural-log probabilities of the next token after each of *vectors*, over the tokens that may be written."""
-        return self.head(vectors).float().masked_fill(self.never, -torch.inf).log_softmax(-1)
+        return self.head(vectors).float().masked_fill(self.forbidden, -torch.inf).log_softmax(-1)
 
 
 @dataclass(frozen=True)
 class Continuation:
     """The continuation of a prompt: ids without the end, the probability with which each was drawn, the distribution of
-    the first token, and whether it ended by itself."""
+    the first token, and whether it ended before the limit."""
 
     ids: tuple[int, ...]
     shares: tuple[float, ...]
@@ -100,34 +100,43 @@ class Continuation:
     ended: bool
 
 
-def continued(
-    writer: Writer, prompt: Sequence[int], most: int, *, temperature: float = 0.0, top_k: int = 0, seed: int = 0
+def continue_text(
+    predictor: NextTokenPredictor,
+    prompt: Sequence[int],
+    max_tokens: int,
+    *,
+    temperature: float = 0.0,
+    top_k: int = 0,
+    seed: int = 0,
 ) -> Continuation:
-    """Up to *most* tokens after *prompt* under a causal mask. *temperature* 0 takes the likeliest token; otherwise one
-    is drawn from the distribution sharpened (below 1) or flattened (above), among the *top_k* likeliest (0: all)."""
+    """Up to *max_tokens* tokens after *prompt* under a causal mask. *temperature* 0 takes the likeliest token;
+    otherwise one is drawn from the distribution sharpened (below 1) or flattened (above), among the *top_k* likeliest
+    (0: all)."""
     draw = torch.Generator().manual_seed(seed)
-    last, memory = read(writer.encoder, torch.tensor([list(prompt)], device=writer.device), 0, CAUSAL)
-    found: list[int] = []
+    last, cache = forward_cached(predictor.encoder, torch.tensor([list(prompt)], device=predictor.device), 0, CAUSAL)
+    ids: list[int] = []
     shares: list[float] = []
     first = None
-    for _ in range(most):
-        logs = writer.following(last[:, -1])[0].cpu()
-        first = logs.exp() if first is None else first
-        chances = sharpened(logs, temperature, top_k)
-        token = int(torch.multinomial(chances, 1, generator=draw)) if temperature else int(chances.argmax())
-        if token == writer.end:
+    for _ in range(max_tokens):
+        log_probs = predictor.next_log_probs(last[:, -1])[0].cpu()
+        first = log_probs.exp() if first is None else first
+        probabilities = sampling_distribution(log_probs, temperature, top_k)
+        token = int(torch.multinomial(probabilities, 1, generator=draw)) if temperature else int(probabilities.argmax())
+        if token == predictor.end:
             break
-        found.append(token)
-        shares.append(float(chances[token]))
-        last, memory = read(writer.encoder, torch.tensor([[token]], device=writer.device), 0, CAUSAL, memory)
+        ids.append(token)
+        shares.append(float(probabilities[token]))
+        last, cache = forward_cached(
+            predictor.encoder, torch.tensor([[token]], device=predictor.device), 0, CAUSAL, cache
+        )
     assert first is not None
-    return Continuation(tuple(found), tuple(shares), first, len(found) < most)
+    return Continuation(tuple(ids), tuple(shares), first, len(ids) < max_tokens)
 
 
-def sharpened(logs: Float[Tensor, " v"], temperature: float, top_k: int) -> Float[Tensor, " v"]:
-    """The distribution to draw from: softmax of *logs* / *temperature* over the *top_k* highest."""
-    scaled = logs / temperature if temperature else logs
-    if temperature and 0 < top_k < len(logs):
+def sampling_distribution(log_probs: Float[Tensor, " v"], temperature: float, top_k: int) -> Float[Tensor, " v"]:
+    """The distribution to draw from: softmax of *log_probs* / *temperature* over the *top_k* highest."""
+    scaled = log_probs / temperature if temperature else log_probs
+    if temperature and 0 < top_k < len(log_probs):
         scaled = scaled.masked_fill(scaled < scaled.topk(top_k).values[-1], -torch.inf)
     return scaled.softmax(-1)
 
@@ -142,55 +151,59 @@ class Beam:
     ended: bool
 
 
-def score(log_prob: float, tokens: int, penalty: float) -> float:
+def beam_score(log_prob: float, tokens: int, penalty: float) -> float:
     """log P / ((5 + tokens) / 6) ** penalty (Wu et al., 2016, equation 14): 0 favours short targets, 1 is close to a
     mean."""
     return float(log_prob / ((5 + tokens) / 6) ** penalty)
 
 
 def beam_search(
-    writer: Writer, sources: Sequence[Sequence[int]], *, beams: int, most: int, penalty: float
+    predictor: NextTokenPredictor, sources: Sequence[Sequence[int]], *, beams: int, max_tokens: int, penalty: float
 ) -> list[list[Beam]]:
-    """For each source (including special tokens) the *beams* best targets of up to *most* tokens, best first. Sources
-    of equal length are batched, so that there is no padding."""
+    """For each source (including special tokens) the *beams* best targets of up to *max_tokens* tokens, best first.
+    Sources of equal length are batched, so that there is no padding."""
     groups: dict[int, list[int]] = defaultdict(list)
     for number, source in enumerate(sources):
         groups[len(source)].append(number)
-    found: dict[int, list[Beam]] = {}
+    results: dict[int, list[Beam]] = {}
     for length, numbers in groups.items():
-        at_once = max(1, AT_ONCE // (beams * (length + most)))
-        for start in range(0, len(numbers), at_once):
-            part = numbers[start : start + at_once]
-            ids = torch.tensor([list(sources[i]) for i in part], device=writer.device)
-            found |= dict(zip(part, together(writer, ids, beams, most, penalty), strict=True))
-    return [found[i] for i in range(len(sources))]
+        group_size = max(1, AT_ONCE // (beams * (length + max_tokens)))
+        for start in range(0, len(numbers), group_size):
+            group = numbers[start : start + group_size]
+            ids = torch.tensor([list(sources[i]) for i in group], device=predictor.device)
+            results |= dict(zip(group, search_equal_lengths(predictor, ids, beams, max_tokens, penalty), strict=True))
+    return [results[i] for i in range(len(sources))]
 
 
-def together(writer: Writer, sources: Int[Tensor, "r t"], beams: int, most: int, penalty: float) -> list[list[Beam]]:
+def search_equal_lengths(
+    predictor: NextTokenPredictor, sources: Int[Tensor, "r t"], beams: int, max_tokens: int, penalty: float
+) -> list[list[Beam]]:
     """Beam search over sources of equal length. A source is finished when *beams* of its targets have ended."""
-    last, memory = read(writer.encoder, sources, 0)
-    found: list[list[Beam]] = [[] for _ in sources]
-    open_: list[tuple[int, tuple[int, ...], float]] = [(row, (), 0.0) for row in range(len(sources))]
-    for tokens in range(1, most + 1):
-        logs, ids = writer.following(last[:, -1]).topk(min(2 * beams, len(writer.never)))
-        steps = list(zip(logs.tolist(), ids.tolist(), strict=True))
-        grown: dict[int, list[tuple[float, int, int]]] = defaultdict(list)  # row -> (log P, place in open_, token)
-        for place, (row, _, total) in enumerate(open_):
-            grown[row] += [(total + log, place, token) for log, token in zip(*steps[place], strict=True)]
-        kept: list[tuple[float, int, int]] = []
-        for row, candidates in grown.items():
+    last, cache = forward_cached(predictor.encoder, sources, 0)
+    finished: list[list[Beam]] = [[] for _ in sources]
+    active: list[tuple[int, tuple[int, ...], float]] = [(row, (), 0.0) for row in range(len(sources))]
+    for tokens in range(1, max_tokens + 1):
+        log_probs, ids = predictor.next_log_probs(last[:, -1]).topk(min(2 * beams, len(predictor.forbidden)))
+        steps = list(zip(log_probs.tolist(), ids.tolist(), strict=True))
+        extensions: dict[int, list[tuple[float, int, int]]] = defaultdict(
+            list
+        )  # row -> (log P, index in active, token)
+        for origin, (row, _, total) in enumerate(active):
+            extensions[row] += [(total + log, origin, token) for log, token in zip(*steps[origin], strict=True)]
+        survivors: list[tuple[float, int, int]] = []
+        for row, candidates in extensions.items():
             best = sorted((c for c in candidates if isfinite(c[0])), key=lambda c: -c[0])
-            for total, place, token in best[:beams]:
-                if token == writer.end or tokens == most:
-                    ended = token == writer.end
-                    written = open_[place][1] + (() if ended else (token,))
-                    found[row].append(Beam(written, total, score(total, tokens, penalty), ended))
-            if len(found[row]) < beams:
-                kept += [candidate for candidate in best if candidate[2] != writer.end][:beams]
-        if not kept or tokens == most:
+            for total, origin, token in best[:beams]:
+                if token == predictor.end or tokens == max_tokens:
+                    ended = token == predictor.end
+                    target = active[origin][1] + (() if ended else (token,))
+                    finished[row].append(Beam(target, total, beam_score(total, tokens, penalty), ended))
+            if len(finished[row]) < beams:
+                survivors += [candidate for candidate in best if candidate[2] != predictor.end][:beams]
+        if not survivors or tokens == max_tokens:
             break
-        places = torch.tensor([place for _, place, _ in kept], device=writer.device)
-        new = torch.tensor([[token] for _, _, token in kept], device=writer.device)
-        open_ = [(open_[place][0], (*open_[place][1], token), total) for total, place, token in kept]
-        last, memory = read(writer.encoder, new, 1, CAUSAL, memory.rows(places))
-    return [sorted(beams_of, key=lambda beam: -beam.score)[:beams] for beams_of in found]
+        origins = torch.tensor([origin for _, origin, _ in survivors], device=predictor.device)
+        new_tokens = torch.tensor([[token] for _, _, token in survivors], device=predictor.device)
+        active = [(active[origin][0], (*active[origin][1], token), total) for total, origin, token in survivors]
+        last, cache = forward_cached(predictor.encoder, new_tokens, 1, CAUSAL, cache.rows(origins))
+    return [sorted(beams_of, key=lambda beam: -beam.score)[:beams] for beams_of in finished]

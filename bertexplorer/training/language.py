@@ -1,4 +1,4 @@
-"""What learners that predict tokens share: texts in pieces, and the loss of each token."""
+"""Shared by the learners that predict tokens: long texts split into items, and the loss of each token."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training.texts import Item, Reader
+from bertexplorer.training.texts import Item, LimitedTokenizer
 
 AT_ONCE = 1024  # padded tokens of a batch with logits for every token
 SHOWN = 10  # likeliest tokens in a list
 
 
-def pieces(reader: Reader, texts: Sequence[str], *, end: bool) -> list[list[Item]]:
-    """Each text as consecutive items of at most *reader*.most tokens, nothing left out. *end*: whether each piece ends
-    with [SEP], or only the last."""
-    found = []
-    for whole in reader.encode([(text,) for text in texts]):
-        parts = [whole, *whole.overflowing]
-        cuts = [None if end or part is parts[-1] else -1 for part in parts]
-        found.append([Item(p.ids[:cut], p.type_ids[:cut]) for p, cut in zip(parts, cuts, strict=True)])
-    return found
+def split_into_items(tokenizer: LimitedTokenizer, texts: Sequence[str], *, end: bool) -> list[list[Item]]:
+    """Each text as consecutive items of at most *tokenizer*.max_tokens tokens, without dropping any. *end*: whether
+    each item ends with [SEP], or only the last."""
+    items = []
+    for encoding in tokenizer.encode([(text,) for text in texts]):
+        encodings = [encoding, *encoding.overflowing]
+        cuts = [None if end or piece is encodings[-1] else -1 for piece in encodings]
+        items.append([Item(p.ids[:cut], p.type_ids[:cut]) for p, cut in zip(encodings, cuts, strict=True)])
+    return items
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,18 +47,18 @@ class Predictions:
         return [Predictions(*part) for part in zip(*parts, strict=True)]
 
     @staticmethod
-    def joined(parts: Sequence["Predictions"]) -> "Predictions":
+    def concatenate(parts: Sequence["Predictions"]) -> "Predictions":
         return Predictions(*(np.concatenate([vars(part)[kind] for part in parts]) for kind in ("gold", "nats", "best")))
 
 
 def predictions(head: nn.Module, vectors: Float[Tensor, "m d"], targets: Int[Tensor, " m"]) -> Predictions:
     """The predictions of the MLM *head* from *vectors*."""
-    logs = head(vectors).float().log_softmax(-1)
-    nats = -logs.gather(-1, targets[:, None]).squeeze(-1)
-    return Predictions(targets.cpu().numpy(), nats.cpu().numpy(), logs.argmax(-1).cpu().numpy())
+    log_probs = head(vectors).float().log_softmax(-1)
+    nats = -log_probs.gather(-1, targets[:, None]).squeeze(-1)
+    return Predictions(targets.cpu().numpy(), nats.cpu().numpy(), log_probs.argmax(-1).cpu().numpy())
 
 
-def unigram(texts: Iterable[Sequence[int]], size: int) -> Float[NDArray[np.float64], " v"]:
+def unigram_nats(texts: Iterable[Sequence[int]], size: int) -> Float[NDArray[np.float64], " v"]:
     """The loss of each token in nats under its frequency in *texts* (add-one smoothing): a baseline without context."""
     counts = np.ones(size)
     for ids in texts:
@@ -71,9 +71,11 @@ def perplexity(nats: float) -> float:
     return exp(min(nats, 700.0))
 
 
-def likeliest(tokenizer: Tokenizer, chances: Float[Tensor, " v"], count: int = SHOWN) -> list[dict[str, Any]]:
+def likeliest_tokens(
+    tokenizer: Tokenizer, probabilities: Float[Tensor, " v"], count: int = SHOWN
+) -> list[dict[str, Any]]:
     """The most probable tokens."""
-    values, ids = chances.topk(min(count, len(chances)))
+    values, ids = probabilities.topk(min(count, len(probabilities)))
     return [
         {"piece": tokenizer.show(i), "probability": p} for i, p in zip(ids.tolist(), values.tolist(), strict=True) if p
     ]

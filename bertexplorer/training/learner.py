@@ -1,4 +1,4 @@
-"""A learner: a checkpoint with a task's head, which the loop trains and which then answers."""
+"""A learner: a checkpoint with a task's head, which the loop trains and which then predicts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.training.objective import Loss
 from bertexplorer.training.task import Evaluation
-from bertexplorer.training.texts import AT_ONCE, Item, Reader, by_length, encode, pad
+from bertexplorer.training.texts import AT_ONCE, Item, LimitedTokenizer, by_length, hidden_states, pad
 
 Result = TypeVar("Result")
 
@@ -62,19 +62,19 @@ class Learner(ABC):
         cls, checkpoint: Checkpoint, options: Any, state: Mapping[str, Any], tensors: Mapping[str, Tensor]
     ) -> "Learner":
         """A saved learner. *state*: as `state` returned it; *tensors*: the state dict of `extra`."""
-        made = cls(checkpoint, options, **{name: state[name] for name in (*cls.saved, "max_tokens")})
-        made.extra.load_state_dict(dict(tensors))
-        return made
+        learner = cls(checkpoint, options, **{name: state[name] for name in (*cls.saved, "max_tokens")})
+        learner.extra.load_state_dict(dict(tensors))
+        return learner
 
     def state(self) -> dict[str, Any]:
-        """What `restore` needs besides weights, as JSON."""
-        own = {name: getattr(self, name) for name in self.saved}
-        return {"options": asdict(self.options), **own, "max_tokens": self.max_tokens}
+        """The state that `restore` needs besides the weights, as JSON."""
+        saved = {name: getattr(self, name) for name in self.saved}
+        return {"options": asdict(self.options), **saved, "max_tokens": self.max_tokens}
 
     def set_max_tokens(self, max_tokens: int) -> None:
-        """Cut every input to *max_tokens*, or to what the checkpoint can read."""
+        """Cut every input to *max_tokens*, or to the longest input of the checkpoint if that is shorter."""
         self.max_tokens = min(max_tokens, self.checkpoint.tokenizer.max_tokens)
-        self.reader = Reader(self.checkpoint.tokenizer, self.max_tokens)
+        self.tokenizer = LimitedTokenizer(self.checkpoint.tokenizer, self.max_tokens)
 
     @abstractmethod
     def read(self, examples: Sequence[Any]) -> list[Item]:
@@ -102,16 +102,16 @@ class Learner(ABC):
 
     @abstractmethod
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """What the playground shows for rows without labels."""
+        """The answers that the playground shows for rows without labels."""
 
     def in_batches(
-        self, items: Sequence[Item], compute: Callable[[list[Item], Any], Iterable[Result]], most: int = AT_ONCE
+        self, items: Sequence[Item], compute: Callable[[list[Item], Any], Iterable[Result]], max_tokens: int = AT_ONCE
     ) -> list[Result]:
-        """*compute*(items, batch) in evaluation mode for batches of items of similar length, of *most* padded tokens
-        each. It returns a result per item; here they are in the order of *items*."""
+        """*compute*(items, batch) in evaluation mode for batches of items of similar length, of *max_tokens* padded
+        tokens each. It returns a result per item; here they are in the order of *items*."""
         results: dict[int, Result] = {}
         with evaluation_mode(self):
-            for indices in by_length(items, most):
+            for indices in by_length(items, max_tokens):
                 part = [items[i] for i in indices]
                 batch = self.collate(part).to(self.checkpoint.device)
                 results |= zip(indices, compute(part, batch), strict=True)
@@ -121,30 +121,30 @@ class Learner(ABC):
 class Traceable(Learner):
     """A learner whose answers can be traced to training rows, because each row has a loss of its own."""
 
-    chooses = True  # whether `explained` takes another answer than the learner's own
+    accepts_answer = True  # whether `example_to_explain` accepts an answer other than the learner's own
 
     @abstractmethod
     def row_losses(self, batch: Any) -> Float[Tensor, " b"]:
         """The loss of each item in nats; their sum is that of `losses`."""
 
     def answer_losses(self, batch: Any) -> Float[Tensor, " b"]:
-        """For examples from `explained`: a number for each that falls as the answer becomes likelier."""
+        """For examples from `example_to_explain`: a number for each that falls as the answer becomes likelier."""
         return self.row_losses(batch)
 
     @abstractmethod
-    def explained(self, cells: Mapping[str, str], answer: str) -> tuple[str, Any]:
-        """(*answer* in words, an example of *cells* with this answer). "": the answer that `predict` gives. Raises
+    def example_to_explain(self, cells: Mapping[str, str], answer: str) -> tuple[str, Any]:
+        """(*answer* as text, an example of *cells* with this answer). "": the answer that `predict` gives. Raises
         ExplorerError for an empty text and for an answer that the learner cannot give."""
 
     @abstractmethod
-    def shown(self, example: Any) -> tuple[tuple[str, ...], str]:
-        """(the texts of *example*, its answer in words)."""
+    def describe_example(self, example: Any) -> tuple[tuple[str, ...], str]:
+        """(the texts of *example*, its answer as text)."""
 
     def outputs(self, items: Sequence[Item]) -> list[Float[np.ndarray, "s d"]]:
-        """What the head reads of each item: the output of the encoder for the first token, or for all."""
+        """The head's input for each item: the output of the encoder for the first token, or for all."""
 
         def compute(part: list[Item], batch: Any) -> list[np.ndarray]:
-            last = encode(self.modules["encoder"], batch).float().cpu().numpy()
+            last = hidden_states(self.modules["encoder"], batch).float().cpu().numpy()
             return [last[row, : 1 if self.first_only else len(item.ids)] for row, item in enumerate(part)]
 
         return self.in_batches(items, compute)

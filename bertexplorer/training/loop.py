@@ -1,10 +1,12 @@
 """The training loop: a generator of steps. Saving, evaluating and stopping are up to the caller."""
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from math import isfinite
 from time import monotonic, perf_counter
-from typing import Any
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
 
 import torch
 from torch import nn
@@ -25,7 +27,7 @@ class State:
     step: int = 0  # steps done since the run began; the data and the dropout of a step follow from seed and step
     tokens: int = 0  # seen since the run began, without padding
     seconds: float = 0.0  # spent since the run began
-    begun_step: int = 0  # the same when this stretch began: its learning rate counts from there
+    begun_step: int = 0  # the step at which this stretch began: its learning rate counts from there
     begun_seconds: float = 0.0
     skipped: int = 0  # steps left out because their gradient was not finite
 
@@ -38,15 +40,15 @@ class Budget:
     minutes: float = 0.0
 
     def share(self, state: State) -> float:
-        """The share of it that is spent, 0 to 1."""
+        """The share of the budget that is spent, 0 to 1."""
         if self.steps:
             return min(1.0, (state.step - state.begun_step) / self.steps)
         return min(1.0, (state.seconds - state.begun_seconds) / (60 * self.minutes)) if self.minutes else 1.0
 
 
 @dataclass(frozen=True)
-class Stepped:
-    """What one step did. Losses are means in nats over the step."""
+class StepResult:
+    """The result of one step. Losses are means in nats over the step."""
 
     step: int
     rate: float
@@ -62,12 +64,12 @@ class Stepped:
 
 @dataclass
 class Window:
-    """Steps since the last line about them."""
+    """The steps since the last event about steps."""
 
-    steps: list[Stepped] = field(default_factory=list)
+    steps: list[StepResult] = field(default_factory=list)
     since: float = field(default_factory=monotonic)
 
-    def tell(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """Means over the window; losses are weighted by their number of terms."""
         steps, last = self.steps, self.steps[-1]
         counts = {task: sum(s.counts.get(task, 0) for s in steps) for task in last.counts}
@@ -97,55 +99,83 @@ def train(
     learning: Learning,
     budget: Budget,
     seed: int,
-) -> Iterator[Stepped]:
+) -> Iterator[StepResult]:
     """Train until the budget is spent, updating *state* and yielding a Stepped after every step. *batches*: a step's
     number -> its batches. Raises ExplorerError if the gradient stays non-finite."""
-    for one in workers.copies:
-        one.modules.train()
+    for replica in workers.copies:
+        replica.modules.train()
     parameters = [p for p in workers.objective.modules.parameters() if p.requires_grad]
     failed = 0
     clock = perf_counter()
     while (share := budget.share(state)) < 1:
         began = perf_counter()
-        torch.manual_seed(seed * 1_000_003 + state.step)  # dropout: a function of seed and step, as the data is
-        here = batches(state.step)
-        counts, losses = workers.gradients(here)
+        torch.manual_seed(seed * 1_000_003 + state.step)  # dropout depends only on seed and step, like the data
+        step_batches = batches(state.step)
+        counts, losses = workers.gradients(step_batches)
         norm = float(nn.utils.clip_grad_norm_(parameters, learning.clip or float("inf")))
-        fine = isfinite(norm)
-        now = rate(share, learning)
-        if fine:
+        finite = isfinite(norm)
+        current_rate = rate(share, learning)
+        if finite:
             for group in optimiser.param_groups:
-                group["lr"] = now * group.get("scale", 1.0)
+                group["lr"] = current_rate * group.get("scale", 1.0)
             optimiser.step()
         optimiser.zero_grad(set_to_none=True)
-        failed = 0 if fine else failed + 1
+        failed = 0 if finite else failed + 1
         if failed >= PATIENCE:
             raise ExplorerError(f"The gradient of {failed} steps in a row was not finite. Lower the learning rate.")
-        tokens = sum(batch.tokens for batch in here)
+        tokens = sum(batch.tokens for batch in step_batches)
         state.step += 1
         state.tokens += tokens
-        state.skipped += not fine
+        state.skipped += not finite
         ended = perf_counter()
-        state.seconds += ended - clock  # includes what the caller did since the last step
+        state.seconds += ended - clock  # includes the caller's work since the last step
         clock = ended
-        yield Stepped(
+        yield StepResult(
             step=state.step,
-            rate=now,
-            losses=means("total", losses, counts),
-            right=means("right", losses, counts),
+            rate=current_rate,
+            losses=mean_by_task("total", losses, counts),
+            right=mean_by_task("right", losses, counts),
             counts=counts,
             norm=norm,
             tokens=tokens,
-            padded=sum(batch.ids.numel() for batch in here),
+            padded=sum(batch.ids.numel() for batch in step_batches),
             seconds=ended - began,
-            skipped=not fine,
+            skipped=not finite,
         )
 
 
-def means(kind: str, losses: Sequence[dict[str, Loss]], counts: dict[str, int]) -> dict[str, float]:
+def mean_by_task(kind: str, losses: Sequence[dict[str, Loss]], counts: dict[str, int]) -> dict[str, float]:
     """Means of the losses ("total") or accuracies ("right") over a step's batches."""
     return {
-        task: sum(float(getattr(one[task], kind)) for one in losses if task in one) / count
+        task: sum(float(getattr(batch[task], kind)) for batch in losses if task in batch) / count
         for task, count in counts.items()
         if count
     }
+
+
+T = TypeVar("T")
+
+
+class Prefetched(Generic[T]):
+    """Calls *make*, a function of a step's number, for step n + 1 in a thread while step n trains.
+
+    The result of *make* must depend on the number alone. Only one call runs at a time; an error is raised when its step
+    is requested."""
+
+    def __init__(self, make: Callable[[int], T]) -> None:
+        self.make = make
+        self.thread = ThreadPoolExecutor(1, "prefetch")
+        self.pending: dict[int, Future[T]] = {}
+
+    def __call__(self, step: int) -> T:
+        current = self.pending.pop(step, None) or self.thread.submit(self.make, step)
+        self.pending = {step + 1: self.thread.submit(self.make, step + 1)}
+        return current.result()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.thread.shutdown(cancel_futures=True)

@@ -29,9 +29,9 @@ def rate(share: float, learning: Learning) -> float:
     """The learning rate at *share* (0 to 1) of the budget: warm-up to the peak, hold, then decay to peak x final."""
     if share < learning.warmup:
         return learning.peak * share / learning.warmup
-    down = 1 - learning.warmup - learning.hold
-    gone = min(1.0, max(0.0, (share - learning.warmup - learning.hold) / down)) if down > 0 else 0.0
-    left = 1 - gone if learning.decay == "linear" else (1 + cos(pi * gone)) / 2
+    decay_share = 1 - learning.warmup - learning.hold
+    progress = min(1.0, max(0.0, (share - learning.warmup - learning.hold) / decay_share)) if decay_share > 0 else 0.0
+    left = 1 - progress if learning.decay == "linear" else (1 + cos(pi * progress)) / 2
     return learning.peak * (learning.final + (1 - learning.final) * left)
 
 

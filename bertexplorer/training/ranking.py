@@ -1,4 +1,4 @@
-"""Ranking: BM25, a baseline without training, and metrics."""
+"""Ranking: BM25, a baseline that needs no training, and metrics."""
 
 import re
 from collections import Counter, defaultdict
@@ -25,39 +25,39 @@ class BM25:
         counts = [Counter(words(passage)) for passage in passages]
         lengths = np.array([count.total() for count in counts], float)
         self.damp = K1 * (1 - B + B * lengths / max(1.0, lengths.mean() if len(lengths) else 1.0))
-        self.ties = ties(passages)
+        self.tie_ranks = tie_ranks(passages)
         self.postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for place, count in enumerate(counts):
+        for number, count in enumerate(counts):
             for word, times in count.items():
-                self.postings[word].append((place, times))
+                self.postings[word].append((number, times))
 
     def scores(self, query: str) -> Float[np.ndarray, " n"]:
         """The score of each passage, 0 without a word in common; a repeated word of the query counts each time."""
-        found = np.zeros(len(self.damp))
-        for word, repeated in Counter(words(query)).items():
+        scores = np.zeros(len(self.damp))
+        for word, query_count in Counter(words(query)).items():
             if word in self.postings:
-                places, times = np.array(self.postings[word]).T
-                rare = log(1 + (len(found) - len(places) + 0.5) / (len(places) + 0.5))
-                found[places] += repeated * rare * times * (K1 + 1) / (times + self.damp[places])
-        return found
+                passages, counts = np.array(self.postings[word]).T
+                idf = log(1 + (len(scores) - len(passages) + 0.5) / (len(passages) + 0.5))
+                scores[passages] += query_count * idf * counts * (K1 + 1) / (counts + self.damp[passages])
+        return scores
 
     def order(self, query: str) -> list[int]:
         """The passages with a word in common, best first."""
         scores = self.scores(query)
-        return [int(i) for i in best_first(scores, self.ties) if scores[i] > 0]
+        return [int(i) for i in rank_by_score(scores, self.tie_ranks) if scores[i] > 0]
 
 
-def ties(passages: Sequence[str]) -> Int[np.ndarray, " n"]:
+def tie_ranks(passages: Sequence[str]) -> Int[np.ndarray, " n"]:
     """The rank of each passage among those with equal scores: by its text, Z before A, as in trec_eval. The order of
     the file, in which relevant passages often come first, must not break ties."""
-    found = np.empty(len(passages), int)
-    found[sorted(range(len(passages)), key=passages.__getitem__, reverse=True)] = np.arange(len(passages))
-    return found
+    ranks = np.empty(len(passages), int)
+    ranks[sorted(range(len(passages)), key=passages.__getitem__, reverse=True)] = np.arange(len(passages))
+    return ranks
 
 
-def best_first(scores: Float[np.ndarray, " n"], equals: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-    """The indices of *scores* from highest to lowest; *equals*: `ties` of the passages."""
-    return np.lexsort((equals, -scores))
+def rank_by_score(scores: Float[np.ndarray, " n"], tie_order: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    """The indices of *scores* from highest to lowest; *tie_order*: `tie_ranks` of the passages."""
+    return np.lexsort((tie_order, -scores))
 
 
 def reciprocal_rank(grades: Sequence[float], top: int = TOP) -> float:
@@ -65,15 +65,15 @@ def reciprocal_rank(grades: Sequence[float], top: int = TOP) -> float:
     return next((1 / rank for rank, grade in enumerate(grades[:top], 1) if grade > 0), 0.0)
 
 
-def gain(grades: Sequence[float], top: int = TOP) -> float:
+def dcg(grades: Sequence[float], top: int = TOP) -> float:
     """DCG: Σ grade / log2(rank + 1) (Järvelin and Kekäläinen, 2002, with the discount of trec_eval)."""
     return sum(grade / log2(rank + 1) for rank, grade in enumerate(grades[:top], 1))
 
 
 def ndcg(grades: Sequence[float], judged: Sequence[float], top: int = TOP) -> float:
     """The DCG divided by that of the best order of all *judged* grades; 0 if no grade is above 0."""
-    best = gain(sorted(judged, reverse=True), top)
-    return gain(grades, top) / best if best else 0.0
+    best = dcg(sorted(judged, reverse=True), top)
+    return dcg(grades, top) / best if best else 0.0
 
 
 def recall(grades: Sequence[float], judged: Sequence[float], top: int = TOP) -> float:
@@ -81,7 +81,7 @@ def recall(grades: Sequence[float], judged: Sequence[float], top: int = TOP) -> 
     return sum(grade > 0 for grade in grades[:top]) / max(1, sum(grade > 0 for grade in judged))
 
 
-def quality(grades: Sequence[float], judged: Sequence[float]) -> dict[str, float]:
+def ranking_metrics(grades: Sequence[float], judged: Sequence[float]) -> dict[str, float]:
     """All three metrics of one query."""
     return {
         "mrr_10": reciprocal_rank(grades),

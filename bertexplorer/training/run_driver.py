@@ -1,25 +1,27 @@
-"""The base class of fine-tuning and pretraining runs: resume, commits and snapshots."""
+"""The base class of fine-tuning and pretraining runs: resume, commits, snapshots and the training state."""
 
+import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
 
 from bertexplorer.model.precision import Precision, resolve
 from bertexplorer.model.scheduler import available
-from bertexplorer.training import epoch, weights
-from bertexplorer.training.checkpointing import commit, newest
+from bertexplorer.training import ownership
+from bertexplorer.training.checkpointing import commit, newest_first
 from bertexplorer.training.events import Event
 from bertexplorer.training.loop import State
 
 
 class RunDriver(ABC):
-    """A run while it is computed in *folder*. *stop*: asks whether to end early; *threads*: 0 for all cores."""
+    """A run while it is computed in *folder*. *stop*: whether to end early; *threads*: 0 for all cores."""
 
     stretch = 0  # index of the stretch of training that is computed; a fine-tuning run has one
 
@@ -40,10 +42,10 @@ class RunDriver(ABC):
 
     @abstractmethod
     def events(self) -> Iterator[Event]:
-        """Compute the run and say what happens."""
+        """Compute the run and report its progress."""
 
-    def where(self) -> Event:
-        """Stretch and step."""
+    def position(self) -> Event:
+        """Return the stretch and the step."""
         return {"stretch": self.stretch, "step": self.state.step}
 
     @property
@@ -52,39 +54,96 @@ class RunDriver(ABC):
         return f"step-{self.state.step:09d}"
 
     def newest_commit(self) -> Generator[Event, None, Path | None]:
-        """Returns the newest whole commit, None if there is none; warns of each damaged one."""
-        for path, wrong in newest(self.folder / "commits"):
-            if not wrong:
+        """Find the newest undamaged commit, None if there is none; warn of each damaged one."""
+        for path, fault in newest_first(self.folder / "commits"):
+            if not fault:
                 return path
-            yield {"event": "warning", "text": f"commit {path.name} is damaged ({wrong}) and is skipped"}
+            yield {"event": "warning", "text": f"commit {path.name} is damaged ({fault}) and is skipped"}
         return None
 
     def resume(
         self, modules: nn.Module, optimiser: torch.optim.Optimizer, source: Path | None
     ) -> Generator[Event, None, dict[str, Any]]:
         """Restore weights, moments and state from the commit *source*, if there is one; a new stretch counts its budget
-        from here. Returns what else the commit holds."""
+        from here. Returns the further data in the commit."""
         if source is None:
             yield {"event": "begun"}
             return {}
-        self.state, more, changed = weights.read(modules, optimiser, self.threads, source)
+        self.state, more, changed = read_training_state(modules, optimiser, self.threads, source)
         if new := self.state.stretch < self.stretch:
-            now = self.state
-            self.state = replace(now, stretch=self.stretch, begun_step=now.step, begun_seconds=now.seconds)
+            saved = self.state
+            self.state = replace(saved, stretch=self.stretch, begun_step=saved.step, begun_seconds=saved.seconds)
         yield {"event": "resumed", "commit": source.name} | ({"new_stretch": True} if new else {})
         if changed:
             yield {"event": "warning", "text": f"the resume may not be exact: {'; '.join(changed)}"}
         return more
 
-    def committed(self, write: Callable[[Path], None], *, keep: int = 2) -> Event:
-        """Have *write* fill a commit. The last *keep* commits are kept."""
+    def write_commit(self, write: Callable[[Path], None], *, keep: int = 2) -> Event:
+        """Have *write* fill a new commit. The last *keep* commits are kept."""
         began = time.monotonic()
-        epoch.check(self.folder)
+        ownership.check(self.folder)
         commit(self.folder / "commits", self.name, write, keep=keep)
         return {"event": "committed", "commit": self.name, "seconds": time.monotonic() - began}
 
-    def snapshot(self, write: Callable[[Path], None]) -> Event:
-        """Have *write* fill a snapshot, which is kept for good."""
-        epoch.check(self.folder)
+    def write_snapshot(self, write: Callable[[Path], None]) -> Event:
+        """Have *write* fill a snapshot, which is kept permanently."""
+        ownership.check(self.folder)
         commit(self.folder / "snapshots", self.name, write, keep=10**6)
         return {"event": "snapshot", "name": self.name}
+
+
+MOMENTS = ("exp_avg", "exp_avg_sq", "step")
+
+
+def write_training_state(
+    modules: nn.Module, optimiser: torch.optim.Optimizer, state: State, threads: int, folder: Path, **more: Any
+) -> None:
+    """Write training.safetensors with every trained parameter, and state.json with *state*, the `environment` and
+    *more*."""
+    tensors: dict[str, Tensor] = {}
+    for name, parameter in modules.named_parameters():
+        if not parameter.requires_grad:
+            continue
+        tensors[f"weight.{name}"] = parameter.detach()
+        for moment in MOMENTS:
+            if moment in optimiser.state.get(parameter, {}):
+                tensors[f"{moment}.{name}"] = optimiser.state[parameter][moment]
+    save_file({k: v.cpu().contiguous() for k, v in tensors.items()}, folder / "training.safetensors")
+    saved = asdict(state) | environment(threads) | {"more": more}
+    (folder / "state.json").write_text(json.dumps(saved), "utf-8")
+
+
+def environment(threads: int) -> dict[str, Any]:
+    """The versions and settings that an exact resume needs to be equal."""
+    return {"torch": torch.__version__, "threads": threads}
+
+
+def read_training_state(
+    modules: nn.Module, optimiser: torch.optim.Optimizer, threads: int, folder: Path
+) -> tuple[State, dict[str, Any], list[str]]:
+    """Restore what `write_training_state` saved. Returns the State, the *more* that was saved with it, and the
+    differences between the machines that may make the resume inexact."""
+    tensors = load_file(folder / "training.safetensors")
+    with torch.no_grad():
+        for name, parameter in modules.named_parameters():
+            if f"weight.{name}" not in tensors:
+                continue  # a frozen parameter, or a new head
+            parameter.copy_(tensors[f"weight.{name}"])
+            if f"exp_avg.{name}" in tensors:
+                moments = {m: tensors[f"{m}.{name}"].to(parameter.device) for m in MOMENTS}
+                optimiser.state[parameter] = moments
+    saved = json.loads((folder / "state.json").read_text("utf-8"))
+    current = environment(threads)
+    before = {key: saved.pop(key) for key in current}
+    changed = [f"{key} was {before[key]}, is {current[key]}" for key in current if before[key] != current[key]]
+    more = saved.pop("more", {})
+    return State(**saved), more, changed
+
+
+def set_dropout(modules: nn.Module, share: float) -> None:
+    """Set the dropout to *share* everywhere, also of attention weights."""
+    for module in modules.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = share
+        elif isinstance(getattr(module, "dropout", None), float):
+            module.__dict__["dropout"] = share  # in Attention it is a number

@@ -15,21 +15,21 @@ import torch
 
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training import epoch
-from bertexplorer.training.events import Event, Log, say
+from bertexplorer.training import ownership
+from bertexplorer.training.events import Event, Log, format_event
 
 
-class Driven(Protocol):
+class ActiveRun(Protocol):
     """A run while it is computed, as RunDriver is."""
 
     def events(self) -> Iterator[Event]: ...
 
-    def where(self) -> Event: ...
+    def position(self) -> Event: ...
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Hold the run's lock. Raises ExplorerError if another process has it; a crash releases it."""
+def lock_run(folder: Path) -> Iterator[None]:
+    """Hold the run's lock, which a crash releases. Raises ExplorerError if another process holds it."""
     lock = locks.hold(folder / "lock")
     if lock is None:
         raise ExplorerError(f"The run in {folder} is running in another process. Stop that one first.")
@@ -41,58 +41,60 @@ def alone(folder: Path) -> Iterator[None]:
             locks.clear(lock)
 
 
-def work(folder: Path, begin: Callable[[Callable[[], bool]], Driven], stop: Callable[[], bool]) -> Iterator[Event]:
-    """The events of the run that *begin* creates, each yielded after it is logged. *begin* gets a function that says
-    whether to stop: by *stop*, or by the file RUN/stop.
+def log_events(
+    folder: Path, create_run: Callable[[Callable[[], bool]], ActiveRun], stop: Callable[[], bool]
+) -> Iterator[Event]:
+    """Lock *folder*, create a run and yield its events, each after logging it. *create_run* takes a function that
+    returns whether to stop: because *stop* returns True, or because the file RUN/stop exists.
 
-    Raises ExplorerError; what is committed stays intact."""
+    Raises ExplorerError; commits stay intact."""
     threads = torch.get_num_threads()
-    with alone(folder):
+    with lock_run(folder):
         (folder / "stop").unlink(missing_ok=True)
         log = Log(folder)
-        here: dict[str, Any] = {"stretch": 0, "step": 0}
+        position: dict[str, Any] = {"stretch": 0, "step": 0}
         try:
-            run = begin(lambda: stop() or (folder / "stop").exists())
+            run = create_run(lambda: stop() or (folder / "stop").exists())
             for event in run.events():
-                epoch.check(folder)
-                here = run.where()
-                whole = {"event": event.pop("event"), "time": time.time()} | here | event
-                log.write(whole)
-                yield whole
-        except epoch.Superseded:
+                ownership.check(folder)
+                position = run.position()
+                entry = {"event": event.pop("event"), "time": time.time()} | position | event
+                log.write(entry)
+                yield entry
+        except ownership.Superseded:
             raise
         except Exception as error:
-            with suppress(OSError):  # of a full disk
-                log.write({"event": "failed", "time": time.time()} | here | {"error": sentence(error)})
+            with suppress(OSError):  # the disk may be full
+                log.write({"event": "failed", "time": time.time()} | position | {"error": error_message(error)})
             if isinstance(error, OSError):
-                raise ExplorerError(f"{folder}: {error}. Make room and resume; its commits are whole.") from error
+                raise ExplorerError(f"{folder}: {error}. Make room and resume; its commits are intact.") from error
             raise
         finally:
             log.close()
             torch.set_num_threads(threads)
 
 
-def sentence(error: Exception) -> str:
+def error_message(error: Exception) -> str:
     if isinstance(error, MemoryError) or "not enough memory" in str(error) or "out of memory" in str(error):
         return "Out of memory. Try a smaller batch or shorter texts."
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"{error.strerror}. Make room and resume; its commits are whole."
+        return f"{error.strerror}. Make room and resume; its commits are intact."
     return str(error) or type(error).__name__
 
 
-def asked_to_stop() -> Callable[[], bool]:
-    """A function that says whether SIGTERM or SIGINT has arrived since this call; neither ends the process any more."""
-    asked: list[int] = []
+def catch_stop_signals() -> Callable[[], bool]:
+    """Handle SIGTERM and SIGINT, so that neither ends the process. Returns a function: whether one has arrived."""
+    arrived: list[int] = []
     for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda number, _: asked.append(number))
-    return lambda: bool(asked)
+        signal.signal(name, lambda number, _: arrived.append(number))
+    return lambda: bool(arrived)
 
 
-def show(events: Iterable[Event]) -> int:
+def print_events(events: Iterable[Event]) -> int:
     """Print the events as they arrive. Returns 0, or 2 after printing an error to stderr."""
     try:
         for event in events:
-            sys.stdout.write(say(event) + "\n")
+            sys.stdout.write(format_event(event) + "\n")
             sys.stdout.flush()
     except ExplorerError as error:
         sys.stderr.write(f"bertexplorer: {error}\n")
@@ -100,9 +102,9 @@ def show(events: Iterable[Event]) -> int:
     return 0
 
 
-def keep_memory() -> None:
-    """Make glibc keep freed memory: a step frees and allocates the same 47 MB matrices a hundred times, and getting
-    fresh pages for them takes a sixth of its time."""
+def keep_freed_memory() -> None:
+    """Make glibc keep freed memory: a step frees and allocates the same 47 MB matrices a hundred times, and fresh
+    pages for them take a sixth of its time."""
     try:
         tune = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError, TypeError):  # another C library, or system

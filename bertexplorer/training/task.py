@@ -58,6 +58,6 @@ class Task(Protocol):
         """(the usable examples, the problems of the other rows)."""
         ...
 
-    def floors(self, train: Sequence[Any], dev: Sequence[Any], options: Any) -> dict[str, tuple[str, float]]:
+    def baselines(self, train: Sequence[Any], dev: Sequence[Any], options: Any) -> dict[str, tuple[str, float]]:
         """Baselines without training: metric -> (name, value)."""
         ...

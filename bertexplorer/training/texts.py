@@ -33,7 +33,7 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class TextBatch:
-    """Items as the encoder takes them."""
+    """Items as inputs of the encoder."""
 
     ids: Int[Tensor, "b t"]
     segments: Int[Tensor, "b t"]
@@ -48,30 +48,29 @@ class TextBatch:
         return replace(self, **moved)
 
 
-class Reader:
-    """A checkpoint's tokenizer with its own limit, for many texts at once."""
+class LimitedTokenizer:
+    """A checkpoint's tokenizer with a limit on the tokens of an input, for many texts at once."""
 
     def __init__(self, tokenizer: Tokenizer, max_tokens: int) -> None:
         self.pad_id = tokenizer.pad_id
-        self.most = min(max_tokens, tokenizer.max_tokens)
-        self.cut = tokenizers.Tokenizer.from_str(tokenizer.whole.to_str())
-        self.cut.enable_truncation(self.most)
+        self.max_tokens = min(max_tokens, tokenizer.max_tokens)
+        self.truncating = tokenizers.Tokenizer.from_str(tokenizer.whole.to_str())
+        self.truncating.enable_truncation(self.max_tokens)
         self.prepare, self.check_pairs = tokenizer.prepare, tokenizer.check_pairs
 
     def encode(self, texts: Sequence[tuple[str, ...]]) -> list[tokenizers.Encoding]:
-        """Each of *texts*, one or two of them together, as the page reads it: odd characters and spellings of the
-        mask as in Tokenizer.prepare."""
+        """The encoding of each of *texts*, one text or a pair, prepared as on the page (see Tokenizer.prepare)."""
         if any(len(text) > 1 for text in texts):
             self.check_pairs()
         clean = [tuple(self.prepare(part)[0] for part in text) for text in texts]
-        return self.cut.encode_batch([text if len(text) > 1 else text[0] for text in clean])
+        return self.truncating.encode_batch([text if len(text) > 1 else text[0] for text in clean])
 
     def items(self, texts: Sequence[tuple[str, ...]], targets: Sequence[Any] | None = None) -> list[Item]:
-        """The same as Items."""
-        wanted = targets if targets is not None else [None] * len(texts)
+        """*texts* as Items, with their *targets*."""
+        targets = targets if targets is not None else [None] * len(texts)
         return [
-            Item(found.ids, found.type_ids, target, sum(len(part.ids) - 2 for part in found.overflowing))
-            for found, target in zip(self.encode(texts), wanted, strict=True)
+            Item(encoding.ids, encoding.type_ids, target, sum(len(part.ids) - 2 for part in encoding.overflowing))
+            for encoding, target in zip(self.encode(texts), targets, strict=True)
         ]
 
 
@@ -82,35 +81,37 @@ def pad(items: Sequence[Item], pad_id: int, targets: Tensor) -> TextBatch:
     ids, segments = np.full(shape, pad_id, np.int64), np.zeros(shape, np.int64)
     for row, item in enumerate(items):
         ids[row, : len(item.ids)], segments[row, : len(item.ids)] = item.ids, item.segments
-    real = np.arange(shape[1]) < lengths[:, None]
+    token_mask = np.arange(shape[1]) < lengths[:, None]
     return TextBatch(
         ids=torch.from_numpy(ids),
         segments=torch.from_numpy(segments),
-        mask=None if real.all() else torch.from_numpy(real),
+        mask=None if token_mask.all() else torch.from_numpy(token_mask),
         targets=targets,
         tokens=int(lengths.sum()),
-        vectors=stacked(items),
+        vectors=stack_vectors(items),
         features=torch.tensor([item.features for item in items]) if items[0].features else None,
     )
 
 
-def stacked(items: Sequence[Item]) -> Float[Tensor, "b s d"] | None:
-    """Their vectors, padded with zeros."""
-    held = [item.vectors for item in items if item.vectors is not None]
-    if len(held) < len(items):
+def stack_vectors(items: Sequence[Item]) -> Float[Tensor, "b s d"] | None:
+    """The vectors of *items*, padded with zeros; None if an item has none."""
+    vectors = [item.vectors for item in items if item.vectors is not None]
+    if len(vectors) < len(items):
         return None
-    out = np.zeros((len(held), max(map(len, held)), held[0].shape[1]), np.float32)
-    for row, vectors in enumerate(held):
-        out[row, : len(vectors)] = vectors
-    return torch.from_numpy(out)
+    padded = np.zeros((len(vectors), max(map(len, vectors)), vectors[0].shape[1]), np.float32)
+    for row, item_vectors in enumerate(vectors):
+        padded[row, : len(item_vectors)] = item_vectors
+    return torch.from_numpy(padded)
 
 
-def encode(encoder: nn.Module, batch: TextBatch, change: Intervention = NO_CHANGE) -> Float[Tensor, "b s d"]:
-    """The last hidden states of *batch*: the vectors that it brings, or those of a forward pass (`run`)."""
-    return batch.vectors if batch.vectors is not None else run(encoder, batch.ids, batch.segments, batch.mask, change)
+def hidden_states(encoder: nn.Module, batch: TextBatch, change: Intervention = NO_CHANGE) -> Float[Tensor, "b s d"]:
+    """The last hidden states of *batch*: its cached vectors if it has some, else those of a forward pass."""
+    return (
+        batch.vectors if batch.vectors is not None else forward(encoder, batch.ids, batch.segments, batch.mask, change)
+    )
 
 
-def run(
+def forward(
     encoder: nn.Module,
     ids: Int[Tensor, "b t"],
     segments: Int[Tensor, "b t"],
@@ -118,31 +119,31 @@ def run(
     change: Intervention = NO_CHANGE,
 ) -> Float[Tensor, "b t d"]:
     """A forward pass, with gradients unless they are disabled."""
-    given = segments if cast(Encoder, encoder).config.num_segments > 1 else None
+    used_segments = segments if cast(Encoder, encoder).config.num_segments > 1 else None
     slow = ids.device.type == "cpu" and torch.is_autocast_enabled("cpu")  # the fused kernel in bf16, backwards
-    return encoder(ids, given, mask, intervention=change, attention=slow and torch.is_grad_enabled()).last
+    return encoder(ids, used_segments, mask, intervention=change, attention=slow and torch.is_grad_enabled()).last
 
 
-def by_length(items: Sequence[Item], most: int = AT_ONCE) -> list[list[int]]:
-    """Indices of *items* in batches of similar length, *most* padded tokens each."""
+def by_length(items: Sequence[Item], max_tokens: int = AT_ONCE) -> list[list[int]]:
+    """Indices of *items* in batches of similar length, *max_tokens* padded tokens each."""
     order = sorted(range(len(items)), key=lambda i: len(items[i].ids))
-    return [order[start:end] for start, end in cuts([len(items[i].ids) for i in order], most)]
+    return [order[start:end] for start, end in batch_bounds([len(items[i].ids) for i in order], max_tokens)]
 
 
-def cuts(lengths: Sequence[int], most: int) -> list[tuple[int, int]]:
-    """Where to cut ascending *lengths* into batches of at most *most* padded tokens, so that padding plus OVERHEAD per
-    batch is smallest: a shortest path, exact."""
-    best, last = np.zeros(len(lengths) + 1, np.int64), [0]
+def batch_bounds(lengths: Sequence[int], max_tokens: int) -> list[tuple[int, int]]:
+    """(start, end) of batches of ascending *lengths*, of at most *max_tokens* padded tokens each, so that padding plus
+    OVERHEAD per batch is smallest: an exact shortest path."""
+    best, starts = np.zeros(len(lengths) + 1, np.int64), [0]
     rows = np.arange(len(lengths), 0, -1)
     for end, longest in enumerate(lengths, 1):
-        start = max(0, end - max(1, most // longest))
+        start = max(0, end - max(1, max_tokens // longest))
         costs = best[start:end] + longest * rows[start - end :]
         least = int(costs.argmin())
-        last.append(start + least)
+        starts.append(start + least)
         best[end] = costs[least] + OVERHEAD
-    found = []
+    bounds = []
     end = len(lengths)
     while end:
-        found.append((last[end], end))
-        end = last[end]
-    return found[::-1]
+        bounds.append((starts[end], end))
+        end = starts[end]
+    return bounds[::-1]

@@ -16,7 +16,7 @@ from bertexplorer.analysis.task_head import Training
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Span, Text
-from bertexplorer.training.answers import spans as training_spans
+from bertexplorer.training.answers import windows
 from bertexplorer.training.learners import classification, question_answering, tagging
 from bertexplorer.training.tasks import classification as classification_task
 from bertexplorer.training.tasks import question_answering as question_task
@@ -103,7 +103,7 @@ def test_spans_equal_those_of_training() -> None:
         inside = np.arange(12) >= draw.integers(1, 9)
         found = task_head.best_spans(start, end, inside, 4, 5)
         given = [torch.from_numpy(x)[None] for x in (start, end, inside)]
-        wanted = training_spans.best(*given, 4, 5)
+        wanted = windows.best_spans(*given, 4, 5)
         kept = [(int(i), int(j)) for s, i, j in zip(*(x[0] for x in wanted), strict=True) if s > float("-inf")]
         assert found == kept
 
@@ -122,7 +122,7 @@ def test_a_run_answers_as_where_it_was_trained(tiny: Callable[[str], Path]) -> N
     assert [w.labels[0].value for w in words] == pytest.approx(
         [x["probability"] for x in said["words"]], rel=close(tag)
     )
-    reader = question_answering.Reader(span.ours, question_task.Options(), True)
+    reader = question_answering.QuestionAnswerer(span.ours, question_task.Options(), True)
     (said,) = reader.predict([{"question": ASKED.first, "context": ASKED.second}])
     asked = answer.run(span.ours, ASKED)
     assert [x.text for x in asked.spans] == [x["text"] for x in said["answers"]][:10]

@@ -18,15 +18,15 @@ import torch
 import transformers
 
 from bertexplorer.training.data.read import read
-from bertexplorer.training.data.rows import Row, mapped
+from bertexplorer.training.data.rows import Row, map_columns
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.batch_sampler import epoch_of, steps_of
+from bertexplorer.training.finetuning.batch_sampler import shuffled_batches, step_schedule
 from bertexplorer.training.finetuning.run import Run
-from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_of, scale_of
+from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_schedule, rate_scale
 from bertexplorer.training.loop import Budget, State, train
 from bertexplorer.training.optimiser import adamw
-from bertexplorer.training.run_process import keep_memory
+from bertexplorer.training.run_process import keep_freed_memory
 from tests.bench.common import MINI, machine
 
 ROOT = Path(__file__).parents[2]
@@ -36,8 +36,8 @@ BATCH = 32
 
 def rows_of(count: int) -> list[Row]:
     path = SST2 if SST2.is_file() else ROOT / "assets" / "data" / "classification.csv"
-    table = read(path.read_bytes(), path.name, most=100_000)
-    found = mapped(table, {"text": table.columns[0], "label": "label"})
+    table = read(path.read_bytes(), path.name, max_rows=100_000)
+    found = map_columns(table, {"text": table.columns[0], "label": "label"})
     order = np.random.default_rng(0).permutation(len(found))
     return [found[order[i % len(order)]] for i in range(count)]
 
@@ -52,8 +52,8 @@ def ours(rows: list[Row], threads: int, *, same: bool, **values: object) -> tupl
     settings = {"epochs": 1, "batch": BATCH, "snapshots": 0, "precision": "fp32" if same else "auto", **values}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "run"
-        specs.begin(folder, specs.make("classification", "mini", str(MINI), settings), rows, rows[:8])
-        run = Run(folder, *specs.read(folder), lambda: False)
+        specs.write_run_folder(folder, specs.make_spec("classification", "mini", str(MINI), settings), rows, rows[:8])
+        run = Run(folder, *specs.read_run(folder), lambda: False)
         learner, items, _ = run.learner()
         tuning, config = run.tuning, learner.checkpoint.config
         torch.set_num_threads(threads)
@@ -62,10 +62,10 @@ def ours(rows: list[Row], threads: int, *, same: bool, **values: object) -> tupl
             items = frozen_vectors(learner, items, folder / "vectors")
         before = time.perf_counter() - began
         lengths = [len(item.ids) for item in items]
-        steps, drawn = steps_of(lengths, BATCH, 1, 0, as_they_come if same else epoch_of)
-        run.learning = learning_of(tuning, config)
-        optimiser = adamw(learner.modules, run.learning, scale_of(tuning, config))
-        workers = DataParallel(learner, 1, run.device, bf16=run.bf16, placement=run.placement)
+        steps, drawn = step_schedule(lengths, BATCH, 1, 0, as_they_come if same else shuffled_batches)
+        run.learning = learning_schedule(tuning, config)
+        optimiser = adamw(learner.modules, run.learning, rate_scale(tuning, config))
+        workers = DataParallel(learner, 1, run.device, bf16=run.bf16, distributed=run.distributed)
         batches = run.batches(learner, items, drawn)
         went = train(workers, optimiser, batches, State(), learning=run.learning, budget=Budget(steps=steps), seed=0)
         next(went)  # the first step finds its memory
@@ -116,7 +116,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()
-    keep_memory()
+    keep_freed_memory()
     transformers.logging.set_verbosity_error()
     rows, threads = rows_of(given.rows), given.threads
     cases: dict[str, Callable[[], float]] = {

@@ -37,12 +37,12 @@ from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.optimiser import Learning, adamw
 from bertexplorer.training.pretraining.batches import Collator
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.examples import Drawing, buckets, examples
+from bertexplorer.training.pretraining.examples import Drawing, draw_examples, parse_buckets
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
-from bertexplorer.training.pretraining.pool import Examples, Pool
+from bertexplorer.training.pretraining.pool import DocumentPool, Examples
 from bertexplorer.training.pretraining.spec import Running
-from bertexplorer.training.run_process import keep_memory
-from bertexplorer.training.weights import set_dropout
+from bertexplorer.training.run_driver import set_dropout
+from bertexplorer.training.run_process import keep_freed_memory
 
 LENGTH, BATCH, CHOSEN = 128, 64, 0.15
 SIDE = 2048  # of the matrices that are multiplied for comparison
@@ -144,15 +144,15 @@ def pipeline(folder: Path, rounds: int) -> None:
     offsets, documents = np.cumsum([0, *lengths]), np.cumsum([0, *sentences])
     ids = draw.integers(1000, 30_000, size=offsets[-1]).astype(np.uint16)
     hashes = np.arange(len(sentences), dtype=np.uint64)
-    pool = Pool([Shard("random", ids, offsets, documents, hashes)], [1.0], [np.ones(len(hashes), bool)])
+    pool = DocumentPool([Shard("random", ids, offsets, documents, hashes)], [1.0], [np.ones(len(hashes), bool)])
     collator = Collator.of(load(folder, device="cpu").tokenizer, Masking())
-    parts, running, clock, steps = buckets(Drawing().lengths, 512), Running(), Clock(), 20
+    parts, running, clock, steps = parse_buckets(Drawing().lengths, 512), Running(), Clock(), 20
     tokens = padded = 0
     for number in range(rounds + 1):
         with clock.round():
             for step in range(steps * number, steps * (number + 1)):
                 text, masks = np.random.default_rng([0, step]), np.random.default_rng([1, step])
-                found = examples(pool, parts, "next", Drawing(), running.batch_tokens, text)
+                found = draw_examples(pool, parts, "next", Drawing(), running.batch_tokens, text)
                 batches = collator.batches(found, running.piece_tokens, masks)
                 tokens += sum(batch.tokens for batch in batches)
                 padded += sum(batch.ids.numel() for batch in batches)
@@ -178,7 +178,7 @@ def main() -> None:
     for name in ("theirs, fp32", "ours, fp32", "ours, bf16")[: 2 + has_bf16]:
         own, dtype = name.startswith("ours"), torch.bfloat16 if name.endswith("bf16") else torch.float32
         if own:
-            keep_memory()  # part of ours; it cannot be taken back, so theirs come first
+            keep_freed_memory()  # part of ours; it cannot be taken back, so theirs come first
         for dropout in (0.1, 0.0):
             made = (given.threads, dropout)
             step = ours(given.checkpoint, dtype == torch.bfloat16, *made) if own else theirs(given.checkpoint, *made)

@@ -15,7 +15,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from bertexplorer.cluster.remote_folder import Refused, RemoteFolder, probe
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.checkpointing import commit
-from bertexplorer.training.epoch import Superseded
+from bertexplorer.training.ownership import Superseded
 
 LOST = 10**9
 

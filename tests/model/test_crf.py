@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bertexplorer.model.crf import CRF, QUICK
-from bertexplorer.training.entities.tags import illegal
+from bertexplorer.training.entities.tags import count_illegal
 from tests.tolerance import of_sum
 
 LABELS = ("O", "B-X", "I-X", "B-Y")
@@ -33,7 +33,7 @@ def every_path(crf: CRF, emissions: torch.Tensor, length: int, plain: bool) -> d
     start, steps, end = (QUICK * p.detach() for p in (crf.start, crf.transitions, crf.end))
     found = {}
     for path in product(range(len(LABELS)), repeat=length):
-        if plain or not illegal([LABELS[i] for i in path]):
+        if plain or not count_illegal([LABELS[i] for i in path]):
             score = start[path[0]] + end[path[-1]] + sum(emissions[w, tag] for w, tag in enumerate(path))
             found[path] = float(score + sum(steps[a, b] for a, b in zip(path, path[1:], strict=False)))
     return found
@@ -63,7 +63,7 @@ def test_no_forbidden_tag_is_decoded_however_it_scores() -> None:
     crf, (emissions, real) = made(False), given()
     emissions[:, :, 2] += 50.0  # I-X everywhere
     for row, length in zip(crf.decode(emissions, real), LENGTHS, strict=True):
-        assert illegal([LABELS[i] for i in row[:length]]) == 0
+        assert count_illegal([LABELS[i] for i in row[:length]]) == 0
     loose = made(True).decode(emissions, real)
     assert loose[0].tolist() == [2, 2, 2, 2]
 

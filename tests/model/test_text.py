@@ -13,7 +13,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.text import MAX_CHARACTERS, Encoding, Span, Text, Tokenizer
 from bertexplorer.training.answers.windows import frame
-from bertexplorer.training.texts import Reader
+from bertexplorer.training.texts import LimitedTokenizer
 from tests.tiny import write
 
 KINDS = {"wordpiece": "bert", "roberta bytes": "roberta", "modern bytes": "modernbert", "unigram": "xlm-roberta"}
@@ -241,7 +241,7 @@ def test_a_pair_needs_segments_that_the_checkpoint_has(tiny_copy, tmp_path) -> N
     with pytest.raises(ExplorerError, match=message):
         one.tokenizer.encode(Text("a great movie", "a terrible movie"))
     with pytest.raises(ExplorerError, match=message):
-        Reader(one.tokenizer, 32).items([("a great movie", "a terrible movie")])
+        LimitedTokenizer(one.tokenizer, 32).items([("a great movie", "a terrible movie")])
     with pytest.raises(ExplorerError, match=message):
         frame(one.tokenizer)
     for name in ("bert", "roberta", "distilbert"):

@@ -8,7 +8,7 @@ import pytest
 
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.pretraining import spec as specs
-from bertexplorer.training.pretraining.corpus import Shard, prepare
+from bertexplorer.training.pretraining.corpus import Shard, tokenize_files
 from bertexplorer.training.pretraining.spec import Spec
 from tests.tiny import WORDS, wordpiece
 
@@ -44,7 +44,7 @@ def tokenizer() -> Tokenizer:
 @pytest.fixture(scope="session")
 def shards(texts: Path, tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> list[Shard]:
     cache = tmp_path_factory.mktemp("cache")
-    found = prepare(sorted(texts.iterdir()), tokenizer, cache)
+    found = tokenize_files(sorted(texts.iterdir()), tokenizer, cache)
     return [shard for shard in found if isinstance(shard, Shard)]
 
 
@@ -64,14 +64,14 @@ def begin(texts: Path, vocabulary: Path, tmp_path: Path) -> Callable[..., Path]:
         folder = tmp_path / name
         folder.mkdir()
         given = {"text": (str(texts),), "vocabulary": str(vocabulary), "cache": str(tmp_path / "cache")}
-        specs.save([specs.make({**given, **(plain or {})}, QUICK | values)], folder / "spec.json")
+        specs.save_stretches([specs.make_spec({**given, **(plain or {})}, QUICK | values)], folder / "spec.json")
         return folder
 
     return made
 
 
 def add_stretch(folder: Path, **values: object) -> Spec:
-    stretches = specs.read(folder / "spec.json")
-    stretches.append(specs.make({}, values, stretches[-1]))
-    specs.save(stretches, folder / "spec.json")
+    stretches = specs.read_stretches(folder / "spec.json")
+    stretches.append(specs.make_spec({}, values, stretches[-1]))
+    specs.save_stretches(stretches, folder / "spec.json")
     return stretches[-1]

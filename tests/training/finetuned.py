@@ -1,4 +1,4 @@
-"""A whole run of a task, from rows to what is kept."""
+"""A whole run of a task, from rows to its best checkpoint."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from bertexplorer.training.data.read import read
-from bertexplorer.training.data.rows import Row, mapped
+from bertexplorer.training.data.rows import Row, map_columns
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.artifacts import opened
+from bertexplorer.training.finetuning.artifacts import open_learner
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learner import Learner
 from bertexplorer.training.tasks import BY_NAME
@@ -20,7 +20,7 @@ from tests.conftest import ROOT
 def built_in(name: str, columns: Sequence[str]) -> list[Row]:
     """The rows of a set that ships with the app."""
     path = ROOT / "assets" / "data" / name
-    return mapped(read(path.read_bytes(), path.name), {column: column for column in columns})
+    return map_columns(read(path.read_bytes(), path.name), {column: column for column in columns})
 
 
 def trained(
@@ -31,15 +31,15 @@ def trained(
     rows: tuple[Sequence[Row], Sequence[Row]],
     **values: Any,
 ) -> tuple[list[dict[str, float]], Learner]:
-    """(the metrics of every evaluation, step 0 first; the learner that was kept, read from its folder)."""
+    """(the metrics of every evaluation, step 0 first; the learner that was best_folder, read from its folder)."""
     name = task.__name__.rpartition(".")[2].replace("_", "-")
     patch.setitem(BY_NAME, name, task)
-    specs.begin(folder, specs.make(name, "tiny", str(start), values), *rows)
+    specs.write_run_folder(folder, specs.make_spec(name, "tiny", str(start), values), *rows)
     events = list(finetune(folder))
     assert events[-1]["event"] == "finished"
     best = sorted((folder / "best").iterdir())[-1]
-    return [event["metrics"] for event in events if event["event"] == "evaluated"], opened(best)
+    return [event["metrics"] for event in events if event["event"] == "evaluated"], open_learner(best)
 
 
-def kept(folder: Path) -> Path:
+def best_folder(folder: Path) -> Path:
     return sorted((folder / "best").iterdir())[-1]

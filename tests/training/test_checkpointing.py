@@ -1,4 +1,4 @@
-"""A commit is whole or not there; a torn or damaged one is never read."""
+"""A commit is written completely or not at all; torn or damaged ones are never read."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 from safetensors import SafetensorError
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.checkpointing import MANIFEST, commit, committed, fault, newest
+from bertexplorer.training.checkpointing import MANIFEST, commit, find_fault, list_commits, newest_first
 
 
 def write(text: str):
@@ -18,15 +18,17 @@ def write(text: str):
     return into
 
 
-def test_a_commit_is_read_back_and_older_ones_go(tmp_path: Path) -> None:
+def test_a_commit_is_read_back_and_older_ones_are_deleted(tmp_path: Path) -> None:
     for number in range(4):
         commit(tmp_path, f"step-{number}", write(str(number)), keep=2)
-    assert [p.name for p in committed(tmp_path)] == ["step-2", "step-3"] == sorted(p.name for p in tmp_path.iterdir())
-    assert list(newest(tmp_path)) == [(tmp_path / "step-3", "")]
+    assert (
+        [p.name for p in list_commits(tmp_path)] == ["step-2", "step-3"] == sorted(p.name for p in tmp_path.iterdir())
+    )
+    assert list(newest_first(tmp_path)) == [(tmp_path / "step-3", "")]
     assert (tmp_path / "step-3" / "model" / "weights").read_text() == "3" * 1000
 
 
-def test_the_next_commit_clears_what_a_crash_left(tmp_path: Path) -> None:
+def test_the_next_commit_deletes_leftovers_of_a_crash(tmp_path: Path) -> None:
     commit(tmp_path, "step-1", write("1"))
     (tmp_path / "step-1" / MANIFEST).unlink()  # killed while it was deleted
     (tmp_path / ".step-2.partial").mkdir()  # killed while it was written
@@ -34,10 +36,10 @@ def test_the_next_commit_clears_what_a_crash_left(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["step-3"]
 
 
-def test_the_same_name_again_replaces(tmp_path: Path) -> None:
+def test_a_commit_of_the_same_name_replaces_the_earlier_one(tmp_path: Path) -> None:
     commit(tmp_path, "a", write("old"))
     commit(tmp_path, "a", write("new"))
-    assert (tmp_path / "a" / "state.json").read_text() == "new" and fault(tmp_path / "a") == ""
+    assert (tmp_path / "a" / "state.json").read_text() == "new" and find_fault(tmp_path / "a") == ""
 
 
 @pytest.mark.parametrize(
@@ -50,27 +52,27 @@ def test_the_same_name_again_replaces(tmp_path: Path) -> None:
         (MANIFEST, lambda p: p.write_text("[]"), "cannot be read"),
     ],
 )
-def test_a_torn_commit_is_passed_over(tmp_path: Path, file: str, change, said: str) -> None:
+def test_a_torn_commit_is_skipped(tmp_path: Path, file: str, change, said: str) -> None:
     for number in (0, 1):
         commit(tmp_path, f"step-{number}", write(str(number)))
     change(tmp_path / "step-1" / file)
-    found = list(newest(tmp_path))
+    found = list(newest_first(tmp_path))
     assert [p.name for p, _ in found] == ["step-1", "step-0"] and said in found[0][1] and found[1][1] == ""
 
 
-def test_without_a_manifest_it_is_no_commit(tmp_path: Path) -> None:
+def test_a_folder_without_a_manifest_is_not_a_commit(tmp_path: Path) -> None:
     commit(tmp_path, "step-0", write("0"))
     commit(tmp_path, "step-1", write("1"))
     (tmp_path / "step-1" / MANIFEST).unlink()
-    assert [p.name for p, _ in newest(tmp_path)] == ["step-0"]
-    assert list(newest(tmp_path / "nothing")) == []
+    assert [p.name for p, _ in newest_first(tmp_path)] == ["step-0"]
+    assert list(newest_first(tmp_path / "nothing")) == []
 
 
 FULL = OSError(28, "No space left on device"), SafetensorError("I/O error: No space left on device (os error 28)")
 
 
 @pytest.mark.parametrize("error", FULL, ids=lambda error: type(error).__name__)
-def test_a_crash_or_a_full_disk_while_writing_leaves_the_last_one(tmp_path: Path, error: Exception) -> None:
+def test_a_crash_or_a_full_disk_leaves_the_last_commit_intact(tmp_path: Path, error: Exception) -> None:
     commit(tmp_path, "step-0", write("0"))
 
     def crash(folder: Path) -> None:
@@ -85,7 +87,7 @@ def test_a_crash_or_a_full_disk_while_writing_leaves_the_last_one(tmp_path: Path
         commit(tmp_path, "step-1", crash)
     with pytest.raises(ExplorerError, match="No space left.* Make room"):
         commit(tmp_path, "step-1", full)
-    assert [(p.name, wrong) for p, wrong in newest(tmp_path)] == [("step-0", "")]
+    assert [(p.name, wrong) for p, wrong in newest_first(tmp_path)] == [("step-0", "")]
     commit(tmp_path, "step-1", write("1"))
-    assert next(newest(tmp_path)) == (tmp_path / "step-1", "")
+    assert next(newest_first(tmp_path)) == (tmp_path / "step-1", "")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["step-0", "step-1"]

@@ -1,4 +1,4 @@
-"""Columns beside the text, against scikit-learn; learnt with, kept and asked."""
+"""Further columns as features, against scikit-learn; trained, saved and used for predictions."""
 
 import json
 from collections.abc import Callable
@@ -12,8 +12,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.training import learners
+from bertexplorer.training.data.features import encode_features, fit_features
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.features import encoded, learnt
 from bertexplorer.training.tasks import classification, distillation
 from tests.tolerance import assert_same, of_encoder
 from tests.training.finetuned import trained
@@ -21,21 +21,21 @@ from tests.training.finetuned import trained
 WHERE = ("fr", "de", "fr", "it")
 
 
-def test_numbers_and_categories_are_those_of_scikit_learn() -> None:
+def test_numbers_and_categories_equal_those_of_scikit_learn() -> None:
     rows = [{"stars": f"{n},5", "where": where} for n, where in enumerate(WHERE)]
-    features = learnt(rows)
-    ours = np.array([encoded(features, row) for row in rows])
+    features = fit_features(rows)
+    ours = np.array([encode_features(features, row) for row in rows])
     stars = StandardScaler().fit_transform(np.arange(4)[:, None] + 0.5)
     places = OneHotEncoder(categories=[list(features[1].values)]).fit_transform(np.array(WHERE)[:, None]).toarray()
     np.testing.assert_allclose(ours, np.hstack([stars, places]))
-    assert encoded(features, {"stars": "", "where": "uk"}) == [0.0, 0.0, 0.0, 0.0]
-    assert encoded(features, {}) == [0.0] * 4 and learnt([{"empty": ""}]) == []
-    assert learnt([{"mixed": "1"}, {"mixed": "x"}])[0].values == ("1", "x")
+    assert encode_features(features, {"stars": "", "where": "uk"}) == [0.0, 0.0, 0.0, 0.0]
+    assert encode_features(features, {}) == [0.0] * 4 and fit_features([{"empty": ""}]) == []
+    assert fit_features([{"mixed": "1"}, {"mixed": "x"}])[0].values == ("1", "x")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["full", "frozen"])
-def test_a_column_that_decides_is_learnt(
+def test_a_decisive_column_is_learned(
     tiny: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     """The text says nothing about the label, the column everything."""
@@ -63,7 +63,7 @@ def test_a_column_that_decides_is_learnt(
         learners.create(distillation, load(best, precision="fp32"), examples, distillation.Options(), seed=0)
 
 
-def test_the_logits_are_those_of_one_linear_layer_over_both(tiny: Callable[..., Path]) -> None:
+def test_the_logits_equal_one_linear_layer_over_vector_and_features(tiny: Callable[..., Path]) -> None:
     rows = [
         Row(i, {"text": "the doctor works", "label": "ab"[i % 2], "feature:n": str(i), "feature:w": WHERE[i]})
         for i in range(4)
@@ -80,6 +80,6 @@ def test_the_logits_are_those_of_one_linear_layer_over_both(tiny: Callable[..., 
         last = learner.checkpoint.encoder(batch.ids, batch.segments, batch.mask).last
         assert not problems
         text = head(last, batch.mask)
-        numbers = torch.tensor([encoded(learner.features, one.beside) for one in found])
+        numbers = torch.tensor([encode_features(learner.features, one.features) for one in found])
         expected = text + numbers @ learner.extra["features"].weight.T
         assert_same(learner.checkpoint.config, learner.logits(batch), expected)

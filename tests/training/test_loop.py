@@ -1,4 +1,4 @@
-"""What a step does: dropout of its own, counters, the rate; and which text and masks come again."""
+"""The steps of the loop: dropout, counters, the rate; repeated text and masks."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,25 +11,25 @@ from bertexplorer.engine.masking import Masking
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.data_parallel import DataParallel
-from bertexplorer.training.loop import Budget, State, Stepped, Window, train
+from bertexplorer.training.loop import Budget, State, StepResult, Window, train
 from bertexplorer.training.optimiser import Learning, adamw
 from bertexplorer.training.pretraining import spec as specs
-from bertexplorer.training.pretraining.batches import Batch, Collator
+from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.examples import buckets
+from bertexplorer.training.pretraining.examples import parse_buckets
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
-from bertexplorer.training.pretraining.pool import FOLLOWS, SINGLE, Examples, Pool
+from bertexplorer.training.pretraining.pool import FOLLOWS, SINGLE, DocumentPool, Examples
 from bertexplorer.training.pretraining.run import Run
-from bertexplorer.training.weights import set_dropout
+from bertexplorer.training.run_driver import set_dropout
 
 CPU = torch.device("cpu")
 
 
 @pytest.fixture
-def steps(shards: list[Shard], tiny) -> Callable[..., list[Stepped]]:
+def steps(shards: list[Shard], tiny) -> Callable[..., list[StepResult]]:
     """Three steps over the same batches at a learning rate of 0."""
 
-    def made(dropout: float = 0.0, seed: int = 0, state: State | None = None) -> list[Stepped]:
+    def made(dropout: float = 0.0, seed: int = 0, state: State | None = None) -> list[StepResult]:
         checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
         objective = MaskedLanguage(checkpoint, pairs=True)
         objective.modules.requires_grad_(True)
@@ -51,7 +51,9 @@ def steps(shards: list[Shard], tiny) -> Callable[..., list[Stepped]]:
     return made
 
 
-def test_dropout_is_another_in_every_step_and_the_same_for_the_same_seed(steps: Callable[..., list[Stepped]]) -> None:
+def test_dropout_differs_between_steps_and_is_reproducible(
+    steps: Callable[..., list[StepResult]],
+) -> None:
     losses = [
         [s.losses["mlm"] for s in steps(dropout, seed)] for dropout, seed in ((0.3, 0), (0.3, 0), (0.3, 1), (0, 0))
     ]
@@ -59,23 +61,23 @@ def test_dropout_is_another_in_every_step_and_the_same_for_the_same_seed(steps: 
     assert len(set(losses[3])) == 1, "without it nothing differs"
 
 
-def test_counters_and_the_window(steps: Callable[..., list[Stepped]]) -> None:
+def test_counters_and_the_window(steps: Callable[..., list[StepResult]]) -> None:
     state = State()
     found = steps(state=state)
     assert [s.step for s in found] == [1, 2, 3] and state.step == 3 and state.skipped == 0
     assert found[0].tokens == 23 + 9 and state.tokens == 3 * 32 and found[0].counts["nsp"] == 1
     assert sum(s.seconds for s in found) <= state.seconds and found[0].norm > 0
-    message = Window(found).tell()
+    message = Window(found).summary()
     assert message["loss"]["mlm"] == pytest.approx(found[0].losses["mlm"]) and 0 <= message["padding"] < 0.5
     assert "skipped" not in message
 
 
 @pytest.mark.parametrize("static", [False, True])
-def test_text_and_masks_come_again_as_asked(static: bool, shards: list[Shard], tokenizer: Tokenizer) -> None:
+def test_text_and_masks_repeat_as_set(static: bool, shards: list[Shard], tokenizer: Tokenizer) -> None:
     values = {"repeat_steps": 2, "static": static, "batch_tokens": 200, "lengths": "60:1:0.2"}
-    run = Run(Path(), [specs.make({"text": ("x",)}, values)], lambda: False)
-    pool = Pool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
-    batches = run.batches(pool, buckets("60:1:0.2", 64), tokenizer)
+    run = Run(Path(), [specs.make_spec({"text": ("x",)}, values)], lambda: False)
+    pool = DocumentPool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
+    batches = run.batches(pool, parse_buckets("60:1:0.2", 64), tokenizer)
     first, second, third = (batches(step) for step in (0, 1, 2))
     assert same(first, third, "original") and not same(first, second, "original")
     assert same(first, third, "ids") is static
@@ -85,9 +87,9 @@ def test_text_and_masks_come_again_as_asked(static: bool, shards: list[Shard], t
 def test_batches_for_a_gpu_are_in_pinned_memory(
     shards: list[Shard], tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = Run(Path(), [specs.make({"text": ("x",)}, {"batch_tokens": 200, "lengths": "60:1:0.2"})], lambda: False)
-    pool = Pool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
-    batches = run.batches(pool, buckets("60:1:0.2", 64), tokenizer)
+    run = Run(Path(), [specs.make_spec({"text": ("x",)}, {"batch_tokens": 200, "lengths": "60:1:0.2"})], lambda: False)
+    pool = DocumentPool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
+    batches = run.batches(pool, parse_buckets("60:1:0.2", 64), tokenizer)
     plain = batches(0)
     pinned: list[torch.Tensor] = []
     monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: (pinned.append(tensor), tensor)[1])
@@ -98,5 +100,5 @@ def test_batches_for_a_gpu_are_in_pinned_memory(
     assert len(pinned) == len(tensors) and same(plain, made, "ids")
 
 
-def same(one: list[Batch], other: list[Batch], name: str) -> bool:
+def same(one: list[MaskedBatch], other: list[MaskedBatch], name: str) -> bool:
     return all(torch.equal(getattr(a, name), getattr(b, name)) for a, b in zip(one, other, strict=False))

@@ -19,17 +19,17 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn import metrics as theirs
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from bertexplorer.training.answers.scores import scored
+from bertexplorer.training.answers.scores import best_match
 from bertexplorer.training.entities import scores as entities
-from bertexplorer.training.extract import Rouge
 from bertexplorer.training.learners.classification import Classifier
-from bertexplorer.training.learners.reranking import compared as reranked
-from bertexplorer.training.learners.retrieval import ranked
-from bertexplorer.training.ranking import ties
+from bertexplorer.training.learners.reranking import compare_orders as reranked
+from bertexplorer.training.learners.retrieval import describe_ranking
+from bertexplorer.training.ranking import tie_ranks
 from bertexplorer.training.tasks import reranking
 from bertexplorer.training.tasks.classification import Example
-from bertexplorer.training.tasks.sequence import compared as rewritten
+from bertexplorer.training.tasks.sequence import compare_texts as rewritten
 from bertexplorer.training.tasks.similarity import correlations
+from bertexplorer.training.tasks.summary import Rouge
 from bertexplorer.training.texts import Item
 from tests.tolerance import of_sum
 
@@ -42,7 +42,7 @@ class Answering(Classifier):
 
     def __init__(self, labels: Sequence[str], shares: "np.ndarray[Any, Any]", *, several: bool) -> None:
         self.labels, self.several, self.shares, self.features = tuple(labels), several, shares, []
-        self.reader = self  # type: ignore[assignment]
+        self.tokenizer = self  # type: ignore[assignment]
 
     def items(self, texts: Sequence[Any], targets: Sequence[Any]) -> list[Item]:
         return [Item((), (), target) for target in targets]
@@ -51,7 +51,7 @@ class Answering(Classifier):
         return self.shares
 
 
-def test_a_label_that_occurs_among_the_validation_rows_only_is_a_class() -> None:
+def test_a_label_only_in_the_validation_rows_is_a_class() -> None:
     """By hand: a, a, b, c against a, a, b, a: F1 of 0.8, 1 and 0."""
     shares = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
     found = Answering("ab", shares, several=False).evaluate([Example(i, ("x",), (c,)) for i, c in enumerate("aabc")])
@@ -133,7 +133,7 @@ def ranking(draw: np.random.Generator) -> None:
     values = ir_measures.calc_aggregate([RR, nDCG @ 10, R @ 10], qrels, said)  # RR @ 10 is another package's, ties too
     first = values[RR] if values[RR] >= 1 / 10 else 0.0
     wanted = {"mrr_10": first, "ndcg_10": values[nDCG @ 10], "recall_10": values[R @ 10]}
-    found = ranked(scores, passages, ties(passages), judged)
+    found = describe_ranking(scores, passages, tie_ranks(passages), judged)
     assert {name: found[name] for name in wanted} == pytest.approx(wanted)
     own = [reranking.Example(0, ("q", p), float(g)) for p, g in zip(passages, grades, strict=True)]
     after = reranked(own, scores, list(range(count)))
@@ -142,7 +142,7 @@ def ranking(draw: np.random.Generator) -> None:
 
 def test_the_order_of_the_file_breaks_no_tie_of_bm25() -> None:
     own = [reranking.Example(i, ("unknown", text), float(i == 0)) for i, text in enumerate(("anna", "berta", "carla"))]
-    assert reranking.before({"unknown": own}) == [[2, 1, 0]]
+    assert reranking.bm25_orders({"unknown": own}) == [[2, 1, 0]]
 
 
 def correlations_(draw: np.random.Generator) -> None:
@@ -189,7 +189,7 @@ def entities_(draw: np.random.Generator) -> None:
 def answers(draw: np.random.Generator) -> None:
     gold = [" ".join(draw.choice(WORDS, draw.integers(0, 4))) for _ in range(draw.integers(0, 3))]
     said = " ".join(draw.choice(WORDS, draw.integers(0, 4)))
-    assert scored(gold, said) == pytest.approx(official(gold, said))
+    assert best_match(gold, said) == pytest.approx(official(gold, said))
 
 
 def official(gold: Sequence[str], said: str) -> tuple[float, float]:
@@ -240,7 +240,7 @@ def written_texts(draw: np.random.Generator) -> None:
         written_texts,
     ],
 )
-def test_measures_are_those_of_their_packages(check: Callable[[np.random.Generator], None]) -> None:
+def test_metrics_equal_those_of_reference_packages(check: Callable[[np.random.Generator], None]) -> None:
     for seed in range(CASES):
         try:
             check(np.random.default_rng(seed))

@@ -1,11 +1,11 @@
-"""Batches without a passage that answers the query of another row."""
+"""No batch has a passage that answers the query of another row."""
 
 from collections import defaultdict
 
 import numpy as np
 import pytest
 
-from bertexplorer.training.finetuning.batch_sampler import apart
+from bertexplorer.training.finetuning.batch_sampler import batches_without_conflicts
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -17,7 +17,9 @@ def test_no_passage_answers_another_rows_query(seed: int) -> None:
     for query, passage in pairs:
         known[query].add(passage)
     passages = [{passage, f"n{draw.integers(9)}"} if draw.integers(2) else {passage} for _, passage in pairs]
-    found = apart(passages, [known[query] for query, _ in pairs], draw.permutation(count).tolist(), batch)
+    found = batches_without_conflicts(
+        passages, [known[query] for query, _ in pairs], draw.permutation(count).tolist(), batch
+    )
     assert len(found) == -(-count // batch), "as many batches in every epoch"
     assert all(1 <= len(rows) <= batch for rows in found)
     used = [row for rows in found for row in rows]
@@ -28,13 +30,13 @@ def test_no_passage_answers_another_rows_query(seed: int) -> None:
             assert not others & known[pairs[row][0]]
 
 
-def test_all_rows_are_used_where_none_is_in_the_way() -> None:
+def test_all_rows_are_used_without_conflicts() -> None:
     passages = [{f"p{i}"} for i in range(33)]
-    found = apart(passages, passages, list(range(33)), 32)
+    found = batches_without_conflicts(passages, passages, list(range(33)), 32)
     assert sorted(map(len, found)) == [16, 17], "of like size: a batch of one would teach nothing"
     assert sorted(row for rows in found for row in rows) == list(range(33))
 
 
-def test_a_row_that_fits_nowhere_is_left_out() -> None:
+def test_a_row_that_fits_in_no_batch_is_left_out() -> None:
     same = [{"a"}] * 5
-    assert apart(same, same, [4, 2, 0, 1, 3], 3) == [[4], [2]]
+    assert batches_without_conflicts(same, same, [4, 2, 0, 1, 3], 3) == [[4], [2]]

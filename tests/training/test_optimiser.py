@@ -1,4 +1,4 @@
-"""The learning rate along the budget, and which parameters decay."""
+"""The learning rate along the budget, and the parameters with weight decay."""
 
 import pytest
 import torch
@@ -34,7 +34,7 @@ def test_budgets() -> None:
     assert Budget().share(state) == 1.0
 
 
-def test_adamw_moves_as_torchs_and_spares_biases_and_norms() -> None:
+def test_adamw_equals_torchs_and_does_not_decay_biases_and_norms() -> None:
     torch.manual_seed(0)
     module = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4))
     before = [p.detach().clone() for p in module.parameters()]

@@ -1,13 +1,13 @@
-"""The next step's batches are made meanwhile, once, in order; an error arrives at its own step."""
+"""The next step's batches are prepared in a thread, once and in order; an error is raised at its own step."""
 
 import threading
 
 import pytest
 
-from bertexplorer.training.prefetch import Prefetched
+from bertexplorer.training.loop import Prefetched
 
 
-def test_the_next_step_is_made_while_this_one_is_learnt_from() -> None:
+def test_the_next_steps_batches_are_prepared_during_a_step() -> None:
     made: list[tuple[int, str]] = []
     second = threading.Event()
 
@@ -19,7 +19,7 @@ def test_the_next_step_is_made_while_this_one_is_learnt_from() -> None:
 
     with Prefetched(make) as batches:
         assert batches(0) == 0
-        assert second.wait(10), "nobody has asked for step 1 yet"
+        assert second.wait(10), "step 1 has not been requested yet"
         assert [batches(step) for step in (1, 2, 7, 8)] == [10, 20, 70, 80]
     steps = [step for step, _ in made]
     assert sorted(set(steps)) == sorted(steps) and {0, 1, 2, 7, 8} <= set(steps)

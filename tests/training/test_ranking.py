@@ -1,4 +1,4 @@
-"""Ranking: BM25 by its formula and by hand, measures against ir_measures."""
+"""Ranking: BM25 by its formula and by hand, metrics against ir_measures."""
 
 from math import log, log2
 
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from ir_measures import RR, R, nDCG
 
-from bertexplorer.training.ranking import BM25, ndcg, quality, reciprocal_rank, words
+from bertexplorer.training.ranking import BM25, ndcg, ranking_metrics, reciprocal_rank, words
 
 PASSAGES = ["The cat sat on the mat.", "A dog, a DOG!", "the the the end of the day", "", "cat and dog and cat"]
 
@@ -28,7 +28,7 @@ def formula(query: str, passages: list[str]) -> list[float]:
 
 
 @pytest.mark.parametrize("query", ["the cat", "dog", "dog dog cat", "zebra", "", "THE end, the cat?"])
-def test_bm25_is_its_formula(query: str) -> None:
+def test_bm25_equals_its_formula(query: str) -> None:
     np.testing.assert_allclose(BM25(PASSAGES).scores(query), formula(query, PASSAGES), atol=1e-12)  # float64
 
 
@@ -51,7 +51,7 @@ def test_ndcg_by_hand() -> None:
     assert reciprocal_rank([0] * 10 + [1]) == 0.0, "beyond the tenth"
 
 
-def test_measures_are_those_of_ir_measures() -> None:
+def test_metrics_equal_those_of_ir_measures() -> None:
     draw = np.random.default_rng(0)
     for _ in range(30):
         count = int(draw.integers(3, 40))
@@ -62,7 +62,7 @@ def test_measures_are_those_of_ir_measures() -> None:
         qrels = {"q": {str(i): int(g) for i, g in enumerate([*grades, *unseen])}}
         run = {"q": {str(i): float(-i) for i in range(count)}}
         theirs = ir_measures.calc_aggregate([RR @ 10, nDCG @ 10, R @ 10], qrels, run)
-        ours = quality(grades.tolist(), [*grades.tolist(), *unseen.tolist()])
+        ours = ranking_metrics(grades.tolist(), [*grades.tolist(), *unseen.tolist()])
         assert [ours["mrr_10"], ours["ndcg_10"], ours["recall_10"]] == pytest.approx(
             [theirs[RR @ 10], theirs[nDCG @ 10], theirs[R @ 10]]
         )

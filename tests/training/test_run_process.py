@@ -1,10 +1,10 @@
-"""What a run says last."""
+"""The last message of a run."""
 
 import errno
 
 import pytest
 
-from bertexplorer.training.run_process import sentence
+from bertexplorer.training.run_process import error_message
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,6 @@ from bertexplorer.training.run_process import sentence
         (KeyError(), "KeyError"),
     ],
 )
-def test_the_last_word_says_what_to_do(error: Exception, words: str) -> None:
-    assert words in sentence(error)
-    assert ("Make room" in sentence(error)) == ("Make room" in words)
+def test_the_error_message_names_a_remedy(error: Exception, words: str) -> None:
+    assert words in error_message(error)
+    assert ("Make room" in error_message(error)) == ("Make room" in words)

@@ -12,7 +12,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Run
-from bertexplorer.training.checkpointing import commit, committed
+from bertexplorer.training.checkpointing import commit, list_commits
 from bertexplorer.ui.training import html
 from bertexplorer.ui.training import run_service as module
 from bertexplorer.ui.training.run_service import RunPreview, RunRequest, RunService
@@ -83,8 +83,8 @@ def test_a_better_checkpoint_may_take_the_place_of_the_one_that_is_read(
 ) -> None:
     for step in (1, 2):
         commit(tmp_path / "best", f"step-{step}", lambda into: (into / "task.json").write_text("{}") and None, keep=2)
-    found = iter([[tmp_path / "best" / "gone"], committed(tmp_path / "best")])
-    monkeypatch.setattr(module, "committed", lambda folder: next(found))
+    found = iter([[tmp_path / "best" / "gone"], list_commits(tmp_path / "best")])
+    monkeypatch.setattr(module, "list_commits", lambda folder: next(found))
     assert module.read_best(Run("a", folder=tmp_path), "task.json") == (tmp_path / "best" / "step-2", "{}")
 
 

@@ -1,11 +1,13 @@
-"""Windows: a question and a part of its passage, as many as it takes to read the whole passage."""
+"""Windows: a question and a part of its passage, enough of them to read the whole passage; and their best spans."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Int
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
 
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.answers.rows import Answer
@@ -47,23 +49,23 @@ class Frame(NamedTuple):
 def frame(tokenizer: Tokenizer) -> Frame:
     """The Frame of a tokenizer, read from a pair of letters."""
     tokenizer.check_pairs()
-    found = tokenizer.whole.encode("a", "b")
-    sides: list[int | None] = found.sequence_ids
-    one, two = sides.index(0), sides.index(1)
-    last = len(sides) - sides[::-1].index(1)
-    middle = len(sides) - sides[::-1].index(0)
-    places = (0, one, middle, two, min(last, len(sides) - 1))
-    segments = [found.type_ids[place] for place in places]
-    return Frame(found.ids[:one], found.ids[middle:two], found.ids[last:], segments)
+    encoding = tokenizer.whole.encode("a", "b")
+    sides: list[int | None] = encoding.sequence_ids
+    first_start, second_start = sides.index(0), sides.index(1)
+    first_end, second_end = (len(sides) - sides[::-1].index(side) for side in (0, 1))
+    positions = (0, first_start, first_end, second_start, min(second_end, len(sides) - 1))
+    segments = [encoding.type_ids[position] for position in positions]
+    ids = encoding.ids
+    return Frame(ids[:first_start], ids[first_end:second_start], ids[second_end:], segments)
 
 
 @dataclass(frozen=True)
-class Cutter:
-    """Cuts windows of at most *most* tokens, *question* of them for the question, a *stride* apart. The stride is
-    reduced where an answer of *longest* tokens might otherwise be whole in no window, but not below half a window."""
+class WindowCutter:
+    """Cuts windows of at most *max_tokens* tokens, *question* of them for the question, a *stride* apart. The stride is
+    reduced so that every answer of up to *longest* tokens fits in some window, but not below half a window."""
 
     tokenizer: Tokenizer
-    most: int
+    max_tokens: int
     question: int
     stride: int
     longest: int
@@ -74,50 +76,90 @@ class Cutter:
         """The windows of each (question, passage). Each text is tokenised once, however many pairs contain it."""
         around = frame(self.tokenizer)
         special = sum(map(len, around[:3]))
-        asked = {text: found.ids for text, found in self.encode(pair[0] for pair in pairs).items()}
-        passages = {text: read(text, found) for text, found in self.encode(pair[1] for pair in pairs).items()}
-        wanted = answers if answers is not None else [None] * len(pairs)
-        found = []
-        for number, ((question, context), answer) in enumerate(zip(pairs, wanted, strict=True)):
-            ids = asked[question][: min(self.question, (self.most - special) // 2)]
+        questions = {text: encoding.ids for text, encoding in self.encode(pair[0] for pair in pairs).items()}
+        passages = {
+            text: read_passage(text, encoding) for text, encoding in self.encode(pair[1] for pair in pairs).items()
+        }
+        answers = answers if answers is not None else [None] * len(pairs)
+        items = []
+        for number, ((question, context), answer) in enumerate(zip(pairs, answers, strict=True)):
+            ids = questions[question][: min(self.question, (self.max_tokens - special) // 2)]
             passage = passages[context]
-            room = self.most - special - len(ids)
+            room = self.max_tokens - special - len(ids)
             at = len(around.before) + len(ids) + len(around.between)
-            span = place(passage, answer) if answer else None
+            span = token_span(passage, answer) if answer else None
             windows = []
             for first, after in self.cuts(len(passage.ids), room):
                 parts = (around.before, ids, around.between, passage.ids[first:after], around.after)
                 segments = [s for s, part in zip(around.segments, parts, strict=True) for _ in part]
-                held = NOWHERE
+                position = NOWHERE
                 if span and first <= span[0] and span[1] < after:
-                    held = (span[0] - first + at, span[1] - first + at)
-                about = Window(number, passage, first, after, at, held)
-                whole = [i for part in parts for i in part]
-                windows.append(Item(whole, segments, about, len(asked[question]) - len(ids)))
-            found.append(windows)
-        return found
+                    position = (span[0] - first + at, span[1] - first + at)
+                window = Window(number, passage, first, after, at, position)
+                window_ids = [i for part in parts for i in part]
+                windows.append(Item(window_ids, segments, window, len(questions[question]) - len(ids)))
+            items.append(windows)
+        return items
 
     def encode(self, texts: Any) -> dict[str, Any]:
         """Each distinct text as tokens, without special tokens."""
-        different = list(dict.fromkeys(texts))
-        return dict(zip(different, self.tokenizer.whole.encode_batch(different, add_special_tokens=False), strict=True))
+        distinct = list(dict.fromkeys(texts))
+        return dict(zip(distinct, self.tokenizer.whole.encode_batch(distinct, add_special_tokens=False), strict=True))
 
     def cuts(self, tokens: int, room: int) -> list[tuple[int, int]]:
-        """(first, after) of each window over so many tokens, *room* tokens each."""
+        """(first, after) of each window over a passage of *tokens*; each window holds *room* of them."""
         step = max(1, min(self.stride, max(room // 2, room - self.longest)))
         starts = range(0, max(1, tokens - room + step), step)
         return [(start, min(tokens, start + room)) for start in starts]
 
 
-def read(text: str, found: Any) -> Passage:
-    """Some byte-level tokenizers count the space before a word to it; here it is not."""
-    bounds = np.array(found.offsets, int).reshape(-1, 2)
+def read_passage(text: str, encoding: Any) -> Passage:
+    """A tokenised passage. Some byte-level tokenizers count the space before a word as part of it; here it is not."""
+    bounds = np.array(encoding.offsets, int).reshape(-1, 2)
     starts = [start + (len(piece) - len(piece.lstrip())) for start, end in bounds for piece in [text[start:end]]]
-    return Passage(found.ids, np.minimum(np.array(starts, int), bounds[:, 1]), bounds[:, 1])
+    return Passage(encoding.ids, np.minimum(np.array(starts, int), bounds[:, 1]), bounds[:, 1])
 
 
-def place(passage: Passage, answer: Answer) -> tuple[int, int] | None:
+def token_span(passage: Passage, answer: Answer) -> tuple[int, int] | None:
     """(first, last) token of the answer; None if the tokenizer drops it entirely."""
     first = int(np.searchsorted(passage.ends, answer.start, side="right"))
     last = int(np.searchsorted(passage.starts, answer.start + len(answer.text), side="left")) - 1
     return (first, last) if first <= last < len(passage.ids) else None
+
+
+class WindowSpans(NamedTuple):
+    """The n best spans of each window, in tokens, best first; the score is -inf where there are fewer."""
+
+    scores: Float[Tensor, "b n"]
+    first: Int[Tensor, "b n"]
+    last: Int[Tensor, "b n"]
+
+
+def best_spans(
+    start: Float[Tensor, "b t"], end: Float[Tensor, "b t"], inside: Bool[Tensor, "b t"], longest: int, count: int
+) -> WindowSpans:
+    """Score all spans of 1 to *longest* tokens *inside* the passage, not only those of the best starts and ends,
+    by the sum of both logits (Devlin et al., 2019, 4.2)."""
+    start, end = (logits.masked_fill(~inside, float("-inf")) for logits in (start, end))
+    longest = min(longest, start.shape[1])
+    ends = torch.nn.functional.pad(end, (0, longest - 1), value=float("-inf")).unfold(1, longest, 1)  # b t longest
+    sums = (start.unsqueeze(2) + ends).flatten(1)
+    scores, indices = sums.topk(min(count, sums.shape[1]))
+    first = indices // longest
+    return WindowSpans(scores, first, first + indices % longest)
+
+
+class PassageSpan(NamedTuple):
+    """A span of a passage, in characters, with its score."""
+
+    score: float
+    start: int
+    end: int
+
+
+def merge_windows(spans: Sequence[PassageSpan], count: int) -> list[PassageSpan]:
+    """The best spans of all windows of a passage. A span found in several windows counts once, with its best score."""
+    best: dict[tuple[int, int], PassageSpan] = {}
+    for span in sorted(spans, reverse=True):
+        best.setdefault((span.start, span.end), span)
+    return list(best.values())[:count]

@@ -11,5 +11,6 @@ squad.py      SQuAD: questions about passages, with answers and their positions
 conll.py      CoNLL: one token and its tag per line
 guess.py      which column a task needs is which, by name or by content
 checks.py     warnings about labels, duplicates and empty cells
+features.py   further columns of a row as numbers
 split.py      training and validation rows, without a text in both
 """

@@ -4,14 +4,14 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bertexplorer.training.data.rows import Problem, Row, written
+from bertexplorer.training.data.rows import Problem, Row, cell_text
 
 MAX_CLASSES = 1_000
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence that the user should read before starting, the lines it is about, and whether it prevents the run."""
+    """A message about the rows, the lines it concerns, and whether it prevents the run."""
 
     what: str
     lines: tuple[int, ...] = ()
@@ -20,31 +20,31 @@ class Finding:
 
 def label_counts(rows: Sequence[Row], key: str) -> dict[str, int]:
     """The number of rows with each label, the most frequent first; rows without a label are not counted."""
-    counts = Counter(label for row in rows if (label := written(row.cells.get(key, ""))).strip())
+    counts = Counter(label for row in rows if (label := cell_text(row.cells.get(key, ""))).strip())
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def empty(rows: Sequence[Row], keys: Sequence[str]) -> list[Problem]:
+def empty_cells(rows: Sequence[Row], keys: Sequence[str]) -> list[Problem]:
     """The rows with an empty cell under one of *keys*."""
-    found = []
+    problems = []
     for row in rows:
-        bare = [
-            key for key in keys if row.cells.get(key, "") in ([], {}) or not written(row.cells.get(key, "")).strip()
+        missing = [
+            key for key in keys if row.cells.get(key, "") in ([], {}) or not cell_text(row.cells.get(key, "")).strip()
         ]
-        if bare:
-            found.append(Problem(row.line, f"has nothing under {', '.join(bare)}"))
-    return found
+        if missing:
+            problems.append(Problem(row.line, f"has nothing under {', '.join(missing)}"))
+    return problems
 
 
-def same(row: Row, keys: Sequence[str]) -> tuple[str, ...]:
-    """A key that is equal for equal rows: their cells under *keys*, ignoring case and spacing."""
-    return tuple(" ".join(written(row.cells.get(key, "")).casefold().split()) for key in keys)
+def row_key(row: Row, keys: Sequence[str]) -> tuple[str, ...]:
+    """A key that equal rows share: their cells under *keys*, ignoring case and spacing."""
+    return tuple(" ".join(cell_text(row.cells.get(key, "")).casefold().split()) for key in keys)
 
 
 def duplicates(rows: Sequence[Row], keys: Sequence[str]) -> list[tuple[int, int]]:
     """(line, line of the first equal row) of every row that repeats an earlier one."""
     first: dict[tuple[str, ...], int] = {}
-    before = [(row.line, first.setdefault(same(row, keys), row.line)) for row in rows]
+    before = [(row.line, first.setdefault(row_key(row, keys), row.line)) for row in rows]
     return [(line, earlier) for line, earlier in before if earlier != line]
 
 
@@ -52,11 +52,11 @@ def overlap(train: Sequence[Row], dev: Sequence[Row], keys: Sequence[str]) -> li
     """(line in dev, line of the first equal row in train)."""
     first: dict[tuple[str, ...], int] = {}
     for row in train:
-        first.setdefault(same(row, keys), row.line)
-    return [(row.line, first[said]) for row in dev if (said := same(row, keys)) in first]
+        first.setdefault(row_key(row, keys), row.line)
+    return [(row.line, first[key]) for row in dev if (key := row_key(row, keys)) in first]
 
 
-def similar(labels: Sequence[str]) -> list[tuple[str, ...]]:
+def similar_labels(labels: Sequence[str]) -> list[tuple[str, ...]]:
     """Groups of labels that differ by case or spaces only."""
     groups: dict[str, list[str]] = defaultdict(list)
     for label in dict.fromkeys(labels):
@@ -66,67 +66,81 @@ def similar(labels: Sequence[str]) -> list[tuple[str, ...]]:
 
 def contradictions(rows: Sequence[Row], keys: Sequence[str], label: str) -> list[tuple[int, int]]:
     """(line, line of the first row with the same text and another label)."""
-    labels = {row.line: written(row.cells.get(label, "")) for row in rows}
+    labels = {row.line: cell_text(row.cells.get(label, "")) for row in rows}
     return [(line, before) for line, before in duplicates(rows, keys) if labels[line] != labels[before]]
 
 
-def preflight(train: Sequence[Row], dev: Sequence[Row], keys: Sequence[str], label: str | None = None) -> list[Finding]:
+def row_findings(
+    train: Sequence[Row], dev: Sequence[Row], keys: Sequence[str], label: str | None = None
+) -> list[Finding]:
     """All findings about the rows of a run, those that prevent it first. *keys*: the cells that are its texts; *label*:
     the cell to predict, if it is a class. *dev* may be empty if it is not chosen yet."""
-    found = labels(train, dev, label) if label is not None else []
-    pairs = contradictions(train, keys, label) if label is not None else []
-    named = set(pairs)
-    if pairs:
-        found.append(
-            counted(pairs, "repeats an earlier text with another label", "repeat an earlier text with another label")
-        )
-    if again := [pair for pair in duplicates(train, keys) if pair not in named]:
-        found.append(counted(again, "duplicates an earlier row", "duplicate an earlier row"))
-    if both := overlap(train, dev, keys):
-        found.append(
-            counted(
-                both, *(f"of the {len(dev):,} validation rows {be} training rows too" for be in ("is among the", "are"))
+    findings = label_findings(train, dev, label) if label is not None else []
+    contradictory = contradictions(train, keys, label) if label is not None else []
+    contradicting = set(contradictory)
+    if contradictory:
+        findings.append(
+            rows_finding(
+                contradictory, "repeats an earlier text with another label", "repeat an earlier text with another label"
             )
         )
-    if bare := empty([*train, *dev], [*keys, label] if label is not None else keys):
-        found.append(counted([(p.line, 0) for p in bare], "lacks a text or a label", "lack a text or a label"))
-    return sorted(found, key=lambda finding: not finding.stops)
+    if repeated := [pair for pair in duplicates(train, keys) if pair not in contradicting]:
+        findings.append(rows_finding(repeated, "duplicates an earlier row", "duplicate an earlier row"))
+    if shared := overlap(train, dev, keys):
+        findings.append(
+            rows_finding(
+                shared,
+                *(f"of the {len(dev):,} validation rows {be} training rows too" for be in ("is among the", "are")),
+            )
+        )
+    if incomplete := empty_cells([*train, *dev], [*keys, label] if label is not None else keys):
+        findings.append(
+            rows_finding([(p.line, 0) for p in incomplete], "lacks a text or a label", "lack a text or a label")
+        )
+    return sorted(findings, key=lambda finding: not finding.stops)
 
 
-def counted(pairs: Sequence[tuple[int, int]], one: str, many: str) -> Finding:
-    """“3 rows …: line 7 (as line 2), …”, naming the first three. *one*, *many*: the predicate, singular and plural."""
-    first = ", ".join(f"line {line}" + (f" (as line {before})" if before else "") for line, before in pairs[:3])
-    more = ", …" if len(pairs) > 3 else ""
-    what = f"1 row {one}" if len(pairs) == 1 else f"{len(pairs):,} rows {many}"
-    return Finding(f"{what}: {first}{more}.", tuple(line for line, _ in pairs))
+def rows_finding(pairs: Sequence[tuple[int, int]], singular: str, plural: str) -> Finding:
+    """“3 rows …: line 7 (as line 2), …”, naming the first three. *singular*, *plural*: the predicate, singular and
+    plural."""
+    examples = ", ".join(f"line {line}" + (f" (as line {before})" if before else "") for line, before in pairs[:3])
+    ellipsis = ", …" if len(pairs) > 3 else ""
+    message = f"1 row {singular}" if len(pairs) == 1 else f"{len(pairs):,} rows {plural}"
+    return Finding(f"{message}: {examples}{ellipsis}.", tuple(line for line, _ in pairs))
 
 
-def labels(train: Sequence[Row], dev: Sequence[Row], label: str) -> list[Finding]:
+def label_findings(train: Sequence[Row], dev: Sequence[Row], label: str) -> list[Finding]:
     """Findings about the classes."""
-    counts, tried = label_counts(train, label), label_counts(dev, label)
-    found = []
+    counts, dev_counts = label_counts(train, label), label_counts(dev, label)
+    findings = []
     if len(counts) < 2:
         only = f"Every row has the label “{next(iter(counts))[:40]}”" if counts else "No row has a label"
-        found.append(Finding(f"{only}; at least two different ones are needed. Choose another column.", stops=True))
+        findings.append(Finding(f"{only}; at least two different ones are needed. Choose another column.", stops=True))
     if len(counts) > MAX_CLASSES:
-        what = f"{len(counts):,} different labels; the limit is {MAX_CLASSES:,}. Is this column the label?"
-        found.append(Finding(what, stops=True))
-    elif once := [name for name, count in counts.items() if count == 1]:
-        alone = set(once)
-        lines = tuple(row.line for row in train if written(row.cells.get(label, "")) in alone)
-        found.append(Finding(f"{listed(once)} {'have' if len(once) > 1 else 'has'} only one example.", lines))
-    if unseen := {name: count for name, count in tried.items() if name not in counts}:
-        lines = tuple(row.line for row in dev if written(row.cells.get(label, "")) in unseen)
-        found.append(Finding(f"{listed(list(unseen))}: only in the validation data.", lines))
-    if untried := [name for name, count in counts.items() if tried and name not in tried and count > 1]:
-        which = f"{len(untried):,} of {len(counts):,} labels have" if len(untried) > 1 else f"{listed(untried)} has"
-        found.append(Finding(f"{which} no validation row, so the metrics say nothing about {listed(untried)}."))
-    for group in similar([*counts, *tried]):
-        found.append(Finding(f"{listed(group)} differ by case or spaces only: one class, or several?"))
-    return found
+        message = f"{len(counts):,} different labels; the limit is {MAX_CLASSES:,}. Is this column the label?"
+        findings.append(Finding(message, stops=True))
+    elif rare := [name for name, count in counts.items() if count == 1]:
+        rare_labels = set(rare)
+        lines = tuple(row.line for row in train if cell_text(row.cells.get(label, "")) in rare_labels)
+        findings.append(Finding(f"{quoted_names(rare)} {'have' if len(rare) > 1 else 'has'} only one example.", lines))
+    if unseen := {name: count for name, count in dev_counts.items() if name not in counts}:
+        lines = tuple(row.line for row in dev if cell_text(row.cells.get(label, "")) in unseen)
+        findings.append(Finding(f"{quoted_names(list(unseen))}: only in the validation data.", lines))
+    if unvalidated := [name for name, count in counts.items() if dev_counts and name not in dev_counts and count > 1]:
+        subject = (
+            f"{len(unvalidated):,} of {len(counts):,} labels have"
+            if len(unvalidated) > 1
+            else f"{quoted_names(unvalidated)} has"
+        )
+        findings.append(
+            Finding(f"{subject} no validation row, so the metrics say nothing about {quoted_names(unvalidated)}.")
+        )
+    for group in similar_labels([*counts, *dev_counts]):
+        findings.append(Finding(f"{quoted_names(group)} differ by case or spaces only: one class, or several?"))
+    return findings
 
 
-def listed(names: Sequence[str]) -> str:
+def quoted_names(names: Sequence[str]) -> str:
     """The first three of *names* in quotation marks."""
     parts = [f"“{name[:40]}”" for name in names[:3]]
     return ", ".join(parts) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")

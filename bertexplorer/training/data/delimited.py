@@ -9,12 +9,12 @@ from functools import partial
 from itertools import chain, islice
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.data.guess import KNOWN, plain
-from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, Parsed
+from bertexplorer.training.data.guess import KNOWN, normalized_name
+from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, ParsedFile
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-NONE = "\x1f"  # the delimiter of a file with one column
-MAX_BROKEN = 200  # unclosed quotes; each costs a second reading of what it swallowed
+NO_DELIMITER = "\x1f"  # the delimiter of a file with one column
+MAX_BROKEN = 200  # unclosed quotes; the lines after each are read twice
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 Record = tuple[int, int, list[str] | str]  # first line, last line, its fields or why it cannot be read
@@ -25,120 +25,127 @@ REASONS = {
 }
 
 
-def table(text: str, name: str, *, delimiter: str = "", header: bool | None = None, most: int = 50_000) -> Parsed:
+def parse_table(
+    text: str, name: str, *, delimiter: str = "", header: bool | None = None, max_rows: int = 50_000
+) -> ParsedFile:
     """A row per record of *text*, all of one width. *delimiter* "" and *header* None are detected; without a header the
     columns are called "column 1" and so on. Raises ExplorerError for more than 50 columns, for a delimiter that is not
     one character, and for more than 200 unclosed quotes."""
     if delimiter != "\t" and (not delimiter.isprintable() or delimiter in ('"', " ") or len(delimiter) > 1):
         raise ExplorerError(f"The delimiter is {delimiter!r:.20}; wanted one character: comma, semicolon, tab or bar.")
-    sign = delimiter or separator(text)
-    found, later, literal = variant(text, sign, most + 2)
-    fields = [row for _, _, row in found if isinstance(row, list) and any(row)]
+    delimiter = delimiter or guess_delimiter(text)
+    first_records, other_records, quote_note = best_reading(text, delimiter, max_rows + 2)
+    fields = [row for _, _, row in first_records if isinstance(row, list) and any(row)]
     if not fields:
-        return Parsed([(line, row) for line, _, row in found if isinstance(row, str)], "no row that can be read")
-    headed = is_header(fields) if header is None else header
-    width = len(fields[0]) if headed else usual(fields)
+        return ParsedFile(
+            [(line, row) for line, _, row in first_records if isinstance(row, str)], "no row that can be read"
+        )
+    has_header = is_header(fields) if header is None else header
+    width = len(fields[0]) if has_header else common_width(fields)
     if width > MAX_COLUMNS:
         raise ExplorerError(f"{name} has {width:,} columns; the limit is {MAX_COLUMNS}. Leave some out.")
-    columns = titles(fields[0] if headed else [""] * width)
-    how = (f"{DELIMITERS.get(sign, repr(sign))} between columns" if width > 1 else "one column") + literal
-    how += ", with a header" if headed else ", no header"
-    how += "".join(f", {note}" for note in repeated(fields[0])) if headed else ""
-    empty = sum(isinstance(row, list) and bool(row) and not any(row) for _, _, row in found)
-    how += f", {empty:,} empty row{'s' * (empty > 1)} skipped" if empty else ""
-    return Parsed(entries(chain(found, later), columns, headed), how, columns)
+    columns = column_names(fields[0] if has_header else [""] * width)
+    description = f"{DELIMITERS.get(delimiter, repr(delimiter))} between columns" if width > 1 else "one column"
+    description += quote_note
+    description += ", with a header" if has_header else ", no header"
+    description += "".join(f", {note}" for note in repeated_names(fields[0])) if has_header else ""
+    empty = sum(isinstance(row, list) and bool(row) and not any(row) for _, _, row in first_records)
+    description += f", {empty:,} empty row{'s' * (empty > 1)} skipped" if empty else ""
+    return ParsedFile(entries(chain(first_records, other_records), columns, has_header), description, columns)
 
 
-def entries(found: Iterator[Record], columns: Sequence[str], headed: bool) -> Iterator[Entry]:
+def entries(records: Iterator[Record], columns: Sequence[str], has_header: bool) -> Iterator[Entry]:
     """The cells of each record, skipping the header and empty records."""
-    for line, last, row in found:
+    for line, last, row in records:
         if isinstance(row, str):
             yield line, row
-        elif headed and any(row):
-            headed = False
+        elif has_header and any(row):
+            has_header = False
         elif len(row) == len(columns):
             if any(row):
                 yield line, dict(zip(columns, row, strict=True))
         elif any(row):
-            far = f" (it continues to line {last}: is a quote left open?)" if last > line else ""
-            yield line, f"has {len(row)} field{'s' * (len(row) > 1)}, expected {len(columns)}{far}"
+            extent = f" (it continues to line {last}: is a quote left open?)" if last > line else ""
+            yield line, f"has {len(row)} field{'s' * (len(row) > 1)}, expected {len(columns)}{extent}"
 
 
-def variant(text: str, sign: str, most: int) -> tuple[list[Record], Iterator[Record], str]:
+def best_reading(text: str, delimiter: str, max_records: int) -> tuple[list[Record], Iterator[Record], str]:
     """The reading of *text* with the fewest rows of an unusual width: (the first records, the others, a remark on
     quotes). Quotes in a tab-separated file are often part of the text, as in the GLUE files."""
-    quoted = partial(records, text, delimiter=sign, strict=True)
-    if sign != "\t":
-        ways = (quoted, partial(quoted, skipinitialspace=True))
+    quoted = partial(read_records, text, delimiter=delimiter, strict=True)
+    if delimiter != "\t":
+        readings = (quoted, partial(quoted, skipinitialspace=True))
     else:
-        ways = (partial(records, text, delimiter=sign, quoting=csv.QUOTE_NONE), quoted)
-    least, chosen = -1, 0
-    for i, way in enumerate(ways):
-        rest = way()
-        found = list(islice(rest, most))
-        rows = [row for _, _, row in found if isinstance(row, list) and any(row)]
-        width = usual(rows)
-        odd = len([row for _, _, row in found if isinstance(row, str)]) + sum(len(row) != width for row in rows)
-        if least < 0 or odd < least or (odd == least and sign == "\t"):
-            least, chosen, kept, later = odd, i, found, rest
-        if not least:
+        readings = (partial(read_records, text, delimiter=delimiter, quoting=csv.QUOTE_NONE), quoted)
+    fewest, chosen = -1, 0
+    for i, reading in enumerate(readings):
+        remaining = reading()
+        first_records = list(islice(remaining, max_records))
+        rows = [row for _, _, row in first_records if isinstance(row, list) and any(row)]
+        width = common_width(rows)
+        faults = sum(isinstance(row, str) for _, _, row in first_records) + sum(len(row) != width for row in rows)
+        if fewest < 0 or faults < fewest or (faults == fewest and delimiter == "\t"):
+            fewest, chosen, best_records, best_remaining = faults, i, first_records, remaining
+        if not fewest:
             break
-    if sign != "\t" or chosen == 1:
-        return kept, later, ""
-    cells = [cell for _, _, row in kept if isinstance(row, list) for cell in row if cell.startswith('"')]
+    if delimiter != "\t" or chosen == 1:
+        return best_records, best_remaining, ""
+    cells = [cell for _, _, row in best_records if isinstance(row, list) for cell in row if cell.startswith('"')]
     if not all(map(QUOTED.fullmatch, cells)):
-        return kept, later, ", quotes are part of the text"
-    return list(map(unquoted, kept)), map(unquoted, later), ""
+        return best_records, best_remaining, ", quotes are part of the text"
+    return list(map(unquote, best_records)), map(unquote, best_remaining), ""
 
 
-def records(text: str, **dialect: object) -> Iterator[Record]:
+def read_records(text: str, **dialect: object) -> Iterator[Record]:
     """The records of *text*, blank lines as empty lists. After a broken record, reading resumes at its second line, so
     that an unclosed quote spoils no other row."""
     lines: Iterator[str] = io.StringIO(text, newline="")
-    start, failed, read = 1, 0, list[str]()
+    start, failures, consumed = 1, 0, list[str]()
 
-    def watched(lines: Iterator[str]) -> Iterator[str]:
+    def recorded(lines: Iterator[str]) -> Iterator[str]:
         for line in lines:
-            read.append(line)
+            consumed.append(line)
             yield line
 
-    reader = csv.reader(watched(lines), **dialect)  # type: ignore[arg-type]
+    reader = csv.reader(recorded(lines), **dialect)  # type: ignore[arg-type]
     while True:
         try:
             row: list[str] | str = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            failed += len(read) > 1
-            if failed > MAX_BROKEN:
+            failures += len(consumed) > 1
+            if failures > MAX_BROKEN:
                 raise ExplorerError(
                     f"More than {MAX_BROKEN} rows have quotes that are not closed, the last in line {start:,}. "
                     "Save the file as CSV again, or choose another delimiter."
                 ) from error
             row = next((words for part, words in REASONS.items() if part in str(error)), str(error))
-            lines = chain(read[1:], lines)
-            del read[1:]
-            reader = csv.reader(watched(lines), **dialect)  # type: ignore[arg-type]
-        yield start, start + len(read) - 1, row
-        start += len(read)
-        read.clear()
+            lines = chain(consumed[1:], lines)
+            del consumed[1:]
+            reader = csv.reader(recorded(lines), **dialect)  # type: ignore[arg-type]
+        yield start, start + len(consumed) - 1, row
+        start += len(consumed)
+        consumed.clear()
 
 
-def separator(text: str) -> str:
+def guess_delimiter(text: str) -> str:
     """The delimiter under which most records are as wide as the first, with a width above 1; NONE if there is no such
     delimiter."""
     start = "".join(islice(io.StringIO(text[:50_000], newline=""), 200))
 
     def score(sign: str) -> tuple[float, float]:
         quoting = csv.QUOTE_NONE if sign == "\t" else csv.QUOTE_MINIMAL
-        rows = [row for _, _, row in records(start, delimiter=sign, quoting=quoting) if isinstance(row, list) and row]
+        rows = [
+            row for _, _, row in read_records(start, delimiter=sign, quoting=quoting) if isinstance(row, list) and row
+        ]
         if not rows or len(rows[0]) < 2:
             return 0.0, 0.0
         widths = Counter(map(len, rows))
         return widths[len(rows[0])] / len(rows), 1 - widths[1] / len(rows)
 
     best = max(DELIMITERS, key=score)
-    return best if score(best) > (0, 0) else NONE
+    return best if score(best) > (0, 0) else NO_DELIMITER
 
 
 def is_tabbed(text: str) -> bool:
@@ -156,14 +163,14 @@ def is_header(rows: Sequence[Sequence[str]]) -> bool:
         values = [row[i] for row in below if i < len(row)]
         if not cell.strip() or cell in values or NUMBER.fullmatch(cell.strip()):
             continue
-        if plain(cell) in KNOWN or (values and all(NUMBER.fullmatch(value.strip()) for value in values)):
+        if normalized_name(cell) in KNOWN or (values and all(NUMBER.fullmatch(value.strip()) for value in values)):
             return True
         if names and len(values) >= 4 and len(set(values)) <= len(values) / 2 and all(values):
             return True
     return False
 
 
-def repeated(head: Sequence[str]) -> list[str]:
+def repeated_names(head: Sequence[str]) -> list[str]:
     """A remark for each name that several columns have."""
     counts = Counter(name for cell in head if (name := cell.strip()))
     return [
@@ -173,22 +180,22 @@ def repeated(head: Sequence[str]) -> list[str]:
     ]
 
 
-def titles(head: Sequence[str]) -> tuple[str, ...]:
+def column_names(head: Sequence[str]) -> tuple[str, ...]:
     """The names of the columns: stripped, "column 2" for an empty one, "text (2)" for a repeated one."""
     names: list[str] = []
     for i, cell in enumerate(head):
         name = cell.strip().strip("\ufeff").strip() or f"column {i + 1}"
-        again = (other for n in range(2, len(head) + 2) if (other := f"{name} ({n})") not in names)
-        names.append(next(again) if name in names else name)
+        numbered = (other for n in range(2, len(head) + 2) if (other := f"{name} ({n})") not in names)
+        names.append(next(numbered) if name in names else name)
     return tuple(names)
 
 
-def usual(rows: Sequence[Sequence[str]]) -> int:
+def common_width(rows: Sequence[Sequence[str]]) -> int:
     """The most frequent width."""
     return Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
 
 
-def unquoted(record: Record) -> Record:
+def unquote(record: Record) -> Record:
     line, last, row = record
     if isinstance(row, str):
         return record

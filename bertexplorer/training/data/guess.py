@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from bertexplorer.training.data.rows import Row, Table, Wanted, written
+from bertexplorer.training.data.rows import ColumnSpec, Row, Table, cell_text
 
 FIRST = ("texta", "text1", "sentence1", "sentencea", "premise", "question1", "anchor", "question", "query", "first")
 SECOND = (
@@ -95,78 +95,92 @@ KINDS = {"text": TEXT, "label": LABEL, "labels": NAMES["labels"], "number": NAME
 KINDS |= {"tokens": NAMES["tokens"], "tags": NAMES["tags"]}
 KNOWN = frozenset(name for names in NAMES.values() for name in names)
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
-SEEN = 500  # rows examined
+EXAMINED_ROWS = 500  # rows examined
 WORDS = 0.4  # bonus of words over numbers as labels: the numbers may be a rating next to the label
 
 
-def guess(table: Table, columns: Sequence[Wanted]) -> dict[str, str]:
+def guess_columns(table: Table, columns: Sequence[ColumnSpec]) -> dict[str, str]:
     """{column of the task: column of the table}, using each column at most once and omitting those that nothing fits.
     An optional column is matched by name only."""
-    found: dict[str, str] = {}
-    for wanted in columns:
-        spare = {plain(name): name for name in reversed(table.columns) if name not in found.values()}
-        own = (plain(wanted.name), plain(wanted.label), *NAMES.get(wanted.name, KINDS.get(wanted.kind, ())))
-        if (column := next((spare[name] for name in own if name in spare), None)) is not None:
-            found[wanted.name] = column
-    rows = table.rows[:SEEN]
-    for wanted in sorted(columns, key=lambda wanted: wanted.kind == "text"):
-        if wanted.name in found or wanted.optional or wanted.kind not in FITS:
+    mapping: dict[str, str] = {}
+    for spec in columns:
+        unused = {normalized_name(name): name for name in reversed(table.columns) if name not in mapping.values()}
+        known_names = (
+            normalized_name(spec.name),
+            normalized_name(spec.label),
+            *NAMES.get(spec.name, KINDS.get(spec.kind, ())),
+        )
+        if (column := next((unused[name] for name in known_names if name in unused), None)) is not None:
+            mapping[spec.name] = column
+    rows = table.rows[:EXAMINED_ROWS]
+    for spec in sorted(columns, key=lambda spec: spec.kind == "text"):
+        if spec.name in mapping or spec.optional or spec.kind not in FITS:
             continue
-        cells = {name: [row.cells[name] for row in rows] for name in table.columns if name not in found.values()}
-        scores = {name: FITS[wanted.kind](column) for name, column in cells.items()}
+        cells = {name: [row.cells[name] for row in rows] for name in table.columns if name not in mapping.values()}
+        scores = {name: FITS[spec.kind](column) for name, column in cells.items()}
         best = max(scores, key=lambda name: scores[name], default="")
         if best and scores[best] > 0:
-            found[wanted.name] = best
-    return in_order(found, table.columns, [w.name for w in columns if w.kind == "text"], rows)
+            mapping[spec.name] = best
+    return keep_file_order(mapping, table.columns, [w.name for w in columns if w.kind == "text"], rows)
 
 
-def reasons(table: Table, columns: Sequence[Wanted], chosen: Mapping[str, str]) -> dict[str, str]:
+def guess_reasons(table: Table, columns: Sequence[ColumnSpec], chosen: Mapping[str, str]) -> dict[str, str]:
     """Why each column of *chosen* was guessed, in a few words, and which others would also do as a label; nothing for a
     column that the user chose instead."""
-    guessed, rows = guess(table, columns), table.rows[:SEEN]
+    guessed, rows = guess_columns(table, columns), table.rows[:EXAMINED_ROWS]
     reasons = {}
-    for wanted in columns:
-        if not (column := chosen.get(wanted.name)) or guessed.get(wanted.name) != column:
+    for spec in columns:
+        if not (column := chosen.get(spec.name)) or guessed.get(spec.name) != column:
             continue
-        names = (wanted.name, wanted.label, *NAMES.get(wanted.name, KINDS.get(wanted.kind, ())))
-        reasons[wanted.name] = "by its name" if plain(column) in map(plain, names) else BY_CONTENT.get(wanted.kind, "")
-        if FITS.get(wanted.kind) is few:
-            counts = {name: len({written(row.cells[name]).strip() for row in rows}) for name in table.columns}
-            reasons[wanted.name] += f", {counts[column]:,} different values"
-            rivals = [n for n in table.columns if n not in chosen.values() and few([row.cells[n] for row in rows])]
+        names = (spec.name, spec.label, *NAMES.get(spec.name, KINDS.get(spec.kind, ())))
+        reasons[spec.name] = (
+            "by its name" if normalized_name(column) in map(normalized_name, names) else BY_CONTENT.get(spec.kind, "")
+        )
+        if FITS.get(spec.kind) is label_fit:
+            counts = {name: len({cell_text(row.cells[name]).strip() for row in rows}) for name in table.columns}
+            reasons[spec.name] += f", {counts[column]:,} different values"
+            rivals = [
+                n for n in table.columns if n not in chosen.values() and label_fit([row.cells[n] for row in rows])
+            ]
             if rivals:
-                listed = ", ".join(f"“{name[:40]}” ({counts[name]:,} values)" for name in rivals[:3])
-                reasons[wanted.name] += f"; {listed} would do too"
+                names_of_rivals = ", ".join(f"“{name[:40]}” ({counts[name]:,} values)" for name in rivals[:3])
+                reasons[spec.name] += f"; {names_of_rivals} would fit too"
     return reasons
 
 
-def in_order(found: dict[str, str], there: Sequence[str], texts: list[str], rows: Sequence[Row]) -> dict[str, str]:
+def keep_file_order(
+    mapping: dict[str, str], file_columns: Sequence[str], text_columns: list[str], rows: Sequence[Row]
+) -> dict[str, str]:
     """Texts that only their length distinguished keep the order of the file: the first column is the first text."""
-    named = {w: c for w, c in found.items() if plain(c) in NAMES.get(w, TEXT) or plain(c) == plain(w)}
-    free = [w for w in texts if w in found and w not in named]
-    return found | dict(zip(free, sorted((found[w] for w in free), key=there.index), strict=True))
+    by_name = {
+        w: c
+        for w, c in mapping.items()
+        if normalized_name(c) in NAMES.get(w, TEXT) or normalized_name(c) == normalized_name(w)
+    }
+    by_length = [w for w in text_columns if w in mapping and w not in by_name]
+    return mapping | dict(zip(by_length, sorted((mapping[w] for w in by_length), key=file_columns.index), strict=True))
 
 
-def plain(name: str) -> str:
+def normalized_name(name: str) -> str:
     """A name in lower case, letters and digits only."""
     return re.sub(r"[\W_]", "", name.strip().lower())
 
 
-def few(cells: list[object]) -> float:
+def label_fit(cells: list[object]) -> float:
     """How well a column fits as a label: above 0 for 2 or more values that occur about twice or more each; higher for
     fewer and shorter values, and somewhat higher for words than for numbers."""
-    values = {written(cell).strip() for cell in cells}
-    empty = sum(not written(cell).strip() for cell in cells)
+    values = {cell_text(cell).strip() for cell in cells}
+    empty = sum(not cell_text(cell).strip() for cell in cells)
     if not 2 <= len(values) <= max(2, len(cells) / 2) or empty >= 0.05 * len(cells):
         return 0.0
     words = not all(map(NUMBER.fullmatch, values - {""}))
     return (1 + WORDS * words) / len(values) + 1e-3 / sum(map(len, values))
 
 
-def numbers(cells: list[object]) -> float:
+def number_fit(cells: list[object]) -> float:
     """How well a column fits as a score: above 0 for numbers that do not just count the rows; higher the more of them
     have decimals."""
-    texts = [written(cell).strip() for cell in cells]
+    texts = [cell_text(cell).strip() for cell in cells]
     if not all(map(NUMBER.fullmatch, texts)):
         return 0.0
     values = [float(text.replace(",", ".")) for text in texts]
@@ -175,12 +189,17 @@ def numbers(cells: list[object]) -> float:
     return 1.0 + sum(value % 1 != 0 for value in values) / len(values)
 
 
-def length(cells: list[object]) -> float:
+def text_fit(cells: list[object]) -> float:
     """Mean length of the texts of a column, in characters."""
     texts = [cell for cell in cells if isinstance(cell, str) and not NUMBER.fullmatch(cell.strip())]
     return sum(map(len, texts)) / len(cells) if len(texts) > len(cells) / 2 else 0.0
 
 
-FITS: dict[str, Callable[[list[object]], float]] = {"text": length, "label": few, "labels": few, "number": numbers}
+FITS: dict[str, Callable[[list[object]], float]] = {
+    "text": text_fit,
+    "label": label_fit,
+    "labels": label_fit,
+    "number": number_fit,
+}
 BY_CONTENT = {"text": "its texts are the longest", "label": "by its content", "labels": "by its content"}
 BY_CONTENT |= {"number": "it holds numbers"}

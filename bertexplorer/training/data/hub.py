@@ -7,20 +7,20 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.read import MAX_ROWS
-from bertexplorer.training.data.rows import Problem, Row, Table, too_long
+from bertexplorer.training.data.rows import Problem, Row, Table, length_problem
 
 NAME = re.compile(r"(\w[\w.-]{0,95}(?:/\w[\w.-]{0,95})?)(?::([\w.-]{1,96}))?(?:@([\w.\[\]:%-]{1,60}))?")
 PATIENCE_S = 5.0
 WANTED = "NAME, NAME:CONFIGURATION or NAME:CONFIGURATION@SPLIT, such as nyu-mll/glue:sst2@train"
 
 
-def fetch(name: str, most: int = MAX_ROWS) -> Table:
-    """The first *most* rows of a split (default: train), with class labels by name, streamed. Raises ExplorerError for
-    a malformed name, a missing network, data set or package."""
-    found = NAME.fullmatch(name.strip())
-    if not found or Path(found[1]).exists():  # datasets would read a folder of that name
+def fetch_dataset(name: str, max_rows: int = MAX_ROWS) -> Table:
+    """The first *max_rows* rows of a split (default: train), with class labels by name, streamed. Raises ExplorerError
+    for a malformed name, a missing network, data set or package."""
+    match = NAME.fullmatch(name.strip())
+    if not match or Path(match[1]).exists():  # datasets would read a folder of that name
         raise ExplorerError(f"{name!r:.80} is not a data set; wanted {WANTED}.")
-    repository, configuration, split = found[1], found[2], found[3] or "train"
+    repository, configuration, split = match[1], match[2], match[3] or "train"
     try:
         import datasets
     except ImportError as error:
@@ -31,7 +31,7 @@ def fetch(name: str, most: int = MAX_ROWS) -> Table:
     try:
         HfApi().dataset_info(repository, timeout=PATIENCE_S)  # fails quickly; datasets retries for minutes
         stream = datasets.load_dataset(repository, configuration, split=split, streaming=True)
-        rows, problems = taken(stream, most)
+        rows, problems = read_rows(stream, max_rows)
     except RepositoryNotFoundError as error:
         raise ExplorerError(f"The hub has no public data set {repository}. Check the spelling.") from error
     except ExplorerError:
@@ -44,31 +44,31 @@ def fetch(name: str, most: int = MAX_ROWS) -> Table:
         ) from error
     if len(rows) < 2:
         raise ExplorerError(f"{repository} holds {len(rows)} rows in {split}; wanted at least 2.")
-    which = f"{repository}, {configuration}" if configuration else repository
-    summary = f"{len(rows) + len(problems):,} rows of {split} of {which}, from the hub."
+    source = f"{repository}, {configuration}" if configuration else repository
+    summary = f"{len(rows) + len(problems):,} rows of {split} of {source}, from the hub."
     return Table(tuple(rows[0].cells), tuple(rows), tuple(problems), summary, "hub", unit="row")
 
 
-def taken(stream: Any, most: int) -> tuple[list[Row], list[Problem]]:
+def read_rows(stream: Any, max_rows: int) -> tuple[list[Row], list[Problem]]:
     """Rows of texts, numbers and lists; other columns, such as images, are ignored."""
     names: dict[str, Any] = {key: f.names for key, f in (stream.features or {}).items() if hasattr(f, "names")}
     rows: list[Row] = []
     problems: list[Problem] = []
-    for number, record in enumerate(islice(stream, most), 1):
-        cells = {str(key): cell(value, names.get(key)) for key, value in record.items() if plain(value)}
-        if wrong := too_long(cells):
-            problems.append(Problem(number, wrong))
+    for number, record in enumerate(islice(stream, max_rows), 1):
+        cells = {str(key): cell_of(value, names.get(key)) for key, value in record.items() if is_plain(value)}
+        if problem := length_problem(cells):
+            problems.append(Problem(number, problem))
         else:
             rows.append(Row(number, cells))
     columns = set.intersection(*(set(row.cells) for row in rows)) if rows else set()
     return [Row(row.line, {k: v for k, v in row.cells.items() if k in columns}) for row in rows], problems
 
 
-def plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | list)
 
 
-def cell(value: Any, names: list[str] | None) -> Any:
+def cell_of(value: Any, names: list[str] | None) -> Any:
     """The value as a file would contain it: a class by its name, -1 (hidden) as ""."""
     if names and isinstance(value, int):
         return names[value] if 0 <= value < len(names) else ""

@@ -9,49 +9,49 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data import squad
-from bertexplorer.training.data.rows import MAX_COLUMNS, Cells, Entry, Parsed
+from bertexplorer.training.data.rows import MAX_COLUMNS, Cells, Entry, ParsedFile
 
 MAX_DEPTH = 8  # lists within lists
 MAX_DIGITS = 300
 MAX_ITEMS = 2_000_000
 
 
-def lines(text: str, most: int) -> Parsed:
-    """An object per line of *text*; any other line is a problem. Lines beyond *most* are not parsed."""
-    return Parsed(line_entries(text, most), "JSON, one object per line")
+def lines(text: str, max_lines: int) -> ParsedFile:
+    """An object per line of *text*; any other line is a problem. Lines beyond *max_lines* are not parsed."""
+    return ParsedFile(line_entries(text, max_lines), "JSON, one object per line")
 
 
-def line_entries(text: str, most: int) -> Iterator[Entry]:
-    filled = ((n, line.strip()) for n, line in enumerate(io.StringIO(text, newline=""), 1) if line.strip())
-    for line, written in islice(filled, most):
+def line_entries(text: str, max_lines: int) -> Iterator[Entry]:
+    numbered = ((n, line.strip()) for n, line in enumerate(io.StringIO(text, newline=""), 1) if line.strip())
+    for line, content in islice(numbered, max_lines):
         try:
-            yield line, cells(load(written))
+            yield line, cells(parse_strict(content))
         except ValueError as error:
-            yield line, reason(error)
-    yield from ((line, "is beyond the limit") for line, _ in filled)
+            yield line, error_reason(error)
+    yield from ((line, "is beyond the limit") for line, _ in numbered)
 
 
-def document(text: str, name: str) -> Parsed:
+def document(text: str, name: str) -> ParsedFile:
     """The objects of a JSON file: a list of them, or SQuAD's layout. Raises ExplorerError for any other file."""
     try:
-        whole = load(text)
+        content = parse_strict(text)
     except ValueError as error:
-        at = f" in line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        location = f" in line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise ExplorerError(
-            f"{name} cannot be read{at}: it {reason(error)}. Save it again as JSON or JSONL."
+            f"{name} cannot be read{location}: it {error_reason(error)}. Save it again as JSON or JSONL."
         ) from error
-    if isinstance(whole, dict) and isinstance(whole.get("data"), list):
-        if squad.is_squad(whole["data"]):
-            return Parsed(squad.entries(whole["data"]), "SQuAD JSON", squad.COLUMNS, unit="question")
-        whole = whole["data"]
-    if isinstance(whole, list) and len(whole) > MAX_ITEMS:
-        raise ExplorerError(f"{name} has {len(whole):,} items; the limit is {MAX_ITEMS:,}. Give part of it.")
-    if not isinstance(whole, list):
+    if isinstance(content, dict) and isinstance(content.get("data"), list):
+        if squad.is_squad(content["data"]):
+            return ParsedFile(squad.question_entries(content["data"]), "SQuAD JSON", squad.COLUMNS, unit="question")
+        content = content["data"]
+    if isinstance(content, list) and len(content) > MAX_ITEMS:
+        raise ExplorerError(f"{name} has {len(content):,} items; the limit is {MAX_ITEMS:,}. Give part of it.")
+    if not isinstance(content, list):
         raise ExplorerError(
-            f'{name} holds {noun(whole)}; wanted a list of objects, as [{{"text": "…", "label": "…"}}, …], '
+            f'{name} holds {type_name(content)}; wanted a list of objects, as [{{"text": "…", "label": "…"}}, …], '
             "or one object on each line."
         )
-    return Parsed(item_entries(whole), "a JSON list of objects", unit="item")
+    return ParsedFile(item_entries(content), "a JSON list of objects", unit="item")
 
 
 def item_entries(items: list[Any]) -> Iterator[Entry]:
@@ -59,15 +59,19 @@ def item_entries(items: list[Any]) -> Iterator[Entry]:
         try:
             yield number, cells(item)
         except ValueError as error:
-            yield number, reason(error)
+            yield number, error_reason(error)
 
 
-def load(text: str) -> Any:
+def parse_strict(text: str) -> Any:
     """Strict JSON. Raises ValueError for NaN, infinite or huge numbers, repeated names in an object, and deep
     nesting."""
     try:
         return json.loads(
-            text, object_pairs_hook=once, parse_constant=refused, parse_float=finite, parse_int=whole_number
+            text,
+            object_pairs_hook=unique_names,
+            parse_constant=reject_constant,
+            parse_float=parse_finite,
+            parse_int=parse_integer,
         )
     except RecursionError:
         raise ValueError(f"is nested too deeply; {MAX_DEPTH} levels are read") from None
@@ -77,7 +81,7 @@ def cells(item: Any) -> Cells:
     """An object as cells: texts unchanged, numbers and booleans as JSON, null as "", lists and objects unchanged.
     Raises ValueError with the reason if it cannot be used."""
     if not isinstance(item, dict):
-        raise ValueError(f"is {noun(item)}, not an object in {{braces}}")
+        raise ValueError(f"is {type_name(item)}, not an object in {{braces}}")
     if not item:
         raise ValueError("is an empty object")
     if len(item) > MAX_COLUMNS:
@@ -88,15 +92,15 @@ def cells(item: Any) -> Cells:
         json.dumps(item, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise ValueError("holds half a character (a lone surrogate)") from None
-    found = {name.strip() or f"column {i}": plain(value) for i, (name, value) in enumerate(item.items(), 1)}
-    if len(found) < len(item):
+    result = {name.strip() or f"column {i}": cell_value(value) for i, (name, value) in enumerate(item.items(), 1)}
+    if len(result) < len(item):
         raise ValueError("has two names that differ by spaces only")
-    if "answers" in found:
-        found["answers"] = squad.flat(found["answers"])
-    return found
+    if "answers" in result:
+        result["answers"] = squad.flatten_answers(result["answers"])
+    return result
 
 
-def plain(value: Any) -> Any:
+def cell_value(value: Any) -> Any:
     if value is None:
         return ""
     return json.dumps(value) if isinstance(value, bool | int | float) else value
@@ -109,37 +113,37 @@ def too_deep(value: Any, levels: int) -> bool:
     return levels == 0 or any(too_deep(part, levels - 1) for part in inside)
 
 
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"names {twice!r:.60} twice")
-    return found
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"names {repeated!r:.60} twice")
+    return result
 
 
-def refused(word: str) -> Any:
+def reject_constant(word: str) -> Any:
     raise ValueError(f"holds {word}, which is not JSON")
 
 
-def finite(digits: str) -> float:
+def parse_finite(digits: str) -> float:
     if not math.isfinite(number := float(digits)):
         raise ValueError(f"holds a number that is too large, {digits:.20}")
     return number
 
 
-def whole_number(digits: str) -> int:
+def parse_integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
         raise ValueError(f"holds a number of {len(digits):,} digits; {MAX_DIGITS} are read")
     return int(digits)
 
 
-def noun(value: Any) -> str:
+def type_name(value: Any) -> str:
     names = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", type(None): "null"}
     return names.get(type(value), "a number")
 
 
-def reason(error: ValueError) -> str:
+def error_reason(error: ValueError) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"is not JSON: {error.msg} at character {error.colno:,}"
     return str(error)

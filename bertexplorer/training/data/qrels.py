@@ -12,98 +12,104 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.data.rows import MAX_CELL, Row, number
-from bertexplorer.training.data.split import split as split_rows
+from bertexplorer.training.data.rows import MAX_CELL, Row, parse_number
+from bertexplorer.training.data.split import split_rows
 from bertexplorer.training.ranking import BM25
 
 FIELD = re.compile(r"^\.([A-Z])\s*$", re.MULTILINE)
-Judged = tuple[int, str, str, float]  # line, query, document, relevance
+Judgement = tuple[int, str, str, float]  # line, query, document, relevance
 
 
-def texts(content: str, name: str) -> dict[str, str]:
+def read_texts(content: str, name: str) -> dict[str, str]:
     """Id -> text, in the order of the file. Raises ExplorerError for a malformed line."""
-    start = content.lstrip()[:2]
-    if start == ".I":
-        return smart(content)
-    found = {}
-    for line, written in enumerate(io.StringIO(content), 1):
-        if not written.strip():
+    first_characters = content.lstrip()[:2]
+    if first_characters == ".I":
+        return read_smart(content)
+    texts = {}
+    for line, content_line in enumerate(io.StringIO(content), 1):
+        if not content_line.strip():
             continue
         try:
-            if start[:1] == "{":
-                held = json.loads(written)
-                key, text = str(held["_id"]), f"{held.get('title', '')} {held['text']}"
+            if first_characters[:1] == "{":
+                record = json.loads(content_line)
+                key, text = str(record["_id"]), f"{record.get('title', '')} {record['text']}"
             else:
-                key, text = written.split("\t", 1)
+                key, text = content_line.split("\t", 1)
         except (ValueError, KeyError, TypeError) as error:
-            wanted = "an object with _id and text" if start[:1] == "{" else "an id, a tab and a text"
-            raise ExplorerError(f"Line {line} of {name} is {written[:60]!r}; wanted {wanted}.") from error
-        found[key.strip()] = " ".join(text.split())[:MAX_CELL]
-    return found
+            expected = "an object with _id and text" if first_characters[:1] == "{" else "an id, a tab and a text"
+            raise ExplorerError(f"Line {line} of {name} is {content_line[:60]!r}; wanted {expected}.") from error
+        texts[key.strip()] = " ".join(text.split())[:MAX_CELL]
+    return texts
 
 
-def smart(content: str) -> dict[str, str]:
+def read_smart(content: str) -> dict[str, str]:
     """The text (.W) of each record, or its title (.T) where it has no text."""
-    found = {}
+    texts = {}
     for record in re.split(r"^\.I ", content, flags=re.MULTILINE)[1:]:
         key, _, rest = record.partition("\n")
         parts = FIELD.split(rest)
         fields = dict(zip(parts[1::2], parts[2::2], strict=False))
         text = fields.get("W", "").strip() or fields.get("T", "")
-        found[key.strip().lstrip("0") or "0"] = " ".join(text.split())[:MAX_CELL]
-    return found
+        texts[key.strip().lstrip("0") or "0"] = " ".join(text.split())[:MAX_CELL]
+    return texts
 
 
-def judgements(content: str, name: str) -> list[Judged]:
+def read_judgements(content: str, name: str) -> list[Judgement]:
     """Query, document and relevance (0 for none) of each line. Raises ExplorerError for a malformed line."""
-    found = []
-    for line, written in enumerate(io.StringIO(content), 1):
-        fields = written.split()
-        grade = number(fields[-1]) if len(fields) in (3, 4) else None
+    judgements = []
+    for line, content_line in enumerate(io.StringIO(content), 1):
+        fields = content_line.split()
+        grade = parse_number(fields[-1]) if len(fields) in (3, 4) else None
         if grade is None and fields:
             raise ExplorerError(
-                f"Line {line} of {name} is {written.strip()[:60]!r}; wanted a query, 0, a document and a grade."
+                f"Line {line} of {name} is {content_line.strip()[:60]!r}; wanted a query, 0, a document and a grade."
             )
         if grade is not None:
             relevance = grade if len(fields) == 4 else 5 - grade if 1 <= grade <= 4 else 0.0
-            found.append((line, fields[0], fields[-2], max(0.0, relevance)))
-    return found
+            judgements.append((line, fields[0], fields[-2], max(0.0, relevance)))
+    return judgements
 
 
-def rows(queries: str, documents: str, qrels: str, candidates: int = 0) -> list[Row]:
-    """The three files as rows, one per judgement. With *candidates*, each query also gets that many of the unjudged
+def collection_rows(queries: str, documents: str, qrels: str, candidates: int = 0) -> list[Row]:
+    """The three files as rows, one per judgement. With *candidates*, each query also gets the *candidates* unjudged
     passages that BM25 ranks highest, with relevance 0 (for re-ranking); without, every unjudged document is added with
     an empty query (for retrieval). These added rows have line 0.
 
     Raises ExplorerError if no judgement refers to a known query and document."""
-    asked, passages = texts(queries, "the queries"), texts(documents, "the documents")
-    found = judgements(qrels, "the judgements")
-    if queries.lstrip().startswith(".I") and not {query for _, query, _, _ in found} <= set(asked):  # as Cranfield does
-        asked = {str(i): text for i, text in enumerate(asked.values(), 1)}
-    known = [one for one in found if asked.get(one[1]) and passages.get(one[2])]
-    if not known:
+    query_texts, passages = read_texts(queries, "the queries"), read_texts(documents, "the documents")
+    judgements = read_judgements(qrels, "the judgements")
+    if queries.lstrip().startswith(".I") and not {query for _, query, _, _ in judgements} <= set(
+        query_texts
+    ):  # as Cranfield does
+        query_texts = {str(i): text for i, text in enumerate(query_texts.values(), 1)}
+    usable = [judgement for judgement in judgements if query_texts.get(judgement[1]) and passages.get(judgement[2])]
+    if not usable:
         raise ExplorerError(
             "No judgement names a query and a document of these files. Check that they belong together."
         )
-    made = [row(line, asked[query], passages[document], grade) for line, query, document, grade in known]
+    rows = [make_row(line, query_texts[query], passages[document], grade) for line, query, document, grade in usable]
     if not candidates:
-        named = {document for _, _, document, _ in known}
-        return made + [row(0, "", text, 0.0) for key, text in passages.items() if text and key not in named]
+        judged_documents = {document for _, _, document, _ in usable}
+        return rows + [
+            make_row(0, "", text, 0.0) for key, text in passages.items() if text and key not in judged_documents
+        ]
     keys, index = list(passages), BM25(list(passages.values()))
     judged: dict[str, set[str]] = defaultdict(set)
-    for _, query, document, _ in known:
+    for _, query, document, _ in usable:
         judged[query].add(document)
-    for query, named in judged.items():
-        others = [keys[i] for i in index.order(asked[query]) if keys[i] not in named and passages[keys[i]]]
-        made += [row(0, asked[query], passages[key], 0.0) for key in others[:candidates]]
-    return made
+    for query, judged_documents in judged.items():
+        unjudged = [
+            keys[i] for i in index.order(query_texts[query]) if keys[i] not in judged_documents and passages[keys[i]]
+        ]
+        rows += [make_row(0, query_texts[query], passages[key], 0.0) for key in unjudged[:candidates]]
+    return rows
 
 
-def row(line: int, query: str, passage: str, grade: float) -> Row:
+def make_row(line: int, query: str, passage: str, grade: float) -> Row:
     return Row(line, {"query": query, "passage": passage, "relevance": f"{grade:g}"})
 
 
-def split(rows: Sequence[Row], share: float, seed: int) -> tuple[list[Row], list[Row]]:
+def split_by_query(rows: Sequence[Row], share: float, seed: int) -> tuple[list[Row], list[Row]]:
     """(train, dev) with all rows of a query on one side; rows without a query go to train."""
     train, dev = split_rows([row for row in rows if row.cells["query"]], share, seed, keys=("query",))
     return train + [row for row in rows if not row.cells["query"]], dev

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data import conll, delimited, jsonl
-from bertexplorer.training.data.decode import decode, shown
-from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, Parsed, Problem, Row, Table, too_long
+from bertexplorer.training.data.decode import decode, display_name
+from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, ParsedFile, Problem, Row, Table, length_problem
 
 MAX_ROWS = 50_000
 MAX_LINES = 2_000_000
@@ -32,33 +32,33 @@ def read(
     *,
     delimiter: str = "",
     header: bool | None = None,
-    most: int = MAX_ROWS,
-    least: int = FEWEST,
+    max_rows: int = MAX_ROWS,
+    min_rows: int = FEWEST,
 ) -> Table:
     """The rows of a file, recognised by name and content: CSV, TSV, JSONL, JSON (a list, or SQuAD), CoNLL, TREC's
     .label, or plain text with a paragraph per line. A *delimiter* makes it a CSV; *header* says whether a CSV has
-    column names, None detects it. Rows that cannot be used are problems with their line. At most *most* rows are read.
-    Raises ExplorerError if nothing can be used: an empty file, only a header, fewer than *least* rows, no text, an
-    archive, a web page, more than 25 MB, 2,000,000 lines or 50 columns."""
-    name = shown(filename)
+    column names, None detects it. Rows that cannot be used are problems with their line. At most *max_rows* rows are
+    read. Raises ExplorerError if nothing can be used: an empty file, only a header, fewer than *min_rows* rows, no
+    text, an archive, a web page, more than 25 MB, 2,000,000 lines or 50 columns."""
+    name = display_name(filename)
     text, encoding = decode(content, name)
     kind = "csv" if delimiter else kind_of(text, Path(filename).suffix.lower())
     if not text.strip():
-        raise ExplorerError(f"{name} is empty. {smallest(kind)}")
+        raise ExplorerError(f"{name} is empty. {smallest_example(kind)}")
     if (lines := text.count("\n") + text.count("\r")) > MAX_LINES * (1 + ("\r\n" in text[:10_000])):
         raise ExplorerError(f"{name} has {lines:,} lines; the limit is {MAX_LINES:,}. Give part of it.")
     if kind == "csv":
-        parsed = delimited.table(text, name, delimiter=delimiter, header=header, most=most)
+        parsed = delimited.parse_table(text, name, delimiter=delimiter, header=header, max_rows=max_rows)
     elif kind == "conll":
         parsed = conll.sentences(text, name)
     elif kind == "json":
         parsed = jsonl.document(text, name)
         kind = "squad" if parsed.unit == "question" else kind
     elif kind == "jsonl":
-        parsed = jsonl.lines(text, most)
+        parsed = jsonl.lines(text, max_rows)
     else:
-        parsed = labelled(text) if kind == "label" else paragraphs(text)
-    return collected(parsed, name, kind, encoding, most, least)
+        parsed = parse_labelled(text) if kind == "label" else parse_paragraphs(text)
+    return build_table(parsed, name, kind, encoding, max_rows, min_rows)
 
 
 def kind_of(text: str, suffix: str) -> str:
@@ -68,75 +68,77 @@ def kind_of(text: str, suffix: str) -> str:
     if suffix in SUFFIXES:
         return SUFFIXES[suffix]
     if suffix == ".json" or (not suffix and first in ("[", "{")):
-        return "jsonl" if first == "{" and not is_one(text) else "json"
+        return "jsonl" if first == "{" and not is_single_object(text) else "json"
     if conll.is_conll(text):
         return "conll"
     return "csv" if suffix == ".tsv" or delimited.is_tabbed(text) else "text"
 
 
-def is_one(text: str) -> bool:
+def is_single_object(text: str) -> bool:
     """Whether a text that starts with a brace is a single object rather than one object per line."""
-    start = next(line for line in io.StringIO(text, newline="") if line.strip())
+    first_line = next(line for line in io.StringIO(text, newline="") if line.strip())
     try:
-        found = jsonl.load(start)
+        value = jsonl.parse_strict(first_line)
     except ValueError:
-        return not start.rstrip().endswith("}")
-    return not text[text.index(start) + len(start) :].strip() and isinstance(found, dict) and "data" in found
+        return not first_line.rstrip().endswith("}")
+    return not text[text.index(first_line) + len(first_line) :].strip() and isinstance(value, dict) and "data" in value
 
 
-def collected(parsed: Parsed, name: str, kind: str, encoding: str, most: int, least: int) -> Table:
+def build_table(parsed: ParsedFile, name: str, kind: str, encoding: str, max_rows: int, min_rows: int) -> Table:
     """A table of the entries within the limits."""
     rows: list[Row] = []
     problems: list[Problem] = []
     columns = dict.fromkeys(parsed.columns)
     entries = iter(parsed.entries)
-    for line, found in islice(entries, most):
-        if isinstance(found, str) or (found := too_long(found) or found) and isinstance(found, str):
-            problems.append(Problem(line, found))
+    for line, cells in islice(entries, max_rows):
+        if isinstance(cells, str) or (cells := length_problem(cells) or cells) and isinstance(cells, str):
+            problems.append(Problem(line, cells))
             continue
-        columns |= dict.fromkeys(found)
+        columns |= dict.fromkeys(cells)
         if len(columns) > MAX_COLUMNS:
             raise ExplorerError(f"{name} has more than {MAX_COLUMNS} columns by {parsed.unit} {line:,}. Drop some.")
-        rows.append(Row(line, found))
+        rows.append(Row(line, cells))
     beyond = next(entries, None)
     first_beyond = 0 if beyond is None else beyond[0]
     left_out = 0 if beyond is None else 1 + sum(1 for _ in entries)
-    if len(rows) < least:
+    if len(rows) < min_rows:
         first = f": {parsed.unit} {problems[0].line} {problems[0].what}" if problems else ""
-        here = f"{len(rows) or 'no'} row{'s' * (len(rows) != 1)} that can be used"
-        named = f" below its header ({', '.join(columns)[:100]})" if "with a header" in parsed.how else ""
-        raise ExplorerError(f"{name} holds {here}{named}; wanted at least {least}{first}. {smallest(kind)}")
+        usable = f"{len(rows) or 'no'} row{'s' * (len(rows) != 1)} that can be used"
+        header = f" below its header ({', '.join(columns)[:100]})" if "with a header" in parsed.how else ""
+        raise ExplorerError(
+            f"{name} holds {usable}{header}; wanted at least {min_rows}{first}. {smallest_example(kind)}"
+        )
     count = len(rows) + len(problems)  # problems are counted elsewhere
     summary = f"{count:,} rows from {name}: {encoding}, {parsed.how}"
     if beyond is not None:
-        rest = f"row{'s' * (left_out > 1)} from {parsed.unit} {beyond[0]:,} on"
-        summary += f"; {left_out:,} {rest} left out, beyond the limit of {most:,}"
+        unread = f"row{'s' * (left_out > 1)} from {parsed.unit} {beyond[0]:,} on"
+        summary += f"; {left_out:,} {unread} left out, beyond the limit of {max_rows:,}"
     filled = tuple(Row(row.line, {column: row.cells.get(column, "") for column in columns}) for row in rows)
     return Table(tuple(columns), filled, tuple(problems), f"{summary}.", kind, left_out, first_beyond, parsed.unit)
 
 
-def paragraphs(text: str) -> Parsed:
+def parse_paragraphs(text: str) -> ParsedFile:
     """Plain text: a row per line that is not blank."""
     lines = enumerate(io.StringIO(text, newline=""), 1)
-    return Parsed(
+    return ParsedFile(
         ((n, {"text": line.strip()}) for n, line in lines if line.strip()), "one paragraph per line", ("text",)
     )
 
 
-def labelled(text: str) -> Parsed:
+def parse_labelled(text: str) -> ParsedFile:
     """TREC's question types (Li and Roth, 2002), `DESC:manner How did …`: a row per line."""
 
-    def one(line: str) -> Entry | dict[str, str] | str:
-        label, _, rest = line.strip().partition(" ")
+    def read_line(line: str) -> Entry | dict[str, str] | str:
+        label, _, content = line.strip().partition(" ")
         coarse, colon, _ = label.partition(":")
-        if not colon or not rest.strip():
+        if not colon or not content.strip():
             return "is not a COARSE:fine label followed by a text"
-        return {"label": coarse, "fine": label, "text": rest.strip()}
+        return {"label": coarse, "fine": label, "text": content.strip()}
 
     lines = enumerate(io.StringIO(text, newline=""), 1)
-    found = ((n, one(line)) for n, line in lines if line.strip())
-    return Parsed(found, "a label and a text on each line", ("label", "fine", "text"))  # type: ignore[arg-type]
+    entries = ((n, read_line(line)) for n, line in lines if line.strip())
+    return ParsedFile(entries, "a label and a text on each line", ("label", "fine", "text"))  # type: ignore[arg-type]
 
 
-def smallest(kind: str) -> str:
+def smallest_example(kind: str) -> str:
     return f"The smallest usable file (⏎ ends a line): {SMALLEST[kind]}"

@@ -11,7 +11,7 @@ from bertexplorer.errors import ExplorerError
 MAX_COLUMNS = 50
 MAX_NAME = 200  # characters of a column's name
 MAX_CELL = 10_000  # characters; of a list, those of its JSON
-TRUTH = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
+TRUTH_VALUES = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 Cells = dict[str, Any]
 Example = TypeVar("Example")
 Entry = tuple[int, Cells | str]  # (line, its cells or the reason why it has none)
@@ -28,19 +28,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Problem:
-    """Why the row that starts at *line* cannot be used."""
+    """The reason why the row that starts at *line* cannot be used."""
 
     line: int
     what: str
 
 
-class Unfit(Exception):
+class UnusableRow(Exception):
     """Why a row cannot be used."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A file as it was read. Each row has all *columns*; *summary* is a sentence on how the file was read."""
+    """A file as it was read. Each row has all *columns*; *summary*: a sentence on how the file was read."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -52,7 +52,7 @@ class Table:
     unit: str = "line"  # what Row.line counts: line, item (of a JSON list) or question (of a SQuAD file)
 
 
-class Wanted(Protocol):
+class ColumnSpec(Protocol):
     """A column that a task needs."""
 
     @property
@@ -66,7 +66,7 @@ class Wanted(Protocol):
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedFile:
     """A parsed file before the limits are checked: *entries* in the order of their lines; *how* is part of a
     sentence."""
 
@@ -76,63 +76,63 @@ class Parsed:
     unit: str = "line"
 
 
-def mapped(table: Table, mapping: Mapping[str, str], columns: Sequence[Wanted] = ()) -> list[Row]:
+def map_columns(table: Table, mapping: Mapping[str, str], columns: Sequence[ColumnSpec] = ()) -> list[Row]:
     """The rows with their cells under a task's names. *mapping*: {column of the task: column of the table}, "" for
     none. Raises ExplorerError for an unknown column, and if a required one of *columns* is not mapped."""
-    chosen = {name: column for name, column in mapping.items() if column}
-    there = ", ".join(f"“{column[:40]}”" for column in table.columns)
-    for name, column in chosen.items():
+    chosen_columns = {name: column for name, column in mapping.items() if column}
+    available = ", ".join(f"“{column[:40]}”" for column in table.columns)
+    for name, column in chosen_columns.items():
         if column not in table.columns:
-            raise ExplorerError(f"There is no column “{column[:40]}” for {name}; the file has {there}. Choose one.")
-    for wanted in columns:
-        if not wanted.optional and wanted.name not in chosen:
-            raise ExplorerError(f"No column was chosen for {wanted.label}; the file has {there}. Choose one.")
-    return [Row(row.line, {name: row.cells[column] for name, column in chosen.items()}) for row in table.rows]
+            raise ExplorerError(f"There is no column “{column[:40]}” for {name}; the file has {available}. Choose one.")
+    for spec in columns:
+        if not spec.optional and spec.name not in chosen_columns:
+            raise ExplorerError(f"No column was chosen for {spec.label}; the file has {available}. Choose one.")
+    return [Row(row.line, {name: row.cells[column] for name, column in chosen_columns.items()}) for row in table.rows]
 
 
-def converted(rows: Sequence[Row], convert: Callable[[Row], Example]) -> tuple[list[Example], list[Problem]]:
-    """(the examples that *convert* makes of the rows, a problem for each row for which it raises Unfit)."""
+def convert_rows(rows: Sequence[Row], convert: Callable[[Row], Example]) -> tuple[list[Example], list[Problem]]:
+    """(the examples that *convert* makes of the rows, a problem for each row for which it raises UnusableRow)."""
     examples: list[Example] = []
     problems: list[Problem] = []
     for row in rows:
         try:
             examples.append(convert(row))
-        except Unfit as error:
+        except UnusableRow as error:
             problems.append(Problem(row.line, str(error)))
     return examples, problems
 
 
-def written(cell: object) -> str:
+def cell_text(cell: object) -> str:
     """A cell as text: itself, or its JSON."""
     return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
 
 
-def parts(cell: object) -> tuple[str, ...]:
+def cell_parts(cell: object) -> tuple[str, ...]:
     """The distinct texts of a cell: of a list, or separated by |."""
-    given = cell if isinstance(cell, list) else written(cell).split("|")
-    return tuple(dict.fromkeys(text for part in given if (text := written(part).strip())))
+    values = cell if isinstance(cell, list) else cell_text(cell).split("|")
+    return tuple(dict.fromkeys(text for part in values if (text := cell_text(part).strip())))
 
 
-def too_long(cells: Cells) -> str:
+def length_problem(cells: Cells) -> str:
     """Why a row is rejected for the length of a cell or a name; "" if it is not."""
     for name, cell in cells.items():
         if len(name) > MAX_NAME:
             return f"has a column whose name is {len(name):,} characters long; the limit is {MAX_NAME}"
-        if (length := len(written(cell))) > MAX_CELL:
+        if (length := len(cell_text(cell))) > MAX_CELL:
             return f"“{name[:40]}” has {length:,} characters; the limit is {MAX_CELL:,}"
     return ""
 
 
-def number(cell: object) -> float | None:
+def parse_number(cell: object) -> float | None:
     """The number in a cell, such as 3.8 or 3,8; None if it does not hold a finite number."""
     try:
-        found = float(written(cell).strip().replace(",", "."))
+        value = float(cell_text(cell).strip().replace(",", "."))
     except ValueError:
         return None
-    return found if isfinite(found) else None
+    return value if isfinite(value) else None
 
 
-def relevance(cell: object) -> float | None:
+def parse_relevance(cell: object) -> float | None:
     """Relevance, 0 for not relevant: a number (negative counts as 0), or yes, no, true, false; None otherwise."""
-    said = TRUTH.get(written(cell).strip().casefold(), number(cell))
-    return said if said is None else max(0.0, said)
+    grade = TRUTH_VALUES.get(cell_text(cell).strip().casefold(), parse_number(cell))
+    return grade if grade is None else max(0.0, grade)

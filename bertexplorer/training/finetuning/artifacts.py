@@ -1,4 +1,4 @@
-"""What a run saves: the best checkpoint with its task, metrics and predictions, and a model card."""
+"""The files that a run saves: the best checkpoint with its task, metrics and predictions, and a model card."""
 
 import json
 from dataclasses import asdict, replace
@@ -12,62 +12,65 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
-from bertexplorer.training import epoch, learners
+from bertexplorer.training import learners, ownership
 from bertexplorer.training.checkpointing import commit
-from bertexplorer.training.finetuning import lora
-from bertexplorer.training.finetuning.card import card
+from bertexplorer.training.finetuning.card import write_card
 from bertexplorer.training.finetuning.spec import Spec, task_of
+from bertexplorer.training.finetuning.trainable import merge_lora
 from bertexplorer.training.learner import Learner
 from bertexplorer.training.task import Evaluation
 
 
-def keep(learner: Learner, folder: Path, spec: Spec, step: int, found: Evaluation) -> None:
-    """Commit the learner to *folder*/step-N, in fp32 and with LoRA merged, replacing the previous one."""
+def save_best(learner: Learner, folder: Path, spec: Spec, step: int, evaluation: Evaluation) -> None:
+    """Commit the learner to *folder*/step-N, in fp32 and with LoRA merged, replacing the previous commit."""
 
-    def write_all(into: Path) -> None:
-        write(learner, spec, torch.float32, into)
-        about = {**described(learner, spec), "metrics": found.metrics, "step": step}
-        about |= {"tables": found.tables, "confusion": asdict(found.confusion) if found.confusion else None}
-        (into / "task.json").write_text(json.dumps(about, indent=1), "utf-8")
-        lines = "".join(json.dumps(row) + "\n" for row in found.rows)
-        (into / "predictions.jsonl").write_text(lines, "utf-8")
-        (into / "README.md").write_text(card(learner, spec, step, found), "utf-8")
+    def write_all(target: Path) -> None:
+        write_checkpoint(learner, spec, torch.float32, target)
+        description = {**task_description(learner, spec), "metrics": evaluation.metrics, "step": step}
+        description |= {
+            "tables": evaluation.tables,
+            "confusion": asdict(evaluation.confusion) if evaluation.confusion else None,
+        }
+        (target / "task.json").write_text(json.dumps(description, indent=1), "utf-8")
+        lines = "".join(json.dumps(row) + "\n" for row in evaluation.rows)
+        (target / "predictions.jsonl").write_text(lines, "utf-8")
+        (target / "README.md").write_text(write_card(learner, spec, step, evaluation), "utf-8")
 
-    epoch.check(folder.parent)
+    ownership.check(folder.parent)
     commit(folder, f"step-{step:09d}", write_all, keep=1)
 
 
-def described(learner: Learner, spec: Spec) -> dict[str, Any]:
-    """What `opened` needs besides weights, as JSON."""
+def task_description(learner: Learner, spec: Spec) -> dict[str, Any]:
+    """The JSON that `open_learner` needs besides the weights."""
     return {"task": spec.task, "described": learner.state()}
 
 
-def write(learner: Learner, spec: Spec, dtype: torch.dtype, into: Path) -> None:
+def write_checkpoint(learner: Learner, spec: Spec, dtype: torch.dtype, target: Path) -> None:
     """The checkpoint in transformers format, its task, and the trained parts that transformers does not know."""
-    save(exported(learner.checkpoint, dtype), into)
+    save(export_checkpoint(learner.checkpoint, dtype), target)
     extra = {name: tensor.detach().cpu().contiguous() for name, tensor in learner.extra.state_dict().items()}
     if extra:
-        save_file(extra, into / "task.safetensors")
-    (into / "task.json").write_text(json.dumps(described(learner, spec), indent=1), "utf-8")
+        save_file(extra, target / "task.safetensors")
+    (target / "task.json").write_text(json.dumps(task_description(learner, spec), indent=1), "utf-8")
 
 
-def exported(checkpoint: Checkpoint, dtype: torch.dtype) -> Checkpoint:
+def export_checkpoint(checkpoint: Checkpoint, dtype: torch.dtype) -> Checkpoint:
     """The checkpoint to save: LoRA merged, and the dtype in its config."""
-    described = {**checkpoint.hf_config, "dtype": str(dtype).removeprefix("torch.")}
-    return replace(lora.merged(checkpoint), stored_dtype=dtype, hf_config=described)
+    hf_config = {**checkpoint.hf_config, "dtype": str(dtype).removeprefix("torch.")}
+    return replace(merge_lora(checkpoint), stored_dtype=dtype, hf_config=hf_config)
 
 
-def opened(folder: Path, *, about: Path | None = None) -> Learner:
-    """The learner saved in *folder*; its settings may lie in another folder *about*, as for a snapshot of version 0.1.
+def open_learner(folder: Path, *, about: Path | None = None) -> Learner:
+    """The learner saved in *folder*; its settings may be in another folder *about*, as for a snapshot of version 0.1.
     Raises ExplorerError if there is none."""
     try:
-        held = json.loads(((about or folder) / "task.json").read_text("utf-8"))
+        saved = json.loads(((about or folder) / "task.json").read_text("utf-8"))
         path = folder / "task.safetensors"
         tensors = load_file(path) if path.is_file() else {}
         checkpoint = load(folder, precision="fp32")
-        learner = learners.restore(task_of(held["task"]), checkpoint, held["described"], tensors)
+        learner = learners.restore(task_of(saved["task"]), checkpoint, saved["described"], tensors)
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, ExplorerError):
             raise
-        raise ExplorerError(f"{folder} holds no fine-tuned model ({error}).") from error
+        raise ExplorerError(f"{folder} does not contain a fine-tuned model ({error}).") from error
     return learner

@@ -1,4 +1,4 @@
-"""Which rows a batch has: shuffled each epoch, grouped by length, then shuffled again; reproducible from the seed."""
+"""The rows of each batch: shuffled each epoch, grouped by length, then shuffled again; reproducible from the seed."""
 
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
@@ -8,25 +8,25 @@ import numpy as np
 
 Order = Callable[[Sequence[int], int, int, int], list[list[int]]]  # lengths, batch, seed, epoch -> ⌈n / batch⌉ lists
 
-POOL = 50  # batches that are sorted by length together
+POOL = 50  # batches' worth of rows that are sorted by length together
 ORDER = 3  # stream of random numbers
 
 
-def epoch_of(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
+def shuffled_batches(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
     """The row indices of each batch; every row once."""
-    draw = np.random.default_rng([seed, ORDER, epoch])
-    order = draw.permutation(len(lengths))
-    size = np.asarray(lengths)
-    found = []
+    rng = np.random.default_rng([seed, ORDER, epoch])
+    order = rng.permutation(len(lengths))
+    sizes = np.asarray(lengths)
+    batches = []
     for start in range(0, len(order), POOL * batch):
         pool = order[start : start + POOL * batch]
-        pool = pool[np.argsort(size[pool], kind="stable")]
-        found += [pool[i : i + batch].tolist() for i in range(0, len(pool), batch)]
-    return [found[i] for i in draw.permutation(len(found))]
+        pool = pool[np.argsort(sizes[pool], kind="stable")]
+        batches += [pool[i : i + batch].tolist() for i in range(0, len(pool), batch)]
+    return [batches[i] for i in rng.permutation(len(batches))]
 
 
-def steps_of(
-    lengths: Sequence[int], batch: int, accumulate: int, seed: int, order: Order = epoch_of
+def step_schedule(
+    lengths: Sequence[int], batch: int, accumulate: int, seed: int, order: Order = shuffled_batches
 ) -> tuple[int, Callable[[int], list[list[int]]]]:
     """(steps per epoch, a function from a step to the row indices of its batches)."""
     batches = -(-len(lengths) // batch)
@@ -40,22 +40,22 @@ def steps_of(
     return per_epoch, step
 
 
-def apart(
+def batches_without_conflicts(
     passages: Sequence[AbstractSet[str]], answers: Sequence[AbstractSet[str]], order: Sequence[int], batch: int
 ) -> list[list[int]]:
     """Row indices in ⌈n / batch⌉ batches of similar size, in which no row's passage answers another row's query.
     *passages*: of each row; *answers*: every passage that answers its query, in any row. The rows of *order* go to the
-    next batch where they fit; a row that fits nowhere is left out."""
+    next batch where they fit; a row that fits in no batch is left out."""
     size = -(-len(order) // batch)
     rows: list[list[int]] = [[] for _ in range(size)]
-    held: list[set[str]] = [set() for _ in range(size)]
-    answered: list[set[str]] = [set() for _ in range(size)]
+    batch_passages: list[set[str]] = [set() for _ in range(size)]
+    batch_answers: list[set[str]] = [set() for _ in range(size)]
     for number, row in enumerate(order):
-        for place in ((number + i) % size for i in range(size)):
-            fits = held[place].isdisjoint(answers[row]) and answered[place].isdisjoint(passages[row])
-            if fits and len(rows[place]) < batch:
-                rows[place].append(row)
-                held[place] |= passages[row]
-                answered[place] |= answers[row]
+        for index in ((number + i) % size for i in range(size)):
+            fits = batch_passages[index].isdisjoint(answers[row]) and batch_answers[index].isdisjoint(passages[row])
+            if fits and len(rows[index]) < batch:
+                rows[index].append(row)
+                batch_passages[index] |= passages[row]
+                batch_answers[index] |= answers[row]
                 break
     return rows

@@ -18,37 +18,39 @@ LIBRARIES = ("torch", "transformers", "tokenizers", "accelerate", "numpy")
 EXAMPLES = 3  # example rows in a card
 
 
-def card(learner: Learner, spec: Spec, step: int, found: Evaluation) -> str:
-    """A model card: what it is, its base checkpoint, data, settings, metrics and versions. It includes no row."""
+def write_card(learner: Learner, spec: Spec, step: int, evaluation: Evaluation) -> str:
+    """A model card with the task, base checkpoint, data, settings, metrics and versions, but without rows."""
     task, start = spec.module, learner.checkpoint
     licence = f"license: {start.licence}\n" if start.licence else ""
-    words = {key: task.METRICS.get(key, key) for key in found.metrics}
-    metrics = "".join(f"| {words[key]} | {value:.4f} |\n" for key, value in found.metrics.items())
-    changed = "".join(f"| {name} | {value} |\n" for name, value in {**asdict(spec.tuning), **spec.options}.items())
-    apart = "task.safetensors holds the parts that transformers has no place for.\n\n" if len(learner.extra) else ""
+    metric_names = {key: task.METRICS.get(key, key) for key in evaluation.metrics}
+    metrics = "".join(f"| {metric_names[key]} | {value:.4f} |\n" for key, value in evaluation.metrics.items())
+    settings = "".join(f"| {name} | {value} |\n" for name, value in {**asdict(spec.tuning), **spec.options}.items())
+    extra_note = (
+        "task.safetensors holds the parts that transformers has no place for.\n\n" if len(learner.extra) else ""
+    )
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     return (
         f"---\n{licence}base_model: {spec.checkpoint}\ntags:\n- {spec.task}\n---\n\n# {spec.name or task.TITLE}\n\n"
         f"{task.TITLE}, fine-tuned from {spec.checkpoint} ({start.family}, {start.num_parameters / 1e6:,.1f} M "
-        f"parameters), kept at step {step:,}.\n\n{apart}"
-        f"## Data\n\n{plain(dict(spec.data))}\n"
+        f"parameters), kept at step {step:,}.\n\n{extra_note}"
+        f"## Data\n\n{markdown_line(dict(spec.data))}\n"
         f"\n## On the validation rows\n\n| metric | value |\n|---|---|\n{metrics}\n"
-        f"## Settings\n\n| setting | value |\n|---|---|\n{changed}\n{versions}\n"
+        f"## Settings\n\n| setting | value |\n|---|---|\n{settings}\n{versions}\n"
     )
 
 
 def without_rows(card: str) -> str:
-    """A card as earlier versions wrote it, with the rows removed."""
+    """A card of an earlier version without the rows that it contained."""
     return re.sub(r"\nRows to try on:\n\n(- .*\n)*", "", card)
 
 
 def with_rows(card: str, rows: Sequence[dict[str, Any]]) -> str:
     """A card with the first of the validation *rows* as examples."""
-    sample = "".join(f"- {plain(row)}\n" for row in rows[:EXAMPLES])
+    sample = "".join(f"- {markdown_line(row)}\n" for row in rows[:EXAMPLES])
     return f"{without_rows(card)}\n## Examples of validation rows\n\n{sample}"
 
 
-def plain(held: dict[str, Any]) -> str:
+def markdown_line(values: dict[str, Any]) -> str:
     """On one line, without characters that are special in Markdown."""
-    listed = ", ".join(f"{key}: {value}" for key, value in held.items() if value not in ("", None))
-    return " ".join(listed.split())[:500].replace("<", "‹").replace("|", "/").replace("`", "'")
+    pairs = ", ".join(f"{key}: {value}" for key, value in values.items() if value not in ("", None))
+    return " ".join(pairs.split())[:500].replace("<", "‹").replace("|", "/").replace("`", "'")

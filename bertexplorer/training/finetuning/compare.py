@@ -1,21 +1,22 @@
-"""Compare runs: the same with several seeds, and two row by row. Torch is not imported."""
+"""Judge the metrics of runs: confidence intervals, several seeds, two runs row by row. Torch is not imported."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
 
-GIVEN = ("text", "text_a", "text_b", "query", "question", "context", "document", "source")  # the input of a row
+INPUTS = ("text", "text_a", "text_b", "query", "question", "context", "document", "source")  # the input of a row
 MEASURES = {
     "f1": "F1",
     "score": "score",
     "right": "right answers",
     "loss": "loss (nats)",
-}  # the first that both have is compared
+}  # the first measure that both runs have is compared
 RESAMPLES = 10_000
-AT_ONCE = 2_000_000  # random numbers drawn at a time
+AT_ONCE = 2_000_000  # random numbers drawn at once
 
 
 @dataclass(frozen=True)
@@ -56,24 +57,26 @@ class Paired:
 
 def spread(outcomes: Sequence[Outcome], *, higher: bool = True) -> Spread:
     """Mean and deviation of at least one outcome."""
-    values = [one.best for one in outcomes]
-    best = (max if higher else min)(outcomes, key=lambda one: one.best)
-    fallen = tuple(one.name for one in outcomes if collapsed(one, higher=higher))
-    return Spread(len(values), fmean(values), stdev(values) if len(values) > 1 else 0.0, best.name, fallen)
+    values = [outcome.best for outcome in outcomes]
+    best = (max if higher else min)(outcomes, key=lambda outcome: outcome.best)
+    names = tuple(outcome.name for outcome in outcomes if has_collapsed(outcome, higher=higher))
+    return Spread(len(values), fmean(values), stdev(values) if len(values) > 1 else 0.0, best.name, names)
 
 
-def collapsed(one: Outcome, *, higher: bool) -> bool:
+def has_collapsed(outcome: Outcome, *, higher: bool) -> bool:
     """Whether the run did not beat the baseline. NaN counts as collapsed."""
-    bar = one.start if one.floor is None else one.floor
-    return not (one.best > bar if higher else one.best < bar)
+    baseline = outcome.start if outcome.floor is None else outcome.floor
+    return not (outcome.best > baseline if higher else outcome.best < baseline)
 
 
-def paired(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]], *, seed: int = 0) -> Paired | None:
+def compare_rows(
+    first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]], *, seed: int = 0
+) -> Paired | None:
     """The paired bootstrap (Berg-Kirkpatrick et al., 2012, section 2.1) over the rows in the predictions of both runs:
     the share of 10,000 resamples that differ by more than twice the observed difference, in the same direction. None if
     the runs share no row or no measure."""
-    other = {key(row): row for row in second}
-    rows = [(row, other[key(row)]) for row in first if key(row) in other]
+    other = {row_key(row): row for row in second}
+    rows = [(row, other[row_key(row)]) for row in first if row_key(row) in other]
     measure = next((name for name in MEASURES if rows and all(name in a and name in b for a, b in rows)), None)
     if measure is None:
         return None
@@ -86,45 +89,78 @@ def paired(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any
         len(rows),
         float(means[0]),
         float(means[1]),
-        chance(gains, seed),
+        p_value(gains, seed),
         int((signs > 0).sum()),
         int((signs < 0).sum()),
     )
 
 
-def chance(gains: "np.ndarray[Any, np.dtype[np.float64]]", seed: int) -> float:
+def p_value(gains: "np.ndarray[Any, np.dtype[np.float64]]", seed: int) -> float:
     """The p-value, counting the observation as one resample so that it is never 0 (Phipson and Smyth, 2010)."""
-    seen = abs(gains.mean())
-    if not seen:
+    observed = abs(gains.mean())
+    if not observed:
         return 1.0
     signed = gains if gains.mean() > 0 else -gains
-    draw, beyond = np.random.default_rng(seed), 0
+    rng, exceeding = np.random.default_rng(seed), 0
     part = max(1, AT_ONCE // len(gains))
     for start in range(0, RESAMPLES, part):
-        picked = draw.integers(len(gains), size=(min(part, RESAMPLES - start), len(gains)))
-        beyond += int((signed[picked].mean(1) > 2 * seen).sum())
-    return (beyond + 1) / (RESAMPLES + 1)
+        indices = rng.integers(len(gains), size=(min(part, RESAMPLES - start), len(gains)))
+        exceeding += int((signed[indices].mean(1) > 2 * observed).sum())
+    return (exceeding + 1) / (RESAMPLES + 1)
 
 
-def key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def row_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """Identifies a row: its line and input."""
-    return (row.get("line"), *(str(row[name]) for name in GIVEN if name in row), str(row.get("gold")))
+    return (row.get("line"), *(str(row[name]) for name in INPUTS if name in row), str(row.get("gold")))
 
 
-def differences(specs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def differing_settings(specs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The settings in which runs differ: a list of {"setting": …, run: value, …}. *specs*: name of a run -> its
     spec."""
-    flat = {name: flattened(spec) for name, spec in specs.items()}
+    flat = {name: flat_settings(spec) for name, spec in specs.items()}
     names = dict.fromkeys(key for spec in flat.values() for key in spec)
-    found = []
+    rows = []
     for name in names:
         values = {run: spec.get(name, "") for run, spec in flat.items()}
         if len(set(map(str, values.values()))) > 1:
-            found.append({"setting": name.replace("_", " "), **values})
-    return found
+            rows.append({"setting": name.replace("_", " "), **values})
+    return rows
 
 
-def flattened(spec: Mapping[str, Any]) -> dict[str, Any]:
+def flat_settings(spec: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a run in one level."""
-    about = {"checkpoint": spec.get("checkpoint", ""), "rows": spec.get("data", {}).get("file", "")}
-    return about | dict(spec.get("options", {})) | dict(spec.get("tuning", {}))
+    origin = {"checkpoint": spec.get("checkpoint", ""), "rows": spec.get("data", {}).get("file", "")}
+    return origin | dict(spec.get("options", {})) | dict(spec.get("tuning", {}))
+
+
+Z_95 = 1.959964  # of 95 %
+WIDE = 0.05  # warn of an interval wider than this to either side
+FEW_ROWS = 100  # warn below this number of rows if there is no interval
+
+
+def wilson(share: float, count: int) -> tuple[float, float]:
+    """The 95 % interval of a *share* seen in *count* cases (Wilson, 1927)."""
+    if count < 1:
+        return 0.0, 1.0
+    middle = (share + Z_95**2 / (2 * count)) / (1 + Z_95**2 / count)
+    half = Z_95 / (1 + Z_95**2 / count) * sqrt(share * (1 - share) / count + Z_95**2 / (4 * count**2))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def sample_size_warning(count: int, words: str, *, counted: bool) -> str:
+    """How reliable a metric called *words* is on *count* validation rows; "" if the rows suffice. *counted*: whether it
+    is the share of correct rows."""
+    rows = f"{count:,} validation row{'s' * (count != 1)}"
+    if not counted:
+        return f"{words} on {rows} is a rough guide. Give more rows to compare runs by it." if count < FEW_ROWS else ""
+    low, high = wilson(0.5, count)
+    if (half := (high - low) / 2) <= WIDE:
+        return ""
+    points = f"{100 * half:.0f} percentage points"
+    return f"{words} on {rows} is known only to within {points} (95 % interval, at its widest)."
+
+
+def interval_sentence(share: float, count: int, words: str) -> str:
+    """A sentence on the confidence interval of a measured metric."""
+    low, high = (f"{100 * value:.1f} %" for value in wilson(share, count))
+    return f"{words} on {count:,} validation row{'s' * (count != 1)}: the 95 % interval is {low} to {high} (Wilson)."

@@ -18,12 +18,12 @@ def dry_run(folder: Path, tell: Callable[[str], None] = lambda words: None) -> d
     estimated time of the whole run ("seconds"), its "steps", and peak memory ("memory_mb"). *tell* receives progress
     messages."""
     tell("Loading the checkpoint…")
-    spec, train_rows, dev_rows = specs.read(folder)
+    spec, train_rows, dev_rows = specs.read_run(folder)
     run = Run(folder, spec, train_rows, dev_rows, lambda: False)
     learner, items, dev = run.learner()
     tuning, batches = spec.tuning, run.batches(learner, items)
     optimiser = run.optimiser(learner)
-    workers = DataParallel(learner, 1, run.device, bf16=run.bf16, placement=run.placement)
+    workers = DataParallel(learner, 1, run.device, bf16=run.bf16, distributed=run.distributed)
     steps = train(
         workers,
         optimiser,
@@ -39,10 +39,10 @@ def dry_run(folder: Path, tell: Callable[[str], None] = lambda words: None) -> d
         times.append(step.seconds)
         tell(f"Timing step {number + 1} of {TIMED}…" if number < TIMED else "Timing an evaluation…")
     times = times[1:]
-    few = dev[:64]
+    sample = dev[:64]
     began = time.monotonic()
-    learner.evaluate(few)
-    evaluation = (time.monotonic() - began) * len(dev) / len(few)
+    learner.evaluate(sample)
+    evaluation = (time.monotonic() - began) * len(dev) / len(sample)
     evaluations = 1 + max(1, round(tuning.epochs * tuning.evaluations))
     seconds = run.steps * sum(times) / len(times) + evaluations * evaluation
     return {"seconds": seconds, "steps": run.steps, "memory_mb": memory_mb()}

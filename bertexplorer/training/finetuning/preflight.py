@@ -7,20 +7,20 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training import interval
 from bertexplorer.training.data import checks
-from bertexplorer.training.data.guess import guess, reasons
-from bertexplorer.training.data.rows import Problem, Row, Table, mapped
-from bertexplorer.training.data.split import split
+from bertexplorer.training.data.guess import guess_columns, guess_reasons
+from bertexplorer.training.data.rows import Problem, Row, Table, map_columns
+from bertexplorer.training.data.split import split_rows
 from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning.compare import sample_size_warning
 from bertexplorer.training.finetuning.spec import Spec
 
 if TYPE_CHECKING:
     from bertexplorer.model.text import Tokenizer
 
-SHARE = 0.1  # of the rows become validation rows if no file of them is given
+SHARE = 0.1  # share of the rows used for validation if there is no validation file
 LABELS = ("label", "labels")
-READ = 2000  # texts whose lengths are checked
+MAX_MEASURED = 2000  # texts whose lengths are checked
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class Preflight:
     findings: list[checks.Finding]
     labels: dict[str, int]  # label -> rows to learn from
     summary: str
-    reasons: dict[str, str]  # column of the task -> why its column of the file was guessed
+    reasons: dict[str, str]  # column of the task -> the reason for the guess of its column in the file
 
     @property
     def stops(self) -> list[str]:
-        """Why the run cannot start."""
+        """The reasons why the run cannot start."""
         return [finding.what for finding in self.findings if finding.stops]
 
 
@@ -59,24 +59,24 @@ def preflight(
 
     Raises ExplorerError if a column is missing or no row can be used."""
     options = options or task.Options()
-    chosen = dict(mapping) if mapping is not None else guess(table, task.COLUMNS)
-    why = reasons(table, task.COLUMNS, chosen)
-    rows, problems = usable(task, table, chosen, options)
+    columns = dict(mapping) if mapping is not None else guess_columns(table, task.COLUMNS)
+    guesses = guess_reasons(table, task.COLUMNS, columns)
+    rows, problems = usable_rows(task, table, columns, options)
     label = next((c.name for c in task.COLUMNS if c.kind in LABELS and not c.optional), None)
     texts = [column.name for column in task.COLUMNS if column.kind in ("text", "tokens")]
     if dev_table is not None:
-        dev, more = usable(task, dev_table, chosen, options)
-        train, problems = rows, [*problems, *(Problem(p.line, f"(validation) {p.what}") for p in more)]
+        dev, dev_problems = usable_rows(task, dev_table, columns, options)
+        train, problems = rows, [*problems, *(Problem(p.line, f"(validation) {p.what}") for p in dev_problems)]
     else:
-        train, dev = split(rows, share, seed, label=label, keys=getattr(task, "TOGETHER", ()))
-    findings = checks.preflight(train, dev, texts, label)
+        train, dev = split_rows(rows, share, seed, label=label, keys=getattr(task, "SPLIT_BY", ()))
+    findings = checks.row_findings(train, dev, texts, label)
     if tokenizer is not None:
-        findings += cut(train, texts, tokenizer, max_tokens)
+        findings += truncation_findings(train, texts, tokenizer, max_tokens)
     counts = checks.label_counts(train, label) if label else {}
     summary = table.summary if dev_table is None else f"{table.summary}Validation: {dev_table.summary}"
-    if said := interval.warning(len(dev), task.METRICS[task.METRIC], counted=task.METRIC == "accuracy"):
-        findings.append(checks.Finding(said))
-    return Preflight(chosen, train, dev, problems, findings, counts, summary, why)
+    if warning := sample_size_warning(len(dev), task.METRICS[task.METRIC], counted=task.METRIC == "accuracy"):
+        findings.append(checks.Finding(warning))
+    return Preflight(columns, train, dev, problems, findings, counts, summary, guesses)
 
 
 def plan(
@@ -92,9 +92,9 @@ def plan(
     tokenizer: "Tokenizer | None" = None,
 ) -> tuple[Spec, Preflight]:
     """The settings of a run and its rows. *checkpoint*: name and folder; *values*: settings of Tuning and of the task;
-    *file*: where the rows come from. Raises ExplorerError as `specs.make` and `preflight` do."""
-    spec = specs.make(task, checkpoint[0], str(checkpoint[1]), values, name=name)
-    found = preflight(
+    *file*: name of the file of the rows. Raises ExplorerError as `specs.make_spec` and `preflight` do."""
+    spec = specs.make_spec(task, checkpoint[0], str(checkpoint[1]), values, name=name)
+    result = preflight(
         spec.module,
         table,
         dev,
@@ -104,31 +104,36 @@ def plan(
         tokenizer=tokenizer,
         max_tokens=spec.tuning.max_tokens,
     )
-    data: dict[str, Any] = {"file": file, "summary": found.summary, "mapping": found.mapping}
-    data |= {"skipped": len(found.problems), "train": len(found.train), "dev": len(found.dev)}
-    return replace(spec, data=data), found
+    data: dict[str, Any] = {"file": file, "summary": result.summary, "mapping": result.mapping}
+    data |= {"skipped": len(result.problems), "train": len(result.train), "dev": len(result.dev)}
+    return replace(spec, data=data), result
 
 
-def usable(task: ModuleType, table: Table, mapping: Mapping[str, str], options: Any) -> tuple[list[Row], list[Problem]]:
+def usable_rows(
+    task: ModuleType, table: Table, mapping: Mapping[str, str], options: Any
+) -> tuple[list[Row], list[Problem]]:
     """The rows that the task can use, and the problems of the others."""
-    rows = mapped(table, mapping, task.COLUMNS)
-    examples, wrong = task.examples(rows, options)
-    problems = sorted([*table.problems, *wrong], key=lambda problem: problem.line)
+    rows = map_columns(table, mapping, task.COLUMNS)
+    examples, unusable = task.examples(rows, options)
+    problems = sorted([*table.problems, *unusable], key=lambda problem: problem.line)
     if not examples:
         first = f" The first: {table.unit} {problems[0].line} {problems[0].what}." if problems else ""
-        raise ExplorerError(f"No row can be used.{first} Check which columns hold what.")
-    good = {example.line for example in examples}
-    return [row for row in rows if row.line in good], problems
+        raise ExplorerError(f"No row can be used.{first} Check the choice of columns.")
+    usable_lines = {example.line for example in examples}
+    return [row for row in rows if row.line in usable_lines], problems
 
 
-def cut(rows: list[Row], texts: list[str], tokenizer: "Tokenizer", max_tokens: int) -> list[checks.Finding]:
+def truncation_findings(
+    rows: list[Row], texts: list[str], tokenizer: "Tokenizer", max_tokens: int
+) -> list[checks.Finding]:
     """A finding if texts exceed the limit, measured on the first rows."""
-    from bertexplorer.training.texts import Reader
+    from bertexplorer.training.texts import LimitedTokenizer
 
-    given = [
-        tuple(str(row.cells[name]) for name in texts if isinstance(row.cells.get(name), str)) for row in rows[:READ]
+    row_texts = [
+        tuple(str(row.cells[name]) for name in texts if isinstance(row.cells.get(name), str))
+        for row in rows[:MAX_MEASURED]
     ]
-    items = Reader(tokenizer, max_tokens).items([text for text in given if text])
+    items = LimitedTokenizer(tokenizer, max_tokens).items([text for text in row_texts if text])
     share = sum(item.left_out > 0 for item in items) / max(1, len(items))
     if not share:
         return []

@@ -5,7 +5,7 @@ RUN/events.jsonl, log.txt  the log, as a JSON object per line and as text
 RUN/commits/STEP/          weights, moments and state.json, for an exact resume
 RUN/best/STEP/             the best checkpoint in transformers format, with its task, metrics and predictions
 RUN/snapshots/STEP/        checkpoints along the way
-RUN/stop                   anyone may create it; it ends the run after a commit, as SIGTERM and SIGINT do
+RUN/stop                   any process may create this file; it ends the run after a commit, as SIGTERM and SIGINT do
 """
 
 import time
@@ -18,26 +18,25 @@ import torch
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
-from bertexplorer.training import learners, weights
+from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.data_parallel import DataParallel
-from bertexplorer.training.distributed import Distributed, follows
+from bertexplorer.training.data_parallel import DataParallel, Distributed, is_secondary_process
 from bertexplorer.training.events import Event
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.artifacts import keep, write
-from bertexplorer.training.finetuning.batch_sampler import Order, epoch_of, steps_of
-from bertexplorer.training.finetuning.diagnostics import alarms, memory_mb
+from bertexplorer.training.finetuning.artifacts import save_best, write_checkpoint
+from bertexplorer.training.finetuning.batch_sampler import Order, shuffled_batches, step_schedule
+from bertexplorer.training.finetuning.diagnostics import evaluation_warnings, memory_mb
 from bertexplorer.training.finetuning.spec import Spec
-from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_of, prepare, scale_of
+from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_schedule, rate_scale, set_trainable
 from bertexplorer.training.learner import Learner
 from bertexplorer.training.loop import Budget, Window, train
 from bertexplorer.training.optimiser import adamw
-from bertexplorer.training.run_driver import RunDriver
-from bertexplorer.training.run_process import work
-from bertexplorer.training.tasks.classification import planted
+from bertexplorer.training.run_driver import RunDriver, set_dropout, write_training_state
+from bertexplorer.training.run_process import log_events
+from bertexplorer.training.tasks.classification import plant_wrong_labels
 from bertexplorer.training.texts import Item, TextBatch
 
-TELL = 2.0  # seconds between two events about steps
+REPORT = 2.0  # seconds between two events about steps
 COMMIT = 60.0  # seconds between two commits, at least
 SPENT = 0.05  # largest share of the time for commits
 
@@ -47,12 +46,12 @@ def finetune(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator
     log.
 
     Raises ExplorerError; commits stay intact."""
-    spec, train_rows, dev_rows = specs.read(folder)
-    if follows():
+    spec, train_rows, dev_rows = specs.read_run(folder)
+    if is_secondary_process():
         for _ in Run(folder, spec, train_rows, dev_rows, stop).events():
             pass
         return
-    yield from work(folder, lambda ending: Run(folder, spec, train_rows, dev_rows, ending), stop)
+    yield from log_events(folder, lambda ending: Run(folder, spec, train_rows, dev_rows, ending), stop)
 
 
 @dataclass
@@ -61,7 +60,7 @@ class Best:
 
     value: float = float("nan")
     step: int = -1
-    waited: int = 0  # evaluations since the last better value
+    waited: int = 0  # evaluations since the last improvement
     start: float = float("nan")  # before the first step
     loss: float = float("inf")  # breaks ties
 
@@ -90,22 +89,22 @@ class Run(RunDriver):
         self.spec, self.task, self.tuning = spec, spec.module, spec.tuning
         self.rows = train_rows, dev_rows
         self.best = Best()
-        self.placement = Distributed()
-        tuning, device = self.tuning, self.placement.device
+        self.distributed = Distributed()
+        tuning, device = self.tuning, self.distributed.device
         super().__init__(folder, stop, threads=tuning.threads, precision=tuning.precision, device=device)
 
     def events(self) -> Iterator[Event]:
         learner, train_items, dev = self.learner()
         optimiser = self.optimiser(learner)
-        source = yield from self.newest_commit()
-        more = yield from self.resume(learner.modules, optimiser, source)
-        if more:
-            self.best = Best(**more["best"])
+        commit = yield from self.newest_commit()
+        resumed = yield from self.resume(learner.modules, optimiser, commit)
+        if resumed:
+            self.best = Best(**resumed["best"])
         if self.tuning.method == "frozen":
             yield {"event": "reading", "text": "The frozen encoder reads every row once."}
             train_items = frozen_vectors(learner, train_items, self.folder / "vectors")
-        order = getattr(learner, "order", epoch_of)  # some learners choose which rows share a batch
-        if self.placement.count > 1 and order is not epoch_of:
+        order = getattr(learner, "order", shuffled_batches)  # some learners decide which rows share a batch
+        if self.distributed.count > 1 and order is not shuffled_batches:
             yield {
                 "event": "warning",
                 "text": "Each process gets a part of a batch, so a row is compared with fewer others.",
@@ -121,52 +120,52 @@ class Run(RunDriver):
             "learning": sum(p.numel() for p in learner.modules.parameters() if p.requires_grad),
             "precision": "bf16" if self.bf16 else "fp32",
             "device": str(self.device),
-            "processes": self.placement.count,
-            "floors": self.floors,
+            "processes": self.distributed.count,
+            "floors": self.baselines,
         }
-        yield from self.learn(learner, optimiser, batches, dev)
+        yield from self.train_steps(learner, optimiser, batches, dev)
 
     def learner(self) -> tuple[Learner, list[Item], list[Any]]:
         """The untrained learner, the training rows as items, and the validation examples."""
         options, tuning = self.spec.task_options, self.tuning
         checkpoint = load(self.spec.folder, name=self.spec.checkpoint, precision="fp32", device=self.device)
         train_examples, _ = self.task.examples(self.rows[0], options)
-        train_examples = planted(train_examples, options)[0]
+        train_examples = plant_wrong_labels(train_examples, options)[0]
         dev, _ = self.task.examples(self.rows[1], options)
         if not train_examples or not dev:
             empty = "for training" if not train_examples else "for validation"
-            raise ExplorerError(f"No row {empty} can be used. Check which columns hold what.")
+            raise ExplorerError(f"No row {empty} can be used. Check the choice of columns.")
         learner = learners.create(self.task, checkpoint, train_examples, options, seed=tuning.seed)
         learner.set_max_tokens(tuning.max_tokens)
         learner.bf16 = self.bf16
-        prepare(learner, tuning)
-        weights.set_dropout(learner.modules, tuning.dropout)
-        floors = self.task.floors(train_examples, dev, options)
-        self.floors = {metric: {"name": name, "value": value} for metric, (name, value) in floors.items()}
+        set_trainable(learner, tuning)
+        set_dropout(learner.modules, tuning.dropout)
+        baselines = self.task.baselines(train_examples, dev, options)
+        self.baselines = {metric: {"name": name, "value": value} for metric, (name, value) in baselines.items()}
         return learner, learner.read(train_examples), dev
 
     def optimiser(self, learner: Learner) -> torch.optim.Optimizer:
         config = learner.checkpoint.config
-        self.learning = learning_of(self.tuning, config)
-        return adamw(learner.modules, self.learning, scale_of(self.tuning, config))
+        self.learning = learning_schedule(self.tuning, config)
+        return adamw(learner.modules, self.learning, rate_scale(self.tuning, config))
 
     def batches(
-        self, learner: Learner, items: Sequence[Item], order: Order = epoch_of
+        self, learner: Learner, items: Sequence[Item], order: Order = shuffled_batches
     ) -> Callable[[int], list[TextBatch]]:
-        """A step's number -> its batches, each divided among the processes if there are several. Sets how many steps an
-        epoch and the run have."""
-        tuning, count = self.tuning, self.placement.count
+        """A step's number -> its batches, each divided among the processes if there are several. Also sets the number
+        of steps of an epoch and of the run."""
+        tuning, count = self.tuning, self.distributed.count
         lengths = [len(item.ids) for item in items]
-        self.per_epoch, rows_of = steps_of(lengths, tuning.batch, tuning.accumulate, tuning.seed, order)
+        self.per_epoch, rows_of = step_schedule(lengths, tuning.batch, tuning.accumulate, tuning.seed, order)
         self.steps = max(1, round(tuning.epochs * self.per_epoch))
 
-        def drawn(step: int) -> list[TextBatch]:
+        def step_batches(step: int) -> list[TextBatch]:
             parts = [rows[i::count] for rows in rows_of(step) for i in range(count) if rows[i::count]]
             return [learner.collate([items[row] for row in part]) for part in parts]
 
-        return drawn
+        return step_batches
 
-    def learn(
+    def train_steps(
         self,
         learner: Learner,
         optimiser: torch.optim.Optimizer,
@@ -177,79 +176,83 @@ class Run(RunDriver):
         tuning, state = self.tuning, self.state
         count = 1 if tuning.dropout or self.device.type != "cpu" else self.threads
         torch.set_num_threads(max(1, self.threads // count))
-        workers = DataParallel(learner, count, self.device, bf16=self.bf16, placement=self.placement)
-        every = max(1, self.per_epoch // tuning.evaluations)
-        parts = tuning.snapshots + 1
-        looks = {round(self.steps * i / parts) for i in range(1, parts)} - {0, self.steps}
+        workers = DataParallel(learner, count, self.device, bf16=self.bf16, distributed=self.distributed)
+        evaluate_every = max(1, self.per_epoch // tuning.evaluations)
+        intervals = tuning.snapshots + 1
+        snapshot_steps = {round(self.steps * i / intervals) for i in range(1, intervals)} - {0, self.steps}
         if state.step == 0:
-            yield from self.evaluated(learner, dev)
+            yield from self.evaluate(learner, dev)
         budget = Budget(steps=self.steps)
-        window, ended = Window(), False
-        committed, spent = time.monotonic(), 0.0
+        window, out_of_patience = Window(), False
+        last_commit, commit_seconds = time.monotonic(), 0.0
         for step in train(workers, optimiser, batches, state, learning=self.learning, budget=budget, seed=tuning.seed):
             window.steps.append(step)
             last = state.step >= self.steps
-            if time.monotonic() - window.since >= TELL or last:
-                yield {"event": "steps"} | self.so_far() | window.tell() | {"memory_mb": memory_mb()}
+            if time.monotonic() - window.since >= REPORT or last:
+                yield {"event": "steps"} | self.progress() | window.summary() | {"memory_mb": memory_mb()}
                 window = Window()
-            if state.step in looks and self.placement.main:
-                yield self.snapshot(lambda into: write(learner, self.spec, torch.bfloat16, into))
-            if state.step % every == 0 or last:
-                yield from self.evaluated(learner, dev)
-                ended = bool(tuning.patience) and self.best.waited >= tuning.patience
-            stopped = self.placement.any(self.stop())
-            since = time.monotonic() - committed
-            if last or ended or stopped or since >= max(COMMIT, spent / SPENT):
-                if window.steps and (stopped or ended):
-                    yield {"event": "steps"} | self.so_far() | window.tell()
+            if state.step in snapshot_steps and self.distributed.main:
+                yield self.write_snapshot(lambda into: write_checkpoint(learner, self.spec, torch.bfloat16, into))
+            if state.step % evaluate_every == 0 or last:
+                yield from self.evaluate(learner, dev)
+                out_of_patience = bool(tuning.patience) and self.best.waited >= tuning.patience
+            stopped = self.distributed.any(self.stop())
+            elapsed = time.monotonic() - last_commit
+            if last or out_of_patience or stopped or elapsed >= max(COMMIT, commit_seconds / SPENT):
+                if window.steps and (stopped or out_of_patience):
+                    yield {"event": "steps"} | self.progress() | window.summary()
                 event = self.commit(learner, optimiser)
-                committed, spent = time.monotonic(), event["seconds"]
+                last_commit, commit_seconds = time.monotonic(), event["seconds"]
                 yield event
             if stopped and not last:
-                yield {"event": "stopped"} | self.so_far()
+                yield {"event": "stopped"} | self.progress()
                 return
-            if ended:
+            if out_of_patience:
                 break
-        yield from self.finished()
+        yield from self.finish()
 
-    def so_far(self) -> Event:
+    def progress(self) -> Event:
         share = self.state.step / self.steps
         left = self.state.seconds / self.state.step * (self.steps - self.state.step) if self.state.step else None
         return {"share": share, "epoch": self.state.step / self.per_epoch, "seconds_left": left}
 
-    def evaluated(self, learner: Learner, dev: Sequence[Any]) -> Iterator[Event]:
+    def evaluate(self, learner: Learner, dev: Sequence[Any]) -> Iterator[Event]:
         """Evaluate on the validation rows and save the learner if it is the best so far."""
-        began = time.monotonic()
-        found = learner.evaluate(dev)
-        value = found.metrics[self.task.METRIC]
-        yield {"event": "evaluated"} | self.so_far() | {"metrics": found.metrics, "seconds": time.monotonic() - began}
+        start = time.monotonic()
+        evaluation = learner.evaluate(dev)
+        value = evaluation.metrics[self.task.METRIC]
+        yield (
+            {"event": "evaluated"}
+            | self.progress()
+            | {"metrics": evaluation.metrics, "seconds": time.monotonic() - start}
+        )
         if self.state.step == 0:
             self.best = replace(self.best, start=value)
             return
-        yield from alarms(found, start=self.best.start, value=value, higher=self.task.HIGHER)
-        loss = found.metrics.get("loss", float("inf"))
+        yield from evaluation_warnings(evaluation, start=self.best.start, value=value, higher=self.task.HIGHER)
+        loss = evaluation.metrics.get("loss", float("inf"))
         self.best = self.best.after(self.state.step, value, loss, higher=self.task.HIGHER)
         if self.best.step == self.state.step:
-            if self.placement.main:
-                keep(learner, self.folder / "best", self.spec, self.state.step, found)
+            if self.distributed.main:
+                save_best(learner, self.folder / "best", self.spec, self.state.step, evaluation)
             yield {"event": "best", "metric": self.task.METRIC, "value": value}
 
     def commit(self, learner: Learner, optimiser: torch.optim.Optimizer) -> Event:
-        """Write a commit. Of several processes the main one writes it and the others wait."""
-        began = time.monotonic()
+        """Write a commit. If there are several processes, the main one writes it and the others wait."""
+        start = time.monotonic()
         event = {"event": "committed", "commit": self.name}
-        if self.placement.main:
+        if self.distributed.main:
             best = asdict(self.best)
-            event = self.committed(
-                lambda into: weights.write(learner.modules, optimiser, self.state, self.threads, into, best=best)
+            event = self.write_commit(
+                lambda into: write_training_state(learner.modules, optimiser, self.state, self.threads, into, best=best)
             )
-        self.placement.wait()
-        return event | {"seconds": time.monotonic() - began}
+        self.distributed.wait()
+        return event | {"seconds": time.monotonic() - start}
 
-    def finished(self) -> Iterator[Event]:
+    def finish(self) -> Iterator[Event]:
         yield (
             {"event": "finished"}
-            | self.so_far()
+            | self.progress()
             | {
                 "metric": self.task.METRIC,
                 "value": self.best.value,

@@ -21,7 +21,7 @@ RATES = ((128, 3e-4), (512, 1e-4), (768, 5e-5))  # (hidden size up to, learning 
 
 @dataclass(frozen=True)
 class Tuning:
-    """How a run trains. A rate of 0 means `rate_of`."""
+    """How a run trains. A rate of 0 means `learning_rate`."""
 
     method: Annotated[
         Literal["full", "frozen", "lora"],
@@ -83,26 +83,26 @@ def task_of(name: str) -> ModuleType:
     return BY_NAME[name]
 
 
-def rate_of(tuning: Tuning, config: EncoderConfig) -> float:
-    """The given rate, else one that suits the size of the checkpoint (Turc et al., 2019, for the small ones); a new
-    head alone and LoRA tolerate a higher one."""
+def learning_rate(tuning: Tuning, config: EncoderConfig) -> float:
+    """The rate of *tuning*, or one by the size of the checkpoint if it is 0 (Turc et al., 2019, for the small ones); a
+    new head alone and LoRA tolerate a higher one."""
     if tuning.rate:
         return tuning.rate
     by_size = next((rate for size, rate in RATES if config.hidden_size <= size), 2e-5)
     return {"full": by_size, "frozen": 1e-3, "lora": 5 * by_size}[tuning.method]
 
 
-def make(task: str, checkpoint: str, folder: str, values: Mapping[str, Any], **more: Any) -> Spec:
+def make_spec(task: str, checkpoint: str, folder: str, values: Mapping[str, Any], **more: Any) -> Spec:
     """A Spec from flat *values* of the settings of Tuning and the task, each validated; missing ones get the task's
     defaults. Raises ExplorerError for an unknown setting or an invalid value."""
     module = task_of(task)
-    own = {name: values[name] for name in values if name in module.Options.__dataclass_fields__}
-    rest = {**module.DEFAULTS, **{name: value for name, value in values.items() if name not in own}}
-    options = asdict(build(module.Options, own))
-    return Spec(task, checkpoint, folder, options=options, tuning=build(Tuning, rest), **more)
+    task_values = {name: values[name] for name in values if name in module.Options.__dataclass_fields__}
+    tuning_values = {**module.DEFAULTS, **{name: value for name, value in values.items() if name not in task_values}}
+    options = asdict(build(module.Options, task_values))
+    return Spec(task, checkpoint, folder, options=options, tuning=build(Tuning, tuning_values), **more)
 
 
-def plain(spec: Spec) -> dict[str, Any]:
+def spec_json(spec: Spec) -> dict[str, Any]:
     """The contents of spec.json."""
     return {"format": FORMAT, "kind": "finetuning", **asdict(spec)}
 
@@ -115,27 +115,27 @@ def write_rows(folder: Path, train: Sequence[Row], dev: Sequence[Row]) -> None:
         (folder / "data" / f"{name}.jsonl").write_text(lines, "utf-8")
 
 
-def begin(folder: Path, spec: Spec, train: Sequence[Row], dev: Sequence[Row]) -> None:
+def write_run_folder(folder: Path, spec: Spec, train: Sequence[Row], dev: Sequence[Row]) -> None:
     """Create the folder of a run with its rows and spec.json, flushed to disk."""
     try:
         write_rows(folder, train, dev)
-        aside = folder / ".spec.partial"
-        aside.write_text(json.dumps(plain(spec), indent=1), "utf-8")
-        for path in (folder / "data" / "train.jsonl", folder / "data" / "dev.jsonl", aside):
+        partial = folder / ".spec.partial"
+        partial.write_text(json.dumps(spec_json(spec), indent=1), "utf-8")
+        for path in (folder / "data" / "train.jsonl", folder / "data" / "dev.jsonl", partial):
             flush(path)
-        os.replace(aside, folder / "spec.json")
+        os.replace(partial, folder / "spec.json")
         flush(folder)
     except OSError as error:
         raise ExplorerError(f"The run cannot be written to {folder} ({error.strerror or error}). Make room.") from error
 
 
-def read(folder: Path) -> tuple[Spec, list[Row], list[Row]]:
+def read_run(folder: Path) -> tuple[Spec, list[Row], list[Row]]:
     """(spec, training rows, validation rows). Raises ExplorerError if *folder* is not a fine-tuning run."""
     try:
-        held = json.loads((folder / "spec.json").read_text("utf-8"))
-        if (held.pop("format"), held.pop("kind")) != (FORMAT, "finetuning"):
+        saved = json.loads((folder / "spec.json").read_text("utf-8"))
+        if (saved.pop("format"), saved.pop("kind")) != (FORMAT, "finetuning"):
             raise ValueError("another kind of run")
-        spec = Spec(**{**held, "tuning": build(Tuning, held["tuning"])})
+        spec = Spec(**{**saved, "tuning": build(Tuning, saved["tuning"])})
         train, dev = (
             [Row(**json.loads(line)) for line in (folder / "data" / f"{name}.jsonl").read_text("utf-8").splitlines()]
             for name in ("train", "dev")
@@ -143,5 +143,5 @@ def read(folder: Path) -> tuple[Spec, list[Row], list[Row]]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, ExplorerError):
             raise
-        raise ExplorerError(f"{folder} holds no fine-tuning run ({error}). Name another folder.") from error
+        raise ExplorerError(f"{folder} does not contain a fine-tuning run ({error}). Name another folder.") from error
     return spec, train, dev

@@ -1,33 +1,37 @@
 """Which parameters are trained and how fast: all, the head alone, the upper layers, or LoRA matrices."""
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import torch
+from torch import nn
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.config import EncoderConfig
-from bertexplorer.training.finetuning import lora
-from bertexplorer.training.finetuning.spec import Tuning, rate_of
+from bertexplorer.training.finetuning.spec import Tuning, learning_rate
 from bertexplorer.training.learner import Learner, evaluation_mode
 from bertexplorer.training.optimiser import Learning
-from bertexplorer.training.texts import Item, by_length, run
+from bertexplorer.training.texts import Item, by_length, forward
 
 
-def prepare(learner: Learner, tuning: Tuning) -> None:
-    """Set requires_grad of each parameter. Raises ExplorerError if nothing would be trained, or if layers that are one
-    should learn differently."""
+def set_trainable(learner: Learner, tuning: Tuning) -> None:
+    """Set requires_grad of each parameter. Raises ExplorerError if nothing would be trained, or if layers that share
+    their weights would learn differently."""
     encoder, layers = learner.checkpoint.encoder, learner.checkpoint.config.num_layers
     if learner.checkpoint.config.shared_layers and (tuning.frozen_layers or tuning.layer_decay < 1):
         raise ExplorerError(
-            "ALBERT's layers are one layer, so none can be frozen or slowed down alone. Set frozen layers to 0 and "
-            "layer decay to 1."
+            "ALBERT's layers share their weights, so none can be frozen or slowed down alone. Set frozen layers to "
+            "0 and layer decay to 1."
         )
     learner.modules.requires_grad_(True)
     if tuning.method == "lora":
         encoder.requires_grad_(False)
-        lora.add(encoder, tuning.rank, tuning.seed)
+        add_lora(encoder, tuning.rank, tuning.seed)
     elif tuning.method == "frozen":
         encoder.requires_grad_(False)
     elif tuning.frozen_layers:
@@ -42,10 +46,10 @@ def prepare(learner: Learner, tuning: Tuning) -> None:
         )
 
 
-def learning_of(tuning: Tuning, config: EncoderConfig) -> Learning:
+def learning_schedule(tuning: Tuning, config: EncoderConfig) -> Learning:
     """The schedule of the learning rate: warm-up, then decay to 0."""
     return Learning(
-        peak=rate_of(tuning, config),
+        peak=learning_rate(tuning, config),
         warmup=tuning.warmup,
         decay=tuning.decay,
         final=0.0,
@@ -55,7 +59,7 @@ def learning_of(tuning: Tuning, config: EncoderConfig) -> Learning:
     )
 
 
-def scale_of(tuning: Tuning, config: EncoderConfig) -> Callable[[str], float]:
+def rate_scale(tuning: Tuning, config: EncoderConfig) -> Callable[[str], float]:
     """The learning rate of a parameter relative to the head's: layer_decay once for each layer above it (Clark et al.,
     2020)."""
 
@@ -77,18 +81,46 @@ def frozen_vectors(learner: Learner, items: Sequence[Item], folder: Path) -> lis
     starts = np.concatenate([[0], np.cumsum(rows)])
     folder.mkdir(exist_ok=True)
     path, shape = folder / "vectors.npy", (int(starts[-1]), size)
-    whole = np.load(path, mmap_mode="r") if path.is_file() else None
-    if whole is None or whole.shape != shape:
-        aside = folder / "partial.npy"
-        made = np.lib.format.open_memmap(aside, mode="w+", dtype=np.float32, shape=shape)
+    cached = np.load(path, mmap_mode="r") if path.is_file() else None
+    if cached is None or cached.shape != shape:
+        partial = folder / "partial.npy"
+        vectors = np.lib.format.open_memmap(partial, mode="w+", dtype=np.float32, shape=shape)
         device = learner.checkpoint.device
         with evaluation_mode(learner):
-            for part in by_length(items):
-                batch = learner.collate([items[i] for i in part]).to(device)
-                last = run(learner.checkpoint.encoder, batch.ids, batch.segments, batch.mask).float().cpu().numpy()
-                for row, i in enumerate(part):
-                    made[starts[i] : starts[i + 1]] = last[row, : rows[i]]
-        made.flush()
-        aside.replace(path)
-        whole = np.load(path, mmap_mode="r")
-    return [replace(item, vectors=whole[starts[i] : starts[i + 1]]) for i, item in enumerate(items)]
+            for indices in by_length(items):
+                batch = learner.collate([items[i] for i in indices]).to(device)
+                last = forward(learner.checkpoint.encoder, batch.ids, batch.segments, batch.mask).float().cpu().numpy()
+                for row, i in enumerate(indices):
+                    vectors[starts[i] : starts[i + 1]] = last[row, : rows[i]]
+        vectors.flush()
+        partial.replace(path)
+        cached = np.load(path, mmap_mode="r")
+    return [replace(item, vectors=cached[starts[i] : starts[i + 1]]) for i, item in enumerate(items)]
+
+
+def add_lora(encoder: nn.Module, rank: int, seed: int) -> None:
+    """Add low-rank matrices to queries and values and freeze everything else (LoRA: Hu et al., 2021, with peft).
+    *seed*: of the random start."""
+    from peft import LoraConfig, inject_adapter_in_model
+
+    config: Any = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=["query", "value"])
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        inject_adapter_in_model(config, encoder)
+
+
+def merge_lora(checkpoint: Checkpoint) -> Checkpoint:
+    """A copy with the LoRA matrices merged into the weights, which any program can load."""
+    modules = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
+    if not any(hasattr(module, "lora_A") for module in modules.modules()):
+        return checkpoint  # avoids importing peft, which takes seconds
+    from peft.tuners.lora import LoraLayer
+
+    modules = copy.deepcopy(modules)  # one copy, so that shared weights stay shared
+    for module in list(modules.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, LoraLayer):
+                child.merge()
+                setattr(module, name, child.get_base_layer())
+    encoder: Any = modules.pop("encoder")
+    return replace(checkpoint, encoder=encoder, heads=dict(modules.items()))

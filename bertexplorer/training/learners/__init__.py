@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 CLASSES = {
     "classification": "Classifier",
     "tagging": "Tagger",
-    "question_answering": "Reader",
+    "question_answering": "QuestionAnswerer",
     "similarity": "Similarity",
-    "retrieval": "Retrieval",
+    "retrieval": "Retriever",
     "reranking": "Reranker",
     "summary": "Summariser",
-    "adaptation": "Adapter",
-    "next_word": "Continuer",
-    "sequence": "Rewriter",
+    "adaptation": "MaskedLanguageLearner",
+    "next_word": "CausalLanguageLearner",
+    "sequence": "SequenceLearner",
     "distillation": "Distiller",
 }  # module -> its class
 
 
-def of(task: ModuleType) -> type[Learner]:
+def learner_class(task: ModuleType) -> type[Learner]:
     """The class that learns *task*, a module of training/tasks; imports torch."""
     name = getattr(task, "LEARNER", task.__name__.rpartition(".")[2])
     return getattr(import_module(f"{__name__}.{name}"), CLASSES[name])
@@ -51,11 +51,11 @@ def of(task: ModuleType) -> type[Learner]:
 def create(task: ModuleType, checkpoint: Checkpoint, train: Sequence[Any], options: Any, *, seed: int) -> Learner:
     """*checkpoint* with the head of *task*; new weights are drawn with *seed*. Raises ExplorerError for examples or a
     checkpoint that do not fit the task."""
-    return of(task).create(checkpoint, train, options, seed=seed)
+    return learner_class(task).create(checkpoint, train, options, seed=seed)
 
 
 def restore(
     task: ModuleType, checkpoint: Checkpoint, state: Mapping[str, Any], tensors: Mapping[str, Tensor]
 ) -> Learner:
     """A saved learner. *state*: as its `state` returned it; *tensors*: the state dict of its extra parts."""
-    return of(task).restore(checkpoint, task.Options(**state["options"]), state, tensors)
+    return learner_class(task).restore(checkpoint, task.Options(**state["options"]), state, tensors)

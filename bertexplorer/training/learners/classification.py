@@ -14,12 +14,12 @@ from torch import Tensor, nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import Problem, with_heads
-from bertexplorer.training.features import PREFIX, Feature, beside, encoded, learnt
+from bertexplorer.training.data.features import PREFIX, Feature, encode_features, feature_cells, fit_features
 from bertexplorer.training.learner import Learner, Traceable
 from bertexplorer.training.objective import Loss, correct
 from bertexplorer.training.task import Confusion, Evaluation
-from bertexplorer.training.tasks.classification import Example, Options, names
-from bertexplorer.training.texts import Item, TextBatch, encode
+from bertexplorer.training.tasks.classification import Example, Options, label_names
+from bertexplorer.training.texts import Item, TextBatch, hidden_states
 
 BINS = 10  # of the calibration
 
@@ -51,38 +51,38 @@ class Classifier(Traceable):
     @classmethod
     def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:
         """A classifier for the labels of *train*. A head that already has exactly these labels is trained further."""
-        labels = names(train)
+        labels = label_names(train)
         if set(labels) == set(checkpoint.labels):
             labels = checkpoint.labels
         problem: Problem = (
             "multi_label_classification" if options.labels == "several" else "single_label_classification"
         )
-        made = with_heads(checkpoint, ["sequence_classifier"], seed=seed, labels=labels, problem=problem)
+        checkpoint = with_heads(checkpoint, ["sequence_classifier"], seed=seed, labels=labels, problem=problem)
         counts = Counter(label for example in train for label in example.labels)
         balance = [len(train) / (len(labels) * counts[label]) for label in labels] if options.balance else []
-        return cls(made, options, balance, features=learnt([example.beside for example in train]))
+        return cls(checkpoint, options, balance, features=fit_features([example.features for example in train]))
 
     @classmethod
     def restore(
         cls, checkpoint: Checkpoint, options: Any, state: Mapping[str, Any], tensors: Mapping[str, Tensor]
     ) -> Learner:
         features = [Feature(**{**saved, "values": tuple(saved["values"])}) for saved in state.get("features", [])]
-        made = cls(checkpoint, options, state["weights"], state["max_tokens"], features)
-        made.extra.load_state_dict(dict(tensors))
-        return made
+        learner = cls(checkpoint, options, state["weights"], state["max_tokens"], features)
+        learner.extra.load_state_dict(dict(tensors))
+        return learner
 
     def state(self) -> dict[str, Any]:
-        own = {"weights": self.balance, "max_tokens": self.max_tokens}
-        return {"options": asdict(self.options), **own, "features": [asdict(feature) for feature in self.features]}
+        settings = {"weights": self.balance, "max_tokens": self.max_tokens}
+        return {"options": asdict(self.options), **settings, "features": [asdict(feature) for feature in self.features]}
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
         index = {label: i for i, label in enumerate(self.labels)}
         targets = [[index[label] for label in example.labels if label in index] for example in examples]
-        items = self.reader.items([example.texts for example in examples], targets)
+        items = self.tokenizer.items([example.texts for example in examples], targets)
         if not self.features:
             return items
         return [
-            replace(item, features=encoded(self.features, example.beside))
+            replace(item, features=encode_features(self.features, example.features))
             for item, example in zip(items, examples, strict=True)
         ]
 
@@ -96,7 +96,7 @@ class Classifier(Traceable):
         return targets
 
     def logits(self, batch: TextBatch) -> Float[Tensor, "b l"]:
-        last = encode(self.modules["encoder"], batch)
+        last = hidden_states(self.modules["encoder"], batch)
         mask = batch.mask if last.shape[1] > 1 else None
         logits = cast(Tensor, self.modules["sequence_classifier"](last, mask)).float()
         return logits if batch.features is None else logits + self.modules["features"](batch.features).float()
@@ -106,23 +106,23 @@ class Classifier(Traceable):
 
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
         logits = self.logits(batch)
-        found = logits.detach()
-        right = (found > 0) == (batch.targets > 0) if self.several else correct(found, batch.targets)
+        detached = logits.detach()
+        right = (detached > 0) == (batch.targets > 0) if self.several else correct(detached, batch.targets)
         return {"label": Loss(self.terms(logits, batch).sum(), batch.targets.numel(), right.sum())}
 
     def row_losses(self, batch: TextBatch) -> Float[Tensor, " b"]:
         """The loss of each text in nats; of several labels their sum."""
         return self.terms(self.logits(batch), batch).reshape(len(batch.targets), -1).sum(1)
 
-    def explained(self, cells: Mapping[str, str], answer: str) -> tuple[str, Example]:
+    def example_to_explain(self, cells: Mapping[str, str], answer: str) -> tuple[str, Example]:
         """*answer*: a label."""
         label = answer or self.predict([cells])[0]["labels"][0]["label"]
         if label not in self.labels:
             raise ExplorerError(f"The run knows no label {label!r:.60}; it knows {', '.join(self.labels)[:200]}.")
         texts = tuple(text.strip() for name, text in cells.items() if text.strip() and not name.startswith(PREFIX))
-        return label, Example(0, texts, (label,), beside(cells))
+        return label, Example(0, texts, (label,), feature_cells(cells))
 
-    def shown(self, example: Example) -> tuple[tuple[str, ...], str]:
+    def describe_example(self, example: Example) -> tuple[tuple[str, ...], str]:
         return example.texts, " | ".join(example.labels)
 
     def terms(self, logits: Float[Tensor, "b l"], batch: TextBatch) -> Tensor:
@@ -145,29 +145,36 @@ class Classifier(Traceable):
         """A text with several labels counts as correct in the accuracy if all are. A label that was not trained is a
         class that is never predicted: its rows count as wrong, but not in the loss."""
         items = self.read(examples)
-        shares = self.probabilities(items)
-        every = (*self.labels, *unseen(self.labels, examples))
-        place = {label: i for i, label in enumerate(every)}
-        gold = np.zeros((len(examples), len(every)), bool)
+        all_probabilities = self.probabilities(items)
+        all_labels = (*self.labels, *unseen_labels(self.labels, examples))
+        index = {label: i for i, label in enumerate(all_labels)}
+        gold = np.zeros((len(examples), len(all_labels)), bool)
         for row, example in enumerate(examples):
-            gold[row, [place[label] for label in example.labels]] = True
-        guess = shares > 0.5 if self.several else np.eye(len(self.labels), dtype=bool)[shares.argmax(1)]
+            gold[row, [index[label] for label in example.labels]] = True
+        one_hot = np.eye(len(self.labels), dtype=bool)
+        guess = all_probabilities > 0.5 if self.several else one_hot[all_probabilities.argmax(1)]
         rows = []
-        for example, item, share, said in zip(examples, items, shares, guess, strict=True):
-            predicted = [self.labels[i] for i in np.flatnonzero(said)]
+        for example, item, probabilities, is_predicted in zip(examples, items, all_probabilities, guess, strict=True):
+            predicted = [self.labels[i] for i in np.flatnonzero(is_predicted)]
             right = set(predicted) == set(example.labels)
-            loss = float(nats(share, item.target, self.several)) if item.target or self.several else float("nan")
-            given = {"line": example.line, "text": " [SEP] ".join(example.texts), "gold": " | ".join(example.labels)}
-            answer = {"predicted": " | ".join(predicted), "right": right, "loss": loss, "cut": item.left_out}
-            rows.append(given | answer | {"probability": float(share[said].max(initial=0))})
-        guess = np.pad(guess, ((0, 0), (0, len(every) - len(self.labels))))
-        return Evaluation(*scores(every, gold, guess, shares, rows, self.several))
+            has_loss = bool(item.target) or self.several
+            loss = nats_of_text(probabilities, item.target, self.several) if has_loss else float("nan")
+            record = {"line": example.line, "text": " [SEP] ".join(example.texts), "gold": " | ".join(example.labels)}
+            outcome = {"predicted": " | ".join(predicted), "right": right, "loss": loss, "cut": item.left_out}
+            rows.append(record | outcome | {"probability": float(probabilities[is_predicted].max(initial=0))})
+        guess = np.pad(guess, ((0, 0), (0, len(all_labels) - len(self.labels))))
+        return Evaluation(*compute_metrics(all_labels, gold, guess, all_probabilities, rows, self.several))
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
         """Each input's labels with their probabilities, the likeliest first."""
         examples = [
-            Example(0, tuple(v for k, v in given.items() if v.strip() and not k.startswith(PREFIX)), (), beside(given))
-            for given in inputs
+            Example(
+                0,
+                tuple(v for k, v in cells.items() if v.strip() and not k.startswith(PREFIX)),
+                (),
+                feature_cells(cells),
+            )
+            for cells in inputs
         ]
         if not all(example.texts for example in examples):
             raise ExplorerError("The text is empty. Type a sentence.")
@@ -178,21 +185,21 @@ class Classifier(Traceable):
         ]
 
 
-def unseen(known: Sequence[str], examples: Sequence[Example]) -> list[str]:
+def unseen_labels(known: Sequence[str], examples: Sequence[Example]) -> list[str]:
     """The labels of *examples* that are not *known*."""
     return sorted({label for example in examples for label in example.labels} - set(known))
 
 
-def nats(share: Float[np.ndarray, " l"], target: Sequence[int], several: bool) -> float:
+def nats_of_text(probabilities: Float[np.ndarray, " l"], target: Sequence[int], several: bool) -> float:
     """The loss of one text; with several labels, a mean over the labels."""
-    tiny = 1e-12
+    smallest = 1e-12
     if not several:
-        return -float(np.log(max(share[target[0]], tiny)))
-    said = np.where(np.isin(np.arange(len(share)), target), share, 1 - share)
-    return -float(np.log(np.maximum(said, tiny)).mean())
+        return -float(np.log(max(probabilities[target[0]], smallest)))
+    probability_of_truth = np.where(np.isin(np.arange(len(probabilities)), target), probabilities, 1 - probabilities)
+    return -float(np.log(np.maximum(probability_of_truth, smallest)).mean())
 
 
-def scores(
+def compute_metrics(
     labels: Sequence[str],
     gold: np.ndarray,
     guess: np.ndarray,
@@ -221,7 +228,7 @@ def scores(
     if several:
         return metrics, rows, {"Per label": table}, None
     metrics["mcc"] = float(matthews_corrcoef(gold.argmax(1), guess.argmax(1))) if len(occur) > 1 else 0.0
-    bins = calibration(shares.max(1), right)
+    bins = calibration_bins(shares.max(1), right)
     metrics["calibration"] = sum(b["examples"] * abs(b["accuracy"] - b["confidence"]) for b in bins) / len(rows)
     counts = np.zeros((len(labels), len(labels)), int)
     np.add.at(counts, (gold.argmax(1), guess.argmax(1)), 1)
@@ -229,16 +236,16 @@ def scores(
     return metrics, rows, {"Per label": table, "Calibration": bins}, matrix
 
 
-def calibration(confidence: np.ndarray, right: np.ndarray) -> list[dict[str, Any]]:
+def calibration_bins(confidence: np.ndarray, right: np.ndarray) -> list[dict[str, Any]]:
     """Ten bins of confidence (Guo et al., 2017): mean confidence and accuracy of each."""
-    place = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    bin_of = np.minimum((confidence * BINS).astype(int), BINS - 1)
     return [
         {
             "from": i / BINS,
-            "confidence": float(confidence[place == i].mean()),
-            "accuracy": float(right[place == i].mean()),
-            "examples": int((place == i).sum()),
+            "confidence": float(confidence[bin_of == i].mean()),
+            "accuracy": float(right[bin_of == i].mean()),
+            "examples": int((bin_of == i).sum()),
         }
         for i in range(BINS)
-        if (place == i).any()
+        if (bin_of == i).any()
     ]

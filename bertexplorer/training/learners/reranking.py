@@ -15,10 +15,10 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import with_heads
 from bertexplorer.training.learner import Traceable
 from bertexplorer.training.objective import Loss
-from bertexplorer.training.ranking import BM25, best_first, quality, ties
+from bertexplorer.training.ranking import BM25, rank_by_score, ranking_metrics, tie_ranks
 from bertexplorer.training.task import Evaluation
-from bertexplorer.training.tasks.reranking import METRICS, Example, Options, before, by_query, grades_of
-from bertexplorer.training.texts import Item, TextBatch, encode
+from bertexplorer.training.tasks.reranking import METRICS, Example, Options, bm25_orders, candidates_by_query, grades_of
+from bertexplorer.training.texts import Item, TextBatch, hidden_states
 
 LABEL = "relevance"
 SHOWN = 10  # candidates per query in the rows of an evaluation
@@ -30,7 +30,7 @@ class Reranker(Traceable):
     weights = {"relevance": 1.0}
     heads = ("sequence_classifier",)
     saved = ("highest", "weight")
-    chooses = False
+    accepts_answer = False
 
     def __init__(
         self, checkpoint: Checkpoint, options: Options, highest: float, weight: float = 1.0, max_tokens: int = 256
@@ -50,20 +50,20 @@ class Reranker(Traceable):
                 "wanted some with relevance 0 and some above. Check which column it is, or add passages that do not "
                 "answer."
             )
-        made = with_heads(checkpoint, ["sequence_classifier"], seed=seed, labels=(LABEL,), problem="regression")
+        checkpoint = with_heads(checkpoint, ["sequence_classifier"], seed=seed, labels=(LABEL,), problem="regression")
         weight = (len(train) - right) / right if options.balance else 1.0
-        return cls(made, options, max(example.relevance for example in train), weight)
+        return cls(checkpoint, options, max(example.relevance for example in train), weight)
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
         """The target is the relevance divided by the highest grade in training."""
         targets = [min(1.0, example.relevance / self.highest) for example in examples]
-        return self.reader.items([example.texts for example in examples], targets)
+        return self.tokenizer.items([example.texts for example in examples], targets)
 
     def targets(self, items: Sequence[Item]) -> Float[Tensor, " b"]:
         return torch.tensor([item.target or 0.0 for item in items], dtype=torch.float32)
 
     def logits(self, batch: TextBatch) -> Float[Tensor, " b"]:
-        last = encode(self.modules["encoder"], batch)
+        last = hidden_states(self.modules["encoder"], batch)
         mask = batch.mask if last.shape[1] > 1 else None
         return cast(Tensor, self.modules["sequence_classifier"](last, mask)).float().squeeze(-1)
 
@@ -80,12 +80,12 @@ class Reranker(Traceable):
         scale = logits.new_tensor(self.weight)
         return F.binary_cross_entropy_with_logits(logits, batch.targets, pos_weight=scale, reduction="none")
 
-    def explained(self, cells: Mapping[str, str], answer: str) -> tuple[str, Example]:
+    def example_to_explain(self, cells: Mapping[str, str], answer: str) -> tuple[str, Example]:
         """Of several passages, one per line, the one that it ranks first."""
         first = self.predict([cells])[0]["ranked"][0]["passage"]
         return "relevant", Example(0, (cells["query"].strip(), first), self.highest)
 
-    def shown(self, example: Example) -> tuple[tuple[str, ...], str]:
+    def describe_example(self, example: Example) -> tuple[tuple[str, ...], str]:
         return example.texts, f"{example.relevance:g}"
 
     def scores(self, items: Sequence[Item]) -> Float[np.ndarray, " n"]:
@@ -96,19 +96,19 @@ class Reranker(Traceable):
         """Each query with its passages in the new order and in that of BM25. Queries without a relevant passage count
         only in the loss, as no order of their passages is better than another. Raises ExplorerError if there are no
         others."""
-        queries = by_query(examples)
-        every = [example for own in queries.values() for example in own]
-        items = self.read(every)
+        queries = candidates_by_query(examples)
+        examples_in_order = [example for candidates in queries.values() for example in candidates]
+        items = self.read(examples_in_order)
         scores, targets = self.scores(items), np.array([item.target for item in items])
-        losses = nats(scores, targets)
+        losses = nats_per_passage(scores, targets)
         rows: list[dict[str, Any]] = []
         start = 0
-        for (query, own), first in zip(queries.items(), before(queries), strict=True):
-            part = slice(start, start := start + len(own))
-            about = {"line": own[0].line, "query": query, "loss": float(losses[part].mean())}
-            if any(grades_of(own)):
+        for (query, candidates), order_before in zip(queries.items(), bm25_orders(queries), strict=True):
+            part = slice(start, start := start + len(candidates))
+            row = {"line": candidates[0].line, "query": query, "loss": float(losses[part].mean())}
+            if any(grades_of(candidates)):
                 cut = sum(item.left_out > 0 for item in items[part])
-                rows.append(about | compared(own, scores[part], first) | {"cut": cut})
+                rows.append(row | compare_orders(candidates, scores[part], order_before) | {"cut": cut})
         if not rows:
             raise ExplorerError("No validation query has a passage that answers it. Check the relevance column.")
         keys = [key for key in METRICS if key != "loss"]
@@ -121,58 +121,64 @@ class Reranker(Traceable):
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
         """The passages, one per line, with their probabilities, the most relevant first."""
-        return [self.rank(given.get("query", "").strip(), given.get("passage", "")) for given in inputs]
+        return [self.rank(cells.get("query", "").strip(), cells.get("passage", "")) for cells in inputs]
 
-    def rank(self, query: str, given: str) -> dict[str, Any]:
-        texts = [line.strip() for line in given.splitlines() if line.strip()]
+    def rank(self, query: str, passages: str) -> dict[str, Any]:
+        texts = [line.strip() for line in passages.splitlines() if line.strip()]
         if not query or not texts:
             raise ExplorerError("Type a query, and the passages to rank, one per line.")
-        items = self.reader.items([(query, text) for text in texts])
+        items = self.tokenizer.items([(query, text) for text in texts])
         scores = self.scores(items)
-        first = np.argsort(-BM25(texts).scores(query), kind="stable").tolist()
-        return {"ranked": listed(texts, scores, first, [item.left_out for item in items])}
+        order_before = np.argsort(-BM25(texts).scores(query), kind="stable").tolist()
+        return {"ranked": ranked_list(texts, scores, order_before, [item.left_out for item in items])}
 
 
-def listed(texts: Sequence[str], scores: np.ndarray, first: list[int], cut: Sequence[int]) -> list[dict[str, Any]]:
+def ranked_list(
+    texts: Sequence[str], scores: np.ndarray, order_before: list[int], cut: Sequence[int]
+) -> list[dict[str, Any]]:
     """The passages in their new order, each with its rank before, counted from 1."""
     return [
         {
             "passage": texts[i],
             "score": float(scores[i]),
             "probability": float(1 / (1 + np.exp(-scores[i]))),
-            "before": first.index(i) + 1,
+            "before": order_before.index(i) + 1,
             "cut": cut[i],
         }
         for i in np.argsort(-scores, kind="stable").tolist()
     ]
 
 
-def nats(scores: Float[np.ndarray, " n"], targets: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+def nats_per_passage(scores: Float[np.ndarray, " n"], targets: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     """Binary cross-entropy of each passage, from logits."""
     return np.logaddexp(0, scores) - targets * scores
 
 
-def compared(own: Sequence[Example], scores: Float[np.ndarray, " n"], first: Sequence[int]) -> dict[str, Any]:
+def compare_orders(
+    candidates: Sequence[Example], scores: Float[np.ndarray, " n"], order_before: Sequence[int]
+) -> dict[str, Any]:
     """The ranking of a query's candidates after and before re-ranking."""
-    order = best_first(scores, ties([example.texts[1] for example in own])).tolist()
-    grades = grades_of(own)
-    after, earlier = (quality([grades[i] for i in way], grades) for way in (order, first))
-    best = max(range(len(own)), key=grades.__getitem__)
+    order = rank_by_score(scores, tie_ranks([example.texts[1] for example in candidates])).tolist()
+    grades = grades_of(candidates)
+    metrics, metrics_before = (
+        ranking_metrics([grades[i] for i in ranking], grades) for ranking in (order, order_before)
+    )
+    best = max(range(len(candidates)), key=grades.__getitem__)
     return {
-        "gold": own[best].texts[1],
-        "predicted": own[order[0]].texts[1],
+        "gold": candidates[best].texts[1],
+        "predicted": candidates[order[0]].texts[1],
         "right": grades[order[0]] > 0,
-        "score": after["ndcg_10"],
-        "gain": after["ndcg_10"] - earlier["ndcg_10"],
-        **{key: after[key] for key in ("ndcg_10", "mrr_10")},
-        **{f"{key}_before": earlier[key] for key in ("ndcg_10", "mrr_10")},
-        "candidates": len(own),
+        "score": metrics["ndcg_10"],
+        "gain": metrics["ndcg_10"] - metrics_before["ndcg_10"],
+        **{key: metrics[key] for key in ("ndcg_10", "mrr_10")},
+        **{f"{key}_before": metrics_before[key] for key in ("ndcg_10", "mrr_10")},
+        "candidates": len(candidates),
         "ranked": [
             {
-                "passage": own[i].texts[1],
+                "passage": candidates[i].texts[1],
                 "score": float(scores[i]),
                 "relevance": grades[i],
-                "before": first.index(i) + 1,
+                "before": order_before.index(i) + 1,
             }
             for i in order[:SHOWN]
         ],

@@ -1,4 +1,4 @@
-"""Retrieval: one encoder for queries and passages, which brings each query closest to its own passage."""
+"""Retrieval: one encoder for queries and passages, trained so that each query is closest to its own passage."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -10,22 +10,29 @@ from torch import Tensor, nn
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.training.embedding import Embedder, GroupBatch, together
-from bertexplorer.training.finetuning.batch_sampler import apart
+from bertexplorer.training.embedding import Embedder, GroupBatch, join_items
+from bertexplorer.training.finetuning.batch_sampler import batches_without_conflicts
 from bertexplorer.training.learner import Learner
 from bertexplorer.training.objective import Loss, cross_entropy
-from bertexplorer.training.ranking import TOP, best_first, quality, ties
+from bertexplorer.training.ranking import TOP, rank_by_score, ranking_metrics, tie_ranks
 from bertexplorer.training.task import Evaluation
-from bertexplorer.training.tasks.retrieval import METRICS, Example, Options, collected, judged, passages
+from bertexplorer.training.tasks.retrieval import (
+    METRICS,
+    Example,
+    Options,
+    all_passages,
+    relevance_by_query,
+    search_collection,
+)
 from bertexplorer.training.texts import Item
 
-OTHERS = 31  # wrong passages in the loss of an evaluation, as in a batch of 32
-KEPT = 2_000  # passages that the playground searches
+WRONG_PASSAGES = 31  # wrong passages in the loss of an evaluation, as in a batch of 32
+MAX_INDEXED = 2_000  # passages that the playground searches
 ORDER = 4  # stream of random numbers
 QUERIES = 256  # compared with all passages at once
 
 
-class Known(nn.Module):
+class PassageIndex(nn.Module):
     """The vectors of the passages that the playground searches; not trained."""
 
     vectors: Tensor
@@ -35,19 +42,19 @@ class Known(nn.Module):
         self.register_buffer("vectors", vectors)
 
 
-class Retrieval(Embedder):
+class Retriever(Embedder):
     """One encoder for queries and passages. Each query is trained to be closer to its own passage than to all others of
-    the batch (Henderson et al., 2017, section 4.4: multiple negatives ranking), including its given negatives."""
+    the batch (Henderson et al., 2017, section 4.4: multiple negatives ranking), including its hard negatives."""
 
     weights = {"passage": 1.0}
 
     def __init__(
-        self, checkpoint: Checkpoint, options: Options, known: Sequence[str], train: Sequence[Example] = ()
+        self, checkpoint: Checkpoint, options: Options, indexed: Sequence[str], train: Sequence[Example] = ()
     ) -> None:
         super().__init__(checkpoint, options)
-        self.passages, self.known = list(known), list(known)
-        self.pairs, self.wanted = [example for example in train if example.relevance], judged(train)
-        self.index = Known(torch.zeros(0, checkpoint.config.hidden_size))
+        self.passages, self.indexed = list(indexed), list(indexed)
+        self.pairs, self.relevance = [example for example in train if example.relevance], relevance_by_query(train)
+        self.index = PassageIndex(torch.zeros(0, checkpoint.config.hidden_size))
         self.extra["collection"] = self.index
         self.left_out = 0
 
@@ -60,41 +67,45 @@ class Retrieval(Embedder):
                 f"The training rows have {len(right)} passage{'s' * (len(right) != 1)} that answer a query; "
                 "wanted at least 2 different ones."
             )
-        return cls(checkpoint, options, passages(train), train)
+        return cls(checkpoint, options, all_passages(train), train)
 
     @classmethod
     def restore(
         cls, checkpoint: Checkpoint, options: Any, state: Mapping[str, Any], tensors: Mapping[str, Tensor]
     ) -> Learner:
-        made = cls(checkpoint, options, state["passages"])
-        made.set_max_tokens(state["max_tokens"])
-        made.index.vectors = tensors["collection.vectors"]
-        made.left_out = state["left_out"]
-        return made
+        learner = cls(checkpoint, options, state["passages"])
+        learner.set_max_tokens(state["max_tokens"])
+        learner.index.vectors = tensors["collection.vectors"]
+        learner.left_out = state["left_out"]
+        return learner
 
     def state(self) -> dict[str, Any]:
-        return super().state() | {"passages": self.known[: len(self.index.vectors)], "left_out": self.left_out}
+        return super().state() | {"passages": self.indexed[: len(self.index.vectors)], "left_out": self.left_out}
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
         """The examples with a relevant passage; the others only extend the collection."""
-        wanted = judged(examples)
+        relevance = relevance_by_query(examples)
         texts = [
-            (example.query, example.passage, *(text for text in example.negatives if text not in wanted[example.query]))
+            (
+                example.query,
+                example.passage,
+                *(text for text in example.negatives if text not in relevance[example.query]),
+            )
             for example in examples
             if example.relevance
         ]
-        items = iter(self.reader.items([(text,) for group in texts for text in group]))
-        return [together([next(items) for _ in group]) for group in texts]
+        items = iter(self.tokenizer.items([(text,) for group in texts for text in group]))
+        return [join_items([next(items) for _ in group]) for group in texts]
 
     def order(self, lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
         """Batches in which no passage answers another row's query. A row that fits nowhere waits for another epoch.
-        Raises ExplorerError for batches of 1 without given negatives."""
+        Raises ExplorerError for batches of 1 without hard negatives."""
         if batch < 2 and not all(example.negatives for example in self.pairs):
             raise ExplorerError("A batch of 1 has no wrong passages. Set Batch to 2 or more.")
-        draw = np.random.default_rng([seed, ORDER, epoch])
-        answers = [set(self.wanted[pair.query]) for pair in self.pairs]
+        rng = np.random.default_rng([seed, ORDER, epoch])
+        answers = [set(self.relevance[pair.query]) for pair in self.pairs]
         texts = [{pair.passage, *pair.negatives} for pair in self.pairs]
-        return apart(texts, answers, draw.permutation(len(texts)).tolist(), batch)
+        return batches_without_conflicts(texts, answers, rng.permutation(len(texts)).tolist(), batch)
 
     def collate(self, items: Sequence[Any]) -> GroupBatch:
         right = [item.parts[1] for item in items]
@@ -103,73 +114,78 @@ class Retrieval(Embedder):
         return GroupBatch(parts, torch.arange(len(items)))
 
     def losses(self, batch: GroupBatch) -> dict[str, Loss]:
-        queries, found = (self.embed(part) for part in batch.parts)
-        return {"passage": cross_entropy(self.options.scale * queries @ found.T, batch.targets)}
+        queries, passages = (self.embed(part) for part in batch.parts)
+        return {"passage": cross_entropy(self.options.scale * queries @ passages.T, batch.targets)}
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
         """Exact search, for each query of *examples*, in their passages and those of the training rows. The loss
         compares with 31 passages drawn at random, always the same."""
-        wanted = judged(examples)
-        if not wanted:
+        relevance = relevance_by_query(examples)
+        if not relevance:
             raise ExplorerError("No validation query has a passage that answers it. Check the relevance column.")
-        collection = collected(examples, self.passages, self.options)
-        made = self.vectors(collection)
-        self.known, self.left_out = collection, max(0, len(collection) - KEPT)
-        self.index.vectors = torch.from_numpy(made[:KEPT].copy())
-        rows, queries = [], list(wanted)
+        collection = search_collection(examples, self.passages, self.options)
+        vectors = self.vectors(collection)
+        self.indexed, self.left_out = collection, max(0, len(collection) - MAX_INDEXED)
+        self.index.vectors = torch.from_numpy(vectors[:MAX_INDEXED].copy())
+        rows, queries = [], list(relevance)
         lines = {example.query: example.line for example in reversed(examples)}
-        place, equals = {passage: i for i, passage in enumerate(collection)}, ties(collection)
+        index_of, tie_order = {passage: i for i, passage in enumerate(collection)}, tie_ranks(collection)
         for start in range(0, len(queries), QUERIES):
             part = queries[start : start + QUERIES]
-            for query, scores in zip(part, self.vectors(part) @ made.T, strict=True):
-                own = [place[passage] for passage in wanted[query]]
-                about = {"line": lines[query], "query": query, "gold": collection[own[0]]}
+            for query, scores in zip(part, self.vectors(part) @ vectors.T, strict=True):
+                relevant = [index_of[passage] for passage in relevance[query]]
+                row = {"line": lines[query], "query": query, "gold": collection[relevant[0]]}
                 rows.append(
-                    about | ranked(scores, collection, equals, wanted[query]) | {"loss": self.nats(scores, own)}
+                    row
+                    | describe_ranking(scores, collection, tie_order, relevance[query])
+                    | {"loss": self.mean_loss(scores, relevant)}
                 )
         metrics = {metric: float(np.mean([row[metric] for row in rows])) for metric in METRICS}
-        total = len(dict.fromkeys([*passages(examples), *self.passages]))
+        total = len(dict.fromkeys([*all_passages(examples), *self.passages]))
         size = {"queries": len(queries), "passages": len(collection), "left out": total - len(collection)}
         return Evaluation(metrics, rows, {"Collection": [size]})
 
-    def nats(self, scores: Float[np.ndarray, " n"], own: Sequence[int]) -> float:
+    def mean_loss(self, scores: Float[np.ndarray, " n"], relevant: Sequence[int]) -> float:
         """The mean loss of a query's relevant passages, each against the same others."""
-        others = np.random.default_rng(0).choice(len(scores), min(OTHERS + len(own), len(scores)), replace=False)
-        rivals = np.setdiff1d(others, own, assume_unique=True)[:OTHERS]
+        others = np.random.default_rng(0).choice(
+            len(scores), min(WRONG_PASSAGES + len(relevant), len(scores)), replace=False
+        )
+        rivals = np.setdiff1d(others, relevant, assume_unique=True)[:WRONG_PASSAGES]
         logits = self.options.scale * scores.astype(float)
-        return float(np.mean([np.logaddexp.reduce([logits[i], *logits[rivals]]) - logits[i] for i in own]))
+        return float(np.mean([np.logaddexp.reduce([logits[i], *logits[rivals]]) - logits[i] for i in relevant]))
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-        """The nearest of the given passages, one per line; if there are none, of those saved with the run."""
-        return [self.search(given.get("query", "").strip(), given.get("passage", "")) for given in inputs]
+        """The nearest passages to the query, among those of the input, one per line, or else among those saved with the
+        run."""
+        return [self.search(cells.get("query", "").strip(), cells.get("passage", "")) for cells in inputs]
 
-    def search(self, query: str, given: str) -> dict[str, Any]:
+    def search(self, query: str, passages: str) -> dict[str, Any]:
         if not query:
             raise ExplorerError("The query is empty. Type what you look for.")
-        texts = [line.strip() for line in given.splitlines() if line.strip()]
-        made = self.vectors(texts) if texts else self.index.vectors.numpy()
-        texts = texts or self.known[: len(made)]
+        texts = [line.strip() for line in passages.splitlines() if line.strip()]
+        vectors = self.vectors(texts) if texts else self.index.vectors.numpy()
+        texts = texts or self.indexed[: len(vectors)]
         if not texts:
             raise ExplorerError("There is no passage to search. Type some, one per line.")
-        cosines = made @ self.vectors([query])[0]
-        found = [{"passage": texts[i], "cosine": float(cosines[i])} for i in np.argsort(-cosines)[:TOP]]
-        return {"ranked": found, "searched": len(texts), "left_out": 0 if given.strip() else self.left_out}
+        cosines = vectors @ self.vectors([query])[0]
+        ranked = [{"passage": texts[i], "cosine": float(cosines[i])} for i in np.argsort(-cosines)[:TOP]]
+        return {"ranked": ranked, "searched": len(texts), "left_out": 0 if passages.strip() else self.left_out}
 
 
-def ranked(
+def describe_ranking(
     scores: Float[np.ndarray, " n"],
     collection: Sequence[str],
-    equals: Int[np.ndarray, " n"],
+    tie_order: Int[np.ndarray, " n"],
     grades: Mapping[str, float],
 ) -> dict[str, Any]:
-    """Metrics of the order of *collection* by *scores*, with its first three passages. *equals*: see `ties`."""
-    order = best_first(scores, equals)
-    found = [grades.get(collection[i], 0.0) for i in order]
+    """Metrics of the order of *collection* by *scores*, with its first three passages. *tie_order*: see `tie_ranks`."""
+    order = rank_by_score(scores, tie_order)
+    ranked_grades = [grades.get(collection[i], 0.0) for i in order]
     top = [
         {"passage": collection[i], "cosine": float(scores[i]), "relevance": grades.get(collection[i], 0.0)}
         for i in order[:3]
     ]
-    said = quality(found[:TOP], list(grades.values()))
-    rank = next(rank for rank, grade in enumerate(found, 1) if grade)
-    about = {"predicted": top[0]["passage"], "right": found[0] > 0, "rank": rank, "score": said["ndcg_10"]}
-    return about | said | {"relevant": len(grades), "ranked": top}
+    metrics = ranking_metrics(ranked_grades[:TOP], list(grades.values()))
+    rank = next(rank for rank, grade in enumerate(ranked_grades, 1) if grade)
+    row = {"predicted": top[0]["passage"], "right": ranked_grades[0] > 0, "rank": rank, "score": metrics["ndcg_10"]}
+    return row | metrics | {"relevant": len(grades), "ranked": top}

@@ -10,16 +10,16 @@ from torch import Tensor
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Intervention
-from bertexplorer.training.generate import Beam, Writer, beam_search
+from bertexplorer.training.generate import Beam, NextTokenPredictor, beam_search
 from bertexplorer.training.language import AT_ONCE, predictions
 from bertexplorer.training.learner import Learner, evaluation_mode
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
-from bertexplorer.training.tasks.sequence import Example, Options, compared
-from bertexplorer.training.texts import Item, Reader, TextBatch, run
+from bertexplorer.training.tasks.sequence import Example, Options, compare_texts
+from bertexplorer.training.texts import Item, LimitedTokenizer, TextBatch, forward
 
 
-class Rewriter(Learner):
+class SequenceLearner(Learner):
     """The encoder under a prefix mask (Dong et al., 2019, UniLM); its MLM head predicts the next token."""
 
     weights = {"target": 1.0}
@@ -37,27 +37,29 @@ class Rewriter(Learner):
         longest = options.longest
         if not longest:
             tokenizer = checkpoint.tokenizer
-            targets = Reader(tokenizer, tokenizer.max_tokens).encode([(example.target,) for example in train])
+            targets = LimitedTokenizer(tokenizer, tokenizer.max_tokens).encode([(example.target,) for example in train])
             longest = max(len(target.ids) - 1 for target in targets)
         return cls(checkpoint, options, longest)
 
     def set_max_tokens(self, max_tokens: int) -> None:
         """A target may take `longest` tokens, but at most half of the limit; its source gets the rest."""
         super().set_max_tokens(max_tokens)
-        self.room = min(self.longest, self.max_tokens // 2)
-        self.sources = Reader(self.checkpoint.tokenizer, self.max_tokens - self.room)
-        self.goals = Reader(self.checkpoint.tokenizer, self.room + 1)  # including a [CLS] that is dropped
+        self.target_limit = min(self.longest, self.max_tokens // 2)
+        self.source_tokenizer = LimitedTokenizer(self.checkpoint.tokenizer, self.max_tokens - self.target_limit)
+        self.target_tokenizer = LimitedTokenizer(
+            self.checkpoint.tokenizer, self.target_limit + 1
+        )  # including a [CLS] that is dropped
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
         """Item.target is the number of tokens of the source. A target that was cut has no end to learn."""
-        sources = self.sources.items([(example.source,) for example in examples])
-        targets = self.goals.items([(example.target,) for example in examples])
-        found = []
+        sources = self.source_tokenizer.items([(example.source,) for example in examples])
+        targets = self.target_tokenizer.items([(example.target,) for example in examples])
+        items = []
         for source, target in zip(sources, targets, strict=True):
-            after = target.ids[1 : -1 if target.left_out else None]
-            ids, segments = [*source.ids, *after], [0] * len(source.ids) + [1] * len(after)
-            found.append(Item(ids, segments, len(source.ids), source.left_out + target.left_out))
-        return found
+            target_ids = target.ids[1 : -1 if target.left_out else None]
+            ids, segments = [*source.ids, *target_ids], [0] * len(source.ids) + [1] * len(target_ids)
+            items.append(Item(ids, segments, len(source.ids), source.left_out + target.left_out))
+        return items
 
     def targets(self, items: Sequence[Item]) -> Int[Tensor, " b"]:
         """The number of tokens of each source."""
@@ -69,23 +71,23 @@ class Rewriter(Learner):
     def vectors(self, batch: TextBatch) -> tuple[Tensor, Tensor, Bool[Tensor, "b t"]]:
         """(vectors m x d, the next token after each, b x t whether a position holds such a token)."""
         change = Intervention(prefix=batch.targets)
-        last = run(self.modules["encoder"], batch.ids, batch.segments, batch.mask, change)
-        wanted = torch.arange(batch.ids.shape[1], device=last.device) >= batch.targets[:, None]
+        last = forward(self.modules["encoder"], batch.ids, batch.segments, batch.mask, change)
+        is_target = torch.arange(batch.ids.shape[1], device=last.device) >= batch.targets[:, None]
         if batch.mask is not None:
-            wanted &= batch.mask
-        return last[:, :-1][wanted[:, 1:]], batch.ids[wanted], wanted
+            is_target &= batch.mask
+        return last[:, :-1][is_target[:, 1:]], batch.ids[is_target], is_target
 
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
         vectors, targets, _ = self.vectors(batch)
         return {"target": cross_entropy(self.modules["masked_lm"](vectors), targets)}
 
-    def surprise(self, items: Sequence[Item]) -> list[tuple[float, float]]:
+    def target_losses(self, items: Sequence[Item]) -> list[tuple[float, float]]:
         """(mean loss in nats, accuracy) of the tokens of each item's target, given the true tokens before."""
 
         def compute(_: list[Item], batch: TextBatch) -> Iterator[tuple[float, float]]:
-            vectors, targets, wanted = self.vectors(batch)
-            for made in predictions(self.modules["masked_lm"], vectors, targets).split(wanted.sum(1).tolist()):
-                yield float(made.nats.mean()), float(made.right.mean())
+            vectors, targets, is_target = self.vectors(batch)
+            for prediction in predictions(self.modules["masked_lm"], vectors, targets).split(is_target.sum(1).tolist()):
+                yield float(prediction.nats.mean()), float(prediction.right.mean())
 
         return self.in_batches(items, compute, AT_ONCE)
 
@@ -94,11 +96,14 @@ class Rewriter(Learner):
         options = self.options
         with evaluation_mode(self):
             sources = [item.ids[: item.target] for item in items]
-            writer = Writer(self.checkpoint)
-            return beam_search(writer, sources, beams=options.beams, most=self.room, penalty=options.penalty)
+            predictor = NextTokenPredictor(self.checkpoint)
+            return beam_search(
+                predictor, sources, beams=options.beams, max_tokens=self.target_limit, penalty=options.penalty
+            )
 
-    def spelt(self, text: str) -> str:
-        """*text* encoded and decoded, so that what the tokenizer cannot write does not count against the checkpoint."""
+    def as_tokenizer_writes(self, text: str) -> str:
+        """*text* encoded and decoded, so that characters outside the vocabulary do not count as errors of the
+        checkpoint."""
         tokenizer = self.checkpoint.tokenizer
         return tokenizer.join(tokenizer.whole.encode(tokenizer.prepare(text)[0], add_special_tokens=False).ids)
 
@@ -106,35 +111,35 @@ class Rewriter(Learner):
         """Targets are compared as the tokenizer writes them (an uncased one in lower case), in full even if they were
         cut for training. The first options.shown are generated; loss and accuracy are means over the tokens of all."""
         items = self.read(examples)
-        nats, right = zip(*self.surprise(items), strict=True)
-        tried = items[: self.options.shown]
-        said = [self.checkpoint.tokenizer.join(beams[0].ids) for beams in self.write(tried)]
-        gold = [self.spelt(example.target) for example in examples[: len(tried)]]
-        metrics, scores = compared(said, gold)
+        nats, accuracies = zip(*self.target_losses(items), strict=True)
+        generated = items[: self.options.shown]
+        written = [self.checkpoint.tokenizer.join(beams[0].ids) for beams in self.write(generated)]
+        gold = [self.as_tokenizer_writes(example.target) for example in examples[: len(generated)]]
+        metrics, scores = compare_texts(written, gold)
         sizes = [len(item.ids) - item.target for item in items]
-        for key, values in (("accuracy", right), ("loss", nats)):
+        for key, values in (("accuracy", accuracies), ("loss", nats)):
             metrics[key] = sum(v * n for v, n in zip(values, sizes, strict=True)) / sum(sizes)
         rows = [
             {
                 "line": example.line,
                 "text": example.source,
-                "gold": wanted,
-                "predicted": found,
-                "right": found == wanted,
+                "gold": gold_text,
+                "predicted": text,
+                "right": text == gold_text,
                 "score": value,
                 "loss": loss,
                 "cut": item.left_out,
             }
-            for example, item, wanted, found, value, loss in zip(
-                examples, tried, gold, said, scores, nats, strict=False
+            for example, item, gold_text, text, value, loss in zip(
+                examples, generated, gold, written, scores, nats, strict=False
             )
         ]
-        return Evaluation(metrics | {"written": float(len(tried))}, rows)
+        return Evaluation(metrics | {"written": float(len(generated))}, rows)
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
         """The beams of each source, best first, with their probability. *ended* False: it reached the longest
         length."""
-        sources = [given.get("source", "").strip() for given in inputs]
+        sources = [cells.get("source", "").strip() for cells in inputs]
         if not all(sources):
             raise ExplorerError("The source is empty. Type a sentence.")
         items = self.read([Example(0, source, "") for source in sources])

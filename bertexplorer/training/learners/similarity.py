@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.training.embedding import Embedder, GroupBatch, together
+from bertexplorer.training.embedding import Embedder, GroupBatch, join_items
 from bertexplorer.training.learner import Traceable
 from bertexplorer.training.objective import Loss
 from bertexplorer.training.task import Evaluation
@@ -26,7 +26,7 @@ class Similarity(Embedder, Traceable):
 
     weights = {"score": 1.0}
     saved = ("low", "high")
-    chooses = False
+    accepts_answer = False
 
     def __init__(
         self, checkpoint: Checkpoint, options: Options, low: float, high: float, max_tokens: int = 128
@@ -45,10 +45,10 @@ class Similarity(Embedder, Traceable):
         return cls(checkpoint, options, min(scores), max(scores))
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
-        items = self.reader.items([(text,) for example in examples for text in example.texts])
+        items = self.tokenizer.items([(text,) for example in examples for text in example.texts])
         span = self.high - self.low
         targets = [(example.score - self.low) / span for example in examples]
-        return [together(items[2 * i : 2 * i + 2], target) for i, target in enumerate(targets)]
+        return [join_items(items[2 * i : 2 * i + 2], target) for i, target in enumerate(targets)]
 
     def collate(self, items: Sequence[Any]) -> GroupBatch:
         parts = tuple(self.pad([item.parts[side] for item in items]) for side in (0, 1))
@@ -67,11 +67,11 @@ class Similarity(Embedder, Traceable):
         first, second = (self.embed(part) for part in batch.parts)
         return -(first * second).sum(-1)
 
-    def explained(self, cells: Mapping[str, str], answer: str) -> tuple[str, Example]:
+    def example_to_explain(self, cells: Mapping[str, str], answer: str) -> tuple[str, Example]:
         self.predict([cells])  # raises ExplorerError for an empty text
         return "similar", Example(0, (cells["text_a"], cells["text_b"]), self.high)
 
-    def shown(self, example: Example) -> tuple[tuple[str, ...], str]:
+    def describe_example(self, example: Example) -> tuple[tuple[str, ...], str]:
         return example.texts, f"{example.score:g}"
 
     def outputs(self, items: Sequence[Item]) -> list[Float[np.ndarray, "1 d"]]:
@@ -95,17 +95,22 @@ class Similarity(Embedder, Traceable):
         cosines = self.cosines([example.texts for example in examples])
         rows = []
         for example, item, cosine in zip(examples, self.read(examples), cosines.tolist(), strict=True):
-            said = self.score(cosine)
-            given = {"line": example.line, "text_a": example.texts[0], "text_b": example.texts[1]}
-            answer = {"gold": example.score, "predicted": said, "cosine": cosine, "gap": abs(said - example.score)}
-            rows.append(given | answer | {"loss": (cosine - item.target) ** 2, "cut": item.left_out})
+            predicted = self.score(cosine)
+            row = {"line": example.line, "text_a": example.texts[0], "text_b": example.texts[1]}
+            outcome = {
+                "gold": example.score,
+                "predicted": predicted,
+                "cosine": cosine,
+                "gap": abs(predicted - example.score),
+            }
+            rows.append(row | outcome | {"loss": (cosine - item.target) ** 2, "cut": item.left_out})
         metrics = correlations(cosines, np.array([example.score for example in examples]))
         metrics["loss"] = float(np.mean([row["loss"] for row in rows]))
         return Evaluation(metrics, sorted(rows, key=lambda row: -row["gap"]))
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
         """The cosine of two texts and the score it corresponds to."""
-        pairs = [(given.get("text_a", "").strip(), given.get("text_b", "").strip()) for given in inputs]
+        pairs = [(cells.get("text_a", "").strip(), cells.get("text_b", "").strip()) for cells in inputs]
         if not all(first and second for first, second in pairs):
             raise ExplorerError("One of the two texts is empty. Type both.")
         return [

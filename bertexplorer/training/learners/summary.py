@@ -12,14 +12,21 @@ from torch import Tensor, nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import initialise
-from bertexplorer.training.extract import KINDS, Rouge, choose, split
 from bertexplorer.training.learner import Learner
 from bertexplorer.training.objective import Loss
 from bertexplorer.training.task import Evaluation
-from bertexplorer.training.tasks.summary import METRIC, Example, Options
-from bertexplorer.training.texts import Item, TextBatch, encode
+from bertexplorer.training.tasks.summary import (
+    KINDS,
+    METRIC,
+    Example,
+    Options,
+    Rouge,
+    choose_sentences,
+    document_sentences,
+)
+from bertexplorer.training.texts import Item, TextBatch, hidden_states
 
-PLACES = 10  # rows of the table; the last one is for the tenth place and later
+POSITIONS = 10  # rows of the table; the last one is for the tenth place and later
 NOT_A_START = -1.0
 
 
@@ -42,49 +49,49 @@ class Summariser(Learner):
 
     @classmethod
     def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:
-        made = cls(checkpoint, options)
-        initialise(made.modules["sentence"], seed, checkpoint.hf_config.get("initializer_range", 0.02))
-        return made
+        learner = cls(checkpoint, options)
+        initialise(learner.modules["sentence"], seed, checkpoint.hf_config.get("initializer_range", 0.02))
+        return learner
 
     def read(self, examples: Sequence[Example]) -> list[Item]:
         return self.items([example.document for example in examples], [set(example.chosen) for example in examples])
 
     def items(self, documents: Sequence[Sequence[str]], chosen: Sequence[set[int]]) -> list[Item]:
         """As many whole sentences as fit; the first is cut if necessary."""
-        read = iter(self.reader.items([(sentence,) for document in documents for sentence in document]))
+        sentence_items = iter(self.tokenizer.items([(sentence,) for document in documents for sentence in document]))
         return [
-            joined([next(read) for _ in document], own, self.max_tokens)
-            for document, own in zip(documents, chosen, strict=True)
+            join_sentences([next(sentence_items) for _ in document], targets, self.max_tokens)
+            for document, targets in zip(documents, chosen, strict=True)
         ]
 
     def targets(self, items: Sequence[Item]) -> Float[Tensor, "b t"]:
         """1 or 0 at the start of a sentence, -1 elsewhere."""
         targets = torch.full((len(items), max(len(item.ids) for item in items)), NOT_A_START)
         for row, item in enumerate(items):
-            wanted = torch.tensor([float(i in item.target.chosen) for i in range(len(item.target.starts))])
-            targets[row, item.target.starts] = wanted
+            labels = torch.tensor([float(i in item.target.chosen) for i in range(len(item.target.starts))])
+            targets[row, item.target.starts] = labels
         return targets
 
     def logits(self, batch: TextBatch) -> Float[Tensor, " s"]:
-        """Of all sentences of the batch, document by document."""
-        last: Tensor = encode(self.modules["encoder"], batch)
+        """The logit of each sentence of the batch, document by document."""
+        last: Tensor = hidden_states(self.modules["encoder"], batch)
         starts = batch.targets >= 0
         if self.options.pooling == "cls":
             return self.modules["sentence"](last[starts]).float().squeeze(-1)
         logits = self.modules["sentence"](last).float().squeeze(-1)  # their mean is the logit of the mean vector
-        real = torch.ones_like(starts) if batch.mask is None else batch.mask
-        place = starts.flatten().cumsum(0)[real.flatten()] - 1
-        total = logits.new_zeros(int(starts.sum())).index_add(0, place, logits[real])
-        return total / torch.bincount(place)
+        is_token = torch.ones_like(starts) if batch.mask is None else batch.mask
+        sentence_of = starts.flatten().cumsum(0)[is_token.flatten()] - 1
+        total = logits.new_zeros(int(starts.sum())).index_add(0, sentence_of, logits[is_token])
+        return total / torch.bincount(sentence_of)
 
     def counts(self, batch: TextBatch) -> dict[str, int]:
         return {"sentence": int((batch.targets >= 0).sum())}
 
     def losses(self, batch: TextBatch) -> dict[str, Loss]:
         """Binary cross-entropy, one term per sentence."""
-        logits, wanted = self.logits(batch), batch.targets[batch.targets >= 0]
-        total = F.binary_cross_entropy_with_logits(logits, wanted, reduction="sum")
-        return {"sentence": Loss(total, len(wanted), ((logits.detach() > 0) == (wanted > 0)).sum())}
+        logits, targets = self.logits(batch), batch.targets[batch.targets >= 0]
+        total = F.binary_cross_entropy_with_logits(logits, targets, reduction="sum")
+        return {"sentence": Loss(total, len(targets), ((logits.detach() > 0) == (targets > 0)).sum())}
 
     def scores(self, items: Sequence[Item]) -> list[Float[np.ndarray, " s"]]:
         """The logits of the sentences that were read, document by document."""
@@ -96,64 +103,67 @@ class Summariser(Learner):
         return self.in_batches(items, compute)
 
     def choose(self, document: Sequence[str], logits: Sequence[float]) -> list[int]:
-        return choose(document, logits, self.options.sentences, blocking=self.options.blocking)
+        return choose_sentences(document, logits, self.options.sentences, blocking=self.options.blocking)
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
         """ROUGE against the summaries, compared with the first sentences and with the best ones. A sentence that did
         not fit is never chosen and not in the loss."""
         items, rouge = self.read(examples), Rouge()
         rows: list[dict[str, Any]] = []
-        compared: dict[str, list[dict[str, float]]] = {"this": [], "lead": [], "oracle": []}
+        rouge_scores: dict[str, list[dict[str, float]]] = {"this": [], "lead": [], "oracle": []}
         losses: list[np.ndarray] = []
         for example, item, logits in zip(examples, items, self.scores(items), strict=True):
-            picked, wanted = self.choose(example.document, logits.tolist()), set(example.chosen)
-            ways = {"this": picked, "lead": range(self.options.sentences), "oracle": example.chosen}
-            for name, way in ways.items():
-                compared[name].append(
-                    rouge.score([s for i, s in enumerate(example.document) if i in way], example.summary)
+            picked, oracle = self.choose(example.document, logits.tolist()), set(example.chosen)
+            selections = {"this": picked, "lead": range(self.options.sentences), "oracle": example.chosen}
+            for name, sentences in selections.items():
+                rouge_scores[name].append(
+                    rouge.score([s for i, s in enumerate(example.document) if i in sentences], example.summary)
                 )
-            gold = np.array([i in wanted for i in range(len(logits))])
+            gold = np.array([i in oracle for i in range(len(logits))])
             losses.append(np.logaddexp(0, logits) - gold * logits)
-            given = {"line": example.line, "text": " ".join(example.document), "gold": " ".join(example.summary)}
-            answer = {"predicted": " ".join(example.document[i] for i in picked), "cut": item.left_out}
-            scores = compared["this"][-1] | {"score": compared["this"][-1][METRIC], "loss": float(losses[-1].mean())}
-            scores["precision"] = len(wanted & set(picked)) / len(picked)
-            rows.append(given | answer | scores | {"chosen": picked, "best": list(example.chosen)})
-        means = {name: {key: mean(own, key) for key in KINDS} for name, own in compared.items()}
+            row = {"line": example.line, "text": " ".join(example.document), "gold": " ".join(example.summary)}
+            outcome = {"predicted": " ".join(example.document[i] for i in picked), "cut": item.left_out}
+            scores = rouge_scores["this"][-1] | {
+                "score": rouge_scores["this"][-1][METRIC],
+                "loss": float(losses[-1].mean()),
+            }
+            scores["precision"] = len(oracle & set(picked)) / len(picked)
+            rows.append(row | outcome | scores | {"chosen": picked, "best": list(example.chosen)})
+        means = {name: {key: mean(scores_of, key) for key in KINDS} for name, scores_of in rouge_scores.items()}
         metrics = means["this"] | {"oracle_rouge_2": means["oracle"]["rouge_2"], "precision": mean(rows, "precision")}
         metrics["loss"] = float(np.concatenate(losses).mean())
         names = {"this": "picked", "lead": f"Lead-{self.options.sentences}", "oracle": "the best sentences"}
-        table = [{"summary": names[name]} | own for name, own in means.items()]
-        return Evaluation(metrics, rows, {"ROUGE": table, "Places": places(rows)})
+        table = [{"summary": names[name]} | scores_of for name, scores_of in means.items()]
+        return Evaluation(metrics, rows, {"ROUGE": table, "Places": position_table(rows)})
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
         """The sentences in order, with the probability of each and whether it is chosen; null for those not read."""
-        documents = [split(given.get("document", "")) for given in inputs]
+        documents = [document_sentences(cells.get("document", "")) for cells in inputs]
         if not all(documents):
             raise ExplorerError("The document is empty. Paste a text of several sentences.")
         items = self.items(documents, [set()] * len(documents))
         return [
-            self.answer(document, logits.tolist(), item.left_out)
+            self.summarise(document, logits.tolist(), item.left_out)
             for document, item, logits in zip(documents, items, self.scores(items), strict=True)
         ]
 
-    def answer(self, document: Sequence[str], logits: Sequence[float], left_out: int) -> dict[str, Any]:
+    def summarise(self, document: Sequence[str], logits: Sequence[float], left_out: int) -> dict[str, Any]:
         picked = self.choose(document, logits)
-        shares = [float(1 / (1 + np.exp(-logit))) for logit in logits] + [None] * (len(document) - len(logits))
-        listed = [
-            {"sentence": sentence, "probability": share, "chosen": i in picked}
-            for i, (sentence, share) in enumerate(zip(document, shares, strict=True))
+        probabilities = [float(1 / (1 + np.exp(-logit))) for logit in logits] + [None] * (len(document) - len(logits))
+        sentences = [
+            {"sentence": sentence, "probability": probability, "chosen": i in picked}
+            for i, (sentence, probability) in enumerate(zip(document, probabilities, strict=True))
         ]
-        return {"sentences": listed, "summary": " ".join(document[i] for i in picked), "cut": left_out}
+        return {"sentences": sentences, "summary": " ".join(document[i] for i in picked), "cut": left_out}
 
 
-def joined(parts: Sequence[Item], chosen: set[int], most: int) -> Item:
+def join_sentences(parts: Sequence[Item], chosen: set[int], max_tokens: int) -> Item:
     """The sentences of a document as one input."""
     ids: list[int] = []
     segments: list[int] = []
     starts: list[int] = []
     for part in parts:
-        if starts and len(ids) + len(part.ids) > most:
+        if starts and len(ids) + len(part.ids) > max_tokens:
             break
         segments += [len(starts) % 2] * len(part.ids)
         starts.append(len(ids))
@@ -166,14 +176,14 @@ def mean(rows: Sequence[Mapping[str, Any]], key: str) -> float:
     return float(np.mean([row[key] for row in rows]))
 
 
-def places(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def position_table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """How often the sentence at each place was chosen, and was one of the best."""
 
-    def count(key: str, place: int) -> int:
-        return sum(min(i, PLACES - 1) == place for row in rows for i in row[key])
+    def count(key: str, position: int) -> int:
+        return sum(min(i, POSITIONS - 1) == position for row in rows for i in row[key])
 
-    named = [*map(str, range(1, PLACES)), f"{PLACES} and later"]
+    names = [*map(str, range(1, POSITIONS)), f"{POSITIONS} and later"]
     return [
-        {"sentence": name, "picked": count("chosen", place), "best": count("best", place)}
-        for place, name in enumerate(named)
+        {"sentence": name, "picked": count("chosen", position), "best": count("best", position)}
+        for position, name in enumerate(names)
     ]

@@ -5,9 +5,8 @@ run.py          compute a run: start, resume, evaluate, finish
 spec.py         all settings of a run, as in spec.json
 start.py        the checkpoint and objective of a run, from scratch or from a commit
 sentences.py    plain text -> documents -> paragraphs -> sentences
-corpus.py       text files -> token ids on disk, memory-mapped
-vocabulary.py   a WordPiece vocabulary trained on the text
-pool.py         the documents to draw from; segments, drawn in whole arrays
+corpus.py       text files -> a WordPiece vocabulary; token ids on disk, memory-mapped
+pool.py         the documents to draw from; segments, drawn as arrays
 examples.py     examples drawn on the fly, reproducible from seed and step
 batches.py      examples -> padded tensors
 objectives.py   masked tokens, next sentence, next token, replaced tokens

@@ -12,12 +12,12 @@ from torch import Tensor
 from bertexplorer.engine.masking import Masking, Vocabulary, alter, choose
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.pretraining.pool import SINGLE, Examples
-from bertexplorer.training.texts import cuts
+from bertexplorer.training.texts import batch_bounds
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
-    """Examples as the encoder takes them, and the tokens to predict. Flat positions count through b x t."""
+class MaskedBatch:
+    """Examples as inputs of the encoder, and the tokens to predict. Flat positions count through b x t."""
 
     ids: Int[Tensor, "b t"]  # after masking
     original: Int[Tensor, "b t"]
@@ -26,7 +26,7 @@ class Batch:
     chosen: Int[Tensor, " m"]  # flat positions, ascending
     kinds: Int[Tensor, " m"]  # MASKED, SAME or RANDOM of masking.py
     labels: Int[Tensor, " b"]  # FOLLOWS, NOT or SINGLE of pool.py
-    pairs: Int[Tensor, " p"]  # rows of two segments; listed so that a GPU need not be waited for to count them
+    pairs: Int[Tensor, " p"]  # rows of two segments; listed, since counting them would have to wait for the GPU
     tokens: int  # without padding
 
     @property
@@ -34,15 +34,15 @@ class Batch:
         """The original ids at the chosen positions."""
         return self.original.flatten()[self.chosen]
 
-    def to(self, device: torch.device) -> "Batch":
-        """A copy on *device*; from pinned memory it does not wait for what the device computes."""
+    def to(self, device: torch.device) -> "MaskedBatch":
+        """A copy on *device*; the copy from pinned memory is asynchronous."""
         return self.each(lambda tensor: tensor.to(device, non_blocking=tensor.is_pinned()))
 
-    def pinned(self) -> "Batch":
+    def pinned(self) -> "MaskedBatch":
         """A copy in memory that CUDA reads directly."""
         return self.each(Tensor.pin_memory)
 
-    def each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+    def each(self, change: Callable[[Tensor], Tensor]) -> "MaskedBatch":
         """*change* applied to every tensor."""
         changed: dict[str, Any] = {k: change(v) for k, v in vars(self).items() if isinstance(v, Tensor)}
         return replace(self, **changed)
@@ -64,28 +64,29 @@ class Collator:
         special = tokenizer.special
         return cls(Vocabulary.of(tokenizer), masking, ids[special["cls"]], ids[special["sep"]], tokenizer.pad_id)
 
-    def batches(self, examples: Examples, most: int, draw: np.random.Generator) -> list[Batch]:
-        """*examples*, sorted by length, in batches of *most* padded tokens (a single longer example is a batch)."""
+    def batches(self, examples: Examples, max_tokens: int, rng: np.random.Generator) -> list[MaskedBatch]:
+        """*examples*, sorted by length, in batches of *max_tokens* padded tokens (a single longer example is a
+        batch)."""
         order = np.argsort(examples.sizes, kind="stable")
-        parts = cuts(examples.sizes[order].tolist(), most)
-        return [self.collate(examples.take(order[start:end]), draw) for start, end in parts]
+        parts = batch_bounds(examples.sizes[order].tolist(), max_tokens)
+        return [self.collate(examples.take(order[start:end]), rng) for start, end in parts]
 
-    def collate(self, examples: Examples, draw: np.random.Generator) -> Batch:
+    def collate(self, examples: Examples, rng: np.random.Generator) -> MaskedBatch:
         """One batch of *examples*, padded on the right to the longest."""
         first, sizes = examples.lengths[:, :1], examples.sizes[:, None]
         column = np.arange(sizes.max())
-        real, second = column < sizes, (column > first + 1) & (column < sizes)
-        fixed = (column == 0) | (column == first + 1) | (column >= sizes - 1)
-        ids = np.where(real, self.sep_id, self.pad_id)
+        is_token, in_second = column < sizes, (column > first + 1) & (column < sizes)
+        is_special = (column == 0) | (column == first + 1) | (column >= sizes - 1)
+        ids = np.where(is_token, self.sep_id, self.pad_id)
         ids[:, 0] = self.cls_id
-        ids[~fixed] = examples.ids
-        chosen = choose(ids, fixed, self.vocabulary, self.masking, draw)
-        changed, kinds = alter(ids, chosen, self.vocabulary, self.masking, draw)
-        return Batch(
+        ids[~is_special] = examples.ids
+        chosen = choose(ids, is_special, self.vocabulary, self.masking, rng)
+        changed, kinds = alter(ids, chosen, self.vocabulary, self.masking, rng)
+        return MaskedBatch(
             ids=torch.from_numpy(changed),
             original=torch.from_numpy(ids),
-            segments=torch.from_numpy(second.astype(np.int64)),
-            mask=None if real.all() else torch.from_numpy(real),
+            segments=torch.from_numpy(in_second.astype(np.int64)),
+            mask=None if is_token.all() else torch.from_numpy(is_token),
             chosen=torch.from_numpy(np.flatnonzero(chosen)),
             kinds=torch.from_numpy(kinds[chosen].astype(np.int64)),
             labels=torch.from_numpy(examples.labels),

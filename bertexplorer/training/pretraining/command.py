@@ -11,7 +11,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.options import build, option_specs
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.run import pretrain
-from bertexplorer.training.run_process import asked_to_stop, keep_memory, show
+from bertexplorer.training.run_process import catch_stop_signals, keep_freed_memory, print_events
 
 PLAIN = {  # fields of a Spec besides its settings
     "weights": "shares of files, by the beginning of their name: kids=3,books=0.2",
@@ -24,63 +24,65 @@ PLAIN = {  # fields of a Spec besides its settings
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Returns 0 (also after a stop by a signal), or 2 after printing an error to stderr."""
-    given = parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     os.environ["TOKENIZERS_PARALLELISM"] = "true"  # no other process shares the cores
-    keep_memory()
+    keep_freed_memory()
     try:
-        folder = Path(given.run)
+        folder = Path(options.run)
         names = [*PLAIN, *(s.name for group in specs.GROUPS.values() for s in option_specs(group))]
-        values = {name: value for name in names if (value := getattr(given, name)) is not None}
-        prepare_folder(folder, given.text or [], values, stretch=given.stretch)
+        values = {name: value for name in names if (value := getattr(options, name)) is not None}
+        prepare_folder(folder, options.text or [], values, stretch=options.stretch)
     except ExplorerError as error:
         sys.stderr.write(f"bertexplorer: {error}\n")
         return 2
-    return show(pretrain(folder, asked_to_stop()))
+    return print_events(pretrain(folder, catch_stop_signals()))
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser("python -m bertexplorer.training.pretraining.command", description=__doc__)
-    made.add_argument("run", help="the run's folder; created if it does not exist, resumed if it does")
-    made.add_argument("--text", nargs="+", help="text files (.txt, .txt.xz) or folders of them")
-    made.add_argument("--stretch", action="store_true", help="append a stretch with the settings given here")
+    arguments = argparse.ArgumentParser("python -m bertexplorer.training.pretraining.command", description=__doc__)
+    arguments.add_argument("run", help="the run's folder; created if it does not exist, resumed if it does")
+    arguments.add_argument("--text", nargs="+", help="text files (.txt, .txt.xz) or folders of them")
+    arguments.add_argument("--stretch", action="store_true", help="append a stretch with the settings given here")
     for name, note in PLAIN.items():
-        made.add_argument(f"--{name}", help=note)
+        arguments.add_argument(f"--{name}", help=note)
     for group in specs.GROUPS.values():
         for setting in option_specs(group):
             note = f"{setting.option.label} ({setting.default!r}) {setting.option.info}".replace("%", "%%")
-            made.add_argument("--" + setting.name.replace("_", "-"), help=note, choices=setting.choices or None)
-    return made
+            arguments.add_argument("--" + setting.name.replace("_", "-"), help=note, choices=setting.choices or None)
+    return arguments
 
 
-def prepare_folder(folder: Path, text: Sequence[str], given: Mapping[str, Any], *, stretch: bool = False) -> None:
-    """Write spec.json for a new run on *text*, or for a new *stretch*. *given*: settings, and what PLAIN names. Raises
-    ExplorerError for settings that a resume would ignore."""
-    plain: dict[str, Any] = {name: given[name] for name in PLAIN if name in given}
-    values = {name: value for name, value in given.items() if name not in PLAIN}
+def prepare_folder(folder: Path, text: Sequence[str], settings: Mapping[str, Any], *, stretch: bool = False) -> None:
+    """Write spec.json for a new run on *text*, or for a new *stretch*. *settings*: those of all groups, and the fields
+    in PLAIN. Raises ExplorerError for settings that a resume would ignore."""
+    fields: dict[str, Any] = {name: settings[name] for name in PLAIN if name in settings}
+    values = {name: value for name, value in settings.items() if name not in PLAIN}
     if text:
-        plain["text"] = tuple(str(Path(t).resolve()) for t in text)
+        fields["text"] = tuple(str(Path(t).resolve()) for t in text)
     path = folder / "spec.json"
     sizes = [s.name for s in option_specs(specs.Size) if s.name in values]
-    if plain.get("start") and "layers" in values:  # the run starts from some of its layers
-        plain["start_layers"] = build(specs.Size, {"layers": values.pop("layers")}).layers
+    if fields.get("start") and "layers" in values:  # the run starts from some of its layers
+        fields["start_layers"] = build(specs.Size, {"layers": values.pop("layers")}).layers
         sizes.remove("layers")
-    if sizes and plain.get("start"):
+    if sizes and fields.get("start"):
         raise ExplorerError(f"The checkpoint has its own sizes; omit {', '.join(sizes)}, or --start.")
-    if plain.get("start") and plain.get("vocabulary"):
+    if fields.get("start") and fields.get("vocabulary"):
         raise ExplorerError("The checkpoint has its own vocabulary; omit --vocabulary, or --start.")
     if not path.is_file():
         if not text:
             raise ExplorerError(f"{folder} holds no run. To start one, name its text: --text FILE …")
         folder.mkdir(parents=True, exist_ok=True)
-        specs.save([specs.make(plain, values)], path)
+        specs.save_stretches([specs.make_spec(fields, values)], path)
     elif stretch:
-        if fixed := [name for name in (*sizes, "start", "vocabulary", "heldout") if name in {**plain, **values}]:
-            raise ExplorerError(f"A stretch continues with what the run started with; omit {', '.join(fixed)}.")
-        stretches = specs.read(path)
-        specs.save([*stretches, specs.make(plain, values, stretches[-1])], path)
-    elif values or plain:
+        if unchangeable := [
+            name for name in (*sizes, "start", "vocabulary", "heldout") if name in {**fields, **values}
+        ]:
+            raise ExplorerError(f"A stretch cannot change the start of the run; omit {', '.join(unchangeable)}.")
+        stretches = specs.read_stretches(path)
+        specs.save_stretches([*stretches, specs.make_spec(fields, values, stretches[-1])], path)
+    elif values or fields:
         raise ExplorerError(
-            f"{folder} holds a run, which continues with its own settings. To change {', '.join([*plain, *values])} "
+            f"{folder} holds a run, which continues with its own settings. To change {', '.join([*fields, *values])} "
             "from here on, add --stretch; to start afresh, name another folder."
         )
 

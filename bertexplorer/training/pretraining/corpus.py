@@ -1,24 +1,26 @@
-"""Text files -> token ids on disk, tokenised once and then memory-mapped."""
+"""Text files -> a WordPiece vocabulary, and token ids on disk, tokenised once and then memory-mapped."""
 
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tokenizers
 from numpy.typing import NDArray
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training.pretraining.sentences import documents, sentences
+from bertexplorer.training.pretraining.sentences import read_documents, split_sentences
 
 FORMAT = 1
-PORTION = 2_000_000  # characters tokenised at a time
-IDENTITY = 200  # characters that identify a document
+GROUP_CHARACTERS = 2_000_000  # characters tokenised at a time
+HASHED_CHARACTERS = 200  # characters that identify a document
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,32 +49,32 @@ class Progress:
     done: bool = False
 
 
-def identity(paragraphs: Sequence[str]) -> int:
+def document_hash(paragraphs: Sequence[str]) -> int:
     """The first 8 bytes of the SHA-1 of a document's first 200 characters (its lines joined by \\n)."""
-    return int.from_bytes(sha1("\n".join(paragraphs)[:IDENTITY].encode("utf-8")).digest()[:8], "big")
+    return int.from_bytes(sha1("\n".join(paragraphs)[:HASHED_CHARACTERS].encode("utf-8")).digest()[:8], "big")
 
 
-def place(file: Path, tokenizer: Tokenizer, cache: Path) -> Path:
+def cache_folder(file: Path, tokenizer: Tokenizer, cache: Path) -> Path:
     """The cache folder of *file*: named by a hash of its contents and of the tokenizer, so that it never goes stale."""
-    digest = sha256(f"{FORMAT} {IDENTITY} {tokenizer.whole.to_str()}".encode())
-    with file.open("rb") as opened:
-        while block := opened.read(1 << 20):
+    digest = sha256(f"{FORMAT} {HASHED_CHARACTERS} {tokenizer.whole.to_str()}".encode())
+    with file.open("rb") as content:
+        while block := content.read(1 << 20):
             digest.update(block)
     return cache / f"{file.name.partition('.')[0]}-{digest.hexdigest()[:16]}"
 
 
-def prepare(files: Sequence[Path], tokenizer: Tokenizer, cache: Path) -> Iterator[Progress | Shard]:
+def tokenize_files(files: Sequence[Path], tokenizer: Tokenizer, cache: Path) -> Iterator[Progress | Shard]:
     """Tokenise the files that are not in *cache* yet, yielding Progress, and yield the Shard of each file.
 
     The tokenizers library uses every core if TOKENIZERS_PARALLELISM allows it. Raises ExplorerError for an unreadable
-    or empty file, or a full disk; what is already cached stays."""
+    or empty file, or a full disk; files that are already cached stay."""
     for file in files:
-        target = place(file, tokenizer, cache)
+        target = cache_folder(file, tokenizer, cache)
         if not target.is_dir():
             partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
             try:
                 partial.mkdir(parents=True, exist_ok=True)
-                yield from build(file, tokenizer, partial)
+                yield from write_shard(file, tokenizer, partial)
                 os.replace(partial, target)
             except OSError as error:
                 if not target.is_dir():  # else another process was quicker
@@ -82,10 +84,10 @@ def prepare(files: Sequence[Path], tokenizer: Tokenizer, cache: Path) -> Iterato
                     ) from error
             finally:
                 shutil.rmtree(partial, ignore_errors=True)
-        yield read(target, file.name.partition(".")[0])
+        yield read_shard(target, file.name.partition(".")[0])
 
 
-def build(file: Path, tokenizer: Tokenizer, folder: Path) -> Iterator[Progress]:
+def write_shard(file: Path, tokenizer: Tokenizer, folder: Path) -> Iterator[Progress]:
     """Write ids.npy, sentences.npy, documents.npy, hashes.npy and about.json into *folder*."""
     dtype = np.uint16 if tokenizer.vocab_size <= 1 << 16 else np.int32
     ids: list[NDArray[Any]] = []
@@ -93,16 +95,16 @@ def build(file: Path, tokenizer: Tokenizer, folder: Path) -> Iterator[Progress]:
     counts: list[int] = []
     hashes: list[int] = []
     tokens = 0
-    for portion in portions(documents(file)):
-        texts = [[s for paragraph in document for s in sentences(paragraph)] for document in portion]
-        encoded = iter(encode(tokenizer, [s for document in texts for s in document]))
-        for document, paragraphs in zip(texts, portion, strict=True):
+    for group in group_documents(read_documents(file)):
+        texts = [[s for paragraph in document for s in split_sentences(paragraph)] for document in group]
+        encoded = iter(encode_texts(tokenizer, [s for document in texts for s in document]))
+        for document, paragraphs in zip(texts, group, strict=True):
             pieces = [piece for _ in document if (piece := next(encoded))]
             if pieces:
                 ids += [np.array(piece, dtype) for piece in pieces]
                 lengths += map(len, pieces)
                 counts.append(len(pieces))
-                hashes.append(identity(paragraphs))
+                hashes.append(document_hash(paragraphs))
                 tokens += sum(map(len, pieces))
         yield Progress(file.name, len(counts), tokens)
     if not counts:
@@ -111,37 +113,43 @@ def build(file: Path, tokenizer: Tokenizer, folder: Path) -> Iterator[Progress]:
     np.save(folder / "sentences.npy", np.cumsum([0, *lengths], dtype=np.int64))
     np.save(folder / "documents.npy", np.cumsum([0, *counts], dtype=np.int64))
     np.save(folder / "hashes.npy", np.array(hashes, dtype=np.uint64))
-    about = {"format": FORMAT, "file": file.name, "documents": len(counts), "sentences": len(lengths), "tokens": tokens}
-    (folder / "about.json").write_text(json.dumps(about, indent=1), "utf-8")
+    summary = {
+        "format": FORMAT,
+        "file": file.name,
+        "documents": len(counts),
+        "sentences": len(lengths),
+        "tokens": tokens,
+    }
+    (folder / "about.json").write_text(json.dumps(summary, indent=1), "utf-8")
     yield Progress(file.name, len(counts), tokens, done=True)
 
 
-def portions(read: Iterator[list[str]]) -> Iterator[list[list[str]]]:
+def group_documents(all_documents: Iterator[list[str]]) -> Iterator[list[list[str]]]:
     """Documents in groups of about PORTION characters."""
-    held: list[list[str]] = []
+    group: list[list[str]] = []
     size = 0
-    for document in read:
-        held.append(document)
+    for document in all_documents:
+        group.append(document)
         size += sum(map(len, document))
-        if size >= PORTION:
-            yield held
-            held, size = [], 0
-    if held:
-        yield held
+        if size >= GROUP_CHARACTERS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
-def encode(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
+def encode_texts(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
     """Ids of each text without [CLS] and [SEP]. A special token in a text is read as plain characters."""
-    whole = tokenizer.whole
-    before = whole.encode_special_tokens
-    whole.encode_special_tokens = True
+    backend = tokenizer.whole
+    previous = backend.encode_special_tokens
+    backend.encode_special_tokens = True
     try:
-        return [e.ids for e in whole.encode_batch_fast(texts, add_special_tokens=False)]
+        return [encoding.ids for encoding in backend.encode_batch_fast(texts, add_special_tokens=False)]
     finally:
-        whole.encode_special_tokens = before
+        backend.encode_special_tokens = previous
 
 
-def read(folder: Path, name: str) -> Shard:
+def read_shard(folder: Path, name: str) -> Shard:
     """The Shard in *folder*, its ids memory-mapped. Raises ExplorerError if a file is damaged."""
     try:
         parts = {p: np.load(folder / f"{p}.npy", mmap_mode="r") for p in ("ids", "sentences", "documents", "hashes")}
@@ -150,3 +158,23 @@ def read(folder: Path, name: str) -> Shard:
     except (OSError, ValueError, IndexError) as error:
         raise ExplorerError(f"The cached ids in {folder} are damaged ({error}). Delete that folder.") from error
     return Shard(name, parts["ids"], *(np.array(parts[p]) for p in ("sentences", "documents", "hashes")))
+
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def train_wordpiece(files: Iterable[Path], pieces: int) -> tokenizers.Tokenizer:
+    """An uncased WordPiece tokenizer of at most *pieces* pieces (Schuster & Nakajima, 2012, by merging pairs)."""
+    tokenizer = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=pieces, special_tokens=list(SPECIAL), limit_alphabet=min(400, pieces // 2), show_progress=False
+    )
+    tokenizer.train_from_iterator(
+        (line for file in files for document in read_documents(file) for line in document), trainer
+    )
+    ids = tokenizer.get_vocab()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"]))
+    return tokenizer

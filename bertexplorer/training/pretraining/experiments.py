@@ -185,14 +185,14 @@ EXPERIMENTS: tuple[Experiment, ...] = (
 BY_NAME: Mapping[str, Experiment] = {experiment.name: experiment for experiment in EXPERIMENTS}
 
 
-def settings_of(experiment: Experiment, arm: Arm, minutes: float) -> dict[str, Any]:
+def arm_settings(experiment: Experiment, arm: Arm, minutes: float) -> dict[str, Any]:
     """The settings of an arm that runs for *minutes*, times its share."""
-    own = minutes * arm.share
-    budget = {} if "steps" in arm.values else {"minutes": own}
-    return {**SMALL, **arm.values, **budget, "evaluate_minutes": own / EVALUATIONS}
+    arm_minutes = minutes * arm.share
+    budget = {} if "steps" in arm.values else {"minutes": arm_minutes}
+    return {**SMALL, **arm.values, **budget, "evaluate_minutes": arm_minutes / EVALUATIONS}
 
 
-def verdict(experiment: Experiment, reached: Mapping[str, float]) -> list[str]:
+def verdicts(experiment: Experiment, reached: Mapping[str, float]) -> list[str]:
     """A sentence for each order that the papers found, on whether it showed here too. *reached*: arm -> value, 0 to 1,
     of the finished arms."""
     sentences = []
@@ -212,7 +212,7 @@ def verdict(experiment: Experiment, reached: Mapping[str, float]) -> list[str]:
     return sentences
 
 
-def reached(events: Sequence[Mapping[str, Any]], measure: Measure) -> float | None:
+def reached_value(events: Sequence[Mapping[str, Any]], measure: Measure) -> float | None:
     """The value of *measure* in the last evaluation of a run; None before the first."""
-    found = [event[measure] for event in events if event["event"] == "evaluated" and measure in event]
-    return float(found[-1]) if found else None
+    values = [event[measure] for event in events if event["event"] == "evaluated" and measure in event]
+    return float(values[-1]) if values else None

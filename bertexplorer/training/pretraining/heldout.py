@@ -1,4 +1,4 @@
-"""Evaluation of pretraining on held-out documents, with the same masks whatever the settings."""
+"""Evaluation of pretraining on held-out documents, with the same masks for all settings."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.heads import MaskedLM, NextSentence, Pooler
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.objective import Objective
-from bertexplorer.training.pretraining.batches import Batch, Collator
+from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.objectives import CAUSAL, CausalLanguage, ReplacedTokens, run
-from bertexplorer.training.pretraining.pool import FOLLOWS, Kind, Pool
+from bertexplorer.training.pretraining.objectives import CAUSAL, CausalLanguage, ReplacedTokens, forward_batch
+from bertexplorer.training.pretraining.pool import FOLLOWS, DocumentPool, Kind
 
 SEED = 2018
 LONG, SHORT = 128, 24  # tokens of a pair and of a single sentence
 KINDS = {MASKED: "mask", SAME: "same", RANDOM: "random"}
 
 
-def choose(shards: Sequence[Shard], count: int) -> NDArray[np.uint64]:
+def choose_hashes(shards: Sequence[Shard], count: int) -> NDArray[np.uint64]:
     """The *count* smallest hashes of all documents: a random choice that does not depend on the order of the files, and
     that changes little when text is added."""
     hashes = np.unique(np.concatenate([s.hashes for s in shards]))
@@ -39,12 +39,12 @@ def choose(shards: Sequence[Shard], count: int) -> NDArray[np.uint64]:
     return hashes[:count]
 
 
-def write(hashes: NDArray[np.uint64], path: Path) -> None:
+def write_hashes(hashes: NDArray[np.uint64], path: Path) -> None:
     """One hash a line, 16 hexadecimal digits."""
     path.write_text("".join(f"{int(h):016x}\n" for h in hashes), "ascii")
 
 
-def read(path: Path) -> NDArray[np.uint64]:
+def read_hashes(path: Path) -> NDArray[np.uint64]:
     """The sorted hashes in such a file. Raises ExplorerError if it is not one."""
     try:
         lines = path.read_text("ascii").split()
@@ -55,10 +55,10 @@ def read(path: Path) -> NDArray[np.uint64]:
         ) from error
 
 
-def split(shards: Sequence[Shard], hashes: NDArray[np.uint64]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+def split_masks(shards: Sequence[Shard], hashes: NDArray[np.uint64]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
     """(documents for training, held-out documents) of each shard, as booleans."""
-    held = [np.isin(s.hashes, hashes) for s in shards]
-    return [~h for h in held], held
+    held_out = [np.isin(s.hashes, hashes) for s in shards]
+    return [~h for h in held_out], held_out
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,93 +66,106 @@ class HeldOut:
     """Fixed batches. *pairs*: half of them true, half with a B of another document; *same*: with a wrong B of the same
     document; *short*: single sentences. 15 % of the tokens chosen, 80/10/10."""
 
-    pairs: list[Batch]
-    same: list[Batch]
-    short: list[Batch]
+    pairs: list[MaskedBatch]
+    same: list[MaskedBatch]
+    short: list[MaskedBatch]
     unigram: dict[str, float]  # nats of the unigram model at the chosen positions of "pairs" and "short"
     uniform: float  # ln V
 
+    def baselines(self) -> dict[str, float]:
+        """The losses in nats of the uniform and the unigram model."""
+        return {"uniform": self.uniform} | {f"unigram_{name}": nats for name, nats in self.unigram.items()}
 
-def fix(
-    shards: Sequence[Shard], held: Sequence[NDArray[Any]], tokenizer: Tokenizer, *, count: int, longest: int = LONG
+
+def draw_held_out(
+    shards: Sequence[Shard], held_out: Sequence[NDArray[Any]], tokenizer: Tokenizer, *, count: int, longest: int = LONG
 ) -> HeldOut:
     """Draw the held-out examples: *count* pairs of 128 tokens (or *longest*, if smaller), half as many with a wrong B
     of the same document, and 3 x *count* sentences of at most 24 tokens. They depend only on the held-out documents and
     the vocabulary."""
     room = min(LONG, longest) - 3
-    order = sorted(range(len(shards)), key=lambda i: shards[i].name)
-    pool = Pool([shards[i] for i in order], [1.0] * len(order), [held[i] for i in order])
-    draw = np.random.default_rng(SEED)
+    by_name = sorted(range(len(shards)), key=lambda i: shards[i].name)
+    pool = DocumentPool([shards[i] for i in by_name], [1.0] * len(by_name), [held_out[i] for i in by_name])
+    rng = np.random.default_rng(SEED)
     collator = Collator.of(tokenizer, Masking())
 
-    def batches(kinds: Sequence[Kind], number: int, most: int) -> list[Batch]:
-        drawn = pool.examples(draw, np.resize(kinds, number), np.full(number, most))
-        return collator.batches(drawn, 4096, draw)
+    def batches(kinds: Sequence[Kind], number: int, room: int) -> list[MaskedBatch]:
+        drawn = pool.examples(rng, np.resize(kinds, number), np.full(number, room))
+        return collator.batches(drawn, 4096, rng)
 
     divisible = pool.with_boundary >= 2
     pairs = batches([Kind.NEXT, Kind.OTHER], count, room) if divisible else batches([Kind.TEXT], count, room + 1)
     same = batches([Kind.SAME], count // 2, room) if divisible else []
     short = batches([Kind.SENTENCE], 3 * count, SHORT - 2)
     counts = np.ones(tokenizer.vocab_size)  # add-one smoothing
-    for shard, out in zip(shards, held, strict=True):
+    for shard, mask in zip(shards, held_out, strict=True):
         counts += np.bincount(shard.ids, minlength=len(counts))
-        for document in np.flatnonzero(out):
-            begin, end = shard.sentences[shard.documents[document : document + 2]]
-            counts -= np.bincount(shard.ids[begin:end], minlength=len(counts))
+        for document in np.flatnonzero(mask):
+            start, end = shard.sentences[shard.documents[document : document + 2]]
+            counts -= np.bincount(shard.ids[start:end], minlength=len(counts))
     nats = -np.log(counts / counts.sum())
     unigram = {
-        name: float(np.concatenate([nats[b.targets.numpy()] for b in fixed]).mean())
-        for name, fixed in (("pairs", pairs), ("short", short))
+        name: float(np.concatenate([nats[b.targets.numpy()] for b in drawn]).mean())
+        for name, drawn in (("pairs", pairs), ("short", short))
     }
     return HeldOut(pairs, same, short, unigram, log(len(counts)))
 
 
 @torch.no_grad()
-def evaluate(objective: Objective[Any], held: HeldOut, device: torch.device, *, bf16: bool) -> dict[str, float]:
-    """Losses in nats and accuracies from 0 to 1 at the chosen positions of the held-out text, per kind; of
-    next-sentence prediction if there is a head; of replaced tokens over the pairs. A causal objective predicts each
+def evaluate(objective: Objective[Any], held_out: HeldOut, device: torch.device, *, bf16: bool) -> dict[str, float]:
+    """Losses in nats and accuracies from 0 to 1 at the chosen positions of the held-out text, per kind; also of
+    next-sentence prediction if there is a head, and of replaced tokens over the pairs. A causal objective predicts each
     chosen token, unmasked, from its left context alone. Global random states are preserved."""
     modules, causal = objective.modules, isinstance(objective, CausalLanguage)
-    training = modules["encoder"].training  # the dict around them says nothing
+    training = modules["encoder"].training  # the mode of the ModuleDict itself is not set
     modules.eval()
     encoder = modules["generator" if "generator" in modules else "encoder"]
-    found: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     try:
         with torch.random.fork_rng(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=bf16):
-            for name, batches in (("pairs", held.pairs), ("short", held.short)):
-                rows = [guesses(encoder, cast(MaskedLM, modules["masked_lm"]), b.to(device), causal) for b in batches]
-                found |= scores(name, [r[0] for r in rows], [r[1] for r in rows], [b.kinds for b in batches])
+            for name, batches in (("pairs", held_out.pairs), ("short", held_out.short)):
+                predictions = [
+                    token_predictions(encoder, cast(MaskedLM, modules["masked_lm"]), b.to(device), causal)
+                    for b in batches
+                ]
+                metrics |= token_metrics(
+                    name, [r[0] for r in predictions], [r[1] for r in predictions], [b.kinds for b in batches]
+                )
             if "next_sentence" in modules and not causal:
-                found |= next_sentence(modules, held, device)
+                metrics |= next_sentence_metrics(modules, held_out, device)
             if isinstance(objective, ReplacedTokens):
                 torch.manual_seed(SEED)
-                found |= replaced(objective, [b.to(device) for b in held.pairs])
+                metrics |= replaced_token_metrics(objective, [b.to(device) for b in held_out.pairs])
     finally:
         modules.train(training)
-    return found
+    return metrics
 
 
-def guesses(encoder: nn.Module, head: MaskedLM, batch: Batch, causal: bool) -> tuple[Tensor, Tensor]:
+def token_predictions(encoder: nn.Module, head: MaskedLM, batch: MaskedBatch, causal: bool) -> tuple[Tensor, Tensor]:
     """(nats, right) at the chosen positions. A causal encoder predicts a token at the position before it."""
-    last = run(encoder, batch, batch.original, CAUSAL) if causal else run(encoder, batch, batch.ids)
+    last = forward_batch(encoder, batch, batch.original, CAUSAL) if causal else forward_batch(encoder, batch, batch.ids)
     logits: Float[Tensor, "m v"] = head(last.flatten(0, 1)[batch.chosen - int(causal)]).float()
     nats = -logits.log_softmax(-1).gather(-1, batch.targets[:, None]).squeeze(-1)
     return nats.cpu(), (logits.argmax(-1) == batch.targets).cpu()
 
 
-def scores(name: str, nats: list[Tensor], right: list[Tensor], kinds: list[Tensor]) -> dict[str, float]:
-    loss, hit, kind = torch.cat(nats), torch.cat(right).float(), torch.cat(kinds)
-    found = {f"{name}_loss": float(loss.mean()), f"{name}_accuracy": float(hit.mean()), f"{name}_count": len(loss)}
+def token_metrics(name: str, nats: list[Tensor], right: list[Tensor], kinds: list[Tensor]) -> dict[str, float]:
+    loss, correct, kind = torch.cat(nats), torch.cat(right).float(), torch.cat(kinds)
+    metrics = {
+        f"{name}_loss": float(loss.mean()),
+        f"{name}_accuracy": float(correct.mean()),
+        f"{name}_count": len(loss),
+    }
     for number, word in KINDS.items():
-        if (here := kind == number).any():
-            found |= {
-                f"{name}_loss_{word}": float(loss[here].mean()),
-                f"{name}_accuracy_{word}": float(hit[here].mean()),
+        if (of_kind := kind == number).any():
+            metrics |= {
+                f"{name}_loss_{word}": float(loss[of_kind].mean()),
+                f"{name}_accuracy_{word}": float(correct[of_kind].mean()),
             }
-    return found
+    return metrics
 
 
-def replaced(objective: ReplacedTokens, batches: Sequence[Batch]) -> dict[str, float]:
+def replaced_token_metrics(objective: ReplacedTokens, batches: Sequence[MaskedBatch]) -> dict[str, float]:
     """The discriminator on the generator's samples at the chosen positions."""
     losses = [objective.losses(batch)["replaced"] for batch in batches]
     count = sum(loss.count for loss in losses)
@@ -162,28 +175,28 @@ def replaced(objective: ReplacedTokens, batches: Sequence[Batch]) -> dict[str, f
     }
 
 
-def next_sentence(modules: nn.ModuleDict, held: HeldOut, device: torch.device) -> dict[str, float]:
+def next_sentence_metrics(modules: nn.ModuleDict, held_out: HeldOut, device: torch.device) -> dict[str, float]:
     """Accuracy on true pairs, on wrong pairs from another document, on wrong pairs from the same one; and on the first
     two together (equally many), which is what BERT reports. The inputs are masked, as in training."""
 
-    def share(batches: Iterable[Batch]) -> dict[int, list[bool]]:
+    def answers(batches: Iterable[MaskedBatch]) -> dict[int, list[bool]]:
         by_label: dict[int, list[bool]] = {0: [], 1: []}
         for batch in (b.to(device) for b in batches):
-            last = run(modules["encoder"], batch, batch.ids)
+            last = forward_batch(modules["encoder"], batch, batch.ids)
             logits = cast(NextSentence, modules["next_sentence"])(cast(Pooler, modules["pooler"])(last))
             for label, answer in zip(batch.labels.tolist(), logits.argmax(-1).tolist(), strict=True):
                 if label >= 0:
                     by_label[label].append(label == answer)
         return by_label
 
-    both, same = share(held.pairs), share(held.same)
-    if not both[FOLLOWS]:
+    pairs, same_document = answers(held_out.pairs), answers(held_out.same)
+    if not pairs[FOLLOWS]:
         return {}
-    every = both[0] + both[1]
+    all_answers = pairs[0] + pairs[1]
     return {
-        "nsp_accuracy": sum(every) / len(every),
-        "nsp_accuracy_true": float(np.mean(both[0])),
-        "nsp_accuracy_other": float(np.mean(both[1])),
-        "nsp_accuracy_same_document": float(np.mean(same[1])) if same[1] else 0.0,
-        "nsp_count": len(every),
+        "nsp_accuracy": sum(all_answers) / len(all_answers),
+        "nsp_accuracy_true": float(np.mean(pairs[0])),
+        "nsp_accuracy_other": float(np.mean(pairs[1])),
+        "nsp_accuracy_same_document": float(np.mean(same_document[1])) if same_document[1] else 0.0,
+        "nsp_count": len(all_answers),
     }

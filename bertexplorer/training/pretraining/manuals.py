@@ -18,37 +18,37 @@ FEWEST, SHARE = 8, 0.8  # least number of words in a paragraph, and share of the
 NAME = "manuals.txt"
 
 
-def collect(folder: Path) -> Path:
+def collect_manuals(folder: Path) -> Path:
     """The corpus in *folder*, created if it is missing: a paragraph per line, a blank line between documents. Raises
     ExplorerError if none of the packages can be read."""
     path = folder / NAME
     if path.is_file():
         return path
     folder.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(".partial")
-    seen: set[str] = set()
-    with aside.open("w", encoding="utf-8") as opened:
-        for file in modules():
-            fresh = [p for p in paragraphs(file) if p not in seen]
-            if len(fresh) > 1:
-                seen.update(fresh)
-                opened.write("\n".join(fresh) + "\n\n")
-    if not seen:
-        aside.unlink()
+    partial = path.with_suffix(".partial")
+    collected: set[str] = set()
+    with partial.open("w", encoding="utf-8") as corpus:
+        for file in module_files():
+            new_paragraphs = [p for p in module_paragraphs(file) if p not in collected]
+            if len(new_paragraphs) > 1:
+                collected.update(new_paragraphs)
+                corpus.write("\n".join(new_paragraphs) + "\n\n")
+    if not collected:
+        partial.unlink()
         raise ExplorerError("The manuals of the installed packages cannot be read here. Use a text file of your own.")
-    aside.replace(path)
+    partial.replace(path)
     return path
 
 
-def modules() -> Iterator[Path]:
+def module_files() -> Iterator[Path]:
     """The files of PACKAGES, without tests."""
     for name in PACKAGES:
-        found = importlib.util.find_spec(name)
-        for root in (found.submodule_search_locations or ()) if found else ():
+        spec = importlib.util.find_spec(name)
+        for root in (spec.submodule_search_locations or ()) if spec else ():
             yield from (file for file in sorted(Path(root).rglob("*.py")) if "test" not in str(file.relative_to(root)))
 
 
-def paragraphs(file: Path) -> Iterator[str]:
+def module_paragraphs(file: Path) -> Iterator[str]:
     """The prose of a module's docstrings."""
     try:
         tree = ast.parse(file.read_bytes())
@@ -56,13 +56,13 @@ def paragraphs(file: Path) -> Iterator[str]:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from prose(ast.get_docstring(node) or "")
+            yield from prose_paragraphs(ast.get_docstring(node) or "")
 
 
-def prose(text: str) -> Iterator[str]:
+def prose_paragraphs(text: str) -> Iterator[str]:
     """The paragraphs of *text* that are sentences, each on one line."""
-    plain = re.sub(r"[`*]", "", ROLE.sub(r"\1", text))
-    for block in re.split(r"\n\s*\n", plain):
+    unmarked = re.sub(r"[`*]", "", ROLE.sub(r"\1", text))
+    for block in re.split(r"\n\s*\n", unmarked):
         lines = [line.strip() for line in block.splitlines()]
         words = " ".join(lines).split()
         if any(line.startswith(LISTS) for line in lines) or len(words) < FEWEST:

@@ -11,7 +11,7 @@ import torch
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.training.pretraining import heldout
-from bertexplorer.training.pretraining.corpus import Shard, prepare
+from bertexplorer.training.pretraining.corpus import Shard, tokenize_files
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
 from bertexplorer.training.pretraining.run import CACHE
 from bertexplorer.training.pretraining.sentences import text_files
@@ -22,14 +22,13 @@ def measure(folder: Path, text: Sequence[str], hashes: Path, *, count: int, cach
     baselines. Raises ExplorerError if it has no MLM head, or if none of the *text* is held out."""
     checkpoint = load(folder, precision="fp32")
     _ = checkpoint.masked_lm
-    found = prepare(text_files(text), checkpoint.tokenizer, cache)
-    shards = [shard for shard in found if isinstance(shard, Shard)]
-    held = heldout.split(shards, heldout.read(hashes))[1]
+    parts = tokenize_files(text_files(text), checkpoint.tokenizer, cache)
+    shards = [shard for shard in parts if isinstance(shard, Shard)]
+    held_out = heldout.split_masks(shards, heldout.read_hashes(hashes))[1]
     longest = checkpoint.config.max_positions
-    fixed = heldout.fix(shards, held, checkpoint.tokenizer, count=count, longest=longest)
+    batches = heldout.draw_held_out(shards, held_out, checkpoint.tokenizer, count=count, longest=longest)
     objective = MaskedLanguage(checkpoint, pairs="next_sentence" in checkpoint.heads)
-    floors = {"uniform": fixed.uniform} | {f"unigram_{k}": v for k, v in fixed.unigram.items()}
-    return heldout.evaluate(objective, fixed, checkpoint.device, bf16=False) | floors
+    return heldout.evaluate(objective, batches, checkpoint.device, bf16=False) | batches.baselines()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,12 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--heldout", required=True, help="list of held-out documents")
     parser.add_argument("--count", type=int, default=1000, help="pairs of 128 tokens; 3 x as many short sentences")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    given = parser.parse_args(arguments)
-    torch.set_num_threads(given.threads)
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(options.threads)
     try:
-        for folder in given.folder:
-            found = measure(Path(folder), given.text, Path(given.heldout), count=given.count)
-            sys.stdout.write(json.dumps({"checkpoint": folder} | found) + "\n")
+        for folder in options.folder:
+            metrics = measure(Path(folder), options.text, Path(options.heldout), count=options.count)
+            sys.stdout.write(json.dumps({"checkpoint": folder} | metrics) + "\n")
     except ExplorerError as error:
         sys.stderr.write(f"bertexplorer: {error}\n")
         return 2

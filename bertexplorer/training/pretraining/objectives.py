@@ -12,13 +12,15 @@ from bertexplorer.model.forward import NO_CHANGE, Intervention
 from bertexplorer.model.heads import MaskedLM, NextSentence, Pooler, ReplacedToken
 from bertexplorer.training import texts
 from bertexplorer.training.objective import Loss, cross_entropy
-from bertexplorer.training.pretraining.batches import Batch
+from bertexplorer.training.pretraining.batches import MaskedBatch
 
 CAUSAL = Intervention(causal=True)
 
 
-def run(encoder: nn.Module, batch: Batch, ids: Tensor, change: Intervention = NO_CHANGE) -> Float[Tensor, "b t d"]:
-    return texts.run(encoder, ids, batch.segments, batch.mask, change)
+def forward_batch(
+    encoder: nn.Module, batch: MaskedBatch, ids: Tensor, change: Intervention = NO_CHANGE
+) -> Float[Tensor, "b t d"]:
+    return texts.forward(encoder, ids, batch.segments, batch.mask, change)
 
 
 class MaskedLanguage:
@@ -29,19 +31,19 @@ class MaskedLanguage:
         self.pairs = pairs
         self.weights = {"mlm": 1.0, "nsp": weight} if pairs else {"mlm": 1.0}
 
-    def counts(self, batch: Batch) -> dict[str, int]:
-        found = {"mlm": len(batch.chosen)}
-        return found | {"nsp": len(batch.pairs)} if self.pairs else found
+    def counts(self, batch: MaskedBatch) -> dict[str, int]:
+        counts = {"mlm": len(batch.chosen)}
+        return counts | {"nsp": len(batch.pairs)} if self.pairs else counts
 
-    def losses(self, batch: Batch) -> dict[str, Loss]:
-        last = run(self.modules["encoder"], batch, batch.ids)
+    def losses(self, batch: MaskedBatch) -> dict[str, Loss]:
+        last = forward_batch(self.modules["encoder"], batch, batch.ids)
         head = cast(MaskedLM, self.modules["masked_lm"])
-        found = {"mlm": cross_entropy(head(last.flatten(0, 1)[batch.chosen]), batch.targets)}
+        losses = {"mlm": cross_entropy(head(last.flatten(0, 1)[batch.chosen]), batch.targets)}
         if self.pairs and len(batch.pairs):
             pooled = cast(Pooler, self.modules["pooler"])(last[batch.pairs, :1])
             logits = cast(NextSentence, self.modules["next_sentence"])(pooled)
-            found["nsp"] = cross_entropy(logits, batch.labels[batch.pairs])
-        return found
+            losses["nsp"] = cross_entropy(logits, batch.labels[batch.pairs])
+        return losses
 
 
 class CausalLanguage:
@@ -51,11 +53,11 @@ class CausalLanguage:
         self.weights = {"causal": 1.0}
         self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
 
-    def counts(self, batch: Batch) -> dict[str, int]:
+    def counts(self, batch: MaskedBatch) -> dict[str, int]:
         return {"causal": batch.tokens - len(batch.ids)}
 
-    def losses(self, batch: Batch) -> dict[str, Loss]:
-        last = run(self.modules["encoder"], batch, batch.original, CAUSAL)[:, :-1]
+    def losses(self, batch: MaskedBatch) -> dict[str, Loss]:
+        last = forward_batch(self.modules["encoder"], batch, batch.original, CAUSAL)[:, :-1]
         targets = batch.original[:, 1:]
         real = torch.ones_like(targets, dtype=torch.bool) if batch.mask is None else batch.mask[:, 1:]
         return {"causal": cross_entropy(cast(MaskedLM, self.modules["masked_lm"])(last[real]), targets[real])}
@@ -80,20 +82,20 @@ class ReplacedTokens:
         )
         self.weights = {"mlm": 1.0, "replaced": weight}
 
-    def counts(self, batch: Batch) -> dict[str, int]:
+    def counts(self, batch: MaskedBatch) -> dict[str, int]:
         return {"mlm": len(batch.chosen), "replaced": batch.tokens}
 
-    def losses(self, batch: Batch) -> dict[str, Loss]:
-        last = run(self.modules["generator"], batch, batch.ids).flatten(0, 1)[batch.chosen]
+    def losses(self, batch: MaskedBatch) -> dict[str, Loss]:
+        last = forward_batch(self.modules["generator"], batch, batch.ids).flatten(0, 1)[batch.chosen]
         logits = cast(MaskedLM, self.modules["masked_lm"])(last)
         with torch.no_grad():
             sampled = torch.multinomial(logits.float().softmax(-1), 1).squeeze(-1)
             ids = batch.original.flatten().index_copy(0, batch.chosen, sampled).view_as(batch.original)
             replaced = ids != batch.original
-        scores = cast(ReplacedToken, self.modules["replaced_token"])(run(self.modules["encoder"], batch, ids))
+        scores = cast(ReplacedToken, self.modules["replaced_token"])(forward_batch(self.modules["encoder"], batch, ids))
         if batch.mask is not None:
             scores, replaced = scores[batch.mask], replaced[batch.mask]
         total = F.binary_cross_entropy_with_logits(scores.float(), replaced.float(), reduction="sum")
         right = ((scores.detach() > 0) == replaced).sum()
-        flat = Loss(total, replaced.numel(), right)
-        return {"mlm": cross_entropy(logits, batch.targets), "replaced": flat}
+        detection = Loss(total, replaced.numel(), right)
+        return {"mlm": cross_entropy(logits, batch.targets), "replaced": detection}

@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 
 class Kind(IntEnum):
-    """What an example consists of."""
+    """The contents of an example."""
 
     SENTENCE = 0  # one whole sentence; if a few draws give none of the right length, the beginning of one
     TEXT = 1  # consecutive whole sentences (RoBERTa's DOC-SENTENCES)
@@ -58,7 +58,7 @@ class Examples:
         """The examples *rows*, in this order."""
         lengths = self.lengths.sum(axis=1)
         begins = np.cumsum(lengths) - lengths
-        return Examples(self.ids[runs(begins[rows], lengths[rows])], self.lengths[rows], self.labels[rows])
+        return Examples(self.ids[run_indices(begins[rows], lengths[rows])], self.lengths[rows], self.labels[rows])
 
     def segments(self) -> list[tuple[NDArray[Any], NDArray[Any]]]:
         """The ids of A and B of each example."""
@@ -66,20 +66,20 @@ class Examples:
         return list(zip(parts[::2], parts[1::2], strict=True))
 
 
-def join(parts: Sequence[Examples]) -> Examples:
-    """All of them, one after the other."""
+def concatenate(parts: Sequence[Examples]) -> Examples:
+    """The examples of all *parts*, in order."""
     if len(parts) == 1:
         return parts[0]
     return Examples(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
 
 
-def runs(begins: Ints, lengths: Ints) -> Ints:
+def run_indices(begins: Ints, lengths: Ints) -> Ints:
     """begin, begin + 1, … of each run, one run after the other."""
     before = np.cumsum(lengths) - lengths
     return np.repeat(begins - before, lengths) + np.arange(lengths.sum())
 
 
-class Pool:
+class DocumentPool:
     """Documents to draw from, each with probability proportional to its tokens times the weight of its file.
 
     Tokens, sentences and documents are numbered through all shards; ids are read from their shard when drawn."""
@@ -96,47 +96,47 @@ class Pool:
         self.after: Ints = np.concatenate([s.documents[1:][m] + b for s, m, b in parts])  # and that after its last one
         weight = np.concatenate([w * s.tokens[m] for s, w, m in zip(shards, weights, masks, strict=True)])
         if not weight.sum() > 0:
-            raise ExplorerError("The text files hold no document to learn from (or all weights are 0). Add text.")
+            raise ExplorerError("The text files contain no document to learn from (or all weights are 0). Add text.")
         divisible = np.where(self.after - self.first >= 2, weight, 0)
         self.with_boundary = int(np.count_nonzero(divisible))  # documents of two sentences or more
         self.cumulative, self.cumulative_divisible = np.cumsum(weight), np.cumsum(divisible)
 
-    def examples(self, draw: np.random.Generator, kinds: Ints, room: Ints) -> Examples:
+    def examples(self, rng: np.random.Generator, kinds: Ints, room: Ints) -> Examples:
         """One example of each of *kinds* (n of Kind), of at most *room* tokens (n of them) without special ones."""
         begins, lengths = np.zeros((2, len(kinds), 2), np.int64)
         sentence, text, pair = kinds == Kind.SENTENCE, kinds == Kind.TEXT, kinds >= Kind.NEXT
-        begins[sentence, 0], lengths[sentence, 0] = self.single_sentences(draw, room[sentence])
-        begins[text, 0], lengths[text, 0] = self.texts(draw, room[text])
-        begins[pair], lengths[pair] = self.pairs(draw, kinds[pair], room[pair])
+        begins[sentence, 0], lengths[sentence, 0] = self.single_sentences(rng, room[sentence])
+        begins[text, 0], lengths[text, 0] = self.texts(rng, room[text])
+        begins[pair], lengths[pair] = self.pairs(rng, kinds[pair], room[pair])
         return Examples(self.read(begins.ravel(), lengths.ravel()), lengths, LABELS[kinds])
 
     def read(self, begins: Ints, lengths: Ints) -> NDArray[Any]:
         """The ids of runs of tokens, one run after the other. A run lies in one shard."""
-        at = runs(begins, lengths)
+        positions = run_indices(begins, lengths)
         shard = np.repeat(np.searchsorted(self.tokens_before, begins, side="right") - 1, lengths)
-        ids = np.empty(len(at), np.result_type(*self.ids))
+        ids = np.empty(len(positions), np.result_type(*self.ids))
         for number in np.flatnonzero(np.bincount(shard)):
-            here = shard == number
-            ids[here] = self.ids[number][at[here] - self.tokens_before[number]]
+            in_shard = shard == number
+            ids[in_shard] = self.ids[number][positions[in_shard] - self.tokens_before[number]]
         return ids
 
-    def documents(self, draw: np.random.Generator, count: int) -> Ints:
-        return np.searchsorted(self.cumulative, draw.random(count) * self.cumulative[-1], side="right")
+    def draw_documents(self, rng: np.random.Generator, count: int) -> Ints:
+        return np.searchsorted(self.cumulative, rng.random(count) * self.cumulative[-1], side="right")
 
-    def boundaries(self, draw: np.random.Generator, count: int) -> tuple[Ints, Ints]:
+    def draw_boundaries(self, rng: np.random.Generator, count: int) -> tuple[Ints, Ints]:
         """(documents, in each the sentence after a boundary between two sentences)."""
-        chance = draw.random(count) * self.cumulative_divisible[-1]
+        chance = rng.random(count) * self.cumulative_divisible[-1]
         document = np.searchsorted(self.cumulative_divisible, chance, side="right")
-        return document, draw.integers(self.first[document] + 1, self.after[document])
+        return document, rng.integers(self.first[document] + 1, self.after[document])
 
-    def ending(self, document: Ints, sentence: Ints, room: Ints) -> tuple[Ints, Ints]:
+    def sentences_before(self, document: Ints, sentence: Ints, room: Ints) -> tuple[Ints, Ints]:
         """(first sentence, first token) of the whole sentences before *sentence*, at most *room* tokens; if the last
         sentence alone is longer, of its end."""
         end = self.sentences[sentence]
         first = np.maximum(np.searchsorted(self.sentences, end - room), self.first[document])
         return np.minimum(first, sentence - 1), np.where(first < sentence, self.sentences[first], end - room)
 
-    def beginning(self, document: Ints, sentence: Ints, room: Ints) -> tuple[Ints, Ints]:
+    def sentences_from(self, document: Ints, sentence: Ints, room: Ints) -> tuple[Ints, Ints]:
         """(first token, length) of the whole sentences from *sentence* on, at most *room* tokens; if the first sentence
         alone is longer, of its beginning."""
         begin = self.sentences[sentence]
@@ -144,55 +144,56 @@ class Pool:
         after = np.minimum(after, self.after[document])
         return begin, np.where(after > sentence, self.sentences[after] - begin, room)
 
-    def single_sentences(self, draw: np.random.Generator, room: Ints) -> tuple[Ints, Ints]:
+    def single_sentences(self, rng: np.random.Generator, room: Ints) -> tuple[Ints, Ints]:
         """(first tokens, lengths)."""
-        sentence, length, left = np.zeros_like(room), np.zeros_like(room), np.arange(len(room))
+        sentence, length, remaining = np.zeros_like(room), np.zeros_like(room), np.arange(len(room))
         for _ in range(TRIES):
-            document = self.documents(draw, len(left))
-            sentence[left] = draw.integers(self.first[document], self.after[document])
-            length[left] = self.sentences[sentence[left] + 1] - self.sentences[sentence[left]]
-            left = left[(length[left] < SHORTEST) | (length[left] > room[left])]
-            if not len(left):
+            document = self.draw_documents(rng, len(remaining))
+            sentence[remaining] = rng.integers(self.first[document], self.after[document])
+            length[remaining] = self.sentences[sentence[remaining] + 1] - self.sentences[sentence[remaining]]
+            remaining = remaining[(length[remaining] < SHORTEST) | (length[remaining] > room[remaining])]
+            if not len(remaining):
                 break
         return self.sentences[sentence], np.minimum(length, room)
 
-    def texts(self, draw: np.random.Generator, room: Ints) -> tuple[Ints, Ints]:
+    def texts(self, rng: np.random.Generator, room: Ints) -> tuple[Ints, Ints]:
         """(first tokens, lengths)."""
-        document = self.documents(draw, len(room))
-        return self.beginning(document, draw.integers(self.first[document], self.after[document]), room)
+        document = self.draw_documents(rng, len(room))
+        return self.sentences_from(document, rng.integers(self.first[document], self.after[document]), room)
 
-    def pairs(self, draw: np.random.Generator, kinds: Ints, room: Ints) -> tuple[Ints, Ints]:
+    def pairs(self, rng: np.random.Generator, kinds: Ints, room: Ints) -> tuple[Ints, Ints]:
         """(first tokens, lengths), n x 2 each, of segments of at most *room* tokens together."""
-        a, second = self.first_segments(draw, room), np.zeros_like(room)  # *second*: the first sentence of B
-        lone = np.flatnonzero(kinds == Kind.SAME)
+        first_segment = self.first_segments(rng, room)
+        second = np.zeros_like(room)  # the first sentence of B
+        unmatched = np.flatnonzero(kinds == Kind.SAME)
         for _ in range(TRIES):
-            second[lone] = self.elsewhere(draw, a[:, lone], room[lone])
-            lone = lone[second[lone] == 0]
-            if not len(lone):
+            second[unmatched] = self.wrong_segment_start(rng, first_segment[:, unmatched], room[unmatched])
+            unmatched = unmatched[second[unmatched] == 0]
+            if not len(unmatched):
                 break
-            a[:, lone] = self.first_segments(draw, room[lone])
-        document, after, _, begin = a
+            first_segment[:, unmatched] = self.first_segments(rng, room[unmatched])
+        document, after, _, begin = first_segment
         adjacent = (kinds == Kind.NEXT) | (kinds == Kind.SWAPPED)
         second[adjacent] = after[adjacent]
         second_document = document.copy()
-        left = np.concatenate([np.flatnonzero(kinds == Kind.OTHER), lone])
-        while len(left):
-            second_document[left], second[left] = self.boundaries(draw, len(left))
-            left = left[second_document[left] == document[left]]
+        remaining = np.concatenate([np.flatnonzero(kinds == Kind.OTHER), unmatched])
+        while len(remaining):
+            second_document[remaining], second[remaining] = self.draw_boundaries(rng, len(remaining))
+            remaining = remaining[second_document[remaining] == document[remaining]]
         length = self.sentences[after] - begin
-        second_begin, second_length = self.beginning(second_document, second, room - length)
+        second_begin, second_length = self.sentences_from(second_document, second, room - length)
         begins, lengths = np.stack([begin, second_begin], axis=1), np.stack([length, second_length], axis=1)
         swapped = kinds == Kind.SWAPPED
         begins[swapped], lengths[swapped] = begins[swapped, ::-1], lengths[swapped, ::-1]
         return begins, lengths
 
-    def first_segments(self, draw: np.random.Generator, room: Ints) -> Ints:
+    def first_segments(self, rng: np.random.Generator, room: Ints) -> Ints:
         """4 x n: the document of A, the sentence after A, the first sentence of A, the first token of A."""
-        document, after = self.boundaries(draw, len(room))
-        length = draw.integers(SHORTEST, room - SHORTEST + 1)
-        return np.stack([document, after, *self.ending(document, after, length)])
+        document, after = self.draw_boundaries(rng, len(room))
+        length = rng.integers(SHORTEST, room - SHORTEST + 1)
+        return np.stack([document, after, *self.sentences_before(document, after, length)])
 
-    def elsewhere(self, draw: np.random.Generator, a: Ints, room: Ints) -> Ints:
+    def wrong_segment_start(self, rng: np.random.Generator, a: Ints, room: Ints) -> Ints:
         """The first sentence of a wrong B in the document of *a* (see `first_segments`): any after a boundary from
         which B neither follows nor overlaps A. 0 where there is none."""
         document, after, first, begin = a
@@ -201,5 +202,5 @@ class Pool:
         latest = np.minimum(first, np.searchsorted(self.sentences, self.sentences[first + 1] - room))  # B ends before A
         before = np.maximum(0, latest - earliest)
         count = before + np.maximum(0, self.after[document] - 1 - after)
-        pick = draw.integers(np.maximum(1, count))
+        pick = rng.integers(np.maximum(1, count))
         return np.where(count == 0, 0, np.where(pick < before, earliest, after + 1 - before) + pick)

@@ -19,7 +19,7 @@ from bertexplorer.model.text import Tokenizer
 from bertexplorer.training import texts
 from bertexplorer.training.pretraining.batches import Collator
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.pool import FOLLOWS, Kind, Pool
+from bertexplorer.training.pretraining.pool import FOLLOWS, DocumentPool, Kind
 from bertexplorer.training.texts import Item
 
 SEED = 2019
@@ -30,7 +30,7 @@ Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Question:
+class ProbeQuestion:
     """One input. *at*: the two positions, or segments, whose vectors are used; *label*: the answer."""
 
     item: Item
@@ -42,45 +42,45 @@ class Question:
 class Probe:
     """Questions to fit and to evaluate; none if the held-out text is too small for them."""
 
-    gaps: tuple[list[Question], list[Question]]
-    pairs: tuple[list[Question], list[Question]]
+    gaps: tuple[list[ProbeQuestion], list[ProbeQuestion]]
+    pairs: tuple[list[ProbeQuestion], list[ProbeQuestion]]
     words: tuple[str, ...]  # ids of the words that are removed
 
 
-def fix(
-    shards: Sequence[Shard], held: Sequence[NDArray[np.bool_]], tokenizer: Tokenizer, *, longest: int = PAIR_ROOM
+def draw_probe(
+    shards: Sequence[Shard], held_out: Sequence[NDArray[np.bool_]], tokenizer: Tokenizer, *, longest: int = PAIR_ROOM
 ) -> Probe:
     """Draw the questions, of at most *longest* tokens. They depend only on the held-out documents and the
     vocabulary."""
     collator = Collator.of(tokenizer, Masking())
-    common = commonest(shards, held, tokenizer)
-    gaps: list[list[Question]] = []
-    pairs: list[list[Question]] = []
+    frequent = frequent_words(shards, held_out, tokenizer)
+    gaps: list[list[ProbeQuestion]] = []
+    pairs: list[list[ProbeQuestion]] = []
     for half in (0, 1):
-        own = [every_other(documents, half) for documents in held]
-        draw = np.random.default_rng([SEED, half])
+        masks = [half_of_documents(documents, half) for documents in held_out]
+        rng = np.random.default_rng([SEED, half])
         gaps.append([])
         pairs.append([])
-        if any(mine.any() for mine in own):
-            pool = Pool(shards, [1.0] * len(shards), own)
-            gaps[-1] = gap_questions(pool, collator, common, draw, min(ROOM, longest - 2))
-            pairs[-1] = pair_questions(pool, collator, draw, min(PAIR_ROOM, longest) - 3)
-    spelt = tuple(tokenizer.whole.id_to_token(i) or "" for i in common)
-    return Probe((gaps[0], gaps[1]), (pairs[0], pairs[1]), spelt)
+        if any(mask.any() for mask in masks):
+            pool = DocumentPool(shards, [1.0] * len(shards), masks)
+            gaps[-1] = gap_questions(pool, collator, frequent, rng, min(ROOM, longest - 2))
+            pairs[-1] = pair_questions(pool, collator, rng, min(PAIR_ROOM, longest) - 3)
+    words = tuple(tokenizer.whole.id_to_token(i) or "" for i in frequent)
+    return Probe((gaps[0], gaps[1]), (pairs[0], pairs[1]), words)
 
 
-def every_other(documents: NDArray[np.bool_], half: int) -> NDArray[np.bool_]:
+def half_of_documents(documents: NDArray[np.bool_], half: int) -> NDArray[np.bool_]:
     """The held-out documents with an even or odd index."""
-    mine = np.zeros_like(documents)
-    mine[np.flatnonzero(documents)[half::2]] = True
-    return mine
+    mask = np.zeros_like(documents)
+    mask[np.flatnonzero(documents)[half::2]] = True
+    return mask
 
 
-def commonest(shards: Sequence[Shard], held: Sequence[NDArray[np.bool_]], tokenizer: Tokenizer) -> list[int]:
+def frequent_words(shards: Sequence[Shard], held_out: Sequence[NDArray[np.bool_]], tokenizer: Tokenizer) -> list[int]:
     """The ids of the WORDS most frequent tokens of the held-out text that are whole words of letters."""
     counts = np.zeros(tokenizer.vocab_size)
-    for shard, out in zip(shards, held, strict=True):
-        for document in np.flatnonzero(out):
+    for shard, mask in zip(shards, held_out, strict=True):
+        for document in np.flatnonzero(mask):
             begin, end = shard.sentences[shard.documents[document : document + 2]]
             counts += np.bincount(shard.ids[begin:end], minlength=len(counts))
     order = (int(i) for i in np.argsort(-counts, kind="stable") if counts[i])
@@ -89,65 +89,71 @@ def commonest(shards: Sequence[Shard], held: Sequence[NDArray[np.bool_]], tokeni
 
 
 def gap_questions(
-    pool: Pool, collator: Collator, common: Sequence[int], draw: np.random.Generator, room: int
-) -> list[Question]:
+    pool: DocumentPool, collator: Collator, common: Sequence[int], rng: np.random.Generator, room: int
+) -> list[ProbeQuestion]:
     """GAPS texts of at most *room* tokens, each with one of the common words removed; fewer if TRIES draws of each give
     no such text."""
-    questions: list[Question] = []
+    questions: list[ProbeQuestion] = []
     for _ in range(TRIES):
         left = GAPS - len(questions)
-        drawn = pool.examples(draw, np.full(left, Kind.TEXT), np.full(left, room))
-        questions += [q for ids, _ in drawn.segments() if (q := gap(ids.tolist(), collator, common, draw))]
+        drawn = pool.examples(rng, np.full(left, Kind.TEXT), np.full(left, room))
+        questions += [q for ids, _ in drawn.segments() if (q := gap_question(ids.tolist(), collator, common, rng))]
     return questions
 
 
-def gap(ids: list[int], collator: Collator, common: Sequence[int], draw: np.random.Generator) -> Question | None:
+def gap_question(
+    ids: list[int], collator: Collator, common: Sequence[int], rng: np.random.Generator
+) -> ProbeQuestion | None:
     """*ids* without one of its common words; None if it has none but at its ends."""
     positions = [i for i in range(1, len(ids) - 1) if ids[i] in common]
     if not positions:
         return None
-    at = positions[int(draw.integers(len(positions)))]
-    rest = [collator.cls_id, *ids[:at], *ids[at + 1 :], collator.sep_id]
-    return Question(Item(rest, [0] * len(rest)), (at, at + 1), common.index(ids[at]))
+    position = positions[int(rng.integers(len(positions)))]
+    without_word = [collator.cls_id, *ids[:position], *ids[position + 1 :], collator.sep_id]
+    return ProbeQuestion(
+        Item(without_word, [0] * len(without_word)), (position, position + 1), common.index(ids[position])
+    )
 
 
-def pair_questions(pool: Pool, collator: Collator, draw: np.random.Generator, room: int) -> list[Question]:
+def pair_questions(pool: DocumentPool, collator: Collator, rng: np.random.Generator, room: int) -> list[ProbeQuestion]:
     """PAIRS pairs of at most *room* tokens, half of them true; none if there are not two documents with a boundary."""
     if pool.with_boundary < 2:
         return []
-    drawn = pool.examples(draw, np.resize([Kind.NEXT, Kind.OTHER], PAIRS), np.full(PAIRS, room))
+    drawn = pool.examples(rng, np.resize([Kind.NEXT, Kind.OTHER], PAIRS), np.full(PAIRS, room))
     questions = []
     for (first, second), label in zip(drawn.segments(), drawn.labels, strict=True):
         ids = [collator.cls_id, *first.tolist(), collator.sep_id, *second.tolist(), collator.sep_id]
         segments = [0] * (len(first) + 2) + [1] * (len(second) + 1)
-        questions.append(Question(Item(ids, segments), (len(first) + 1, len(ids) - 1), int(label == FOLLOWS)))
+        questions.append(ProbeQuestion(Item(ids, segments), (len(first) + 1, len(ids) - 1), int(label == FOLLOWS)))
     return questions
 
 
-def measure(
+def evaluate_probe(
     probe: Probe, encoder: nn.Module, tokenizer: Tokenizer, device: torch.device, *, causal: bool
 ) -> dict[str, float]:
     """Accuracies from 0 to 1: "probe_words", "probe_follows" and their mean, "probe". *causal*: whether the encoder
     attends to the left only. The encoder's mode is preserved."""
     change = Intervention(causal=True) if causal else NO_CHANGE
-    was = encoder.training
+    was_training = encoder.training
     encoder.eval()
     try:
-        found = {}
-        for name, (learnt, asked) in (("words", probe.gaps), ("follows", probe.pairs)):
-            if len({question.label for question in learnt}) > 1 and asked:
-                known, new = (vectors(encoder, tokenizer, half, name, device, change) for half in (learnt, asked))
-                found[f"probe_{name}"] = fitted(known, new, learnt, asked)
+        accuracies = {}
+        for name, (train, test) in (("words", probe.gaps), ("follows", probe.pairs)):
+            if len({question.label for question in train}) > 1 and test:
+                train_vectors, test_vectors = (
+                    probe_vectors(encoder, tokenizer, half, name, device, change) for half in (train, test)
+                )
+                accuracies[f"probe_{name}"] = probe_accuracy(train_vectors, test_vectors, train, test)
     finally:
-        encoder.train(was)
-    return found | ({"probe": float(np.mean(list(found.values())))} if found else {})
+        encoder.train(was_training)
+    return accuracies | ({"probe": float(np.mean(list(accuracies.values())))} if accuracies else {})
 
 
 @torch.no_grad()
-def vectors(
+def probe_vectors(
     encoder: nn.Module,
     tokenizer: Tokenizer,
-    questions: Sequence[Question],
+    questions: Sequence[ProbeQuestion],
     kind: str,
     device: torch.device,
     change: Intervention,
@@ -156,25 +162,27 @@ def vectors(
     product."""
     items = [question.item for question in questions]
     rows: list[Vectors] = [np.zeros(0, np.float32)] * len(items)
-    for places in texts.by_length(items):
-        batch = texts.pad([items[i] for i in places], tokenizer.pad_id, torch.zeros(len(places))).to(device)
-        last = texts.run(encoder, batch.ids, batch.segments, batch.mask, change).float().cpu().numpy()
-        for row, place in enumerate(places):
-            left, right = questions[place].at
+    for indices in texts.by_length(items):
+        batch = texts.pad([items[i] for i in indices], tokenizer.pad_id, torch.zeros(len(indices))).to(device)
+        last = texts.forward(encoder, batch.ids, batch.segments, batch.mask, change).float().cpu().numpy()
+        for row, index in enumerate(indices):
+            left, right = questions[index].at
             if kind == "words":
-                rows[place] = np.concatenate([last[row, left], last[row, right]])
+                rows[index] = np.concatenate([last[row, left], last[row, right]])
             else:
                 a, b = last[row, 1:left].mean(axis=0), last[row, left + 1 : right].mean(axis=0)
-                rows[place] = np.concatenate([a, b, np.abs(a - b), a * b])
+                rows[index] = np.concatenate([a, b, np.abs(a - b), a * b])
     return np.stack(rows)
 
 
-def fitted(known: Vectors, new: Vectors, learnt: Sequence[Question], asked: Sequence[Question]) -> float:
+def probe_accuracy(
+    train_vectors: Vectors, test_vectors: Vectors, train: Sequence[ProbeQuestion], test: Sequence[ProbeQuestion]
+) -> float:
     """Fit a logistic regression on the first set; return its accuracy on the second."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=300))
-    model.fit(known, [question.label for question in learnt])
-    return float(model.score(new, [question.label for question in asked]))
+    model.fit(train_vectors, [question.label for question in train])
+    return float(model.score(test_vectors, [question.label for question in test]))

@@ -6,7 +6,7 @@ RUN/tokenizer/         the vocabulary
 RUN/events.jsonl       the log, a JSON object per line; log.txt: as text
 RUN/commits/NAME/      weights, moments, state.json, manifest.json; model/ is a checkpoint in transformers format
 RUN/snapshots/NAME/    checkpoints along the way, if requested
-RUN/stop               anyone may create it; it ends the run after the current step, as SIGTERM and SIGINT do
+RUN/stop               any process may create this file; it ends the run after a step, as SIGTERM and SIGINT do
 """
 
 import time
@@ -23,27 +23,30 @@ from bertexplorer.model.text import Tokenizer
 from bertexplorer.settings import DATA
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.events import Event
-from bertexplorer.training.loop import Budget, Window, train
+from bertexplorer.training.loop import Budget, Prefetched, Window, train
 from bertexplorer.training.optimiser import adamw
-from bertexplorer.training.prefetch import Prefetched
 from bertexplorer.training.pretraining import heldout
 from bertexplorer.training.pretraining import probe as probes
 from bertexplorer.training.pretraining import spec as specs
-from bertexplorer.training.pretraining.batches import Batch, Collator
-from bertexplorer.training.pretraining.corpus import Progress, Shard, prepare
-from bertexplorer.training.pretraining.examples import Bucket, buckets, examples
+from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
+from bertexplorer.training.pretraining.corpus import Progress, Shard, tokenize_files, train_wordpiece
+from bertexplorer.training.pretraining.examples import Bucket, draw_examples, parse_buckets
 from bertexplorer.training.pretraining.objectives import CausalLanguage
-from bertexplorer.training.pretraining.pool import Pool
+from bertexplorer.training.pretraining.pool import DocumentPool
 from bertexplorer.training.pretraining.sentences import text_files
 from bertexplorer.training.pretraining.spec import Spec
-from bertexplorer.training.pretraining.start import Trained, again, begin, capture, export
-from bertexplorer.training.pretraining.vocabulary import train_wordpiece
-from bertexplorer.training.run_driver import RunDriver
-from bertexplorer.training.run_process import work
-from bertexplorer.training.weights import set_dropout
+from bertexplorer.training.pretraining.start import (
+    TrainingSetup,
+    create_setup,
+    export_checkpoints,
+    load_setup,
+    write_commit,
+)
+from bertexplorer.training.run_driver import RunDriver, set_dropout
+from bertexplorer.training.run_process import log_events
 
 CACHE = DATA / "corpora"
-TELL = 15.0  # seconds between two events about steps
+REPORT = 15.0  # seconds between two events about steps
 TEXT, MASKS = 1, 2  # streams of random numbers
 
 
@@ -51,8 +54,8 @@ def pretrain(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator
     """Continue the run in *folder*, which has a spec.json, until its last stretch is done or *stop* returns True.
 
     Yields each event after writing it to the log. Raises ExplorerError; commits stay intact."""
-    stretches = specs.read(folder / "spec.json")
-    yield from work(folder, lambda ending: Run(folder, stretches, ending), stop)
+    stretches = specs.read_stretches(folder / "spec.json")
+    yield from log_events(folder, lambda ending: Run(folder, stretches, ending), stop)
 
 
 class Run(RunDriver):
@@ -66,102 +69,113 @@ class Run(RunDriver):
 
     def events(self) -> Iterator[Event]:
         tokenizer, shards = yield from self.read()
-        kept, held = heldout.split(shards, self.held_out(shards))
-        pool = Pool(shards, [self.spec.weight(s.name) for s in shards], kept)
+        train_masks, held_out_masks = heldout.split_masks(shards, self.held_out_hashes(shards))
+        pool = DocumentPool(shards, [self.spec.weight(s.name) for s in shards], train_masks)
         if pool.with_boundary < 2 and self.spec.pairs != "none":
             raise ExplorerError(
                 f"Documents of two sentences or more: {pool.with_boundary}; wanted 2, to draw a wrong next sentence. "
                 "Put blank lines between documents and add some, or choose an objective without pairs."
             )
-        source = yield from self.newest_commit()
-        trained = again(source, self.spec, self.device) if source else begin(self.spec, tokenizer, self.device)
-        set_dropout(trained.objective.modules, self.spec.running.dropout)
-        optimiser = adamw(trained.objective.modules, self.spec.learning)
-        yield from self.resume(trained.objective.modules, optimiser, source)
-        most = trained.checkpoints["model"].config.max_positions
-        parts = buckets(self.spec.drawing.lengths, most)
-        measure = heldout.fix(shards, held, tokenizer, count=self.spec.running.heldout_pairs, longest=most)
-        self.probe = probes.fix(shards, held, tokenizer, longest=most) if self.spec.running.probe else None
+        commit = yield from self.newest_commit()
+        setup = (
+            load_setup(commit, self.spec, self.device) if commit else create_setup(self.spec, tokenizer, self.device)
+        )
+        set_dropout(setup.objective.modules, self.spec.running.dropout)
+        optimiser = adamw(setup.objective.modules, self.spec.learning)
+        yield from self.resume(setup.objective.modules, optimiser, commit)
+        max_positions = setup.checkpoints["model"].config.max_positions
+        length_buckets = parse_buckets(self.spec.drawing.lengths, max_positions)
+        held_out_batches = heldout.draw_held_out(
+            shards, held_out_masks, tokenizer, count=self.spec.running.heldout_pairs, longest=max_positions
+        )
+        if self.spec.running.probe:
+            self.probe = probes.draw_probe(shards, held_out_masks, tokenizer, longest=max_positions)
         yield {
             "event": "ready",
             "documents": len(pool.first),
-            "tokens": int(sum(s.tokens[k].sum() for s, k in zip(shards, kept, strict=True))),
-            "heldout_documents": int(sum(h.sum() for h in held)),
+            "tokens": int(sum(s.tokens[k].sum() for s, k in zip(shards, train_masks, strict=True))),
+            "heldout_documents": int(sum(h.sum() for h in held_out_masks)),
             "precision": "bf16" if self.bf16 else "fp32",
             "device": str(self.device),
             "threads": self.threads,
-            "floors": {"uniform": measure.uniform} | {f"unigram_{k}": v for k, v in measure.unigram.items()},
+            "floors": held_out_batches.baselines(),
         }
-        with Prefetched(self.batches(pool, parts, tokenizer)) as batches:
-            yield from self.learn(trained, optimiser, batches, measure)
+        with Prefetched(self.batches(pool, length_buckets, tokenizer)) as batches:
+            yield from self.train_steps(setup, optimiser, batches, held_out_batches)
 
     def read(self) -> Generator[Event, None, tuple[Tokenizer, list[Shard]]]:
         """The text as ids, and the tokenizer that made them."""
         files = [f for f in text_files(self.spec.text) if self.spec.weight(f.name) > 0]
         tokenizer = self.tokenizer(files)
         shards: list[Shard] = []
-        for found in prepare(files, tokenizer, Path(self.spec.cache or CACHE)):
-            if isinstance(found, Progress):
-                yield {"event": "reading", "file": found.file, "documents": found.documents, "tokens": found.tokens}
+        for result in tokenize_files(files, tokenizer, Path(self.spec.cache or CACHE)):
+            if isinstance(result, Progress):
+                yield {"event": "reading", "file": result.file, "documents": result.documents, "tokens": result.tokens}
             else:
-                shards.append(found)
+                shards.append(result)
         return tokenizer, shards
 
     def tokenizer(self, files: list[Path]) -> Tokenizer:
         """The run's tokenizer, created in its folder when it starts."""
-        place = self.folder / "tokenizer"
-        most = self.spec.size.positions
-        if not place.is_dir():
-            aside = self.folder / ".tokenizer.partial"
-            aside.mkdir(exist_ok=True)
+        path = self.folder / "tokenizer"
+        max_tokens = self.spec.size.positions
+        if not path.is_dir():
+            partial = self.folder / ".tokenizer.partial"
+            partial.mkdir(exist_ok=True)
             source = self.spec.start or self.spec.vocabulary
             if source:
-                Tokenizer.from_folder(Path(source), max_tokens=most).save(aside)
+                Tokenizer.from_folder(Path(source), max_tokens=max_tokens).save(partial)
             else:
-                train_wordpiece(files, self.spec.size.pieces).save(str(aside / "tokenizer.json"))
-            aside.replace(place)
-        return Tokenizer.from_folder(place, max_tokens=most)
+                train_wordpiece(files, self.spec.size.pieces).save(str(partial / "tokenizer.json"))
+            partial.replace(path)
+        return Tokenizer.from_folder(path, max_tokens=max_tokens)
 
-    def held_out(self, shards: list[Shard]) -> NDArray[np.uint64]:
-        """The run's held-out documents, chosen or copied when it starts."""
-        place = self.folder / "heldout.txt"
-        if not place.is_file():
-            given = self.spec.heldout
-            found = heldout.read(Path(given)) if given else heldout.choose(shards, self.spec.running.heldout_documents)
-            heldout.write(found, place)
-        return heldout.read(place)
+    def held_out_hashes(self, shards: list[Shard]) -> NDArray[np.uint64]:
+        """The hashes of the run's held-out documents, chosen or copied when it starts."""
+        path = self.folder / "heldout.txt"
+        if not path.is_file():
+            source = self.spec.heldout
+            hashes = (
+                heldout.read_hashes(Path(source))
+                if source
+                else heldout.choose_hashes(shards, self.spec.running.heldout_documents)
+            )
+            heldout.write_hashes(hashes, path)
+        return heldout.read_hashes(path)
 
-    def batches(self, pool: Pool, parts: tuple[Bucket, ...], tokenizer: Tokenizer) -> Callable[[int], list[Batch]]:
-        """A step's number -> its batches: text and masks each follow from seed and step."""
+    def batches(
+        self, pool: DocumentPool, length_buckets: tuple[Bucket, ...], tokenizer: Tokenizer
+    ) -> Callable[[int], list[MaskedBatch]]:
+        """A step's number -> its batches; text and masks depend only on seed and step."""
         spec, running = self.spec, self.spec.running
         collator = Collator.of(tokenizer, spec.masking)
 
-        def drawn(step: int) -> list[Batch]:
-            turn = step % running.repeat_steps if running.repeat_steps else step
-            text = np.random.default_rng([running.seed, TEXT, turn])
-            masks = np.random.default_rng([running.seed, MASKS, turn if running.static else step])
-            step_examples = examples(pool, parts, spec.pairs, spec.drawing, running.batch_tokens, text)
-            made = collator.batches(step_examples, running.piece_tokens, masks)
-            return [batch.pinned() for batch in made] if self.device.type == "cuda" else made
+        def step_batches(step: int) -> list[MaskedBatch]:
+            text_step = step % running.repeat_steps if running.repeat_steps else step
+            text = np.random.default_rng([running.seed, TEXT, text_step])
+            masks = np.random.default_rng([running.seed, MASKS, text_step if running.static else step])
+            step_examples = draw_examples(pool, length_buckets, spec.pairs, spec.drawing, running.batch_tokens, text)
+            batches = collator.batches(step_examples, running.piece_tokens, masks)
+            return [batch.pinned() for batch in batches] if self.device.type == "cuda" else batches
 
-        return drawn
+        return step_batches
 
-    def learn(
+    def train_steps(
         self,
-        trained: Trained,
+        setup: TrainingSetup,
         optimiser: torch.optim.Optimizer,
-        batches: Callable[[int], list[Batch]],
-        measure: heldout.HeldOut,
+        batches: Callable[[int], list[MaskedBatch]],
+        held_out: heldout.HeldOut,
     ) -> Iterator[Event]:
         """Steps, with evaluations and commits in between and at the end. A stopped run is committed but not
         evaluated."""
         spec, running, state = self.spec, self.spec.running, self.state
-        workers = self.workers(trained)
-        yield from self.snapshots(trained)
+        workers = self.workers(setup)
+        yield from self.snapshot_if_due(setup)
         if state.step == state.begun_step:
-            yield self.evaluated(trained, measure)
+            yield self.evaluate(setup, held_out)
         window = Window()
-        evaluated = committed = time.monotonic()
+        last_evaluation = last_commit = time.monotonic()
         steps = train(
             workers,
             optimiser,
@@ -174,53 +188,54 @@ class Run(RunDriver):
         stopped = False
         for step in steps:
             window.steps.append(step)
-            if time.monotonic() - window.since >= TELL:
-                yield {"event": "steps"} | self.so_far() | window.tell()
+            if time.monotonic() - window.since >= REPORT:
+                yield {"event": "steps"} | self.progress() | window.summary()
                 window = Window()
-            yield from self.snapshots(trained)
-            if time.monotonic() - evaluated >= 60 * running.evaluate_minutes:
-                yield self.evaluated(trained, measure)
-                evaluated = time.monotonic()
+            yield from self.snapshot_if_due(setup)
+            if time.monotonic() - last_evaluation >= 60 * running.evaluate_minutes:
+                yield self.evaluate(setup, held_out)
+                last_evaluation = time.monotonic()
             if stopped := self.stop():
                 break
-            if time.monotonic() - committed >= 60 * running.commit_minutes:
-                yield self.commit(trained, optimiser)
-                committed = time.monotonic()
+            if time.monotonic() - last_commit >= 60 * running.commit_minutes:
+                yield self.commit(setup, optimiser)
+                last_commit = time.monotonic()
         if window.steps:
-            yield {"event": "steps"} | self.so_far() | window.tell()
-        yield self.commit(trained, optimiser)
+            yield {"event": "steps"} | self.progress() | window.summary()
+        yield self.commit(setup, optimiser)
         if not stopped:
-            yield self.evaluated(trained, measure)
-        yield {"event": "stopped" if stopped else "finished"} | self.so_far()
+            yield self.evaluate(setup, held_out)
+        yield {"event": "stopped" if stopped else "finished"} | self.progress()
 
-    def workers(self, trained: Trained) -> DataParallel:
-        """One per core; a single one if computing draws random numbers, which would depend on the order of the
-        threads."""
+    def workers(self, setup: TrainingSetup) -> DataParallel:
+        """One worker per core; a single one if the forward pass draws random numbers, which would depend on the order
+        of the threads."""
         running = self.spec.running
-        alone = self.device.type != "cpu" or running.dropout > 0 or running.objective == "replaced"
-        count = 1 if alone else self.threads
+        single = self.device.type != "cpu" or running.dropout > 0 or running.objective == "replaced"
+        count = 1 if single else self.threads
         torch.set_num_threads(self.threads // count)
-        return DataParallel(trained.objective, count, self.device, bf16=self.bf16)
+        return DataParallel(setup.objective, count, self.device, bf16=self.bf16)
 
-    def so_far(self) -> Event:
+    def progress(self) -> Event:
         budget = Budget(self.spec.running.steps, self.spec.running.minutes)
         return {"share": budget.share(self.state), "tokens": self.state.tokens, "hours": self.state.seconds / 3600}
 
-    def evaluated(self, trained: Trained, measure: heldout.HeldOut) -> Event:
-        began = time.monotonic()
-        found = heldout.evaluate(trained.objective, measure, self.device, bf16=self.bf16)
+    def evaluate(self, setup: TrainingSetup, held_out: heldout.HeldOut) -> Event:
+        start = time.monotonic()
+        metrics = heldout.evaluate(setup.objective, held_out, self.device, bf16=self.bf16)
         if self.probe:
-            model, causal = trained.checkpoints["model"], isinstance(trained.objective, CausalLanguage)
-            found |= probes.measure(self.probe, model.encoder, model.tokenizer, self.device, causal=causal)
-        return {"event": "evaluated"} | self.so_far() | found | {"seconds": time.monotonic() - began}
+            model, causal = setup.checkpoints["model"], isinstance(setup.objective, CausalLanguage)
+            metrics |= probes.evaluate_probe(self.probe, model.encoder, model.tokenizer, self.device, causal=causal)
+        return {"event": "evaluated"} | self.progress() | metrics | {"seconds": time.monotonic() - start}
 
-    def commit(self, trained: Trained, optimiser: torch.optim.Optimizer) -> Event:
+    def commit(self, setup: TrainingSetup, optimiser: torch.optim.Optimizer) -> Event:
         running = self.spec.running
-        return self.committed(
-            lambda into: capture(trained, optimiser, self.state, self.threads, into, running.export), keep=running.keep
+        return self.write_commit(
+            lambda into: write_commit(setup, optimiser, self.state, self.threads, into, running.export),
+            keep=running.keep,
         )
 
-    def snapshots(self, trained: Trained) -> Iterator[Event]:
-        """A snapshot, if this step is to have one."""
+    def snapshot_if_due(self, setup: TrainingSetup) -> Iterator[Event]:
+        """Write a snapshot if the settings ask for one at this step."""
         if self.state.step in self.spec.snapshot_steps:
-            yield self.snapshot(lambda into: export(trained, into, self.spec.running.export))
+            yield self.write_snapshot(lambda into: export_checkpoints(setup, into, self.spec.running.export))

@@ -23,7 +23,7 @@ DICTIONARY = 128 << 20  # bytes that unpacking may keep; xz -9 wants half of it
 SUFFIXES = (".txt", ".txt.xz")
 
 
-def sentences(paragraph: str) -> Iterator[str]:
+def split_sentences(paragraph: str) -> Iterator[str]:
     """The sentences of *paragraph*; concatenated they are the paragraph, up to white space."""
     start = 0
     for end in END.finditer(paragraph):
@@ -31,17 +31,17 @@ def sentences(paragraph: str) -> Iterator[str]:
             continue
         yield paragraph[start : end.end()].rstrip()
         start = end.end()
-    if rest := paragraph[start:].strip():
-        yield rest
+    if remainder := paragraph[start:].strip():
+        yield remainder
 
 
-def documents(path: Path, most: int = 0) -> Iterator[list[str]]:
+def read_documents(path: Path, max_bytes: int = 0) -> Iterator[list[str]]:
     """The documents of a .txt or .txt.xz file, each a list of paragraphs (one per line; blank lines between documents).
-    *most*: limit on the bytes that an .xz file unpacks to, 0 for none. Raises ExplorerError if the file cannot be read,
-    is not UTF-8, is binary, or exceeds the limit, beyond which nothing is unpacked."""
+    *max_bytes*: limit on the bytes that an .xz file unpacks to, 0 for none. Raises ExplorerError if the file cannot be
+    read, is not UTF-8, is binary, or exceeds the limit, beyond which nothing is unpacked."""
     try:
-        with opened(path, most) as lines:
-            yield from split(lines, path)
+        with open_text(path, max_bytes) as lines:
+            yield from split_documents(lines, path)
     except UnicodeDecodeError as error:
         raise ExplorerError(f"{path.name} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from error
     except (lzma.LZMAError, EOFError) as error:
@@ -50,56 +50,56 @@ def documents(path: Path, most: int = 0) -> Iterator[list[str]]:
         raise ExplorerError(f"{path} cannot be read ({error.strerror or error}).") from error
 
 
-def distinct(path: str, most: int) -> int:
-    """The number of distinct documents in the file at *path*; *most* and errors as in `documents`."""
-    return len({hash(tuple(paragraphs)) for paragraphs in documents(Path(path), most)})
+def count_distinct(path: str, max_bytes: int) -> int:
+    """The number of distinct documents in the file at *path*; *max_bytes* and errors as in `read_documents`."""
+    return len({hash(tuple(paragraphs)) for paragraphs in read_documents(Path(path), max_bytes)})
 
 
-class Unpacked(io.RawIOBase):
-    """The bytes of an .xz file, unpacked while reading, up to *most* of them (0: no limit)."""
+class XzReader(io.RawIOBase):
+    """The bytes of an .xz file, unpacked while reading, up to *max_bytes* of them (0: no limit)."""
 
-    def __init__(self, path: Path, most: int) -> None:
-        self.path, self.most, self.count = path, most, 0
+    def __init__(self, path: Path, max_bytes: int) -> None:
+        self.path, self.max_bytes, self.count = path, max_bytes, 0
         self.packed = path.open("rb")
-        self.unpacking = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=DICTIONARY)
+        self.decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=DICTIONARY)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        found = b""
-        while not found:
-            if self.unpacking.eof:  # of one of several streams in a row
-                rest = (self.unpacking.unused_data or self.packed.read(PORTION)).lstrip(b"\0")
-                if not rest:
+        unpacked = b""
+        while not unpacked:
+            if self.decompressor.eof:  # of one of several streams in a row
+                packed = (self.decompressor.unused_data or self.packed.read(PORTION)).lstrip(b"\0")
+                if not packed:
                     return 0
-                self.unpacking = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=DICTIONARY)
+                self.decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=DICTIONARY)
             else:
-                rest = self.packed.read(PORTION) if self.unpacking.needs_input else b""
-                if self.unpacking.needs_input and not rest:
+                packed = self.packed.read(PORTION) if self.decompressor.needs_input else b""
+                if self.decompressor.needs_input and not packed:
                     raise EOFError("it ends too early")
-            found = self.unpacking.decompress(rest, max_length=len(buffer))
-        self.count += len(found)
-        if self.most and self.count > self.most:
+            unpacked = self.decompressor.decompress(packed, max_length=len(buffer))
+        self.count += len(unpacked)
+        if self.max_bytes and self.count > self.max_bytes:
             raise ExplorerError(
-                f"{self.path.name} unpacks to more than {self.most / 1e6:,.0f} MB, the limit on this page. Use part of "
-                "it, or use the command line: python -m bertexplorer pretrain."
+                f"{self.path.name} unpacks to more than {self.max_bytes / 1e6:,.0f} MB, the limit on this page. "
+                "Use part of it, or use the command line: python -m bertexplorer pretrain."
             )
-        buffer[: len(found)] = found
-        return len(found)
+        buffer[: len(unpacked)] = unpacked
+        return len(unpacked)
 
     def close(self) -> None:
         self.packed.close()
         super().close()
 
 
-def opened(path: Path, most: int = 0) -> AbstractContextManager[TextIO]:
+def open_text(path: Path, max_bytes: int = 0) -> AbstractContextManager[TextIO]:
     if path.suffix == ".xz":
-        return io.TextIOWrapper(io.BufferedReader(Unpacked(path, most)), encoding="utf-8-sig", newline="\n")
+        return io.TextIOWrapper(io.BufferedReader(XzReader(path, max_bytes)), encoding="utf-8-sig", newline="\n")
     return path.open(encoding="utf-8-sig", newline="\n")  # a lone \r ends no line
 
 
-def split(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
+def split_documents(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
     paragraphs: list[str] = []
     for line in lines:
         if "\0" in line:
@@ -113,14 +113,14 @@ def split(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
         yield paragraphs
 
 
-def text_files(given: Iterable[str | Path]) -> list[Path]:
+def text_files(paths: Iterable[str | Path]) -> list[Path]:
     """The given files, and the text files in the given folders, sorted. Raises ExplorerError if one is missing."""
-    found: list[Path] = []
-    for path in map(Path, given):
-        inside = sorted(p for p in path.iterdir() if p.name.endswith(SUFFIXES)) if path.is_dir() else [path]
-        if not inside or not all(p.is_file() for p in inside):
+    files: list[Path] = []
+    for path in map(Path, paths):
+        matching = sorted(p for p in path.iterdir() if p.name.endswith(SUFFIXES)) if path.is_dir() else [path]
+        if not matching or not all(p.is_file() for p in matching):
             raise ExplorerError(f"{path} is neither a text file nor a folder of them; wanted .txt or .txt.xz.")
-        found += inside
-    if len({p.name for p in found}) < len(found):
+        files += matching
+    if len({p.name for p in files}) < len(files):
         raise ExplorerError("Two of the text files have the same name. Rename one of them.")
-    return found
+    return files

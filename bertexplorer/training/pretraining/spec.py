@@ -101,23 +101,23 @@ class Spec:
 
     @property
     def snapshot_steps(self) -> tuple[int, ...]:
-        given = self.running.snapshots.replace(",", " ").split()
-        if not all(step.isdecimal() for step in given):
+        steps = self.running.snapshots.replace(",", " ").split()
+        if not all(step.isdecimal() for step in steps):
             raise ExplorerError(f"Snapshots: got {self.running.snapshots!r}; wanted steps such as 0, 100, 1000.")
-        return tuple(map(int, given))
+        return tuple(map(int, steps))
 
     def weight(self, name: str) -> float:
         """The weight of the file *name*: that of the longest given prefix of the name."""
-        found = {"": 1.0}
+        weights = {"": 1.0}
         for part in filter(None, (p.strip() for p in self.weights.split(","))):
             start, _, value = part.partition("=")
             try:
-                found[start.strip()] = float(value)
+                weights[start.strip()] = float(value)
             except ValueError as error:
                 raise ExplorerError(f"Weights: got {part!r}; wanted name=number, such as books=0.2.") from error
-            if not 0 <= found[start.strip()] <= 1e6:
+            if not 0 <= weights[start.strip()] <= 1e6:
                 raise ExplorerError(f"Weights: got {part!r}; wanted a number from 0 to 1,000,000.")
-        return found[max((s for s in found if name.startswith(s)), key=len)]
+        return weights[max((s for s in weights if name.startswith(s)), key=len)]
 
 
 GROUPS: dict[str, Any] = {
@@ -127,38 +127,38 @@ GROUPS: dict[str, Any] = {
 }
 
 
-def make(plain: Mapping[str, Any], values: Mapping[str, Any], before: Spec | None = None) -> Spec:
+def make_spec(plain: Mapping[str, Any], values: Mapping[str, Any], before: Spec | None = None) -> Spec:
     """A Spec from its *plain* fields (text, start, …) and flat *values* of all its settings, each validated; missing
-    ones are taken from *before*, else the defaults. Raises ExplorerError for an unknown setting or an invalid value."""
+    ones default to those of *before*, if given. Raises ExplorerError for an unknown setting or an invalid value."""
     known = {s.name: group for group, options in GROUPS.items() for s in option_specs(options)}
     if unknown := sorted(set(values) - set(known)):
         raise ExplorerError(f"Unknown setting {', '.join(unknown)}; wanted {', '.join(known)}.")
     groups: dict[str, Any] = {}
     for name, options in GROUPS.items():
-        given = asdict(getattr(before, name)) if before else {}
-        groups[name] = build(options, given | {k: v for k, v in values.items() if known[k] == name})
-    rest = {f.name: getattr(before, f.name) for f in fields(Spec) if before and f.name not in GROUPS}
-    return Spec(**(rest | dict(plain) | groups))
+        previous = asdict(getattr(before, name)) if before else {}
+        groups[name] = build(options, previous | {k: v for k, v in values.items() if known[k] == name})
+    other_fields = {f.name: getattr(before, f.name) for f in fields(Spec) if before and f.name not in GROUPS}
+    return Spec(**(other_fields | dict(plain) | groups))
 
 
-def save(stretches: list[Spec], path: Path) -> None:
+def save_stretches(stretches: list[Spec], path: Path) -> None:
     """Write all stretches of a run, atomically."""
-    aside = path.with_suffix(".partial")
-    aside.write_text(json.dumps({"format": FORMAT, "stretches": [asdict(s) for s in stretches]}, indent=1), "utf-8")
-    aside.replace(path)
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps({"format": FORMAT, "stretches": [asdict(s) for s in stretches]}, indent=1), "utf-8")
+    partial.replace(path)
 
 
-def read(path: Path) -> list[Spec]:
+def read_stretches(path: Path) -> list[Spec]:
     """The stretches of a run. Raises ExplorerError if *path* is not a run's spec.json."""
     try:
-        held = json.loads(path.read_text("utf-8"))
-        if held["format"] != FORMAT:
-            raise ValueError(f"format {held['format']}")
-        found = []
-        for one in held["stretches"]:
-            flat = {k: v for group in GROUPS for k, v in one.pop(group).items()}
-            found.append(make({**one, "text": tuple(one["text"])}, flat))
-        return found
+        saved = json.loads(path.read_text("utf-8"))
+        if saved["format"] != FORMAT:
+            raise ValueError(f"format {saved['format']}")
+        stretches = []
+        for stretch in saved["stretches"]:
+            values = {k: v for group in GROUPS for k, v in stretch.pop(group).items()}
+            stretches.append(make_spec({**stretch, "text": tuple(stretch["text"])}, values))
+        return stretches
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, ExplorerError):
             raise

@@ -14,12 +14,12 @@ from bertexplorer.model.initialise import fresh, with_heads
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training import weights
 from bertexplorer.training.loop import State
 from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.objectives import CausalLanguage, MaskedLanguage, ReplacedTokens
 from bertexplorer.training.pretraining.spec import Spec
-from bertexplorer.training.student import chosen, student_of
+from bertexplorer.training.run_driver import write_training_state
+from bertexplorer.training.student import create_student, teacher_layers
 
 HEADS = {
     "mlm+nsp": ("masked_lm", "pooler", "next_sentence"),
@@ -33,40 +33,50 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TrainingSetup:
     """The checkpoint that a run trains (and ELECTRA's generator), and the objective over their modules."""
 
     checkpoints: Mapping[str, Checkpoint]  # "model", and "generator" if there is one
     objective: Objective[Any]
 
 
-def begin(spec: Spec, tokenizer: Tokenizer, device: torch.device) -> Trained:
-    """The start of a run: the checkpoint that *spec* names, with missing heads added, or random weights."""
-    task, seed = spec.running.objective, spec.running.seed
+def create_setup(spec: Spec, tokenizer: Tokenizer, device: torch.device) -> TrainingSetup:
+    """Create what a run trains at its start: the checkpoint that *spec* names, with missing heads added, or random
+    weights."""
+    objective, seed = spec.running.objective, spec.running.seed
     if spec.start:
-        if task == "replaced":
-            raise ExplorerError("Replaced-token detection starts from scratch here. Leave the checkpoint out.")
-        given = load(spec.start, precision="fp32", device=device)
+        if objective == "replaced":
+            raise ExplorerError("Replaced-token detection always starts from scratch. Leave the checkpoint out.")
+        checkpoint = load(spec.start, precision="fp32", device=device)
         if spec.start_layers:
-            given = student_of(given, chosen(given.config.num_layers, spec.start_layers, "spread"), list(given.heads))
-        return join({"model": with_heads(given, HEADS[task], seed=seed + 1)}, spec)
-    if task == "replaced":
-        small = config(spec, tokenizer, GENERATOR) | {"architectures": ["ElectraForMaskedLM"]}
-        generator = fresh(small, tokenizer, ("masked_lm",), seed=seed + 2, name="generator")
-        model = fresh(config(spec, tokenizer, 1), tokenizer, HEADS[task], seed=seed)
-        return join({"model": moved(model, device), "generator": moved(generator, device)}, spec)
-    return join({"model": moved(fresh(config(spec, tokenizer, 1), tokenizer, HEADS[task], seed=seed), device)}, spec)
+            checkpoint = create_student(
+                checkpoint,
+                teacher_layers(checkpoint.config.num_layers, spec.start_layers, "spread"),
+                list(checkpoint.heads),
+            )
+        return with_objective({"model": with_heads(checkpoint, HEADS[objective], seed=seed + 1)}, spec)
+    if objective == "replaced":
+        generator_config = hf_config(spec, tokenizer, GENERATOR) | {"architectures": ["ElectraForMaskedLM"]}
+        generator = fresh(generator_config, tokenizer, ("masked_lm",), seed=seed + 2, name="generator")
+        model = fresh(hf_config(spec, tokenizer, 1), tokenizer, HEADS[objective], seed=seed)
+        return with_objective(
+            {"model": move_to_device(model, device), "generator": move_to_device(generator, device)}, spec
+        )
+    return with_objective(
+        {"model": move_to_device(fresh(hf_config(spec, tokenizer, 1), tokenizer, HEADS[objective], seed=seed), device)},
+        spec,
+    )
 
 
-def again(folder: Path, spec: Spec, device: torch.device) -> Trained:
-    """The same structure from the commit in *folder*; RunDriver.resume restores the exact weights."""
+def load_setup(folder: Path, spec: Spec, device: torch.device) -> TrainingSetup:
+    """Create the same structure from the commit in *folder*; RunDriver.resume restores the exact weights."""
     task = spec.running.objective
-    given = {p.name: load(p, precision="fp32", device=device) for p in sorted(folder.iterdir()) if p.is_dir()}
-    given["model"] = with_heads(given["model"], HEADS[task], seed=spec.running.seed + 1)
-    return join(given, spec)
+    checkpoints = {p.name: load(p, precision="fp32", device=device) for p in sorted(folder.iterdir()) if p.is_dir()}
+    checkpoints["model"] = with_heads(checkpoints["model"], HEADS[task], seed=spec.running.seed + 1)
+    return with_objective(checkpoints, spec)
 
 
-def join(checkpoints: Mapping[str, Checkpoint], spec: Spec) -> Trained:
+def with_objective(checkpoints: Mapping[str, Checkpoint], spec: Spec) -> TrainingSetup:
     """The checkpoints with the objective that *spec* names, all parameters trainable."""
     task = spec.running.objective
     model = checkpoints["model"]
@@ -84,46 +94,46 @@ def join(checkpoints: Mapping[str, Checkpoint], spec: Spec) -> Trained:
     else:
         objective = MaskedLanguage(model, pairs=spec.pairs != "none", weight=spec.running.pair_weight)
     objective.modules.requires_grad_(True)
-    return Trained(checkpoints, objective)
+    return TrainingSetup(checkpoints, objective)
 
 
-def moved(checkpoint: Checkpoint, device: torch.device) -> Checkpoint:
+def move_to_device(checkpoint: Checkpoint, device: torch.device) -> Checkpoint:
     nn.ModuleList([checkpoint.encoder, *checkpoint.heads.values()]).to(device)
     return replace(checkpoint, device=device)
 
 
-def config(spec: Spec, tokenizer: Tokenizer, narrower: int) -> dict[str, Any]:
+def hf_config(spec: Spec, tokenizer: Tokenizer, narrower: int) -> dict[str, Any]:
     """A config.json for the size in *spec*, with the hidden size divided by *narrower*."""
     size, task = spec.size, spec.running.objective
-    wide, heads = size.hidden // narrower, max(1, size.heads // narrower)
+    hidden, heads = size.hidden // narrower, max(1, size.heads // narrower)
     electra = {"model_type": "electra", "architectures": ["ElectraForPreTraining"], "embedding_size": size.hidden}
-    kind = "BertForPreTraining" if len(HEADS[task]) > 1 else "BertForMaskedLM"
+    architecture = "BertForPreTraining" if len(HEADS[task]) > 1 else "BertForMaskedLM"
     return {
         "vocab_size": tokenizer.vocab_size,
-        "hidden_size": wide,
+        "hidden_size": hidden,
         "num_hidden_layers": size.layers,
         "num_attention_heads": heads,
-        "intermediate_size": 4 * wide,
+        "intermediate_size": 4 * hidden,
         "max_position_embeddings": size.positions,
         "hidden_act": "gelu",
         "initializer_range": size.spread,
         "layer_norm_eps": 1e-12,
         "pad_token_id": tokenizer.pad_id,
         "type_vocab_size": 2,
-        **(electra if task == "replaced" else {"model_type": "bert", "architectures": [kind]}),
+        **(electra if task == "replaced" else {"model_type": "bert", "architectures": [architecture]}),
     }
 
 
-def capture(
-    trained: Trained, optimiser: torch.optim.Optimizer, state: State, threads: int, folder: Path, dtype: str
+def write_commit(
+    setup: TrainingSetup, optimiser: torch.optim.Optimizer, state: State, threads: int, folder: Path, dtype: str
 ) -> None:
-    """Write what an exact resume needs (training.safetensors, state.json), and the exported checkpoints."""
-    weights.write(trained.objective.modules, optimiser, state, threads, folder)
-    export(trained, folder, dtype)
+    """Write the files for an exact resume (training.safetensors, state.json) and the exported checkpoints."""
+    write_training_state(setup.objective.modules, optimiser, state, threads, folder)
+    export_checkpoints(setup, folder, dtype)
 
 
-def export(trained: Trained, folder: Path, dtype: str) -> None:
-    """Each checkpoint in a folder of its name, in transformers format."""
-    for name, checkpoint in trained.checkpoints.items():
-        described = {**checkpoint.hf_config, "dtype": "bfloat16" if dtype == "bf16" else "float32"}
-        save(replace(checkpoint, stored_dtype=DTYPES[dtype], hf_config=described), folder / name)
+def export_checkpoints(setup: TrainingSetup, folder: Path, dtype: str) -> None:
+    """Write each checkpoint to a folder of its name, in transformers format."""
+    for name, checkpoint in setup.checkpoints.items():
+        hf_config = {**checkpoint.hf_config, "dtype": "bfloat16" if dtype == "bf16" else "float32"}
+        save(replace(checkpoint, stored_dtype=DTYPES[dtype], hf_config=hf_config), folder / name)

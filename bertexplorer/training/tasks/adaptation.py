@@ -8,7 +8,7 @@ from typing import Any
 
 from bertexplorer.engine.masking import Masking
 from bertexplorer.model.text import clean
-from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, written
+from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
 from bertexplorer.training.task import Column
 
 TITLE = "Domain adaptation"
@@ -37,14 +37,14 @@ def examples(rows: Sequence[Row], options: Any) -> tuple[list[Example], list[Pro
     """A row without visible text is a problem."""
 
     def convert(row: Row) -> Example:
-        text = clean(written(row.cells.get("text", "")))[0].strip()
+        text = clean(cell_text(row.cells.get("text", "")))[0].strip()
         if not text:
-            raise Unfit("has no text")
+            raise UnusableRow("has no text")
         return Example(row.line, text)
 
-    return converted(rows, convert)
+    return convert_rows(rows, convert)
 
 
-def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """None: the unigram baseline needs the tokenizer and is a metric of each evaluation."""
     return {}

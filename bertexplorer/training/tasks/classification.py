@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Row, Unfit, converted, parts, written
-from bertexplorer.training.features import beside
+from bertexplorer.training.data.features import feature_cells
+from bertexplorer.training.data.rows import Row, UnusableRow, cell_parts, cell_text, convert_rows
 from bertexplorer.training.task import Column
 
 TITLE = "Sentence classification"
@@ -20,7 +20,7 @@ COLUMNS = (
     Column("text", "Text", "text"),
     Column("label", "Label", "labels", "several labels in a cell are separated by |"),
 )
-BESIDE = True  # further columns of a row can be learnt from
+USES_FEATURES = True  # a learner can use further columns of a row
 METRIC, HIGHER = "accuracy", True
 METRICS = {
     "accuracy": "Accuracy",
@@ -50,54 +50,59 @@ class Example:
     line: int
     texts: tuple[str, ...]  # one, or a pair
     labels: tuple[str, ...]  # one, or any number
-    beside: Mapping[str, str] = field(default_factory=dict)  # other columns
+    features: Mapping[str, str] = field(default_factory=dict)  # other columns
 
 
 def examples(rows: Sequence[Row], options: Options, columns: Sequence[str] = ("text",)) -> tuple[list[Any], list[Any]]:
     """A row without a text, or without its label if it must have one, is a problem."""
 
     def convert(row: Row) -> Example:
-        texts = tuple(written(row.cells.get(column, "")).strip() for column in columns)
+        texts = tuple(cell_text(row.cells.get(column, "")).strip() for column in columns)
         cell, several = row.cells.get("label", ""), options.labels == "several"
-        label = written(cell).strip()
-        labels = parts(cell) if several else (label,) if label else ()
+        label = cell_text(cell).strip()
+        labels = cell_parts(cell) if several else (label,) if label else ()
         empty = [column for column, text in zip(columns, texts, strict=True) if not text]
         if empty:
-            raise Unfit(f"has no {' and no '.join(empty).replace('_', ' ')}")
+            raise UnusableRow(f"has no {' and no '.join(empty).replace('_', ' ')}")
         if not labels and not several:
-            raise Unfit("has no label")
-        return Example(row.line, texts, labels, beside(row.cells))
+            raise UnusableRow("has no label")
+        return Example(row.line, texts, labels, feature_cells(row.cells))
 
-    return converted(rows, convert)
+    return convert_rows(rows, convert)
 
 
-def planted(train: Sequence[Any], options: Any) -> tuple[list[Any], dict[int, tuple[str, ...]]]:
-    """(the rows with a wrong label planted in as many as *options* ask for, index of each such row -> its own labels).
+def plant_wrong_labels(train: Sequence[Any], options: Any) -> tuple[list[Any], dict[int, tuple[str, ...]]]:
+    """(the rows, the share options.planted of them with a wrong label; the index of each of these -> its true labels).
     The same rows get the same wrong labels in every call."""
     share = getattr(options, "planted", 0.0)
     if not share:
         return list(train), {}
-    draw, every = random.Random(0), names(train)
-    found = {index: train[index].labels for index in sorted(draw.sample(range(len(train)), round(share * len(train))))}
-    wrong = {i: draw.choice([label for label in every if label not in own] or every) for i, own in found.items()}
-    return [replace(row, labels=(wrong[i],)) if i in wrong else row for i, row in enumerate(train)], found
+    rng, all_labels = random.Random(0), label_names(train)
+    chosen = sorted(rng.sample(range(len(train)), round(share * len(train))))
+    true_labels = {index: train[index].labels for index in chosen}
+    wrong_labels = {
+        i: rng.choice([label for label in all_labels if label not in labels] or all_labels)
+        for i, labels in true_labels.items()
+    }
+    rows = [replace(row, labels=(wrong_labels[i],)) if i in wrong_labels else row for i, row in enumerate(train)]
+    return rows, true_labels
 
 
-def names(train: Sequence[Example]) -> tuple[str, ...]:
+def label_names(train: Sequence[Example]) -> tuple[str, ...]:
     """All labels, numbers in numeric and words in alphabetical order. Raises ExplorerError for fewer than 2 or too
     many."""
-    found = {label for example in train for label in example.labels}
-    if not 2 <= len(found) <= MAX_LABELS:
+    labels = {label for example in train for label in example.labels}
+    if not 2 <= len(labels) <= MAX_LABELS:
         raise ExplorerError(
-            f"The training rows have {len(found):,} different label{'s' * (len(found) != 1)}; wanted 2 to "
+            f"The training rows have {len(labels):,} different label{'s' * (len(labels) != 1)}; wanted 2 to "
             f"{MAX_LABELS:,}. Check which column holds the label."
         )
     return tuple(
-        sorted(found, key=lambda label: (not label.isdecimal(), int(label) if label.isdecimal() else 0, label))
+        sorted(labels, key=lambda label: (not label.isdecimal(), int(label) if label.isdecimal() else 0, label))
     )
 
 
-def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """Always the most frequent label (or set of labels) of *train*."""
     if not train or not dev:
         return {}

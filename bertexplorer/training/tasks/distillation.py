@@ -51,5 +51,5 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     return classification.examples(rows, classification.Options(), columns)
 
 
-def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
-    return classification.floors(train, dev, classification.Options())
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+    return classification.baselines(train, dev, classification.Options())

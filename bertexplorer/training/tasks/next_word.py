@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from bertexplorer.options import Option
 from bertexplorer.training.task import Column
-from bertexplorer.training.tasks.adaptation import Example, examples, floors  # noqa: F401
+from bertexplorer.training.tasks.adaptation import Example, baselines, examples  # noqa: F401
 
 TITLE = "Next word"
 ABOUT = "A checkpoint that reads from left to right and guesses each next token: it can continue a text."

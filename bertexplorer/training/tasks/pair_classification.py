@@ -6,7 +6,7 @@ from typing import Any
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import classification
-from bertexplorer.training.tasks.classification import METRICS, Options, floors  # noqa: F401
+from bertexplorer.training.tasks.classification import METRICS, Options, baselines  # noqa: F401
 
 TITLE = "Pair classification"
 ABOUT = "One label for two texts: does the second follow from the first, do both mean the same, is it an answer?"
@@ -16,7 +16,7 @@ COLUMNS = (
     Column("label", "Label", "labels"),
 )
 LEARNER = "classification"  # of training/learners
-BESIDE = True  # further columns of a row can be learnt from
+USES_FEATURES = True  # a learner can use further columns of a row
 METRIC, HIGHER = "accuracy", True
 DEFAULTS: dict[str, Any] = {}
 

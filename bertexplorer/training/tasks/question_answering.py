@@ -11,7 +11,7 @@ import numpy as np
 
 from bertexplorer.options import Option
 from bertexplorer.training.answers import scores
-from bertexplorer.training.answers.rows import Question, questions
+from bertexplorer.training.answers.rows import Question, read_questions
 from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.task import Column
 
@@ -33,7 +33,7 @@ METRICS = {
     "lost": "Answers whole in no window",
     "loss": "Loss",
 }
-TOGETHER = ("context",)  # rows that agree here belong on one side of a split
+SPLIT_BY = ("context",)  # rows with the same value here stay on one side of a split
 DEFAULTS: dict[str, Any] = {"max_tokens": 384, "batch": 8}
 
 
@@ -50,27 +50,31 @@ class Options:
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Question], list[Problem]]:
-    return questions(rows, options.realign)
+    return read_questions(rows, options.realign)
 
 
-def floors(train: Sequence[Question], dev: Sequence[Question], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Question], dev: Sequence[Question], options: Options) -> dict[str, tuple[str, float]]:
     """The sentence that shares most words with the question, or always no answer if that scores higher."""
     if not dev:
         return {}
-    shared = np.mean([scores.scored(texts(one), nearest(one)) for one in dev], axis=0)
-    nothing = float(np.mean([not one.answers for one in dev]))
-    if nothing > shared[1]:
-        return {"f1": ("never an answer", nothing), "exact": ("never an answer", nothing)}
+    nearest_scores = np.mean(
+        [scores.best_match(answer_texts(question), nearest_sentence(question)) for question in dev], axis=0
+    )
+    no_answer = float(np.mean([not question.answers for question in dev]))
+    if no_answer > nearest_scores[1]:
+        return {"f1": ("never an answer", no_answer), "exact": ("never an answer", no_answer)}
     name = "the sentence that shares most words with the question"
-    return {"f1": (name, float(shared[1])), "exact": (name, float(shared[0]))}
+    return {"f1": (name, float(nearest_scores[1])), "exact": (name, float(nearest_scores[0]))}
 
 
-def texts(one: Question) -> list[str]:
-    return [answer.text for answer in one.answers]
+def answer_texts(question: Question) -> list[str]:
+    return [answer.text for answer in question.answers]
 
 
-def nearest(one: Question) -> str:
+def nearest_sentence(question: Question) -> str:
     """The sentence of the passage that shares most words with the question; of equal ones the shortest."""
-    asked = set(scores.normal(one.question))
-    parts = [part for part in re.split(r"(?<=[.!?])\s+", one.context) if part.strip()]
-    return max(parts, key=lambda part: (len(asked & set(scores.normal(part))), -len(part)))
+    question_words = set(scores.normalized_words(question.question))
+    sentences = [sentence for sentence in re.split(r"(?<=[.!?])\s+", question.context) if sentence.strip()]
+    return max(
+        sentences, key=lambda sentence: (len(question_words & set(scores.normalized_words(sentence))), -len(sentence))
+    )

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, relevance, written
-from bertexplorer.training.ranking import BM25, best_first, quality
+from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows, parse_relevance
+from bertexplorer.training.ranking import BM25, rank_by_score, ranking_metrics
 from bertexplorer.training.task import Column
 
 TITLE = "Re-ranking"
@@ -21,7 +21,7 @@ COLUMNS = (
     Column("passage", "Passage", "text"),
     Column("relevance", "Relevance", "number", "0: does not answer; 1, or a grade: does"),
 )
-TOGETHER = ("query",)  # rows that agree here belong on one side of a split
+SPLIT_BY = ("query",)  # rows with the same value here stay on one side of a split
 METRIC, HIGHER = "ndcg_10", True
 METRICS = {
     "ndcg_10": "NDCG@10",
@@ -49,48 +49,52 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     """A row without both texts or without a numeric relevance is a problem."""
 
     def convert(row: Row) -> Example:
-        query, passage = (written(row.cells.get(column, "")).strip() for column in ("query", "passage"))
-        grade, given = relevance(row.cells.get("relevance", "")), written(row.cells.get("relevance", ""))
+        query, passage = (cell_text(row.cells.get(column, "")).strip() for column in ("query", "passage"))
+        grade, cell = parse_relevance(row.cells.get("relevance", "")), cell_text(row.cells.get("relevance", ""))
         if not query or not passage:
-            raise Unfit(f"has no {'passage' if query else 'query'}")
+            raise UnusableRow(f"has no {'passage' if query else 'query'}")
         if grade is None:
-            raise Unfit(f"has the relevance {given[:40]!r}, no number" if given.strip() else "has no relevance")
+            raise UnusableRow(
+                f"has the relevance {cell[:40]!r}; wanted a number" if cell.strip() else "has no relevance"
+            )
         return Example(row.line, (query, passage), grade)
 
-    return converted(rows, convert)
+    return convert_rows(rows, convert)
 
 
-def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """The order of BM25 over the validation passages."""
-    queries = by_query(dev)
-    orders = before(queries)
-    found = [
-        quality([grades[i] for i in order], grades)
+    queries = candidates_by_query(dev)
+    orders = bm25_orders(queries)
+    metrics = [
+        ranking_metrics([grades[i] for i in order], grades)
         for order, grades in zip(orders, map(grades_of, queries.values()), strict=True)
         if any(grades)
     ]
-    return {key: ("BM25", float(np.mean([one[key] for one in found]))) for key in ("ndcg_10", "mrr_10") if found}
+    return {key: ("BM25", float(np.mean([row[key] for row in metrics]))) for key in ("ndcg_10", "mrr_10") if metrics}
 
 
-def by_query(examples: Sequence[Example]) -> dict[str, list[Example]]:
+def candidates_by_query(examples: Sequence[Example]) -> dict[str, list[Example]]:
     """Query -> its candidates. A repeated passage counts once, with its highest relevance."""
-    found: dict[str, dict[str, Example]] = defaultdict(dict)
+    candidates: dict[str, dict[str, Example]] = defaultdict(dict)
     for example in sorted(examples, key=lambda example: -example.relevance):
-        found[example.texts[0]].setdefault(example.texts[1], example)
-    return {query: sorted(own.values(), key=lambda example: example.line) for query, own in found.items()}
+        candidates[example.texts[0]].setdefault(example.texts[1], example)
+    return {
+        query: sorted(by_passage.values(), key=lambda example: example.line) for query, by_passage in candidates.items()
+    }
 
 
-def grades_of(own: Sequence[Example]) -> list[float]:
-    return [example.relevance for example in own]
+def grades_of(candidates: Sequence[Example]) -> list[float]:
+    return [example.relevance for example in candidates]
 
 
-def before(queries: Mapping[str, Sequence[Example]]) -> list[list[int]]:
+def bm25_orders(queries: Mapping[str, Sequence[Example]]) -> list[list[int]]:
     """The order of BM25 for each query's candidates; those without a word in common come last."""
-    passages = {example.texts[1]: None for own in queries.values() for example in own}
-    place = {passage: i for i, passage in enumerate(passages)}
+    passages = {example.texts[1]: None for candidates in queries.values() for example in candidates}
+    index_of = {passage: i for i, passage in enumerate(passages)}
     index = BM25(list(passages))
-    found = []
-    for query, own in queries.items():
-        places = [place[example.texts[1]] for example in own]
-        found.append(best_first(index.scores(query)[places], index.ties[places]).tolist())
-    return found
+    orders = []
+    for query, candidates in queries.items():
+        indices = [index_of[example.texts[1]] for example in candidates]
+        orders.append(rank_by_score(index.scores(query)[indices], index.tie_ranks[indices]).tolist())
+    return orders

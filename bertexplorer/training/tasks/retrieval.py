@@ -10,8 +10,16 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, parts, relevance, written
-from bertexplorer.training.ranking import BM25, TOP, quality
+from bertexplorer.training.data.rows import (
+    Problem,
+    Row,
+    UnusableRow,
+    cell_parts,
+    cell_text,
+    convert_rows,
+    parse_relevance,
+)
+from bertexplorer.training.ranking import BM25, TOP, ranking_metrics
 from bertexplorer.training.task import Column
 
 TITLE = "Retrieval"
@@ -22,7 +30,7 @@ COLUMNS = (
     Column("negatives", "Wrong passages", "text", "a list, or with | between them", optional=True),
     Column("relevance", "Relevance", "number", "0: the passage only extends the collection", optional=True),
 )
-TOGETHER = ("query",)  # rows that agree here belong on one side of a split
+SPLIT_BY = ("query",)  # rows with the same value here stay on one side of a split
 METRIC, HIGHER = "mrr_10", True
 METRICS = {"mrr_10": "MRR@10", "ndcg_10": "NDCG@10", "recall_10": "Recall@10", "loss": "Loss"}
 DEFAULTS: dict[str, Any] = {}
@@ -54,50 +62,52 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     """A row without a passage is a problem, and one without a query unless its relevance is 0."""
 
     def convert(row: Row) -> Example:
-        query, passage = (written(row.cells.get(column, "")).strip() for column in ("query", "passage"))
-        given = row.cells.get("relevance", "")
-        grade = relevance(given) if written(given).strip() else 1.0
+        query, passage = (cell_text(row.cells.get(column, "")).strip() for column in ("query", "passage"))
+        cell = row.cells.get("relevance", "")
+        grade = parse_relevance(cell) if cell_text(cell).strip() else 1.0
         if not passage:
-            raise Unfit("has no passage")
+            raise UnusableRow("has no passage")
         if grade is None:
-            raise Unfit(f"has the relevance {written(given)[:40]!r}, no number")
+            raise UnusableRow(f"has the relevance {cell_text(cell)[:40]!r}; wanted a number")
         if not query and grade:
-            raise Unfit("has no query")
-        return Example(row.line, query, passage, grade, parts(row.cells.get("negatives", "")))
+            raise UnusableRow("has no query")
+        return Example(row.line, query, passage, grade, cell_parts(row.cells.get("negatives", "")))
 
-    return converted(rows, convert)
+    return convert_rows(rows, convert)
 
 
-def judged(examples: Sequence[Example]) -> dict[str, dict[str, float]]:
+def relevance_by_query(examples: Sequence[Example]) -> dict[str, dict[str, float]]:
     """Query -> passage -> relevance above 0."""
-    found: dict[str, dict[str, float]] = defaultdict(dict)
+    grades: dict[str, dict[str, float]] = defaultdict(dict)
     for example in examples:
         if example.relevance:
-            known = found[example.query]
-            known[example.passage] = max(example.relevance, known.get(example.passage, 0.0))
-    return dict(found)
+            passages = grades[example.query]
+            passages[example.passage] = max(example.relevance, passages.get(example.passage, 0.0))
+    return dict(grades)
 
 
-def passages(examples: Sequence[Example]) -> list[str]:
+def all_passages(examples: Sequence[Example]) -> list[str]:
     """All passages, those that answer a query first."""
-    first = [example.passage for example in examples if example.relevance]
-    rest = [text for example in examples for text in (example.passage, *example.negatives)]
-    return list(dict.fromkeys([*first, *rest]))
+    relevant = [example.passage for example in examples if example.relevance]
+    others = [text for example in examples for text in (example.passage, *example.negatives)]
+    return list(dict.fromkeys([*relevant, *others]))
 
 
-def collected(dev: Sequence[Example], others: Sequence[str], options: Options) -> list[str]:
+def search_collection(dev: Sequence[Example], others: Sequence[str], options: Options) -> list[str]:
     """The collection to search: the passages of *dev* and *others*. The limit never drops one that answers a query."""
-    found = list(dict.fromkeys([*passages(dev), *others]))
+    passages = list(dict.fromkeys([*all_passages(dev), *others]))
     answers = len({example.passage for example in dev if example.relevance})
-    return found[: max(answers, options.collection)] if options.collection else found
+    return passages[: max(answers, options.collection)] if options.collection else passages
 
 
-def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """BM25 over the same passages."""
-    collection, wanted = collected(dev, passages(train), options), judged(dev)
+    collection, relevance_of = search_collection(dev, all_passages(train), options), relevance_by_query(dev)
     index = BM25(collection)
-    found = []
-    for query, grades in wanted.items():
-        order = [grades.get(collection[i], 0.0) for i in index.order(query)[:TOP]]
-        found.append(quality(order, list(grades.values())))
-    return {metric: ("BM25", float(np.mean([one[metric] for one in found]))) for metric in found[0]} if found else {}
+    metrics = []
+    for query, grades in relevance_of.items():
+        ranked_grades = [grades.get(collection[i], 0.0) for i in index.order(query)[:TOP]]
+        metrics.append(ranking_metrics(ranked_grades, list(grades.values())))
+    return (
+        {metric: ("BM25", float(np.mean([row[metric] for row in metrics]))) for metric in metrics[0]} if metrics else {}
+    )

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from bertexplorer.model.text import clean
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, written
+from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
 from bertexplorer.training.task import Column
 
 TITLE = "Source to target"
@@ -46,35 +46,35 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     """A row without one of its texts is a problem."""
 
     def convert(row: Row) -> Example:
-        source, target = (clean(written(row.cells.get(column.name, "")))[0].strip() for column in COLUMNS)
+        source, target = (clean(cell_text(row.cells.get(column.name, "")))[0].strip() for column in COLUMNS)
         if not source or not target:
-            raise Unfit(f"has no {'target' if source else 'source'}")
+            raise UnusableRow(f"has no {'target' if source else 'source'}")
         return Example(row.line, source, target)
 
-    return converted(rows, convert)
+    return convert_rows(rows, convert)
 
 
-def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """The source, copied."""
-    tried = dev[: options.shown]
-    if not tried:
+    rows = dev[: options.shown]
+    if not rows:
         return {}
-    found = compared([example.source for example in tried], [example.target for example in tried])[0]
-    return {key: ("the source, copied", value) for key, value in found.items()}
+    metrics = compare_texts([example.source for example in rows], [example.target for example in rows])[0]
+    return {key: ("the source, copied", value) for key, value in metrics.items()}
 
 
-def compared(said: Sequence[str], gold: Sequence[str]) -> tuple[dict[str, float], list[float]]:
+def compare_texts(written: Sequence[str], gold: Sequence[str]) -> tuple[dict[str, float], list[float]]:
     """(metrics, chrF of each pair), all from 0 to 1: chrF2 by sacrebleu (Popović, 2015); ROUGE-L by rouge_score (Lin,
     2004), which reads only Latin letters and digits."""
     from rouge_score.rouge_scorer import RougeScorer
     from sacrebleu.metrics.chrf import CHRF
 
     chrf, rouge = CHRF(), RougeScorer(["rougeL"])
-    longest = [rouge.score(wanted, found)["rougeL"].fmeasure for found, wanted in zip(said, gold, strict=True)]
+    rouge_l = [rouge.score(reference, text)["rougeL"].fmeasure for text, reference in zip(written, gold, strict=True)]
     metrics = {
-        "chrf": chrf.corpus_score(list(said), [list(gold)]).score / 100,
-        "rouge_l": sum(longest) / len(longest),
-        "exact": sum(map(str.__eq__, said, gold)) / len(gold),
+        "chrf": chrf.corpus_score(list(written), [list(gold)]).score / 100,
+        "rouge_l": sum(rouge_l) / len(rouge_l),
+        "exact": sum(map(str.__eq__, written, gold)) / len(gold),
     }
-    scores = [chrf.sentence_score(found, [wanted]).score / 100 for found, wanted in zip(said, gold, strict=True)]
+    scores = [chrf.sentence_score(text, [reference]).score / 100 for text, reference in zip(written, gold, strict=True)]
     return metrics, scores

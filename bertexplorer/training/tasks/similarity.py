@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, number, written
+from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows, parse_number
 from bertexplorer.training.ranking import words
 from bertexplorer.training.task import Column
 
@@ -44,32 +44,35 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     """A row without both texts or without a numeric score is a problem."""
 
     def convert(row: Row) -> Example:
-        first, second = (written(row.cells.get(column, "")).strip() for column in ("text_a", "text_b"))
-        score, given = number(row.cells.get("score", "")), written(row.cells.get("score", "")).strip()
+        first, second = (cell_text(row.cells.get(column, "")).strip() for column in ("text_a", "text_b"))
+        score, cell = parse_number(row.cells.get("score", "")), cell_text(row.cells.get("score", "")).strip()
         if not first or not second:
-            raise Unfit(f"has no {'second' if first else 'first'} text")
+            raise UnusableRow(f"has no {'second' if first else 'first'} text")
         if score is None:
-            raise Unfit(f"has the score {given[:40]!r}, no number" if given else "has no score")
+            raise UnusableRow(f"has the score {cell[:40]!r}; wanted a number" if cell else "has no score")
         return Example(row.line, (first, second), score)
 
-    return converted(rows, convert)
+    return convert_rows(rows, convert)
 
 
-def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """The share of words in common (Jaccard)."""
     shares = []
     for example in dev:
         first, second = (set(words(text)) for text in example.texts)
         shares.append(len(first & second) / max(1, len(first | second)))
     gold = np.array([example.score for example in dev])
-    found = correlations(np.array(shares), gold)
-    return {metric: ("words in common", value) for metric, value in found.items()}
+    metrics = correlations(np.array(shares), gold)
+    return {metric: ("words in common", value) for metric, value in metrics.items()}
 
 
-def correlations(found: Float[np.ndarray, " n"], gold: Float[np.ndarray, " n"]) -> dict[str, float]:
+def correlations(predicted: Float[np.ndarray, " n"], gold: Float[np.ndarray, " n"]) -> dict[str, float]:
     """Spearman's of the ranks and Pearson's of the values; 0 if either side is constant, where they are undefined."""
     from scipy.stats import pearsonr, spearmanr
 
-    if min(np.ptp(found), np.ptp(gold)) == 0:
+    if min(np.ptp(predicted), np.ptp(gold)) == 0:
         return {"spearman": 0.0, "pearson": 0.0}
-    return {"spearman": float(spearmanr(found, gold).statistic), "pearson": float(pearsonr(found, gold).statistic)}
+    return {
+        "spearman": float(spearmanr(predicted, gold).statistic),
+        "pearson": float(pearsonr(predicted, gold).statistic),
+    }

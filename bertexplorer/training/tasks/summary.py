@@ -1,7 +1,10 @@
-"""Extractive summary: a score for each sentence of a document; the best ones are its summary."""
+"""Extractive summary: a score for each sentence of a document; the best ones are its summary. ROUGE compares it with
+the given one."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -9,8 +12,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from bertexplorer.options import Option
-from bertexplorer.training.data.rows import Problem, Row, Unfit, converted, written
-from bertexplorer.training.extract import KINDS, Rouge, oracle, split
+from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
+from bertexplorer.training.pretraining.sentences import split_sentences
+from bertexplorer.training.ranking import words
 from bertexplorer.training.task import Column
 
 TITLE = "Extractive summary"
@@ -29,6 +33,7 @@ METRICS = {
     "loss": "Loss",
 }
 DEFAULTS: dict[str, Any] = {"max_tokens": 512, "batch": 8}
+KINDS = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeLsum"}  # metric -> name in rouge-score
 
 
 @dataclass(frozen=True)
@@ -54,26 +59,93 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     """A row is a problem without a document of at least two sentences, without a summary, or if they share no word."""
 
     def convert(row: Row) -> Example:
-        document, summary = (sentences(row.cells.get(column, "")) for column in ("document", "summary"))
+        document, summary = (cell_sentences(row.cells.get(column, "")) for column in ("document", "summary"))
         if not document or not summary:
-            raise Unfit(f"has no {'summary' if document else 'document'}")
+            raise UnusableRow(f"has no {'summary' if document else 'document'}")
         if len(document) < 2:
-            raise Unfit("has a document of one sentence; wanted two at least")
-        chosen = oracle(document, " ".join(summary), options.sentences)
+            raise UnusableRow("has a document of one sentence; wanted at least two")
+        chosen = oracle_sentences(document, " ".join(summary), options.sentences)
         if not chosen:
-            raise Unfit("has a summary that shares no word with the document")
+            raise UnusableRow("has a summary that shares no word with the document")
         return Example(row.line, tuple(document), tuple(summary), tuple(chosen))
 
-    return converted(rows, convert)
+    return convert_rows(rows, convert)
 
 
-def sentences(cell: Any) -> list[str]:
+def cell_sentences(cell: Any) -> list[str]:
     """The sentences of a cell."""
-    return [part for text in (cell if isinstance(cell, list) else [cell]) for part in split(written(text))]
+    return [
+        part for text in (cell if isinstance(cell, list) else [cell]) for part in document_sentences(cell_text(text))
+    ]
 
 
-def floors(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """The first sentences."""
     rouge = Rouge()
-    found = [rouge.score(example.document[: options.sentences], example.summary) for example in dev]
-    return {key: (f"Lead-{options.sentences}", float(np.mean([one[key] for one in found]))) for key in KINDS}
+    scores = [rouge.score(example.document[: options.sentences], example.summary) for example in dev]
+    return {key: (f"Lead-{options.sentences}", float(np.mean([row[key] for row in scores]))) for key in KINDS}
+
+
+def document_sentences(text: str) -> list[str]:
+    """The sentences of a text. A line break ends a sentence."""
+    return [sentence for line in re.split(r"[\r\n]+", text) for sentence in split_sentences(line.strip())]
+
+
+def ngrams(text: str, n: int) -> Counter[tuple[str, ...]]:
+    tokens = words(text)
+    return Counter(zip(*(tokens[i:] for i in range(n)), strict=False))
+
+
+def ngram_f1(predicted: Counter[tuple[str, ...]], gold: Counter[tuple[str, ...]]) -> float:
+    """ROUGE-N: F1 of the n-grams, with their counts (Lin, 2004)."""
+    total = predicted.total() + gold.total()
+    return 2 * (predicted & gold).total() / total if total else 0.0
+
+
+def oracle_sentences(document: Sequence[str], summary: str, max_sentences: int) -> list[int]:
+    """Up to *max_sentences* sentences of *document*, in its order, chosen greedily while each adds to ROUGE-1 + ROUGE-2
+    against *summary* (Nallapati et al., 2017, section 3.2; Liu, 2019)."""
+    gold = [ngrams(summary, n) for n in (1, 2)]
+    grams = [[ngrams(sentence, n) for n in (1, 2)] for sentence in document]
+    chosen: list[int] = []
+    covered, best = [Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()], 0.0
+    while len(chosen) < max_sentences:
+        scores = {
+            i: sum(ngram_f1(covered[n] + counts[n], gold[n]) for n in (0, 1))
+            for i, counts in enumerate(grams)
+            if i not in chosen
+        }
+        top = max(scores, key=lambda i: scores[i], default=-1)
+        if top < 0 or scores[top] <= best:
+            break
+        best = scores[top]
+        chosen.append(top)
+        covered = [covered[n] + grams[top][n] for n in (0, 1)]
+    return sorted(chosen)
+
+
+def choose_sentences(document: Sequence[str], scores: Sequence[float], count: int, *, blocking: bool) -> list[int]:
+    """The *count* sentences with the highest scores, in the order of *document*. *blocking*: skip a sentence that
+    shares three consecutive words with a better one (Paulus et al., 2018)."""
+    chosen: list[int] = []
+    used: set[tuple[str, ...]] = set()
+    for i in sorted(range(len(scores)), key=lambda i: -scores[i]):
+        trigrams = set(ngrams(document[i], 3))
+        if len(chosen) < count and not (blocking and trigrams & used):
+            chosen.append(i)
+            used |= trigrams
+    return sorted(chosen)
+
+
+class Rouge:
+    """ROUGE F1 as rouge-score counts it, with stemming; ROUGE-L over the sentences of a summary."""
+
+    def __init__(self) -> None:
+        from rouge_score.rouge_scorer import RougeScorer
+
+        self.scorer = RougeScorer(list(KINDS.values()), use_stemmer=True)
+
+    def score(self, predicted: Sequence[str], gold: Sequence[str]) -> dict[str, float]:
+        """F1 of the *predicted* sentences against those of *gold*."""
+        scores = self.scorer.score("\n".join(gold), "\n".join(predicted))
+        return {key: float(scores[kind].fmeasure) for key, kind in KINDS.items()}

@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.entities import scores
-from bertexplorer.training.entities.rows import Sentence, is_plain, sentences
-from bertexplorer.training.entities.tags import OUTSIDE
+from bertexplorer.training.entities.tags import OUTSIDE, Sentence, is_plain, read_sentences
 from bertexplorer.training.task import Column
 
 TITLE = "Named entities and tagging"
@@ -43,19 +42,21 @@ class Options:
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Sentence], list[Problem]]:
-    return sentences(rows)
+    return read_sentences(rows)
 
 
-def floors(train: Sequence[Sentence], dev: Sequence[Sentence], options: Options) -> dict[str, tuple[str, float]]:
+def baselines(train: Sequence[Sentence], dev: Sequence[Sentence], options: Options) -> dict[str, tuple[str, float]]:
     """Each word gets its most frequent tag in *train*, unknown words the most frequent tag overall."""
     if not train or not dev:
         return {}
-    plain, seen = is_plain(train), defaultdict[str, Counter[str]](Counter)
-    for one in train:
-        for (start, end), tag in zip(one.words, one.tags, strict=True):
-            seen[one.text[start:end].lower()][tag] += 1
-    usual = sum(seen.values(), Counter[str]()).most_common(1)[0][0] if plain else OUTSIDE
-    most = {word: tags.most_common(1)[0][0] for word, tags in seen.items()}
-    guess = [[most.get(one.text[start:end].lower(), usual) for start, end in one.words] for one in dev]
-    found = scores.metrics([one.tags for one in dev], guess, plain)
-    return {key: ("each word by its most frequent tag", found[key]) for key in ("entity_f1", "accuracy")}
+    plain, tag_counts = is_plain(train), defaultdict[str, Counter[str]](Counter)
+    for sentence in train:
+        for (start, end), tag in zip(sentence.words, sentence.tags, strict=True):
+            tag_counts[sentence.text[start:end].lower()][tag] += 1
+    usual_tag = sum(tag_counts.values(), Counter[str]()).most_common(1)[0][0] if plain else OUTSIDE
+    tag_of = {word: tags.most_common(1)[0][0] for word, tags in tag_counts.items()}
+    predicted = [
+        [tag_of.get(sentence.text[start:end].lower(), usual_tag) for start, end in sentence.words] for sentence in dev
+    ]
+    metrics = scores.metrics([sentence.tags for sentence in dev], predicted, plain)
+    return {key: ("each word by its most frequent tag", metrics[key]) for key in ("entity_f1", "accuracy")}

@@ -50,7 +50,7 @@ class Trial:
     def final_measures(self) -> dict[str, float]:
         """arm -> its final measure, for the finished arms."""
         finished = [arm for arm in self.arms if arm.run.state == "finished"]
-        measures = {arm.name: experiments.reached(arm.events, self.experiment.measure) for arm in finished}
+        measures = {arm.name: experiments.reached_value(arm.events, self.experiment.measure) for arm in finished}
         return {name: value for name, value in measures.items() if value is not None}
 
 
@@ -67,7 +67,7 @@ class ExperimentService:
     def text(self, file: str, owner: str) -> Path:
         """The training text: an uploaded *file*, saved for *owner*, or the manuals. Raises ExplorerError."""
         if not file:
-            return manuals.collect(self.corpora)
+            return manuals.collect_manuals(self.corpora)
         path = Path(file)
         try:
             content = path.read_bytes()
@@ -121,9 +121,9 @@ class ExperimentService:
         count = count_documents(text)
         group = secrets.token_hex(16)
         for number, arm in enumerate(experiment.arms):
-            values = experiments.settings_of(experiment, arm, minutes)
+            values = experiments.arm_settings(experiment, arm, minutes)
             values["heldout_documents"] = min(values["heldout_documents"], int(HELD_OUT * count))
-            spec = specs.make({"text": (str(text),), "cache": str(self.corpora)}, values)
+            spec = specs.make_spec({"text": (str(text),), "cache": str(self.corpora)}, values)
             plain = {
                 "format": specs.FORMAT,
                 "kind": PRETRAINING,
@@ -186,7 +186,7 @@ def count_documents(text: Path) -> int:
     text, and for one that is too large when unpacked."""
     most = MOST_UNPACKED_MB * 1_000_000
     try:
-        count = apart.call(sentences.distinct, str(text), most, seconds=MOST_S, megabytes=MOST_MEMORY_MB)
+        count = apart.call(sentences.count_distinct, str(text), most, seconds=MOST_S, megabytes=MOST_MEMORY_MB)
     except apart.Broken as broken:
         raise ExplorerError(f"{text.name} cannot be used: reading it {broken}. Use a smaller text.") from broken
     if count < MIN_DOCUMENTS:

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from bertexplorer.figures.pretraining import WORDS
 from bertexplorer.figures.style import percent
 from bertexplorer.store.runs import ACTIVE
-from bertexplorer.training.pretraining.experiments import Experiment, verdict
+from bertexplorer.training.pretraining.experiments import Experiment, verdicts
 from bertexplorer.ui.experiments.experiment_service import Arm, Trial
 from bertexplorer.ui.training.html import state_text, table
 
@@ -51,7 +51,7 @@ def summary(trial: Trial) -> str:
     """The runs of an experiment, and whether they agree with the papers."""
     rows = "".join(arm_line(arm) for arm in trial.arms)
     parts = [f'<ul class="runs arms">{rows}</ul>']
-    if sentences := verdict(trial.experiment, trial.final_measures()):
+    if sentences := verdicts(trial.experiment, trial.final_measures()):
         parts.append(f'<p class="summary" role="status">{escape(" ".join(sentences))}</p>')
     parts.append(table([measurements(arm) for arm in trial.arms if arm.last("pairs_accuracy") is not None]))
     return "".join(parts)

@@ -79,7 +79,7 @@ def side_by_side(service: RunService, detail: RunDetail, others: Sequence[RunDet
         return ""
     names = [f"{other.run.name} ({other.run.id[:6]})" for other in (detail, *others)]
     specs = [other.run.spec or {} for other in (detail, *others)]
-    differences = compare.differences(dict(zip(names, specs, strict=True)))
+    differences = compare.differing_settings(dict(zip(names, specs, strict=True)))
     parts = [table(differences) if differences else '<p class="note">The settings are the same.</p>']
     own = service.predictions(detail)
     for name, other in zip(names[1:], others, strict=True):
@@ -89,7 +89,7 @@ def side_by_side(service: RunService, detail: RunDetail, others: Sequence[RunDet
 
 def verdict(first: str, second: str, own: list[dict[str, Any]], others: list[dict[str, Any]]) -> str:
     """Two runs compared row by row, in a sentence."""
-    found = compare.paired(own, others)
+    found = compare.compare_rows(own, others)
     if found is None:
         return f"{first} and {second} were not tested on the same rows, so they cannot be compared row by row."
     what = compare.MEASURES[found.measure]

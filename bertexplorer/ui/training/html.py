@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import ACTIVE, Run, checkpoints, duration
-from bertexplorer.training import interval
-from bertexplorer.training.features import PREFIX
+from bertexplorer.training.data.features import PREFIX
+from bertexplorer.training.finetuning.compare import interval_sentence
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.training.run_service import RunDetail, RunPreview
@@ -206,7 +206,7 @@ def results(detail: RunDetail, labels: Mapping[str, str]) -> str:
     spec = detail.run.spec or {}
     count = spec.get("data", {}).get("dev")
     if isinstance(count, int) and BY_NAME[detail.run.task].METRIC == "accuracy":
-        sentence = interval.sentence(detail.about["metrics"]["accuracy"], count, labels["accuracy"])
+        sentence = interval_sentence(detail.about["metrics"]["accuracy"], count, labels["accuracy"])
         parts.append(f'<p class="summary">{escape(sentence)}</p>')
     for title, rows in detail.about["tables"].items():
         parts.append(f"<details><summary>{escape(title)}</summary>{table(rows[:200])}</details>")

@@ -25,12 +25,12 @@ from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import MAX_NAME, Run
 from bertexplorer.store.supervisor import JobSupervisor, Launcher
 from bertexplorer.training import learners
-from bertexplorer.training.checkpointing import committed
+from bertexplorer.training.checkpointing import list_commits
 from bertexplorer.training.data import hub
 from bertexplorer.training.data.checks import Finding
+from bertexplorer.training.data.features import PREFIX
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
-from bertexplorer.training.features import PREFIX
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.preflight import Preflight, plan
 from bertexplorer.training.finetuning.spec import Spec, task_of
@@ -129,7 +129,7 @@ class RunService:
         if not found.stops:
             try:
                 examples = spec.module.examples(found.train, spec.task_options)[0]
-                learners.of(spec.module).check(checkpoint, examples, spec.task_options)
+                learners.learner_class(spec.module).check(checkpoint, examples, spec.task_options)
             except ExplorerError as error:
                 found.findings.insert(0, Finding(str(error), stops=True))
         return RunPreview(spec, table, found)
@@ -137,7 +137,7 @@ class RunService:
     def hub_table(self, name: str) -> Table:
         """A data set of the hub; the last one is cached."""
         if self.data[0] != name:
-            self.data = name, hub.fetch(name)
+            self.data = name, hub.fetch_dataset(name)
         return self.data[1]
 
     def table(self, task: str, file: str) -> Table:
@@ -160,7 +160,7 @@ class RunService:
         last = ""
         with tempfile.TemporaryDirectory(dir=self.jobs.folder) as parent:
             folder = Path(parent) / "trial"
-            specs.begin(folder, preview.spec, preview.found.train, preview.found.dev)
+            specs.write_run_folder(folder, preview.spec, preview.found.train, preview.found.dev)
             for last in output_lines([sys.executable, "-m", "bertexplorer", "train", str(folder), "--trial"]):
                 if not last.startswith("{"):
                     yield last
@@ -206,7 +206,7 @@ class RunService:
             several = {"group": key, "key": f"{key}-{number}"} if request.seeds > 1 else {"key": key}
             name = f"{title[: MAX_NAME - 12]}, seed {tuning.seed}" if request.seeds > 1 else title
             spec = replace(preview.spec, tuning=tuning, name=name)
-            started.append(self.jobs.accept(owner, name, specs.plain(spec), fill=fill, seconds=seconds, **several))
+            started.append(self.jobs.accept(owner, name, specs.spec_json(spec), fill=fill, seconds=seconds, **several))
         return started[0]
 
     def runs(self, owner: str, *, deleted: bool = False) -> list[Run]:
@@ -225,11 +225,11 @@ class RunService:
 
     def answer(self, detail: RunDetail, row: Mapping[str, str]) -> dict[str, Any]:
         """The playground: the answer of the best checkpoint to a new row."""
-        from bertexplorer.training.finetuning.artifacts import opened
+        from bertexplorer.training.finetuning.artifacts import open_learner
 
         if detail.best is None:
             raise ExplorerError("This run has no checkpoint yet. Wait for its first evaluation.")
-        return opened(detail.best).predict([dict(row)])[0]
+        return open_learner(detail.best).predict([dict(row)])[0]
 
 
 def example_of(best: Path | None) -> dict[str, Any]:
@@ -249,7 +249,7 @@ def read_best(run: Run, name: str) -> tuple[Path | None, str]:
     """(the best checkpoint of a run, the text of its file *name*); (None, "") if there is none. A better checkpoint may
     replace it while it is read, so this retries."""
     for _ in range(5):
-        commits = committed(run.folder / "best")
+        commits = list_commits(run.folder / "best")
         if not commits:
             break
         with suppress(FileNotFoundError):

@@ -67,9 +67,9 @@ def begin(jobs: Jobs, owner: str, checkpoint: Checkpoint, rows: Sequence[Row], s
 
 def score(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
     """Score the suite in *folder* from where it stopped. Yields each event after it is logged."""
-    from bertexplorer.training.run_process import work
+    from bertexplorer.training.run_process import log_events
 
-    return work(folder, lambda ending: SuiteRun(folder, ending), stop)
+    return log_events(folder, lambda ending: SuiteRun(folder, ending), stop)
 
 
 class SuiteRun:
@@ -89,7 +89,7 @@ class SuiteRun:
         checkpoint = load(Path(source), name=name, precision=precision, frozen=True)
         self.suite = SuiteFolder(folder / "suite", checkpoint, rows, scoring)
 
-    def where(self) -> Event:
+    def position(self) -> Event:
         """Cases scored so far."""
         return {"stretch": 0, "step": self.done}
 

@@ -1,20 +1,20 @@
-"""Questions from SQuAD files and tables: where answers are looked for, and what is a problem of which line."""
+"""Questions from SQuAD files and tables: the positions of answers, and the problems of unusable rows."""
 
 import json
 from typing import Any
 
 import pytest
 
-from bertexplorer.training.answers.rows import Answer, questions
+from bertexplorer.training.answers.rows import Answer, read_questions
 from bertexplorer.training.data.read import read
-from bertexplorer.training.data.rows import Row, mapped
+from bertexplorer.training.data.rows import Row, map_columns
 
 TEXT = "Ada was born in 1815. In 1843 Ada wrote  Note G."
 
 
 def one(answers: Any, realign: bool = False, context: str = TEXT, question: str = "When?", **more: Any) -> Any:
     cells = {"question": question, "context": context, "answers": answers, **more}
-    found, problems = questions([Row(9, cells)], realign)
+    found, problems = read_questions([Row(9, cells)], realign)
     return found[0] if found else problems[0]
 
 
@@ -30,7 +30,7 @@ def one(answers: Any, realign: bool = False, context: str = TEXT, question: str 
         ([], []),
     ],
 )
-def test_answers_are_where_they_stand(answers: Any, wanted: list[tuple[str, int]]) -> None:
+def test_answers_are_located(answers: Any, wanted: list[tuple[str, int]]) -> None:
     found = one(answers)
     assert found.line == 9 and list(found.answers) == [Answer(*pair) for pair in wanted]
     assert all(found.context[a.start :].startswith(a.text) for a in found.answers)
@@ -49,12 +49,12 @@ def test_answers_are_where_they_stand(answers: Any, wanted: list[tuple[str, int]
         ([3], "wanted a text, or a list"),
     ],
 )
-def test_a_row_that_cannot_be_used_says_why(answers: Any, what: str) -> None:
+def test_an_unusable_row_names_the_reason(answers: Any, what: str) -> None:
     problem = one(answers)
     assert problem.line == 9 and what in problem.what
 
 
-def test_realign_takes_the_nearest_place() -> None:
+def test_realign_uses_the_nearest_occurrence() -> None:
     assert one([{"text": "Ada", "start": 31}], True).answers == (Answer("Ada", 30),)
     assert one([{"text": "Ada", "start": 2}], True).answers == (Answer("Ada", 0),)
     assert one([{"text": "ada wrote note g", "start": 30}], True).answers == (Answer("Ada wrote  Note G", 30),)
@@ -62,7 +62,7 @@ def test_realign_takes_the_nearest_place() -> None:
     assert "does not occur" in one("Byron", True).what
 
 
-def test_a_whole_word_goes_before_a_part_of_one() -> None:
+def test_a_whole_word_is_preferred_to_part_of_a_word() -> None:
     assert one("art", context="Start with art.").answers == (Answer("art", 11),)
     assert one("art", context="Start it.").answers == (Answer("art", 2),)
 
@@ -78,7 +78,7 @@ def test_empty_question_or_passage() -> None:
     assert one("1815", context="\u200b").what == "has no passage"
 
 
-def test_what_no_one_can_see_is_taken_out_and_answers_move() -> None:
+def test_invisible_characters_are_removed_and_answers_shift() -> None:
     found = one([{"text": "1815", "start": 18}], context="\ufeffAda was\u200b born in 1815.")
     assert found.context == "Ada was born in 1815." and found.answers == (Answer("1815", 16),)
 
@@ -91,10 +91,10 @@ def test_files_of_both_versions() -> None:
     file = {"version": "v2.0", "data": [{"title": "", "paragraphs": [{"context": TEXT, "qas": asked}]}]}
     table = read(json.dumps(file).encode(), "x.json")
     names = ("question", "context", "answers", "impossible")
-    found, problems = questions(mapped(table, {name: name for name in names}), False)
+    found, problems = read_questions(map_columns(table, {name: name for name in names}), False)
     assert [len(q.answers) for q in found] == [1, 0] and [q.line for q in found] == [1, 2] and not problems
     table = read(b"question,context,answer\nWhen?,In 1815.,1815\nWho?,In 1815.,Ada\n", "x.csv")
-    found, problems = questions(
-        mapped(table, {"question": "question", "context": "context", "answers": "answer"}), False
+    found, problems = read_questions(
+        map_columns(table, {"question": "question", "context": "context", "answers": "answer"}), False
     )
     assert found[0].answers == (Answer("1815", 3),) and [p.line for p in problems] == [3]

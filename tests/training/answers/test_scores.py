@@ -1,15 +1,23 @@
-"""Exact match and F1 by hand, case by case, as SQuAD's official script counts them."""
+"""Exact match and F1, case by case, as SQuAD's official script counts them."""
 
 import numpy as np
 import pytest
 
-from bertexplorer.training.answers.scores import by_word, exact, f1, normal, scored, thresholds, word_of
+from bertexplorer.training.answers.scores import (
+    best_match,
+    by_question_word,
+    exact_match,
+    f1,
+    normalized_words,
+    question_word,
+    thresholds,
+)
 
 
 def test_articles_punctuation_case_and_spaces_do_not_count() -> None:
-    assert normal("The  Cat's, an (old) A-team!") == ["cats", "old", "ateam"]
-    assert exact("the Eiffel Tower", "Eiffel tower.") == 1.0 and exact("Eiffel", "Eiffel tower") == 0.0
-    assert normal("theatre another") == ["theatre", "another"]
+    assert normalized_words("The  Cat's, an (old) A-team!") == ["cats", "old", "ateam"]
+    assert exact_match("the Eiffel Tower", "Eiffel tower.") == 1.0 and exact_match("Eiffel", "Eiffel tower") == 0.0
+    assert normalized_words("theatre another") == ["theatre", "another"]
 
 
 @pytest.mark.parametrize(
@@ -29,27 +37,27 @@ def test_f1(gold: str, said: str, wanted: float) -> None:
     assert f1(gold, said) == pytest.approx(wanted)
 
 
-def test_the_gold_answer_that_fits_best_counts() -> None:
-    assert scored(["July 1815", "1815"], "1815") == (1.0, 1.0)
-    assert scored([], "") == (1.0, 1.0) and scored([], "1815") == (0.0, 0.0)
-    assert scored(["the"], "") == (1.0, 1.0)  # nothing is left of the only answer: as if there were none
+def test_the_best_matching_gold_answer_counts() -> None:
+    assert best_match(["July 1815", "1815"], "1815") == (1.0, 1.0)
+    assert best_match([], "") == (1.0, 1.0) and best_match([], "1815") == (0.0, 0.0)
+    assert best_match(["the"], "") == (1.0, 1.0)  # nothing is left of the only answer: as if there were none
 
 
-def test_questions_by_their_word() -> None:
-    assert [word_of(q) for q in ("When was it?", "In what year?", "Name one.", "WHO?")] == [
+def test_scores_by_question_word() -> None:
+    assert [question_word(q) for q in ("When was it?", "In what year?", "Name one.", "WHO?")] == [
         "when",
         "what",
         "other",
         "who",
     ]
-    table = by_word(["who?", "Who else?", "why"], [1.0, 0.0, 1.0], [1.0, 0.5, 1.0])
+    table = by_question_word(["who?", "Who else?", "why"], [1.0, 0.0, 1.0], [1.0, 0.5, 1.0])
     assert table == [
         {"question": "who", "exact": 0.5, "f1": 0.75, "examples": 2},
         {"question": "why", "exact": 1.0, "f1": 1.0, "examples": 1},
     ]
 
 
-def test_thresholds_by_a_loop() -> None:
+def test_thresholds_equal_a_plain_loop() -> None:
     draw = np.random.default_rng(0)
     surplus, spoken = draw.normal(size=30), draw.random(30)
     silent = (draw.random(30) < 0.3).astype(float)

@@ -2,16 +2,16 @@
 
 import torch
 
-from bertexplorer.training.answers.spans import Found, best, merged
+from bertexplorer.training.answers.windows import PassageSpan, best_spans, merge_windows
 
 
-def test_the_best_spans_are_those_of_a_double_loop() -> None:
+def test_the_best_spans_equal_those_of_a_double_loop() -> None:
     draw = torch.Generator().manual_seed(0)
     for longest, count in ((1, 3), (4, 6), (30, 200)):
         start, end = torch.randn(3, 9, generator=draw), torch.randn(3, 9, generator=draw)
         inside = torch.zeros(3, 9, dtype=torch.bool)
         inside[0, 4:8] = inside[1, 2:9] = inside[2, 5:6] = True
-        scores, first, last = best(start, end, inside, longest, count)
+        scores, first, last = best_spans(start, end, inside, longest, count)
         for row in range(3):
             all_spans = [
                 ((start[row, i] + end[row, j]).item(), i, j)
@@ -24,7 +24,7 @@ def test_the_best_spans_are_those_of_a_double_loop() -> None:
             assert [one for one in found if one[0] > float("-inf")] == wanted
 
 
-def test_a_span_of_several_windows_counts_once() -> None:
-    found = [Found(1.0, 0, 4), Found(3.0, 5, 9), Found(2.0, 0, 4), Found(0.5, 7, 9)]
-    assert merged(found, 10) == [Found(3.0, 5, 9), Found(2.0, 0, 4), Found(0.5, 7, 9)]
-    assert merged(found, 1) == [Found(3.0, 5, 9)]
+def test_a_span_found_in_several_windows_counts_once() -> None:
+    found = [PassageSpan(1.0, 0, 4), PassageSpan(3.0, 5, 9), PassageSpan(2.0, 0, 4), PassageSpan(0.5, 7, 9)]
+    assert merge_windows(found, 10) == [PassageSpan(3.0, 5, 9), PassageSpan(2.0, 0, 4), PassageSpan(0.5, 7, 9)]
+    assert merge_windows(found, 1) == [PassageSpan(3.0, 5, 9)]

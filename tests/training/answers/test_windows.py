@@ -1,4 +1,4 @@
-"""Windows over a passage: the same ids as the tokenizer's own pairs, all of the passage, answers whole."""
+"""Windows over a passage equal the tokenizer's own pairs, cover the passage, and contain whole answers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.answers.rows import Answer
-from bertexplorer.training.answers.windows import NOWHERE, Cutter
+from bertexplorer.training.answers.windows import NOWHERE, WindowCutter
 from tests.tiny import FAMILIES, wordpiece
 
 PASSAGE = "the cat sat on the mat . paris is the capital of france , and london works as a great city ."
@@ -16,10 +16,10 @@ ASKED = "was it the capital of france ?"
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_pair_that_fits_is_what_the_tokenizer_makes_of_it(family: str, tiny: Callable[..., Path]) -> None:
+def test_a_pair_that_fits_equals_the_tokenizers_encoding(family: str, tiny: Callable[..., Path]) -> None:
     tokenizer = load(tiny(family), precision="fp32").tokenizer
     short = "the cat sat"
-    ((item,),) = Cutter(tokenizer, 60, 50, 20, 5).items([(ASKED, short)], [Answer("cat", 4)])
+    ((item,),) = WindowCutter(tokenizer, 60, 50, 20, 5).items([(ASKED, short)], [Answer("cat", 4)])
     whole = tokenizer.whole.encode(ASKED, short)
     assert list(item.ids) == whole.ids and list(item.segments) == whole.type_ids and item.left_out == 0
     first, last = item.target.answer
@@ -29,9 +29,9 @@ def test_a_pair_that_fits_is_what_the_tokenizer_makes_of_it(family: str, tiny: C
 
 
 @pytest.mark.parametrize(("most", "stride", "longest"), [(24, 4, 3), (24, 128, 3), (20, 128, 30), (64, 128, 30)])
-def test_windows_cover_the_passage_and_hold_every_short_answer_whole(most: int, stride: int, longest: int) -> None:
+def test_windows_cover_the_passage_and_every_short_answer(most: int, stride: int, longest: int) -> None:
     tokenizer = Tokenizer(wordpiece(), max_tokens=64)
-    cutter = Cutter(tokenizer, most, 8, stride, longest)
+    cutter = WindowCutter(tokenizer, most, 8, stride, longest)
     (found,) = cutter.items([(ASKED, PASSAGE)])
     spans = [(item.target.first, item.target.after) for item in found]
     count = len(tokenizer.whole.encode(PASSAGE, add_special_tokens=False).ids)
@@ -46,8 +46,8 @@ def test_windows_cover_the_passage_and_hold_every_short_answer_whole(most: int, 
     assert all(step <= stride for step in steps)
 
 
-def test_an_answer_is_marked_in_each_window_that_holds_all_of_it() -> None:
-    cutter = Cutter(Tokenizer(wordpiece(), max_tokens=64), 24, 8, 4, 3)
+def test_an_answer_is_marked_in_each_window_that_contains_it() -> None:
+    cutter = WindowCutter(Tokenizer(wordpiece(), max_tokens=64), 24, 8, 4, 3)
     answer = Answer("mat . paris", PASSAGE.index("mat . paris"))
     (found,) = cutter.items([(ASKED, PASSAGE)], [answer])
     whole = [item for item in found if item.target.answer != NOWHERE]
@@ -62,13 +62,13 @@ def test_an_answer_is_marked_in_each_window_that_holds_all_of_it() -> None:
             assert PASSAGE[passage.starts[i - at + first] : passage.ends[j - at + first]] == answer.text
 
 
-def test_a_long_question_is_cut_and_counted_and_leaves_room() -> None:
-    cutter = Cutter(Tokenizer(wordpiece(), max_tokens=64), 20, 64, 128, 30)
+def test_a_long_question_is_cut_and_counted() -> None:
+    cutter = WindowCutter(Tokenizer(wordpiece(), max_tokens=64), 20, 64, 128, 30)
     (found,) = cutter.items([("the cat " * 20, PASSAGE)])
     assert found[0].left_out == 40 - (20 - 3) // 2 and found[0].target.after - found[0].target.first >= 8
 
 
-def test_a_passage_of_which_nothing_is_left_is_one_empty_window() -> None:
-    cutter = Cutter(Tokenizer(wordpiece(), max_tokens=64), 20, 8, 128, 30)
+def test_a_passage_without_tokens_is_one_empty_window() -> None:
+    cutter = WindowCutter(Tokenizer(wordpiece(), max_tokens=64), 20, 8, 128, 30)
     (found,) = cutter.items([("the cat", "\u200d")], [Answer("\u200d", 0)])
     assert len(found) == 1 and found[0].target.answer == NOWHERE and found[0].target.after == 0

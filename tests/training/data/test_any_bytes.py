@@ -1,4 +1,4 @@
-"""Whatever bytes are uploaded under whatever name: a table whose lines ascend, or a sentence; never another error."""
+"""Any bytes under any name give a table with ascending lines or an ExplorerError, never another error."""
 
 import csv
 import io
@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.data.checks import preflight
-from bertexplorer.training.data.guess import guess
+from bertexplorer.training.data.checks import row_findings
+from bertexplorer.training.data.guess import guess_columns
 from bertexplorer.training.data.read import read
 
 SIGNS = st.sampled_from(
@@ -62,9 +62,9 @@ def test_any_bytes(content: bytes, name: str, delimiter: str, header: bool | Non
     assert all(set(row.cells) == set(table.columns) for row in table.rows)
     assert not {problem.line for problem in table.problems} & set(lines)
     json.dumps([row.cells for row in table.rows], ensure_ascii=False, allow_nan=False).encode()
-    found = guess(table, WANTED)
+    found = guess_columns(table, WANTED)
     assert set(found.values()) <= set(table.columns) and len(set(found.values())) == len(found)
-    preflight(table.rows, [], table.columns, table.columns[0])
+    row_findings(table.rows, [], table.columns, table.columns[0])
 
 
 CELLS = st.text(
@@ -74,7 +74,7 @@ CELLS = st.text(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=2, max_size=8), st.sampled_from(",;\t|"))
-def test_what_was_written_is_read(rows: list[tuple[str, ...]], sign: str) -> None:
+def test_written_tables_are_read_back(rows: list[tuple[str, ...]], sign: str) -> None:
     """Against the csv module's writer, every cell in quotes, with the delimiter given."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter=sign, quoting=csv.QUOTE_ALL)

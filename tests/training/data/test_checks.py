@@ -1,4 +1,4 @@
-"""What is seen of rows before a run: labels, repetitions, empty cells, and their division into train and dev."""
+"""Checks of rows before a run: labels, duplicates, empty cells, and the split into train and dev."""
 
 import random
 from collections import Counter
@@ -9,7 +9,7 @@ from bertexplorer.csv_safety import escape_formula
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data import checks
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.data.split import split
+from bertexplorer.training.data.split import split_rows
 
 
 def rows(*pairs: tuple[object, object], start: int = 2) -> list[Row]:
@@ -41,27 +41,30 @@ def test_duplicates_by_brute_force() -> None:
 
 
 def test_empty_cells() -> None:
-    found = checks.empty(rows(("", "x"), ("a", " \t"), ([], "y"), ("b", 0)), ["text", "label"])
+    found = checks.empty_cells(rows(("", "x"), ("a", " \t"), ([], "y"), ("b", 0)), ["text", "label"])
     assert [(p.line, p.what) for p in found] == [
         (2, "has nothing under text"), (3, "has nothing under label"), (4, "has nothing under text"),
     ]  # fmt: skip
 
 
-def test_labels_that_are_alike() -> None:
-    assert checks.similar(["Pos", "neg", "pos ", "Neg ", "x", "p os"]) == [("Pos", "pos ", "p os"), ("neg", "Neg ")]
+def test_similar_labels() -> None:
+    assert checks.similar_labels(["Pos", "neg", "pos ", "Neg ", "x", "p os"]) == [
+        ("Pos", "pos ", "p os"),
+        ("neg", "Neg "),
+    ]
 
 
 def test_preflight() -> None:
     train = rows(("a", "x"), ("A", "y"), ("b", "x"), ("b", "x"), ("c", "X"), ("", "y"), ("d", ""))
     dev = rows(("b", "x"), ("q", "z"))
-    found = checks.preflight(train, dev, ["text"], "label")
+    found = checks.row_findings(train, dev, ["text"], "label")
     message = " ".join(finding.what for finding in found)
     assert "“X” has only one example." in message and "“z”: only in the validation data." in message
     assert "“x”, “X” differ by case or spaces only" in message
     assert "with another label: line 3 (as line 2)." in message and "an earlier row: line 5 (as line 4)." in message
     assert "of the 2 validation rows is among the training rows too: line 2 (as line 4)." in message
     assert "lack a text or a label: line 7, line 8." in message and not any(finding.stops for finding in found)
-    assert checks.preflight(rows(("a", "x"), ("b", "y"), ("c", "x"), ("d", "y")), [], ["text"], "label") == []
+    assert checks.row_findings(rows(("a", "x"), ("b", "y"), ("c", "x"), ("d", "y")), [], ["text"], "label") == []
 
 
 @pytest.mark.parametrize(
@@ -73,18 +76,18 @@ def test_preflight() -> None:
     ],
 )
 def test_labels_that_stop_a_run(labels: list[str], said: str) -> None:
-    first = checks.preflight(rows(*((f"t{i}", label) for i, label in enumerate(labels))), [], ["text"], "label")[0]
+    first = checks.row_findings(rows(*((f"t{i}", label) for i, label in enumerate(labels))), [], ["text"], "label")[0]
     assert first.stops and said in first.what
 
 
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.5])
 def test_split(share: float) -> None:
     given = rows(*((f"text {i}", "xyz"[min(i % 10, 2)]) for i in range(200)))
-    train, dev = split(given, share, 7, "label")
+    train, dev = split_rows(given, share, 7, "label")
     assert sorted([*train, *dev], key=lambda row: row.line) == given and abs(len(dev) - share * 200) <= 2
     for name, count in Counter(row.cells["label"] for row in given).items():
         assert abs(sum(row.cells["label"] == name for row in dev) - share * count) <= 0.5
-    assert (train, dev) == split(given, share, 7, "label") != split(given, share, 8, "label")
+    assert (train, dev) == split_rows(given, share, 7, "label") != split_rows(given, share, 8, "label")
 
 
 def test_texts_that_repeat_stay_on_one_side() -> None:
@@ -92,57 +95,57 @@ def test_texts_that_repeat_stay_on_one_side() -> None:
     given = rows(*((draw.choice(["a", "A ", "b", "c", "D", "d", "e"]), draw.choice("xy")) for _ in range(80)))
     for seed in range(20):
         for label in (None, "label"):
-            train, dev = split(given, 0.3, seed, label, keys=["text"])
+            train, dev = split_rows(given, 0.3, seed, label, keys=["text"])
             assert train and dev and not checks.overlap(train, dev, ["text"])
 
 
-def test_each_class_stands_on_both_sides() -> None:
+def test_each_class_is_on_both_sides() -> None:
     given = rows(("a", "x"), ("b", "x"), ("c", "y"), ("d", "y"), ("e", "once"))
     for seed in range(20):
-        train, dev = split(given, 0.1, seed, "label")
+        train, dev = split_rows(given, 0.1, seed, "label")
         assert {row.cells["label"] for row in dev} == {"x", "y"}
         assert {row.cells["label"] for row in train} == {"x", "y", "once"}
-    train, dev = split(rows(("a", "x"), ("b", "y")), 0.1, 0, "label")
+    train, dev = split_rows(rows(("a", "x"), ("b", "y")), 0.1, 0, "label")
     assert len(train) == len(dev) == 1
-    assert all(split(rows(("a", "x"), ("b", "x"), ("c", "x")), 0.99, 0))
-    assert [len(side) for side in split(rows(*[("a", "x")] * 9, ("b", "x")), 0.1, 0)] == [9, 1]
+    assert all(split_rows(rows(("a", "x"), ("b", "x"), ("c", "x")), 0.99, 0))
+    assert [len(side) for side in split_rows(rows(*[("a", "x")] * 9, ("b", "x")), 0.1, 0)] == [9, 1]
 
 
-def test_many_classes_do_not_take_more_than_the_share() -> None:
+def test_many_classes_do_not_exceed_the_share() -> None:
     """400 rows of 200 classes: a row of each would be half of them, not a tenth."""
     given = rows(*((f"text {i}", f"class {i % 200:03}") for i in range(400)))
-    train, dev = split(given, 0.1, 0, "label")
+    train, dev = split_rows(given, 0.1, 0, "label")
     assert len(dev) == 40 and len(train) == 360 and len({row.cells["label"] for row in dev}) == 40
-    assert (train, dev) == split(given, 0.1, 0, "label") != split(given, 0.1, 1, "label")
-    said = " ".join(finding.what for finding in checks.preflight(train, dev, ["text"], "label"))
+    assert (train, dev) == split_rows(given, 0.1, 0, "label") != split_rows(given, 0.1, 1, "label")
+    said = " ".join(finding.what for finding in checks.row_findings(train, dev, ["text"], "label"))
     assert "160 of 200 labels have no validation row" in said
 
 
-def test_of_many_classes_the_largest_are_tried() -> None:
+def test_of_many_classes_the_largest_are_validated() -> None:
     given = rows(*((f"text {i}", "large" if i < 100 else f"class {i % 100:03}") for i in range(300)))
-    _, dev = split(given, 0.1, 0, "label")
+    _, dev = split_rows(given, 0.1, 0, "label")
     assert 30 <= len(dev) <= 31 and sum(row.cells["label"] == "large" for row in dev) == 10
 
 
 @pytest.mark.parametrize("given", [rows(), rows(("a", "x")), rows(("a", "x"), ("A ", "y"))])
 def test_too_few_to_split(given: list[Row]) -> None:
     with pytest.raises(ExplorerError, match="different texts; wanted at least 2"):
-        split(given, 0.2, 0, "label")
+        split_rows(given, 0.2, 0, "label")
 
 
 @pytest.mark.parametrize("share", [0, 1, -1, 2, float("nan")])
-def test_a_share_that_is_none(share: float) -> None:
+def test_an_invalid_share(share: float) -> None:
     with pytest.raises(ExplorerError, match="between 0 and 1"):
-        split(rows(("a", "x"), ("b", "y")), share, 0)
+        split_rows(rows(("a", "x"), ("b", "y")), share, 0)
 
 
 @pytest.mark.parametrize(
     "cell", ["=1", "+1", "-2", "@S(A1)", "\t=1", "\r=1", "\n", "  =1", "＝1", "＠x", "\u3000=1", "\xa0+1"]
 )
-def test_a_formula_is_disarmed(cell: str) -> None:
+def test_a_formula_is_escaped(cell: str) -> None:
     assert escape_formula(cell) == "'" + cell
 
 
 @pytest.mark.parametrize("cell", ["a=b", "1-2", "", " a", "<b>", -2, -0.5, None, True])
-def test_any_other_cell_stays(cell: object) -> None:
+def test_other_cells_are_unchanged(cell: object) -> None:
     assert escape_formula(cell) is cell

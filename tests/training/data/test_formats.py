@@ -1,4 +1,4 @@
-"""JSONL, JSON, SQuAD, CoNLL and TREC: the layouts that are published, and the broken ones that people upload."""
+"""JSONL, JSON, SQuAD, CoNLL and TREC: the published layouts, and broken files."""
 
 import json
 from typing import Any
@@ -48,7 +48,7 @@ def test_jsonl() -> None:
         (json.dumps({str(i): "a" for i in range(51)}), "has 51 columns; the limit is 50"),
     ],
 )
-def test_a_line_that_cannot_be_used_is_named(line: str, what: str) -> None:
+def test_an_unusable_line_is_reported(line: str, what: str) -> None:
     found = read(GOOD + line.encode() + b"\n" + GOOD, "a.jsonl")
     assert len(found.rows) == 4 and [problem.line for problem in found.problems] == [3]
     assert what in found.problems[0].what and len(found.problems[0].what) < 200
@@ -57,7 +57,7 @@ def test_a_line_that_cannot_be_used_is_named(line: str, what: str) -> None:
 
 
 def test_lines_beyond_the_limit() -> None:
-    found = read(GOOD * 3 + b"no JSON\n", "a.jsonl", most=4)
+    found = read(GOOD * 3 + b"no JSON\n", "a.jsonl", max_rows=4)
     assert found.left_out == 3 and not found.problems and "3 rows from line 5 on left out" in found.summary
 
 
@@ -90,7 +90,7 @@ def test_a_json_list() -> None:
         ("[]", "holds no rows"),
     ],
 )
-def test_json_that_is_refused(written: str, said: str) -> None:
+def test_rejected_json(written: str, said: str) -> None:
     with pytest.raises(ExplorerError, match=said):
         read(written.encode(), "a.json")
 
@@ -127,13 +127,13 @@ def test_squad() -> None:
         ({**ASKED, "question": "\ud800"}, "half a character"),
     ],
 )  # fmt: skip
-def test_a_question_that_cannot_be_used(question: Any, what: str) -> None:
+def test_an_unusable_question(question: Any, what: str) -> None:
     found = read(squad(ASKED, question, NOWHERE), "a.json")
     assert [row.line for row in found.rows] == [1, 3] and found.problems[0].line == 2
     assert any(part in found.problems[0].what for part in what.split("|"))
 
 
-def test_squad_that_is_broken_higher_up() -> None:
+def test_squad_with_broken_articles_or_paragraphs() -> None:
     with pytest.raises(ExplorerError, match="question 1 has no passage"):
         read(squad(ASKED, NOWHERE, context=None), "a.json")
     whole = json.loads(squad(ASKED, NOWHERE))
@@ -156,13 +156,13 @@ def test_conll() -> None:
 
 
 @pytest.mark.parametrize("name", ["a.conll", "a.tsv", "a.txt"])
-def test_conll_with_tabs_is_seen_under_any_name(name: str) -> None:
+def test_conll_with_tabs_is_recognised_under_any_name(name: str) -> None:
     found = read('a b\tO\n#\tB-x\r\n\u200d\tI-x\n\n"\tO\n.\tO\n'.encode(), name)
     assert [row.cells["tokens"] for row in found.rows] == [["a b", "#", "\u200d"], ['"', "."]]
     assert found.rows[0].cells["tags"] == ["O", "B-x", "I-x"]
 
 
-def test_a_sentence_with_an_odd_line_is_named() -> None:
+def test_a_sentence_with_a_malformed_line_is_reported() -> None:
     found = read(b"a O\nb B-x\n\nc O\nd\n\ne O\nf O\n\ng  O\n h O\n", "a.conll")
     assert found.problems == (Problem(4, "line 5 of this sentence has 1 field, expected 2"),)
     assert [row.line for row in found.rows] == [1, 7, 10]

@@ -1,13 +1,13 @@
-"""Columns are found by name, then by content, and a choice that is none is refused in words."""
+"""Columns are guessed by name, then by content; an invalid choice raises an error."""
 
 from dataclasses import dataclass
 
 import pytest
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.data.guess import guess, reasons
+from bertexplorer.training.data.guess import guess_columns, guess_reasons
 from bertexplorer.training.data.read import read
-from bertexplorer.training.data.rows import Row, Table, mapped
+from bertexplorer.training.data.rows import Row, Table, map_columns
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,17 @@ def test_by_name(head: str, columns: tuple[Column, ...], expected: str) -> None:
     width = head.count(",") + 1
     table = read("\n".join([head, *(",".join([f"v{i}"] * width) for i in range(4))]).encode(), "a.csv", header=True)
     names = [column.name for column in columns if not column.optional]
-    assert guess(table, columns) == dict(zip(names, expected.split(","), strict=True))
+    assert guess_columns(table, columns) == dict(zip(names, expected.split(","), strict=True))
 
 
 def test_by_content() -> None:
     rows = [f"{i},{'xy'[i % 2]},{i % 5}.5,a longer text no {i},short {i}" for i in range(12)]
     table = read("\n".join(rows).encode(), "a.csv", header=False)
     for label in (LABEL, Column("label", "Label", "labels")):
-        assert guess(table, (TEXT, label)) == {"text": "column 4", "label": "column 2"}
-    assert guess(table, (*PAIR, SCORE)) == {"text_a": "column 4", "text_b": "column 5", "score": "column 3"}
+        assert guess_columns(table, (TEXT, label)) == {"text": "column 4", "label": "column 2"}
+    assert guess_columns(table, (*PAIR, SCORE)) == {"text_a": "column 4", "text_b": "column 5", "score": "column 3"}
     turned = read("\n".join(f"short {i},a longer text no {i},0.{i}" for i in range(12)).encode(), "a.csv", header=False)
-    assert guess(turned, (*PAIR, SCORE)) == {"text_a": "column 1", "text_b": "column 2", "score": "column 3"}
+    assert guess_columns(turned, (*PAIR, SCORE)) == {"text_a": "column 1", "text_b": "column 2", "score": "column 3"}
 
 
 def german(*columns: str) -> Table:
@@ -69,35 +69,37 @@ def german(*columns: str) -> Table:
 
 def test_a_german_file_by_name_and_by_content() -> None:
     named = german("Kommentar", "Sterne", "Urteil")
-    assert guess(named, (TEXT, LABEL)) == {"text": "Kommentar", "label": "Urteil"}
+    assert guess_columns(named, (TEXT, LABEL)) == {"text": "Kommentar", "label": "Urteil"}
     unnamed = german("a", "b", "c")
-    assert guess(unnamed, (TEXT, LABEL)) == {"text": "a", "label": "c"}, "words rather than numbers of as many values"
+    assert guess_columns(unnamed, (TEXT, LABEL)) == {"text": "a", "label": "c"}, (
+        "words rather than numbers of as many values"
+    )
 
 
-def test_why_a_column_was_taken_is_said() -> None:
+def test_the_reason_for_a_guess_is_reported() -> None:
     table = german("Kommentar", "b", "Urteil")
-    found = reasons(table, (TEXT, LABEL), guess(table, (TEXT, LABEL)))
+    found = guess_reasons(table, (TEXT, LABEL), guess_columns(table, (TEXT, LABEL)))
     assert found == {
         "text": "by its name",
-        "label": "by its name, 3 different values; “b” (3 values) would do too",
+        "label": "by its name, 3 different values; “b” (3 values) would fit too",
     }
-    assert reasons(table, (TEXT, LABEL), {"text": "Kommentar", "label": "b"}) == {"text": "by its name"}
+    assert guess_reasons(table, (TEXT, LABEL), {"text": "Kommentar", "label": "b"}) == {"text": "by its name"}
     bare = german("x", "y", "z")
-    assert reasons(bare, (TEXT, LABEL), guess(bare, (TEXT, LABEL)))["text"] == "its texts are the longest"
+    assert guess_reasons(bare, (TEXT, LABEL), guess_columns(bare, (TEXT, LABEL)))["text"] == "its texts are the longest"
 
 
-def test_nothing_is_found_where_nothing_fits() -> None:
+def test_no_column_is_guessed_if_none_fits() -> None:
     table = read("\n".join(f"a text no {i}" for i in range(9)).encode(), "a.txt")
-    assert guess(table, (LABEL, TEXT, SCORE)) == {"text": "text"}
-    assert guess(table, (Column("title", "Title", "text", optional=True),)) == {}
+    assert guess_columns(table, (LABEL, TEXT, SCORE)) == {"text": "text"}
+    assert guess_columns(table, (Column("title", "Title", "text", optional=True),)) == {}
 
 
-def test_mapped() -> None:
+def test_map_columns() -> None:
     table = read(b"Review,Mood\na,x\nb,y\n", "a.csv", header=True)
-    assert mapped(table, {"text": "Review", "label": "Mood", "title": ""}, (TEXT, LABEL)) == [
+    assert map_columns(table, {"text": "Review", "label": "Mood", "title": ""}, (TEXT, LABEL)) == [
         Row(2, {"text": "a", "label": "x"}), Row(3, {"text": "b", "label": "y"}),
     ]  # fmt: skip
     with pytest.raises(ExplorerError, match="No column was chosen for Label; the file has “Review”, “Mood”"):
-        mapped(table, {"text": "Review", "label": ""}, (TEXT, LABEL))
+        map_columns(table, {"text": "Review", "label": ""}, (TEXT, LABEL))
     with pytest.raises(ExplorerError, match="no column “Stars” for label; the file has “Review”, “Mood”"):
-        mapped(table, {"text": "Review", "label": "Stars"})
+        map_columns(table, {"text": "Review", "label": "Stars"})

@@ -1,4 +1,4 @@
-"""A data set of the hub: names, streams, what is said when it cannot be had. The hub is a folder here."""
+"""A data set of the hub: names, streams, and errors. A local folder replaces the hub."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -33,8 +33,8 @@ def reachable(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, ...]]
     yield asked
 
 
-def test_rows_are_as_a_file_would_hold_them(reachable: list[tuple[Any, ...]]) -> None:
-    table = hub.fetch("someone/films:small@test")
+def test_rows_equal_those_of_a_file(reachable: list[tuple[Any, ...]]) -> None:
+    table = hub.fetch_dataset("someone/films:small@test")
     assert reachable == [("someone/films", "small", {"split": "test", "streaming": True})]
     assert [row.cells for row in table.rows] == [
         {"text": "good", "label": "pos"},
@@ -43,21 +43,21 @@ def test_rows_are_as_a_file_would_hold_them(reachable: list[tuple[Any, ...]]) ->
     ]
     (problem,) = table.problems
     assert (problem.line, table.rows[2].line) == (3, 4) and "15,000 characters" in problem.what
-    assert hub.fetch("films", most=2).summary == "2 rows of train of films, from the hub."
+    assert hub.fetch_dataset("films", max_rows=2).summary == "2 rows of train of films, from the hub."
 
 
 @pytest.mark.parametrize("name", ["", "a/b/c", "../etc", EVIL, "a b", "a:b:c", "x" * 300, "assets", "tests/ui"])
-def test_what_is_no_name_asks_nothing(name: str, reachable: list[tuple[Any, ...]]) -> None:
+def test_an_invalid_name_sends_no_request(name: str, reachable: list[tuple[Any, ...]]) -> None:
     with pytest.raises(ExplorerError, match="is not a data set; wanted NAME"):
-        hub.fetch(name)
+        hub.fetch_dataset(name)
     assert not reachable
 
 
-def test_a_split_that_is_not_there(reachable: list[tuple[Any, ...]]) -> None:
+def test_a_missing_split(reachable: list[tuple[Any, ...]]) -> None:
     with pytest.raises(ExplorerError, match="Available splits"):
-        hub.fetch("someone/films@nowhere")
+        hub.fetch_dataset("someone/films@nowhere")
 
 
-def test_without_a_network_it_is_said_at_once() -> None:
+def test_without_a_network_the_error_comes_at_once() -> None:
     with pytest.raises(ExplorerError, match="cannot be fetched"):
-        hub.fetch("someone/films")
+        hub.fetch_dataset("someone/films")

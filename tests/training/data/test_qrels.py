@@ -1,4 +1,4 @@
-"""Test collections: the formats, which query a judgement means, candidates, the split by query."""
+"""Test collections: formats, the query of a judgement, candidates, the split by query."""
 
 import pytest
 
@@ -13,7 +13,7 @@ JUDGED = "1 1 1\n2 2 4\n1 2 -1\n\n"
 
 
 def cells(*arguments: str, **more: int) -> list[tuple[int, str, str, str]]:
-    return [(row.line, *row.cells.values()) for row in qrels.rows(*arguments, **more)]
+    return [(row.line, *row.cells.values()) for row in qrels.collection_rows(*arguments, **more)]
 
 
 def test_cranfield() -> None:
@@ -39,7 +39,7 @@ def test_beir() -> None:
     ]
 
 
-def test_candidates_are_those_of_bm25_that_nobody_judged() -> None:
+def test_candidates_are_the_unjudged_passages_of_bm25() -> None:
     documents = "a\tred fish\nb\tred red fish swim\nc\tblue\nd\tfish\n"
     found = cells("1\tred fish\n", documents, "1 0 a 1", candidates=2)
     assert found == [
@@ -62,23 +62,23 @@ def test_candidates_are_those_of_bm25_that_nobody_judged() -> None:
 )
 def test_bad_files(arguments: tuple[str, str, str], said: str) -> None:
     with pytest.raises(ExplorerError, match=said):
-        qrels.rows(*arguments)
+        qrels.collection_rows(*arguments)
 
 
 def test_a_query_stays_on_one_side() -> None:
     queries = "".join(f"{i}\tquery {i}\n" for i in range(10))
     documents = "".join(f"{i}\tpassage {i}\n" for i in range(40))
-    rows = qrels.rows(queries, documents, "".join(f"{i % 10} 0 {i} 1\n" for i in range(30)))
-    train, dev = qrels.split(rows, 0.3, 0)
+    rows = qrels.collection_rows(queries, documents, "".join(f"{i % 10} 0 {i} 1\n" for i in range(30)))
+    train, dev = qrels.split_by_query(rows, 0.3, 0)
     assert len(train) + len(dev) == len(rows) == 40
     asked = {row.cells["query"] for row in dev}
     assert len(asked) == 3 and "" not in asked and not asked & {row.cells["query"] for row in train}
 
 
 @pytest.mark.shared
-def test_the_real_one() -> None:
+def test_the_published_cranfield() -> None:
     texts = [(CRANFIELD / name).read_text("latin-1") for name in ("cran.qry", "cran.all.1400", "cranqrel")]
-    rows = qrels.rows(*texts)
+    rows = qrels.collection_rows(*texts)
     assert len({row.cells["query"] for row in rows}) == 226
     assert len({row.cells["passage"] for row in rows}) == pytest.approx(1400, abs=5)  # nearly all of its 1,400
     first = rows[0]

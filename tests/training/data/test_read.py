@@ -1,4 +1,4 @@
-"""Files are read as they were meant, how is told, and every row that cannot be used is named with its line."""
+"""Files are read correctly, the summary reports how, and every unusable row is reported with its line."""
 
 import gzip
 import io
@@ -31,7 +31,7 @@ def test_a_plain_csv() -> None:
 
 @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
-def test_the_delimiter_is_found_and_told(sign: str, name: str) -> None:
+def test_the_delimiter_is_detected_and_reported(sign: str, name: str) -> None:
     found = read(f"text{sign}label\nwell, a cat{sign}x\nb; c{sign}y\nd{sign}x\n".encode(), name)
     if sign in ",;":  # the unquoted one is an odd row, never a shift
         assert [problem.line for problem in found.problems] == [2 if sign == "," else 3]
@@ -49,7 +49,7 @@ def test_the_delimiter_can_be_given() -> None:
             read(content, "a.csv", delimiter=wrong)
 
 
-def test_an_odd_row_is_named_and_shifts_nothing() -> None:
+def test_a_row_of_the_wrong_width_is_reported_and_shifts_nothing() -> None:
     rows = ["text,label", *(f"row {i},x" for i in range(2, 17)), "a, b, c,x", "good,y", "short"]
     found = read("\n".join(rows).encode(), "a.csv")
     assert found.problems == (
@@ -70,12 +70,12 @@ def test_rows_longer_than_the_header_shift_nothing() -> None:
 @pytest.mark.parametrize(
     "value", ["NA", "None", "null", "NaN", "007", "1e5", "True", " x ", "", "1,5", "-", "=1+1", EVIL]
 )
-def test_values_stay_as_written(value: str) -> None:
+def test_values_are_unchanged(value: str) -> None:
     found = read(f"text\tlabel\na\t{value}\nb\tx\n".encode(), "a.tsv")
     assert found.rows[0].cells == {"text": "a", "label": value}
 
 
-def test_a_quote_that_is_never_closed_takes_no_other_row() -> None:
+def test_an_unclosed_quote_spoils_no_other_row() -> None:
     found = read(b'text,label\na,x\n"b,y\nc,x\n"d",y\n', "a.csv")
     assert cells(found) == [("a", "x"), ("c", "x"), ("d", "y")] and lines(found) == [2, 4, 5]
     assert found.problems[0].line == 3 and "quote" in found.problems[0].what
@@ -87,7 +87,7 @@ def test_a_quote_that_is_never_closed_takes_no_other_row() -> None:
     assert len(found.rows) == MAX_ROWS - 1 and found.rows[1].line == 4
 
 
-def test_quotes_without_end_are_refused() -> None:
+def test_too_many_unclosed_quotes_are_rejected() -> None:
     with pytest.raises(ExplorerError, match="More than 200 rows have quotes that are not closed"):
         read(b"text,label\na,x\n" + b'"b,y\n' * 1_000, "a.csv")
 
@@ -111,7 +111,7 @@ def test_a_space_after_the_delimiter() -> None:
     assert cells(read(b'text, label\n"a, b", "x"\n"c, d", "y, z"\n', "a.csv")) == [("a, b", "x"), ("c, d", "y, z")]
 
 
-def test_names_of_columns() -> None:
+def test_column_names() -> None:
     assert read(b'\xef\xbb\xbf text ,"\xef\xbb\xbflabel\r\n"\r\na,x\r\nb,y', "a.csv").columns == ("text", "label")
     assert read(b",text,text,text (2)\n0,a,b,c\n1,d,e,f\n", "a.csv").columns == (
         "column 1", "text", "text (2)", "text (2) (2)",
@@ -130,7 +130,7 @@ def test_names_of_columns() -> None:
         ("some words,5.0", False),
     ],
 )
-def test_whether_there_is_a_header(head: str, headed: bool) -> None:
+def test_header_detection(head: str, headed: bool) -> None:
     rows = [f"row {i},{'xy'[i % 2]}" for i in range(8)]
     found = read("\n".join([head, *rows]).encode(), "a.csv")
     assert (found.columns == tuple(head.split(","))) == headed and len(found.rows) == 8 + (not headed)
@@ -151,7 +151,7 @@ def test_a_word_above_numbers_is_a_header() -> None:
         ("text,label\néé日日,x\nb".encode() + b"\xff,y\n", "UTF-8 (1 broken character shown as \ufffd)"),
     ],
 )
-def test_the_encoding_is_found_and_told(content: bytes, message: str) -> None:
+def test_the_encoding_is_detected_and_reported(content: bytes, message: str) -> None:
     found = read(content, "a.csv")
     assert found.columns == ("text", "label") and message in found.summary
     assert found.rows[0].cells["text"] in ("naïve café", "l’été “là”", "é日", "éé日日")
@@ -188,7 +188,7 @@ def packed() -> bytes:
         (b"text,label\n" + b"a,b,c\n" * 9, "a.csv", "line 2 has 3 fields, expected 2"),
     ],
 )  # fmt: skip
-def test_what_is_refused(content: bytes, name: str, said: str) -> None:
+def test_rejected_files(content: bytes, name: str, said: str) -> None:
     with pytest.raises(ExplorerError, match=said) as caught:
         read(content, name)
     assert len(str(caught.value)) < 500
@@ -210,7 +210,7 @@ def test_a_cell_beyond_the_limit() -> None:
     assert huge.problems[0].line == 3 and "131,072" in huge.problems[0].what and lines(huge) == [2, 4]
 
 
-def test_two_columns_of_one_name_are_told() -> None:
+def test_repeated_column_names_are_reported() -> None:
     found = read(b"text,label,text\na,x,b\nc,y,d\n", "a.csv")
     assert found.columns == ("text", "label", "text (2)")
     assert "2 columns called “text”: the later ones are read as “text (2)” and so on" in found.summary
@@ -221,7 +221,7 @@ def test_sixty_thousand_rows() -> None:
     assert len(found.rows) == 50_000 and found.left_out == 10_000 and lines(found)[-1] == 50_001
     assert not found.problems and found.summary.startswith("50,000 rows from")
     assert "10,000 rows from line 50,002 on left out, beyond the limit of 50,000" in found.summary
-    assert [read(b"text,label\n" + b"a cat,x\n" * 6, "a.csv", most=most).left_out for most in (5, 6)] == [1, 0]
+    assert [read(b"text,label\n" + b"a cat,x\n" * 6, "a.csv", max_rows=most).left_out for most in (5, 6)] == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_sixty_thousand_rows() -> None:
         ("", "The file"),
     ],
 )
-def test_names_of_files(name: str, message: str) -> None:
+def test_file_names(name: str, message: str) -> None:
     assert f"from {message}: " in read(b"text\tlabel\na\tx\nb\ty\n", name).summary
 
 

@@ -1,10 +1,10 @@
-"""The published data sets, in the files as they are handed out, are read whole."""
+"""The published data sets are read completely from their original files."""
 
 from pathlib import Path
 
 import pytest
 
-from bertexplorer.training.data.guess import guess
+from bertexplorer.training.data.guess import guess_columns
 from bertexplorer.training.data.read import read
 from tests.conftest import ROOT
 from tests.training.data.test_guess import LABEL, PAIR, QA, SCORE, TEXT, Column
@@ -35,9 +35,9 @@ FILES = [  # file, rows, what is wanted, and the columns in which it is found
 @pytest.mark.shared
 @pytest.mark.parametrize(("file", "count", "columns", "found"), FILES, ids=[file for file, *_ in FILES])
 def test_a_published_file(file: str, count: int, columns: tuple[Column, ...], found: list[str]) -> None:
-    table = read(Path(DATA / file).read_bytes(), file, most=100_000)
+    table = read(Path(DATA / file).read_bytes(), file, max_rows=100_000)
     assert len(table.rows) == count and not table.problems and not table.left_out
-    chosen = guess(table, columns)
+    chosen = guess_columns(table, columns)
     assert [chosen[column.name] for column in columns] == found
     for row in table.rows:
         for answer in row.cells.get("answers", []):
@@ -48,7 +48,7 @@ def test_a_published_file(file: str, count: int, columns: tuple[Column, ...], fo
 
 
 @pytest.mark.shared
-def test_the_tags_of_wnut_are_those_of_its_description() -> None:
+def test_the_tags_of_wnut_equal_those_of_its_description() -> None:
     table = read((DATA / "wnut17/wnut17train.conll").read_bytes(), "a.conll")
     kinds = {tag[2:] for row in table.rows for tag in row.cells["tags"] if tag != "O"}
     assert kinds == {"person", "location", "group", "creative-work", "corporation", "product"}

@@ -1,4 +1,4 @@
-"""Rows with tags or spans: what is understood, and what is a problem of which line."""
+"""Rows with tags or spans: accepted notations, and the problems of unusable rows."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import pytest
 
 from bertexplorer.model.text import split_words
 from bertexplorer.training.data.read import read
-from bertexplorer.training.data.rows import Row, mapped
-from bertexplorer.training.entities.rows import sentences
+from bertexplorer.training.data.rows import Row, map_columns
+from bertexplorer.training.entities.tags import read_sentences
 
 
 def one(tokens: Any, tags: Any) -> Any:
-    found, problems = sentences([Row(7, {"tokens": tokens, "tags": tags})])
+    found, problems = read_sentences([Row(7, {"tokens": tokens, "tags": tags})])
     return found[0] if found else problems[0]
 
 
@@ -30,7 +30,7 @@ def spelt(sentence: Any) -> list[str]:
         ("Ada\u200b saw New York", [[0, 3, "PER"], [9, 17, "LOC"]]),
     ],
 )
-def test_all_ways_to_write_it_say_the_same(tokens: Any, tags: Any) -> None:
+def test_all_notations_give_the_same_sentence(tokens: Any, tags: Any) -> None:
     found = one(tokens, tags)
     assert found.line == 7 and found.text == "Ada saw New York" and spelt(found) == ["Ada", "saw", "New", "York"]
     assert found.tags == ("B-PER", "O", "B-LOC", "I-LOC")
@@ -45,17 +45,17 @@ def test_all_ways_to_write_it_say_the_same(tokens: Any, tags: Any) -> None:
         ("", "", "has no word"),
         ("\u200b", "O", "has no word"),
         (["Ada"], [[0, 3, "PER"]], "has spans, but a list of words"),
-        ("in London", [[4, 9, "LOC"]], "has an entity LOC that does not begin where a word does: “in L|ondon”"),
-        ("in London now", [[3, 8, "LOC"]], "does not end where a word does: “in Londo|n now”"),
+        ("in London", [[4, 9, "LOC"]], "has an entity LOC that does not start at the start of a word: “in L|ondon”"),
+        ("in London now", [[3, 8, "LOC"]], "does not end at the end of a word: “in Londo|n now”"),
         ("in London", [[3, 10, "LOC"]], "has a span from 3 to 10 in a text of 9 characters"),
         ("in London", [[9, 3, "LOC"]], "has a span from 9 to 3"),
         ("in London", [["3", 9, "LOC"]], "wanted a start, an end and a label"),
         ("in London", [{"start": 3, "end": 9}], "has a span without a label"),
-        ("in New York", [[3, 11, "LOC"], [7, 11, "LOC"]], "has two entities in one place: “in New |York”"),
+        ("in New York", [[3, 11, "LOC"], [7, 11, "LOC"]], "has overlapping entities: “in New |York”"),
         ("   ", [], "has no text"),
     ],
 )
-def test_a_row_that_cannot_be_used_says_why(tokens: Any, tags: Any, what: str) -> None:
+def test_an_unusable_row_names_the_reason(tokens: Any, tags: Any, what: str) -> None:
     problem = one(tokens, tags)
     assert problem.line == 7 and what in problem.what
 
@@ -64,25 +64,25 @@ def test_a_text_without_entities_is_a_sentence() -> None:
     assert one("nothing here.", []).tags == ("O", "O", "O")
 
 
-def test_one_bare_tag_among_marked_ones_is_named_and_plain_tags_are_left() -> None:
+def test_an_unmarked_tag_among_marked_ones_is_reported_and_plain_tags_are_unchanged() -> None:
     marked = [Row(i, {"tokens": "Ada", "tags": "B-PER"}) for i in range(1, 20)]
-    found, problems = sentences([*marked, Row(20, {"tokens": "Ada sings", "tags": "PER O"})])
+    found, problems = read_sentences([*marked, Row(20, {"tokens": "Ada sings", "tags": "PER O"})])
     assert len(found) == 19 and [p.line for p in problems] == [20] and "“PER” without B- or I-" in problems[0].what
-    found, problems = sentences([Row(1, {"tokens": "Ada sings", "tags": "NOUN VERB"})])
+    found, problems = read_sentences([Row(1, {"tokens": "Ada sings", "tags": "NOUN VERB"})])
     assert found[0].tags == ("NOUN", "VERB") and not problems
 
 
-def test_a_word_that_no_one_can_see_stands_for_nothing() -> None:
+def test_an_invisible_word_is_empty() -> None:
     found = one(["Ada", "\u200b", "sings"], ["B-PER", "I-PER", "O"])
     assert spelt(found) == ["Ada", "", "sings"] and found.tags == ("B-PER", "I-PER", "O")
 
 
 def test_conll_and_jsonl_files_are_read() -> None:
     table = read(b"Ada\tB-PER\nsings\tO\n\nOslo\tB-LOC\n.\tO\n\nHe\tO\n", "x.conll")
-    found, problems = sentences(mapped(table, {"tokens": "tokens", "tags": "tags"}))
+    found, problems = read_sentences(map_columns(table, {"tokens": "tokens", "tags": "tags"}))
     assert [one.line for one in found] == [1, 4, 7] and not problems
     lines = b'{"text": "Ada sings.", "label": [[0, 3, "PER"]]}\n{"text": "He, too.", "label": []}\n'
-    found, problems = sentences(mapped(read(lines, "x.jsonl"), {"tokens": "text", "tags": "label"}))
+    found, problems = read_sentences(map_columns(read(lines, "x.jsonl"), {"tokens": "text", "tags": "label"}))
     assert found[0].tags == ("B-PER", "O", "O") and found[1].tags == ("O",) * 4 and not problems
 
 

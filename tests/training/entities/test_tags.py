@@ -1,4 +1,4 @@
-"""Tags as entities by conlleval's rules, whatever their scheme; what IOB2 allows; how F1 is counted."""
+"""Tags in any scheme as entities by conlleval's rules; tags that IOB2 allows; F1."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bertexplorer.model.crf import may_follow
 from bertexplorer.training.entities.scores import confusion, f1, metrics, tables
-from bertexplorer.training.entities.tags import Entity, entities, illegal, iob2, labels, strict
+from bertexplorer.training.entities.tags import Entity, count_illegal, entities, head_labels, strict_entities, to_iob2
 
 MARKS = st.lists(st.sampled_from(["O", *(f"{mark}-{kind}" for mark in "BIES" for kind in ("PER", "LOC"))]), max_size=8)
 TWO = st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]), max_size=8)
@@ -30,7 +30,7 @@ def conlleval(tags: list[str]) -> list[tuple[str, int, int]]:
 
 
 @given(MARKS)
-def test_entities_are_those_of_conlleval(tags: list[str]) -> None:
+def test_entities_equal_those_of_conlleval(tags: list[str]) -> None:
     assert [tuple(entity) for entity in entities(tags)] == conlleval(tags)
 
 
@@ -47,34 +47,34 @@ def test_entities_are_those_of_conlleval(tags: list[str]) -> None:
 )
 def test_every_scheme_becomes_iob2(tags: str, wanted: str) -> None:
     found = tags.split()
-    assert iob2(entities(found), len(found)) == wanted.split()
+    assert to_iob2(entities(found), len(found)) == wanted.split()
 
 
 @given(MARKS)
-def test_iob2_says_the_same_and_is_legal(tags: list[str]) -> None:
-    made = iob2(entities(tags), len(tags))
-    assert entities(made) == entities(tags) == strict(made)
-    assert illegal(made) == 0 and len(made) == len(tags)
+def test_iob2_keeps_the_entities_and_is_legal(tags: list[str]) -> None:
+    made = to_iob2(entities(tags), len(tags))
+    assert entities(made) == entities(tags) == strict_entities(made)
+    assert count_illegal(made) == 0 and len(made) == len(tags)
 
 
-def test_what_may_follow_what() -> None:
+def test_allowed_transitions() -> None:
     assert may_follow("B-X", "I-X") and may_follow("I-X", "I-X") and may_follow("I-X", "B-Y") and may_follow("", "O")
     assert not may_follow("", "I-X") and not may_follow("O", "I-X") and not may_follow("B-Y", "I-X")
-    assert illegal(["I-X", "O", "I-X", "I-X", "I-Y"]) == 3
-    assert strict(["I-X", "O", "B-X", "I-Y"]) == [Entity("X", 2, 3)]
+    assert count_illegal(["I-X", "O", "I-X", "I-X", "I-Y"]) == 3
+    assert strict_entities(["I-X", "O", "B-X", "I-Y"]) == [Entity("X", 2, 3)]
 
 
-def test_labels_hold_both_marks_of_each_kind() -> None:
-    assert labels([["O", "B-PER"], ["I-LOC"]], False) == ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
-    assert labels([["VERB", "NOUN"], ["NOUN"]], True) == ("NOUN", "VERB")
+def test_labels_have_b_and_i_of_each_kind() -> None:
+    assert head_labels([["O", "B-PER"], ["I-LOC"]], False) == ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
+    assert head_labels([["VERB", "NOUN"], ["NOUN"]], True) == ("NOUN", "VERB")
 
 
 @given(st.lists(st.tuples(TWO, TWO), min_size=1, max_size=4))
 def test_f1_by_hand(pairs: list[tuple[list[str], list[str]]]) -> None:
     pairs = [(a[: len(b)], b[: len(a)]) for a, b in pairs]
-    gold, guess = [iob2(entities(a), len(a)) for a, _ in pairs], [b for _, b in pairs]
+    gold, guess = [to_iob2(entities(a), len(a)) for a, _ in pairs], [b for _, b in pairs]
     found = metrics(gold, guess, False)
-    for name, bare in (("entity_f1", conlleval), ("strict_f1", lambda tags: list(map(tuple, strict(tags))))):
+    for name, bare in (("entity_f1", conlleval), ("strict_f1", lambda tags: list(map(tuple, strict_entities(tags))))):
         true = {(i, *e) for i, tags in enumerate(gold) for e in bare(tags)}
         said = {(i, *e) for i, tags in enumerate(guess) for e in bare(tags)}
         assert found[name] == pytest.approx(2 * len(true & said) / max(1, len(true) + len(said)))
@@ -85,7 +85,7 @@ def test_f1_by_hand(pairs: list[tuple[list[str], list[str]]]) -> None:
         assert way["f1"] == pytest.approx(found["entity_f1"]) and way["precision"] == pytest.approx(found["precision"])
 
 
-def test_the_lenient_score_forgives_what_the_strict_one_counts() -> None:
+def test_the_strict_score_rejects_entities_without_a_beginning() -> None:
     found = metrics([["B-PER", "I-PER", "O"]], [["I-PER", "I-PER", "O"]], False)
     assert found["entity_f1"] == 1.0 and found["strict_f1"] == 0.0 and found["illegal"] == 0.5
 
@@ -97,7 +97,7 @@ def test_plain_tags_count_word_by_word() -> None:
     assert made.labels == ("NOUN", "VERB") and made.counts == ((1, 0), (1, 0))
 
 
-def test_tables_name_each_kind() -> None:
+def test_tables_have_a_row_per_kind() -> None:
     gold, guess = [["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "O", "O", "B-LOC"]]
     found = tables(gold, guess, False)
     assert [(row["label"], row["f1"], row["examples"]) for row in found["Per type"]] == [

@@ -1,4 +1,4 @@
-"""A tiny checkpoint, rows that it can learn, and runs over them that take a second or two."""
+"""A tiny checkpoint, learnable rows, and runs over them that take a second or two."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,8 +31,8 @@ def begin(tiny: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
 
     def make(name: str = "run", family: str = "bert", task: str = "classification", **values: Any) -> Path:
         quick = {"epochs": 6, "batch": 16, "rate": 3e-3, "max_tokens": 32, "precision": "fp32", "snapshots": 1}
-        spec = specs.make(task, "tiny", str(tiny(family)), {**quick, **values}, name=name)
-        specs.begin(tmp_path / name, spec, rows(120, 0), rows(60, 1))
+        spec = specs.make_spec(task, "tiny", str(tiny(family)), {**quick, **values}, name=name)
+        specs.write_run_folder(tmp_path / name, spec, rows(120, 0), rows(60, 1))
         return tmp_path / name
 
     return make

@@ -1,18 +1,18 @@
-"""Runs beside each other, against scipy and by hand."""
+"""Comparisons of runs against scipy and by hand."""
 
 from statistics import NormalDist
 
 import numpy as np
 import pytest
 
-from bertexplorer.training.finetuning.compare import Outcome, differences, paired, spread
+from bertexplorer.training.finetuning.compare import Outcome, compare_rows, differing_settings, spread
 
 
 def rows(right: list[float], measure: str = "right") -> list[dict]:
     return [{"line": i, "text": f"t{i}", "gold": "x", measure: value} for i, value in enumerate(right)]
 
 
-def test_seeds_are_a_mean_a_deviation_and_those_that_fell() -> None:
+def test_spread_has_mean_deviation_and_collapsed_runs() -> None:
     found = spread([Outcome("a", 0.9, 0.5, 0.6), Outcome("b", 0.6, 0.5, 0.6), Outcome("c", 0.8, 0.5, 0.6)])
     assert (found.count, found.best, found.collapsed) == (3, "a", ("b",))
     wanted = pytest.approx((0.766667, 0.152753), abs=1e-6)  # written with 6 digits
@@ -22,11 +22,11 @@ def test_seeds_are_a_mean_a_deviation_and_those_that_fell() -> None:
     assert spread([Outcome("nan", float("nan"), 0.1)]).collapsed == ("nan",)
 
 
-def test_chance_is_that_of_a_one_sided_test() -> None:
+def test_the_p_value_agrees_with_a_one_sided_test() -> None:
     """On many rows the bootstrap is near the normal distribution of the mean."""
     draw = np.random.default_rng(1)
     first, second = (draw.random(2_000) < share for share in (0.80, 0.82))
-    found = paired(rows(first.tolist()), rows(second.tolist()))
+    found = compare_rows(rows(first.tolist()), rows(second.tolist()))
     gains = second.astype(float) - first
     expected = 1 - NormalDist().cdf(abs(gains.mean()) / (gains.std() / len(gains) ** 0.5))
     # 0.015: several standard deviations of the draws
@@ -35,20 +35,20 @@ def test_chance_is_that_of_a_one_sided_test() -> None:
     assert (found.first, found.second) == pytest.approx((first.mean(), second.mean()))
 
 
-def test_rows_are_matched_not_counted_off() -> None:
+def test_rows_are_matched_by_key_not_by_position() -> None:
     first, second = rows([1, 1, 0, 1]), list(reversed(rows([1, 1, 0, 1])))
-    assert paired(first, second).p == 1.0  # the same answers in another order
-    assert paired(first, second[:2]).rows == 2
-    assert paired(first, [row | {"text": "other"} for row in second]) is None
-    assert paired(first, rows([0.1] * 4, "loss")) is None and paired([], []) is None
-    lossy = paired(rows([1.0] * 9, "loss"), rows([0.5] * 9, "loss"))
+    assert compare_rows(first, second).p == 1.0  # the same answers in another order
+    assert compare_rows(first, second[:2]).rows == 2
+    assert compare_rows(first, [row | {"text": "other"} for row in second]) is None
+    assert compare_rows(first, rows([0.1] * 4, "loss")) is None and compare_rows([], []) is None
+    lossy = compare_rows(rows([1.0] * 9, "loss"), rows([0.5] * 9, "loss"))
     assert (lossy.measure, lossy.better, lossy.worse) == ("loss", 9, 0) and lossy.p < 0.001
 
 
-def test_settings_that_differ() -> None:
+def test_differing_settings() -> None:
     one = {"checkpoint": "mini", "tuning": {"seed": 0, "batch": 32}, "options": {"labels": "one"}}
     other = {"checkpoint": "mini", "tuning": {"seed": 1, "batch": 32}, "data": {"file": "a.csv"}}
-    assert differences({"A": one, "B": other}) == [
+    assert differing_settings({"A": one, "B": other}) == [
         {"setting": "rows", "A": "", "B": "a.csv"},
         {"setting": "labels", "A": "one", "B": ""},
         {"setting": "seed", "A": 0, "B": 1},

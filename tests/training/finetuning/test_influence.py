@@ -1,4 +1,4 @@
-"""Which rows taught a run: scores are sums of products of gradients; planted wrong labels are found again."""
+"""Influence scores are sums of products of gradients; planted wrong labels are found."""
 
 from collections.abc import Callable, Mapping
 from html import escape
@@ -12,12 +12,12 @@ import torch
 from bertexplorer import TrainingRun
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.runs import Run
-from bertexplorer.training.checkpointing import committed
+from bertexplorer.training.checkpointing import list_commits
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.finetuning import influence, spec
-from bertexplorer.training.finetuning.artifacts import opened
+from bertexplorer.training.finetuning.artifacts import open_learner
 from bertexplorer.training.finetuning.run import finetune
-from bertexplorer.training.finetuning.trainable import learning_of
+from bertexplorer.training.finetuning.trainable import learning_schedule
 from bertexplorer.training.optimiser import rate
 from bertexplorer.training.tasks import classification
 from bertexplorer.ui.training import influence as influence_page
@@ -43,7 +43,7 @@ def trained(begin: Callable[..., Path]) -> Callable[..., TrainingRun]:
 
 def by_hand(run: TrainingRun, answered: Mapping[str, object]) -> dict[int, float]:
     """Line -> TracIn of the row *answered*, a gradient of all parameters for each row."""
-    given, rows, _ = spec.read(run.folder)
+    given, rows, _ = spec.read_run(run.folder)
     examples, _ = given.module.examples(rows, given.task_options)
     (asked,), _ = given.module.examples([Row(0, dict(answered))], given.task_options)
     folders = sorted(
@@ -53,9 +53,9 @@ def by_hand(run: TrainingRun, answered: Mapping[str, object]) -> dict[int, float
     total = next(event["steps"] for event in run.events if event["event"] == "ready")
     found = dict.fromkeys((one.line for one in examples), 0.0)
     for folder, (last, step) in zip(folders, pairwise([0, *steps]), strict=True):
-        learner = opened(folder, about=run.best)
+        learner = open_learner(folder, about=run.best)
         learner.modules.eval().requires_grad_(True)
-        learned = learning_of(given.tuning, learner.checkpoint.config)
+        learned = learning_schedule(given.tuning, learner.checkpoint.config)
         weight = sum(rate(s / total, learned) for s in range(last, step))
 
         def slope(example: object, learner=learner, cosine: bool = False) -> torch.Tensor:
@@ -133,9 +133,9 @@ def test_tags_spans_and_scores_are_traced(
     task: str, values: dict[str, object], tiny: Callable[..., Path], tmp_path: Path
 ) -> None:
     draw, quick = np.random.default_rng(0), {"epochs": 3, "batch": 8, "rate": 3e-3, "max_tokens": 24}
-    made = spec.make(task, "tiny", str(tiny("bert")), {**quick, "precision": "fp32", "dropout": 0.0, **values})
+    made = spec.make_spec(task, "tiny", str(tiny("bert")), {**quick, "precision": "fp32", "dropout": 0.0, **values})
     train, dev = ([Row(line, cells(task, draw)) for line in range(2, 2 + count)] for count in (24, 12))
-    spec.begin(tmp_path / "run", made, train, dev)
+    spec.write_run_folder(tmp_path / "run", made, train, dev)
     assert list(finetune(tmp_path / "run"))[-1]["event"] == "finished"
     run = TrainingRun(tmp_path / "run")
     found, said = run.influence(NEW[task]), run.predict(NEW[task])[0]
@@ -157,13 +157,13 @@ def test_tags_spans_and_scores_are_traced(
     else:
         assert run.suspects().rows[-1].score >= 0
     detail = RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best)
-    page = influence.finish(influence_page.explain(detail, NEW[task]))
+    page = influence.run_to_end(influence_page.explain(detail, NEW[task]))
     columns = {"tagging": "text</th><th>label", "question-answering": "question</th><th>passage</th><th>answer"}
     columns |= {"similarity": "second text</th><th>label", "reranking": "query</th><th>passage</th><th>label"}
     assert f"Which rows taught it “{escape(found.label)}”?" in page and f"<th>{columns[task]}</th>" in page
 
 
-def test_an_answer_that_cannot_be_given_is_refused(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_an_impossible_answer_is_rejected(tiny: Callable[..., Path], tmp_path: Path) -> None:
     draw, refusals = (
         np.random.default_rng(0),
         {
@@ -176,8 +176,8 @@ def test_an_answer_that_cannot_be_given_is_refused(tiny: Callable[..., Path], tm
         },
     )
     for task, answers in refusals.items():
-        made = spec.make(task, "tiny", str(tiny("bert")), {"epochs": 1, "max_tokens": 24, "precision": "fp32"})
-        spec.begin(tmp_path / task, made, *([Row(i, cells(task, draw)) for i in range(2, 14)] for _ in "td"))
+        made = spec.make_spec(task, "tiny", str(tiny("bert")), {"epochs": 1, "max_tokens": 24, "precision": "fp32"})
+        spec.write_run_folder(tmp_path / task, made, *([Row(i, cells(task, draw)) for i in range(2, 14)] for _ in "td"))
         assert list(finetune(tmp_path / task))[-1]["event"] == "finished"
         for answer, said in answers.items():
             with pytest.raises(ExplorerError, match=said):
@@ -185,7 +185,7 @@ def test_an_answer_that_cannot_be_given_is_refused(tiny: Callable[..., Path], tm
     assert TrainingRun(tmp_path / "tagging").influence(NEW["tagging"], "O O O O B-LOC").label == "paris (LOC)"
 
 
-def test_another_label_turns_the_scores_round(trained: Callable[..., TrainingRun]) -> None:
+def test_the_other_label_reverses_the_scores(trained: Callable[..., TrainingRun]) -> None:
     run = trained()
     for_it, against = run.influence(ASKED, "pos"), run.influence(ASKED, "neg")
     assert for_it.rows[0].label == "pos" and against.rows[0].label == "neg"
@@ -204,18 +204,18 @@ def test_the_page_says_how_many_planted_labels_were_found(trained: Callable[...,
         run.suspects(),
         RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best),
     )
-    said = influence.finish(influence_page.suspects(detail))
+    said = influence.run_to_end(influence_page.suspects(detail))
     assert f"12 wrong labels were planted in 120 rows. Of the first 12 rows here, {found.found()} have one" in said
     assert f"(planted; was {found.rows[0].truth})" in said and "in random order, 1.2" in said
-    explained = influence.finish(influence_page.explain(detail, ASKED))
+    explained = influence.run_to_end(influence_page.explain(detail, ASKED))
     assert "Which rows taught it “" in explained and "Nearest by vector, for comparison" in explained
 
 
-def test_planting_is_repeatable_and_changes_no_other_row(begin: Callable[..., Path]) -> None:
-    given, rows, _ = spec.read(begin(planted=0.25))
+def test_planting_is_reproducible_and_changes_no_other_row(begin: Callable[..., Path]) -> None:
+    given, rows, _ = spec.read_run(begin(planted=0.25))
     examples, _ = classification.examples(rows, given.task_options)
-    changed, own = classification.planted(examples, given.task_options)
-    assert classification.planted(examples, given.task_options) == (changed, own) and len(own) == 30
+    changed, own = classification.plant_wrong_labels(examples, given.task_options)
+    assert classification.plant_wrong_labels(examples, given.task_options) == (changed, own) and len(own) == 30
     for i, (before, after) in enumerate(zip(examples, changed, strict=True)):
         assert (before == after) is (i not in own) and own.get(i, before.labels) == before.labels
 
@@ -232,18 +232,18 @@ def test_planting_is_repeatable_and_changes_no_other_row(begin: Callable[..., Pa
         {"snapshots": 0},
     ],
 )
-def test_however_it_learned_it_is_traced(trained: Callable[..., TrainingRun], values: dict[str, object]) -> None:
+def test_every_training_method_is_traced(trained: Callable[..., TrainingRun], values: dict[str, object]) -> None:
     run = trained(**values)
     assert run.influence(ASKED).rows[0].score > 0 and run.suspects().rows[-1].score >= 0
 
 
-def test_of_many_rows_some_are_drawn(trained: Callable[..., TrainingRun], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_sampled(trained: Callable[..., TrainingRun], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(influence, "MOST_ROWS", 50)
     found = trained().influence(ASKED)
     assert (len(found.rows), found.left_out) == (50, 70)
 
 
-def test_what_cannot_be_traced_is_refused(
+def test_untraceable_runs_are_rejected(
     trained: Callable[..., TrainingRun], begin: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = trained()
@@ -253,9 +253,9 @@ def test_what_cannot_be_traced_is_refused(
         run.influence({**ASKED, "another": "the film"})
     with pytest.raises(ExplorerError, match="text is empty"):
         run.influence({"text": " "})
-    with pytest.raises(ExplorerError, match="kept no checkpoint"):
+    with pytest.raises(ExplorerError, match="has no checkpoint"):
         TrainingRun(begin("new")).influence(ASKED)
-    monkeypatch.setattr(influence, "opened", lambda *_, **__: "a tagger")
+    monkeypatch.setattr(influence, "open_learner", lambda *_, **__: "a tagger")
     with pytest.raises(
         ExplorerError, match="labels, tags, answers to questions, similarities and relevance; this run is of the task"
     ):
@@ -263,12 +263,14 @@ def test_what_cannot_be_traced_is_refused(
 
 
 def test_snapshots_keep_every_trained_part(trained: Callable[..., TrainingRun]) -> None:
-    """Those of version 0.1 lack what task.safetensors holds: they are left out."""
+    """Snapshots of version 0.1 lack the parts in task.safetensors and are left out."""
     run = trained(snapshots=2, epochs=1)
-    assert [one.folder for one in influence.kept(run.folder, run.best, [1.0] * 99, whole=False)] == [run.best]
-    for snapshot in committed(run.folder / "snapshots"):
+    assert [one.folder for one in influence.traced_checkpoints(run.folder, run.best, [1.0] * 99, complete=False)] == [
+        run.best
+    ]
+    for snapshot in list_commits(run.folder / "snapshots"):
         (snapshot / "task.safetensors").touch()
-    found = influence.kept(run.folder, run.best, [1.0] * 99, whole=False)
+    found = influence.traced_checkpoints(run.folder, run.best, [1.0] * 99, complete=False)
     assert len(found) >= 2 and [sum(one.weight for one in found[: i + 1]) for i in range(len(found))] == [
         one.step for one in found
     ]

@@ -1,4 +1,4 @@
-"""A trainer killed as kill -9 does it, at moments drawn by chance, ends with the weights of one that was left alone."""
+"""A trainer killed by SIGKILL at random moments ends with the weights of an undisturbed run."""
 
 import hashlib
 import os
@@ -50,7 +50,7 @@ def kill_while_it_works(folder: Path, after: float) -> None:
     process.wait()
 
 
-def test_killed_at_any_moment_it_ends_as_if_it_had_not_been(begin: Callable[..., Path]) -> None:
+def test_a_run_killed_at_any_moment_ends_with_the_same_weights(begin: Callable[..., Path]) -> None:
     quiet, killed = begin("quiet", epochs=60), begin("killed", epochs=60)
     assert [event["event"] for event in finetune(quiet)][-1] == "finished"
     draw = random.Random(7)

@@ -1,4 +1,4 @@
-"""A run on a Ray cluster whose node is killed, or whose server, ends with the weights of a run that was left alone."""
+"""A run on a Ray cluster whose node or server is killed ends with the weights of an undisturbed run."""
 
 import json
 import os
@@ -18,8 +18,8 @@ from bertexplorer.settings import Settings
 from bertexplorer.store import runs
 from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.supervisor import JobSupervisor, Launcher
-from bertexplorer.training.epoch import current
 from bertexplorer.training.finetuning.run import finetune
+from bertexplorer.training.ownership import current_epoch
 from tests.cluster.nodes import node_of, replace_node, small_cluster
 from tests.store.running import until
 from tests.training.finetuning.test_killed import OFTEN, digest
@@ -97,12 +97,12 @@ def test_a_run_survives_its_node_and_the_server(begin: Callable[..., Path], tmp_
             handle = launcher.start((sys.executable, "-c", OFTEN), killed)
             until(lambda killed=killed: len(list((killed / "commits").glob("step-*"))) > 1, 60)
             time.sleep(draw.uniform(0, 0.7 * seconds))
-            assert handle.poll() is None and launcher.find(killed) is not None and current(killed) == 1
+            assert handle.poll() is None and launcher.find(killed) is not None and current_epoch(killed) == 1
             before = node_of(cluster, locks.holder(killed / "process"))
             cluster.remove_node(before, allow_graceful=False)
             assert runs.history(killed)[-1]["event"] != "finished", "it was over before the kill"
             until(lambda handle=handle: handle.poll() is not None, 120)
-            assert handle.poll() == 0 and current(killed) == 2 and launcher.find(killed) is None
+            assert handle.poll() == 0 and current_epoch(killed) == 2 and launcher.find(killed) is None
             events = [event["event"] for event in runs.history(killed)]
             assert events[-1] == "finished" and "failed" not in events
             assert digest(killed) == digest(quiet), f"kill {number}"
@@ -111,7 +111,7 @@ def test_a_run_survives_its_node_and_the_server(begin: Callable[..., Path], tmp_
         adopted = outlive_the_server(launchers, begin("adopted", epochs=60), tmp_path / "jobs")
         events = [event["event"] for event in runs.history(adopted)]
         assert events[-1] == "finished" and events.count("begun") == 1 and "resumed" not in events
-        assert current(adopted) == 1 and digest(adopted) == digest(quiet)
+        assert current_epoch(adopted) == 1 and digest(adopted) == digest(quiet)
         carried = begin("carried", epochs=60)
         survive_storage_and_node(cluster, carried, tmp_path / "store")
         assert digest(carried) == digest(quiet) and runs.history(carried)[-1]["event"] == "finished"

@@ -1,4 +1,4 @@
-"""Rows looked at before a run, through the whole preflight of a task."""
+"""The complete preflight of a task's rows."""
 
 import json
 
@@ -7,7 +7,7 @@ from bertexplorer.training.finetuning.preflight import preflight
 from bertexplorer.training.tasks import classification, question_answering
 
 
-def test_questions_that_all_have_an_answer_are_no_single_class() -> None:
+def test_questions_that_all_have_an_answer_do_not_count_as_one_class() -> None:
     """SQuAD 2.0 files say of each question whether it has one; where all have, that is no label to learn."""
     answers = [{"text": "Ann", "answer_start": 0}]
     asked = [{"id": str(i), "question": f"Who {i}?", "answers": answers, "is_impossible": False} for i in range(30)]
@@ -26,7 +26,7 @@ def test_rows_are_counted_once() -> None:
     assert len(found.problems) == 4 and len(found.train) + len(found.dev) == 8
 
 
-def test_few_validation_rows_are_warned_of() -> None:
+def test_few_validation_rows_cause_a_warning() -> None:
     table = read(b"text,label\n" + b"".join(f"text {i},{'ab'[i % 2]}\n".encode() for i in range(60)), "x.csv")
     found = preflight(classification, table, None, options=classification.Options(), seed=0)
     assert any("Accuracy on 6 validation rows is known only to within 31" in one.what for one in found.findings)

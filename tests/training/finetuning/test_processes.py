@@ -1,4 +1,4 @@
-"""Two processes that share a run's batches learn what one alone learns; the command line begins a run and goes on."""
+"""Two processes that share a run's batches train the same weights as one; the command line starts and resumes a run."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def start(*command: str) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True, timeout=200)
 
 
-def test_two_processes_learn_what_one_does(begin: Begin) -> None:
+def test_two_processes_train_the_same_weights_as_one(begin: Begin) -> None:
     one, two = (begin(name, epochs=1, dropout=0.0, snapshots=0) for name in ("one", "two"))
     assert start("-m", "bertexplorer", "train", str(one)).returncode == 0
     command = ("torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "bertexplorer", "train")

@@ -1,4 +1,4 @@
-"""A run learns, stops and goes on bit for bit, and what it keeps is what transformers loads."""
+"""A run learns, stops and resumes bit for bit, and transformers loads its checkpoints."""
 
 import json
 from collections.abc import Callable
@@ -12,26 +12,26 @@ from safetensors.torch import load_file
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.runs import history
 from bertexplorer.training.finetuning import run as runs
-from bertexplorer.training.finetuning.artifacts import opened
+from bertexplorer.training.finetuning.artifacts import open_learner
 from bertexplorer.training.finetuning.run import Best, finetune
 from tests.tolerance import of_encoder
 
 Begin = Callable[..., Path]
 
 
-def of(folder: Path, kind: str) -> list[dict]:
+def events_of(folder: Path, kind: str) -> list[dict]:
     return [event for event in history(folder) if event["event"] == kind]
 
 
-def kept(folder: Path) -> Path:
+def best_folder(folder: Path) -> Path:
     (found,) = (folder / "best").glob("step-*")
     return found
 
 
 @pytest.mark.parametrize("more", [{"frozen_layers": 1}, {"layer_decay": 0.9}])
-def test_layers_that_are_one_learn_alike(more: dict, begin: Begin) -> None:
+def test_shared_layers_cannot_be_trained_differently(more: dict, begin: Begin) -> None:
     with pytest.raises(
-        ExplorerError, match="ALBERT's layers are one layer, so none can be frozen or slowed down alone"
+        ExplorerError, match="ALBERT's layers share their weights, so none can be frozen or slowed down alone"
     ):
         list(finetune(begin(family="albert", **more)))
 
@@ -54,16 +54,16 @@ def test_layers_that_are_one_learn_alike(more: dict, begin: Begin) -> None:
         ("bert", {"method": "frozen", "rate": 2e-2, "epochs": 20}),
     ],
 )
-def test_it_learns_and_transformers_answers_as_we_do(family: str, more: dict, begin: Begin) -> None:
+def test_it_learns_and_transformers_gives_the_same_answers(family: str, more: dict, begin: Begin) -> None:
     folder = begin(family=family, dropout=0.0, **more)
     *_, last = finetune(folder)
-    first = of(folder, "evaluated")[0]
+    first = events_of(folder, "evaluated")[0]
     assert last["event"] == "finished" and first["step"] == 0
     assert last["value"] > first["metrics"]["accuracy"] + 0.15 and last["value"] > 0.6
-    learner = opened(kept(folder))
+    learner = open_learner(best_folder(folder))
     texts = ["the great film was in the city", "the terrible film"]
     ours = learner.predict([{"text": text} for text in texts])
-    theirs = transformers.AutoModelForSequenceClassification.from_pretrained(kept(folder)).eval()
+    theirs = transformers.AutoModelForSequenceClassification.from_pretrained(best_folder(folder)).eval()
     for text, answer in zip(texts, ours, strict=True):
         found = learner.checkpoint.tokenizer.whole.encode(text)
         ids = torch.tensor([found.ids])
@@ -73,20 +73,20 @@ def test_it_learns_and_transformers_answers_as_we_do(family: str, more: dict, be
             allowed = of_encoder(learner.checkpoint.config, logits)
             share = shares[theirs.config.label2id[said["label"]]].item()
             assert share == pytest.approx(said["probability"], abs=allowed)
-    about = json.loads((kept(folder) / "task.json").read_text())
+    about = json.loads((best_folder(folder) / "task.json").read_text())
     assert about["metrics"]["accuracy"] == last["value"] and about["confusion"]["labels"] == ["neg", "pos"]
-    predictions = [json.loads(line) for line in (kept(folder) / "predictions.jsonl").read_text().splitlines()]
+    predictions = [json.loads(line) for line in (best_folder(folder) / "predictions.jsonl").read_text().splitlines()]
     assert len(predictions) == 60
-    card = (kept(folder) / "README.md").read_text()
+    card = (best_folder(folder) / "README.md").read_text()
     assert "base_model: tiny" in card and not any(row["text"] in card for row in predictions), "no row of a person"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("more", [{}, {"dropout": 0.3}, {"method": "lora"}, {"method": "frozen"}, {"accumulate": 2}])
-def test_stopped_and_resumed_is_uninterrupted_bit_for_bit(more: dict, begin: Begin) -> None:
+def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(more: dict, begin: Begin) -> None:
     whole, parts = begin("whole", epochs=2, **more), begin("parts", epochs=2, **more)
     list(finetune(whole))
-    assert [last_word(parts, steps) for steps in (3, 4)] == ["stopped", "stopped"]
+    assert [last_event(parts, steps) for steps in (3, 4)] == ["stopped", "stopped"]
     list(finetune(parts))
     for name in ("best", "commits"):
         one, other = (sorted((folder / name).glob("step-*"))[-1] for folder in (whole, parts))
@@ -94,32 +94,32 @@ def test_stopped_and_resumed_is_uninterrupted_bit_for_bit(more: dict, begin: Beg
         for file in one.glob("*.safetensors"):
             theirs = load_file(other / file.name)
             assert all(torch.equal(tensor, theirs[key]) for key, tensor in load_file(file).items())
-    scores = [[e["metrics"] for e in of(folder, "evaluated")] for folder in (whole, parts)]
+    scores = [[e["metrics"] for e in events_of(folder, "evaluated")] for folder in (whole, parts)]
     assert scores[0] == scores[1]
 
 
-def last_word(folder: Path, steps: int) -> str:
-    """Go on with a run for so many steps; what it says in the end."""
+def last_event(folder: Path, steps: int) -> str:
+    """Continue a run for *steps* steps and return the name of its last event."""
     asked = iter(range(1, 10_000))
     return list(finetune(folder, lambda: next(asked) >= steps))[-1]["event"]
 
 
-def test_a_finished_run_says_so_again(begin: Begin) -> None:
+def test_a_finished_run_reports_that_it_is_finished(begin: Begin) -> None:
     folder = begin(epochs=1)
     list(finetune(folder))
     again = list(finetune(folder))
     assert [event["event"] for event in again] == ["resumed", "ready", "finished"]
 
 
-def test_it_ends_early_when_nothing_gets_better(begin: Begin) -> None:
+def test_it_stops_early_without_improvement(begin: Begin) -> None:
     folder = begin(rate=1e-9, epochs=30, patience=2, weight_decay=0.0)
     *_, last = finetune(folder)
-    tried = of(folder, "evaluated")
+    tried = events_of(folder, "evaluated")
     assert last["event"] == "finished" and len(tried) == 4
     assert last["best_step"] == min(tried[1:], key=lambda event: event["metrics"]["loss"])["step"]
 
 
-def test_of_equal_values_that_with_the_lower_loss_is_best() -> None:
+def test_of_equal_values_the_one_with_the_lower_loss_is_best() -> None:
     best = Best()
     for step, value, loss in ((4, 0.5, 0.70), (8, 0.5, 0.60), (12, 0.5, 0.65), (16, 0.4, 0.1)):
         best = best.after(step, value, loss, higher=True)
@@ -127,28 +127,30 @@ def test_of_equal_values_that_with_the_lower_loss_is_best() -> None:
     assert best.after(20, 0.6, 9.9, higher=True).step == 20 and best.after(20, 0.4, 9.9, higher=False).step == 20
 
 
-def test_one_answer_for_all_is_called_so(begin: Begin) -> None:
+def test_a_constant_answer_causes_a_warning(begin: Begin) -> None:
     folder = begin(rate=0.9, epochs=1, clip=0.0, warmup=0.0)
     list(finetune(folder))
-    message = " ".join(event["text"] for event in of(folder, "warning"))
-    assert "every answer is" in message or "no number" in message
+    message = " ".join(event["text"] for event in events_of(folder, "warning"))
+    assert "every answer is" in message or "not a number" in message
 
 
-def test_a_full_disk_leaves_what_was_committed(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_commits_intact(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = begin(epochs=4)
     monkeypatch.setattr(runs, "COMMIT", 0.0)
     monkeypatch.setattr(runs, "SPENT", 1e9)
-    write = runs.weights.write
+    write = runs.write_training_state
 
     def full(modules, optimiser, state, *rest, **more):
         if state.step >= 5:
             raise OSError(28, "No space left on device")
         write(modules, optimiser, state, *rest, **more)
 
-    monkeypatch.setattr(runs.weights, "write", full)
+    monkeypatch.setattr(runs, "write_training_state", full)
     with pytest.raises(ExplorerError, match="No space left"):
         list(finetune(folder))
-    assert of(folder, "failed") and sorted(p.name for p in (folder / "commits").iterdir())[-1] == "step-000000004"
+    assert (
+        events_of(folder, "failed") and sorted(p.name for p in (folder / "commits").iterdir())[-1] == "step-000000004"
+    )
     monkeypatch.undo()
     assert [e["event"] for e in finetune(folder)][-1] == "finished"
 
@@ -162,7 +164,7 @@ def test_a_full_disk_leaves_what_was_committed(begin: Begin, monkeypatch: pytest
         ({"task": "nonsense"}, "no task"),
     ],
 )
-def test_settings_that_cannot_be_are_named(values: dict, message: str, begin: Begin) -> None:
+def test_invalid_settings_are_reported(values: dict, message: str, begin: Begin) -> None:
     with pytest.raises(ExplorerError, match=message):
         list(finetune(begin(**values)))
 

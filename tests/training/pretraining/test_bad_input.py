@@ -1,4 +1,4 @@
-"""What the command line and a run answer to what they cannot use; what was there before stays."""
+"""Unusable input raises clear errors on the command line and in a run, and changes no files."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -44,13 +44,13 @@ def test_a_checkpoint_of_another_vocabulary(begin: Begin, tiny_copy) -> None:
         list(pretrain(begin(plain={"vocabulary": "", "start": str(folder)})))
 
 
-def test_checkpoints_that_cannot_learn_it(begin: Begin, tiny) -> None:
+def test_checkpoints_that_do_not_fit_the_objective(begin: Begin, tiny) -> None:
     for name, task in (("distilbert", "mlm+nsp"), ("roberta", "mlm+nsp"), ("bert", "replaced")):
         with pytest.raises(ExplorerError):
             list(pretrain(begin(name, plain={"vocabulary": "", "start": str(tiny(name))}, objective=task)))
 
 
-def test_sizes_that_make_no_encoder(begin: Begin) -> None:
+def test_invalid_sizes(begin: Begin) -> None:
     for number, values in enumerate(({"hidden": 17}, {"positions": 16})):
         with pytest.raises(ExplorerError):
             list(pretrain(begin(str(number), **values)))
@@ -69,23 +69,23 @@ def test_sizes_that_make_no_encoder(begin: Begin) -> None:
         ({"learning": 3}, "Unknown"),
     ],
 )
-def test_settings_that_make_no_sense(values: dict[str, object], said: str) -> None:
+def test_contradictory_settings(values: dict[str, object], said: str) -> None:
     with pytest.raises(ExplorerError, match=said):
-        specs.make({"text": ("a",)}, values)
+        specs.make_spec({"text": ("a",)}, values)
 
 
 @pytest.mark.parametrize("weights", ["books", "books=x", "books=-1", "=inf", "a=nan"])
-def test_weights_that_are_none(weights: str) -> None:
+def test_invalid_weights(weights: str) -> None:
     with pytest.raises(ExplorerError, match="Weights"):
-        specs.make({"text": ("a",), "weights": weights}, {})
+        specs.make_spec({"text": ("a",), "weights": weights}, {})
 
 
-def test_weights_go_to_the_longest_beginning() -> None:
-    spec = specs.make({"text": ("a",), "weights": "kids=3, kids_a=2, =0.5"}, {})
+def test_the_weight_of_the_longest_prefix_applies() -> None:
+    spec = specs.make_spec({"text": ("a",), "weights": "kids=3, kids_a=2, =0.5"}, {})
     assert [spec.weight(n) for n in ("kids_b.txt", "kids_asp.txt", "wiki")] == [3, 2, 0.5]
 
 
-def test_the_command_line_tells_and_changes_nothing(begin: Begin, capsys, tmp_path: Path, tiny) -> None:
+def test_the_command_line_reports_errors_and_changes_nothing(begin: Begin, capsys, tmp_path: Path, tiny) -> None:
     folder = begin()
     before = (folder / "spec.json").read_bytes()
     start = ["--start", str(tiny("bert"))]
@@ -93,7 +93,7 @@ def test_the_command_line_tells_and_changes_nothing(begin: Begin, capsys, tmp_pa
         ([str(tmp_path / "none")], "holds no run"),
         ([str(folder), "--peak", "1"], "add --stretch"),
         ([str(folder), "--stretch", "--peak", "x"], "Learning rate"),
-        ([str(folder), "--stretch", *start], "started with"),
+        ([str(folder), "--stretch", *start], "cannot change the start of the run"),
         ([str(tmp_path / "new"), "--text", "x", *start, "--hidden", "32"], "its own sizes"),
         ([str(tmp_path / "new"), "--text", "x", *start, "--vocabulary", "y"], "its own vocabulary"),
         ([str(tmp_path / "gone"), "--text", str(tmp_path / "gone.txt")], "neither a text file"),
@@ -106,15 +106,15 @@ def test_the_command_line_tells_and_changes_nothing(begin: Begin, capsys, tmp_pa
 
 
 def test_held_out_lists(shards: list[Shard], tmp_path: Path) -> None:
-    chosen = heldout.choose(shards, 30)
-    assert (heldout.choose(shards[::-1], 30) == chosen).all() and len(set(chosen.tolist())) == 30
-    heldout.write(chosen, tmp_path / "list")
-    assert (heldout.read(tmp_path / "list") == chosen).all()
-    kept, held = heldout.split(shards, chosen)
+    chosen = heldout.choose_hashes(shards, 30)
+    assert (heldout.choose_hashes(shards[::-1], 30) == chosen).all() and len(set(chosen.tolist())) == 30
+    heldout.write_hashes(chosen, tmp_path / "list")
+    assert (heldout.read_hashes(tmp_path / "list") == chosen).all()
+    kept, held = heldout.split_masks(shards, chosen)
     assert sum(h.sum() for h in held) >= 30 and all((k ^ h).all() for k, h in zip(kept, held, strict=True))
     with pytest.raises(ExplorerError, match="Hold out fewer"):
-        heldout.choose(shards, 130)
+        heldout.choose_hashes(shards, 130)
     for text in ("xyz\n", "-1\n", "f" * 17, "é"):
         (tmp_path / "bad").write_text(text)
         with pytest.raises(ExplorerError, match="not a list of held-out"):
-            heldout.read(tmp_path / "bad")
+            heldout.read_hashes(tmp_path / "bad")

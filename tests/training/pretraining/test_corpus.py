@@ -1,4 +1,4 @@
-"""Sentences are those of the text, and the ids in the cache those that tokenising them anew gives."""
+"""Sentences keep the text, and the cached ids equal those of a new tokenisation."""
 
 import lzma
 import shutil
@@ -10,8 +10,8 @@ import pytest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.pretraining import corpus
-from bertexplorer.training.pretraining.corpus import Progress, Shard, identity, place, prepare
-from bertexplorer.training.pretraining.sentences import documents, sentences, text_files
+from bertexplorer.training.pretraining.corpus import Progress, Shard, cache_folder, document_hash, tokenize_files
+from bertexplorer.training.pretraining.sentences import read_documents, split_sentences, text_files
 
 HARD = [
     ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
@@ -29,44 +29,42 @@ HARD = [
 
 @pytest.mark.parametrize(("text", "wanted"), HARD)
 def test_sentences(text: str, wanted: list[str]) -> None:
-    assert list(sentences(text)) == wanted
+    assert list(split_sentences(text)) == wanted
 
 
 def test_sentences_lose_nothing(texts: Path) -> None:
     for file in texts.iterdir():
-        for document in documents(file):
+        for document in read_documents(file):
             for paragraph in document:
-                assert "".join("".join(sentences(paragraph)).split()) == "".join(paragraph.split())
+                assert "".join("".join(split_sentences(paragraph)).split()) == "".join(paragraph.split())
 
 
-def test_a_lone_carriage_return_ends_no_line(tmp_path: Path) -> None:
+def test_a_lone_carriage_return_does_not_end_a_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfOne.\r\rTwo.\r\nThree.\r\n\r\nFour.\n \n\nFive.")
-    assert list(documents(tmp_path / "a.txt")) == [["One.\r\rTwo.", "Three."], ["Four."], ["Five."]]
+    assert list(read_documents(tmp_path / "a.txt")) == [["One.\r\rTwo.", "Three."], ["Four."], ["Five."]]
 
 
-def test_the_cache_holds_what_tokenising_gives(texts: Path, shards: list[Shard], tokenizer: Tokenizer) -> None:
+def test_the_cache_equals_direct_tokenisation(texts: Path, shards: list[Shard], tokenizer: Tokenizer) -> None:
     for file, shard in zip(sorted(texts.iterdir()), shards, strict=True):
         assert shard.ids.dtype == np.uint16 and isinstance(shard.ids, np.memmap)
-        read = list(documents(file))
+        read = list(read_documents(file))
         assert len(read) == len(shard.hashes)
         for number, paragraphs in enumerate(read):
-            wanted = [s for paragraph in paragraphs for s in sentences(paragraph)]
+            wanted = [s for paragraph in paragraphs for s in split_sentences(paragraph)]
             start, end = shard.documents[number : number + 2]
             assert end - start == len(wanted)
             for at, text in zip(range(start, end), wanted, strict=True):
                 ids = shard.ids[shard.sentences[at] : shard.sentences[at + 1]].tolist()
                 assert ids == tokenizer.whole.encode(text, add_special_tokens=False).ids
-            assert shard.hashes[number] == identity(paragraphs)
+            assert shard.hashes[number] == document_hash(paragraphs)
             assert shard.tokens[number] == shard.sentences[end] - shard.sentences[start]
 
 
-def test_xz_is_read_as_it_is_and_the_second_time_from_the_cache(
-    texts: Path, tokenizer: Tokenizer, tmp_path: Path
-) -> None:
+def test_xz_is_read_directly_and_then_from_the_cache(texts: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "first.txt.xz").write_bytes(lzma.compress((texts / "first.txt").read_bytes()))
-    one = list(prepare([texts / "first.txt"], tokenizer, tmp_path / "a"))[-1]
-    again = list(prepare([tmp_path / "first.txt.xz"], tokenizer, tmp_path / "b"))
-    third = list(prepare([tmp_path / "first.txt.xz"], tokenizer, tmp_path / "b"))
+    one = list(tokenize_files([texts / "first.txt"], tokenizer, tmp_path / "a"))[-1]
+    again = list(tokenize_files([tmp_path / "first.txt.xz"], tokenizer, tmp_path / "b"))
+    third = list(tokenize_files([tmp_path / "first.txt.xz"], tokenizer, tmp_path / "b"))
     assert isinstance(again[0], Progress) and again[-2].done and len(third) == 1
     for shard in (again[-1], third[0]):
         assert np.array_equal(shard.ids, one.ids) and np.array_equal(shard.hashes, one.hashes)
@@ -74,17 +72,17 @@ def test_xz_is_read_as_it_is_and_the_second_time_from_the_cache(
 
 def test_another_vocabulary_or_text_is_another_cache(texts: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:
     file = Path(shutil.copy(texts / "first.txt", tmp_path))
-    before = place(file, tokenizer, tmp_path)
+    before = cache_folder(file, tokenizer, tmp_path)
     cased = Tokenizer(tokenizer.whole.__class__.from_str(tokenizer.whole.to_str()), max_tokens=64)
     cased.whole.normalizer = None
-    assert place(file, cased, tmp_path) != before
+    assert cache_folder(file, cased, tmp_path) != before
     file.write_text(file.read_text() + ".")
-    assert place(file, tokenizer, tmp_path) != before
+    assert cache_folder(file, tokenizer, tmp_path) != before
 
 
-def test_special_tokens_spelt_in_the_text_are_plain_characters(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_special_tokens_in_the_text_are_plain_characters(tokenizer: Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("The [MASK] and [SEP] of </s>\n")
-    shard = list(prepare([tmp_path / "a.txt"], tokenizer, tmp_path / "cache"))[-1]
+    shard = list(tokenize_files([tmp_path / "a.txt"], tokenizer, tmp_path / "cache"))[-1]
     assert not set(shard.ids.tolist()) & {tokenizer.mask_id, *tokenizer.special_ids} - {
         tokenizer.whole.token_to_id("[UNK]")
     }
@@ -104,43 +102,43 @@ def test_special_tokens_spelt_in_the_text_are_plain_characters(tokenizer: Tokeni
         ("plain.txt.xz", b"One. Two.\n", "xz"),
     ],
 )
-def test_bad_files_are_refused_and_leave_the_cache_as_it_was(
+def test_bad_files_are_rejected_and_leave_the_cache_unchanged(
     name: str, content: bytes, said: str, texts: Path, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)
     cache = tmp_path / "cache"
-    list(prepare([texts / "first.txt"], tokenizer, cache))
+    list(tokenize_files([texts / "first.txt"], tokenizer, cache))
     before = sorted(p.name for p in cache.rglob("*"))
     with pytest.raises(ExplorerError, match=said):
-        list(prepare([tmp_path / name], tokenizer, cache))
+        list(tokenize_files([tmp_path / name], tokenizer, cache))
     assert sorted(p.name for p in cache.rglob("*")) == before
 
 
-def test_a_full_disk_is_told_and_what_was_cached_stays(
+def test_a_full_disk_is_reported_and_leaves_the_cache_intact(
     texts: Path, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = tmp_path / "cache"
-    list(prepare([texts / "first.txt"], tokenizer, cache))
+    list(tokenize_files([texts / "first.txt"], tokenizer, cache))
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(corpus.np, "save", full)
     with pytest.raises(ExplorerError, match="No space left"):
-        list(prepare([texts / "second.txt"], tokenizer, cache))
+        list(tokenize_files([texts / "second.txt"], tokenizer, cache))
     assert [p.name.partition("-")[0] for p in cache.iterdir()] == ["first"]
-    assert len(list(prepare([texts / "first.txt"], tokenizer, cache))) == 1
+    assert len(list(tokenize_files([texts / "first.txt"], tokenizer, cache))) == 1
 
 
-def test_a_damaged_cache_is_told(texts: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:
-    list(prepare([texts / "first.txt"], tokenizer, tmp_path))
-    file = place(texts / "first.txt", tokenizer, tmp_path) / "ids.npy"
+def test_a_damaged_cache_is_reported(texts: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    list(tokenize_files([texts / "first.txt"], tokenizer, tmp_path))
+    file = cache_folder(texts / "first.txt", tokenizer, tmp_path) / "ids.npy"
     file.write_bytes(file.read_bytes()[:-10])
     with pytest.raises(ExplorerError, match="Delete that folder"):
-        list(prepare([texts / "first.txt"], tokenizer, tmp_path))
+        list(tokenize_files([texts / "first.txt"], tokenizer, tmp_path))
 
 
-def test_files_that_are_not_there_or_have_one_name(texts: Path, tmp_path: Path) -> None:
+def test_missing_files_and_repeated_names(texts: Path, tmp_path: Path) -> None:
     assert [f.name for f in text_files([texts])] == ["first.txt", "second.txt"]
     for given in ([tmp_path / "none.txt"], [tmp_path], [texts, texts / "first.txt"]):
         with pytest.raises(ExplorerError):

@@ -1,4 +1,4 @@
-"""True pairs follow, wrong ones do not; lengths and files come in their shares; a seed and a step give one batch."""
+"""True pairs follow and wrong ones do not; lengths and files have their shares; seed and step determine a batch."""
 
 from collections import Counter
 
@@ -10,17 +10,17 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.pretraining.batches import Collator
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.examples import Bucket, Drawing, buckets, examples
-from bertexplorer.training.pretraining.pool import FOLLOWS, NOT, SINGLE, Examples, Kind, Pool
-from bertexplorer.training.texts import OVERHEAD, cuts
+from bertexplorer.training.pretraining.examples import Bucket, Drawing, draw_examples, parse_buckets
+from bertexplorer.training.pretraining.pool import FOLLOWS, NOT, SINGLE, DocumentPool, Examples, Kind
+from bertexplorer.training.texts import OVERHEAD, batch_bounds
 
 
-def pool_of(shards: list[Shard], weights: tuple[float, ...] = (1.0, 1.0)) -> Pool:
-    return Pool(shards, weights, [np.ones(len(s.hashes), bool) for s in shards])
+def pool_of(shards: list[Shard], weights: tuple[float, ...] = (1.0, 1.0)) -> DocumentPool:
+    return DocumentPool(shards, weights, [np.ones(len(s.hashes), bool) for s in shards])
 
 
 @pytest.fixture(scope="module")
-def pool(shards: list[Shard]) -> Pool:
+def pool(shards: list[Shard]) -> DocumentPool:
     return pool_of(shards)
 
 
@@ -46,12 +46,12 @@ class Places:
         }
 
 
-def some(pool: Pool, kind: Kind, count: int, room: int, seed: int = 0) -> Examples:
+def some(pool: DocumentPool, kind: Kind, count: int, room: int, seed: int = 0) -> Examples:
     return pool.examples(np.random.default_rng(seed), np.full(count, kind), np.full(count, room))
 
 
 @pytest.mark.parametrize("kind", [Kind.NEXT, Kind.OTHER, Kind.SAME, Kind.SWAPPED])
-def test_pairs_are_what_their_label_says(pool: Pool, shards: list[Shard], kind: Kind) -> None:
+def test_pairs_match_their_labels(pool: DocumentPool, shards: list[Shard], kind: Kind) -> None:
     places, drawn = Places(shards), some(pool, kind, 60, 40)
     assert (drawn.labels == (FOLLOWS if kind == Kind.NEXT else NOT)).all()
     assert drawn.sizes.max() <= 43 and drawn.lengths.min() >= 1
@@ -73,7 +73,7 @@ def test_pairs_are_what_their_label_says(pool: Pool, shards: list[Shard], kind: 
             assert at + len(a) < other or other + len(b) <= at, "B neither follows nor overlaps A"
 
 
-def plain_ending(pool: Pool, document: int, sentence: int, room: int) -> tuple[int, int]:
+def plain_ending(pool: DocumentPool, document: int, sentence: int, room: int) -> tuple[int, int]:
     """One sentence more to the left, as long as there is room."""
     end = begin = int(pool.sentences[sentence])
     first = sentence
@@ -83,7 +83,7 @@ def plain_ending(pool: Pool, document: int, sentence: int, room: int) -> tuple[i
     return (first, begin) if first < sentence else (sentence - 1, end - room)
 
 
-def plain_beginning(pool: Pool, document: int, sentence: int, room: int) -> tuple[int, int]:
+def plain_beginning(pool: DocumentPool, document: int, sentence: int, room: int) -> tuple[int, int]:
     """One sentence more to the right, as long as there is room."""
     begin, after = int(pool.sentences[sentence]), sentence
     while after < pool.after[document] and pool.sentences[after + 1] - begin <= room:
@@ -91,17 +91,17 @@ def plain_beginning(pool: Pool, document: int, sentence: int, room: int) -> tupl
     return begin, int(pool.sentences[after]) - begin if after > sentence else room
 
 
-def test_segments_are_those_of_a_loop_over_sentences(pool: Pool) -> None:
+def test_segments_equal_those_of_a_loop_over_sentences(pool: DocumentPool) -> None:
     """Whole sentences where one fits, else a cut one, for each room from a token to a whole document."""
     draw = np.random.default_rng(0)
-    document, sentence = pool.boundaries(draw, 2000)
+    document, sentence = pool.draw_boundaries(draw, 2000)
     room = draw.integers(1, 150, size=2000)
-    for whole, plain in ((pool.ending, plain_ending), (pool.beginning, plain_beginning)):
+    for whole, plain in ((pool.sentences_before, plain_ending), (pool.sentences_from, plain_beginning)):
         wanted = [plain(pool, *one) for one in zip(document, sentence, room, strict=True)]
         assert np.array_equal(np.stack(whole(document, sentence, room), axis=1), wanted)
 
 
-def test_single_texts_are_whole_sentences(pool: Pool, shards: list[Shard]) -> None:
+def test_single_texts_are_whole_sentences(pool: DocumentPool, shards: list[Shard]) -> None:
     places = Places(shards)
     for kind, room in ((Kind.SENTENCE, 22), (Kind.TEXT, 50)):
         drawn = some(pool, kind, 60, room)
@@ -114,11 +114,11 @@ def test_single_texts_are_whole_sentences(pool: Pool, shards: list[Shard]) -> No
     assert (some(pool, Kind.SENTENCE, 9, 2).lengths[:, 0] == 2).all(), "else cut"
 
 
-def drawn(pool: Pool, pairs: str, drawing: Drawing, tokens: int = 60_000) -> Examples:
-    return examples(pool, buckets(drawing.lengths, 64), pairs, drawing, tokens, np.random.default_rng(3))
+def drawn(pool: DocumentPool, pairs: str, drawing: Drawing, tokens: int = 60_000) -> Examples:
+    return draw_examples(pool, parse_buckets(drawing.lengths, 64), pairs, drawing, tokens, np.random.default_rng(3))
 
 
-def test_rates_of_labels(pool: Pool) -> None:
+def test_rates_of_labels(pool: DocumentPool) -> None:
     plain = Drawing(lengths="60:1:0.25", not_next=0.5)
     labels = Counter(drawn(pool, "next", plain).labels.tolist())
     total = sum(labels.values())
@@ -129,7 +129,7 @@ def test_rates_of_labels(pool: Pool) -> None:
     assert set(texts.labels.tolist()) == {SINGLE} and not texts.lengths[:, 1].any()
 
 
-def test_a_step_has_its_tokens(pool: Pool) -> None:
+def test_a_step_has_its_tokens(pool: DocumentPool) -> None:
     for tokens in (64, 1000, 9000):
         found = drawn(pool, "next", Drawing(lengths="60:1:0.25"), tokens)
         assert found.sizes[:-1].sum() < tokens <= found.sizes.sum(), "and not an example more"
@@ -139,7 +139,7 @@ def test_a_step_has_its_tokens(pool: Pool) -> None:
     assert found.sizes[:-1].sum() < 9000 <= found.sizes.sum(), "however short the documents are"
 
 
-def long_documents() -> Pool:
+def long_documents() -> DocumentPool:
     """Forty documents of fifty sentences, every token its own number."""
     lengths = np.random.default_rng(0).integers(5, 12, size=2000)
     sentences = np.cumsum([0, *lengths])
@@ -147,13 +147,13 @@ def long_documents() -> Pool:
     return pool_of([Shard("long", ids, sentences, np.arange(0, 2001, 50), np.arange(40, dtype=np.uint64))], (1.0,))
 
 
-def documents_of(pool: Pool, drawn: Examples) -> np.ndarray:
+def documents_of(pool: DocumentPool, drawn: Examples) -> np.ndarray:
     """n x 2 documents of A and B, where each token is its own number."""
     first = np.array([[a[0], b[0]] for a, b in drawn.segments()])
     return np.searchsorted(pool.sentences[pool.first], first, side="right")
 
 
-def test_lengths_come_in_their_shares() -> None:
+def test_lengths_have_their_shares() -> None:
     sizes = drawn(long_documents(), "next", Drawing(lengths="24:0.5:0, 60:0.5:0")).sizes
     assert sizes.max() <= 60
     assert abs(sizes[sizes <= 24].sum() / sizes.sum() - 0.5) < 0.1
@@ -168,7 +168,7 @@ def test_wrong_pairs_come_from_both_kinds_of_documents() -> None:
     assert abs((a == b).mean() - 0.2) < 5 * np.sqrt(0.16 / len(wrong))
 
 
-def test_a_pair_of_one_document_is_told_by_its_numbers() -> None:
+def test_pairs_of_one_document_are_recognised_by_their_indices() -> None:
     """Where each token is its own number, following and overlapping are plain to see."""
     pool = long_documents()
     for kind in (Kind.NEXT, Kind.SAME, Kind.OTHER):
@@ -180,7 +180,7 @@ def test_a_pair_of_one_document_is_told_by_its_numbers() -> None:
             assert not set(a.tolist()) & set(b.tolist())
 
 
-def test_a_wrong_b_of_the_same_document_is_any_that_is_possible(pool: Pool) -> None:
+def test_a_wrong_b_of_the_same_document_is_drawn_from_all_possible_ones(pool: DocumentPool) -> None:
     """Against every boundary of the document, tried one by one."""
     draw = np.random.default_rng(0)
     seen = []
@@ -194,7 +194,9 @@ def test_a_wrong_b_of_the_same_document_is_any_that_is_possible(pool: Pool) -> N
             start, length = plain_beginning(pool, document, other, left)
             if other > after or start + length <= pool.sentences[first]:
                 possible.add(other)
-        sentences = pool.elsewhere(np.random.default_rng(number), np.repeat(a, 400, axis=1), np.full(400, room))
+        sentences = pool.wrong_segment_start(
+            np.random.default_rng(number), np.repeat(a, 400, axis=1), np.full(400, room)
+        )
         assert set(sentences.tolist()) == (possible or {0})
         if possible:
             assert np.bincount(sentences)[list(possible)].min() > 400 / len(possible) / 3, "each as likely as another"
@@ -202,39 +204,39 @@ def test_a_wrong_b_of_the_same_document_is_any_that_is_possible(pool: Pool) -> N
     assert min(seen) == 0 and max(seen) > 3
 
 
-def test_files_come_by_their_weight(shards: list[Shard]) -> None:
+def test_files_are_drawn_by_weight(shards: list[Shard]) -> None:
     tokens = np.array([len(s.ids) for s in shards], float)
     for weights in ((1.0, 1.0), (1.0, 5.0), (0.0, 1.0)):
         pool, draw = pool_of(shards, weights), np.random.default_rng(0)
-        for documents in (pool.documents(draw, 4000), pool.boundaries(draw, 4000)[0]):
+        for documents in (pool.draw_documents(draw, 4000), pool.draw_boundaries(draw, 4000)[0]):
             share = (pool.first[documents] >= len(shards[0].sentences) - 1).mean()
             wanted = tokens[1] * weights[1] / (tokens * weights).sum()
             assert abs(share - wanted) < 5 * np.sqrt(0.25 / 4000)
 
 
-def test_documents_left_out_are_never_drawn(shards: list[Shard]) -> None:
+def test_excluded_documents_are_never_drawn(shards: list[Shard]) -> None:
     masks = [np.arange(len(s.hashes)) % 3 > 0 for s in shards]
-    pool = Pool(shards, [1, 1], masks)
+    pool = DocumentPool(shards, [1, 1], masks)
     every, within = pool_of(shards).first, np.concatenate(masks)
-    documents = pool.documents(np.random.default_rng(0), 400)
+    documents = pool.draw_documents(np.random.default_rng(0), 400)
     assert within[np.searchsorted(every, pool.first[documents])].all() and len(set(documents)) > 50
 
 
 @pytest.mark.parametrize("lengths", ["", "128", "a:b:c", "128:0.5:2", "4:1:0", "1000:1:0", "60:0:0", "60:nan:0"])
-def test_bad_mixtures_are_refused(lengths: str) -> None:
+def test_invalid_mixtures_are_rejected(lengths: str) -> None:
     with pytest.raises(ExplorerError, match="Lengths"):
-        buckets(lengths, 512)
-    assert buckets("60:0.5:1", 512) == (Bucket(60, 0.5, 1.0),)
+        parse_buckets(lengths, 512)
+    assert parse_buckets("60:0.5:1", 512) == (Bucket(60, 0.5, 1.0),)
 
 
 def test_nothing_to_draw_from(shards: list[Shard]) -> None:
     with pytest.raises(ExplorerError, match="no document"):
-        Pool(shards, [1, 1], [np.zeros(len(s.hashes), bool) for s in shards])
+        DocumentPool(shards, [1, 1], [np.zeros(len(s.hashes), bool) for s in shards])
     with pytest.raises(ExplorerError, match="weights"):
         pool_of(shards, (0.0, 0.0))
 
 
-def test_a_batch_is_what_transformers_makes_of_the_pair(pool: Pool, tokenizer: Tokenizer) -> None:
+def test_a_batch_equals_the_encoding_of_transformers(pool: DocumentPool, tokenizer: Tokenizer) -> None:
     collator, kinds = Collator.of(tokenizer, Masking()), np.array([Kind.NEXT, Kind.TEXT, Kind.OTHER])
     found = pool.examples(np.random.default_rng(0), kinds, np.array([40, 30, 20]))
     batch = collator.collate(found, np.random.default_rng(1))
@@ -255,7 +257,7 @@ def test_a_batch_is_what_transformers_makes_of_the_pair(pool: Pool, tokenizer: T
     assert set(changed.tolist()) <= set(batch.chosen.tolist())
 
 
-def test_examples_are_made_of_segments_and_divided_into_them() -> None:
+def test_examples_and_segments_convert_both_ways() -> None:
     found = Examples.of([([5, 6], [7]), ([8], ()), ([9, 9], [4, 4, 4])], [FOLLOWS, SINGLE, NOT])
     assert found.sizes.tolist() == [6, 3, 8] and len(found) == 3
     again = found.take(np.array([2, 0, 1]))
@@ -263,7 +265,7 @@ def test_examples_are_made_of_segments_and_divided_into_them() -> None:
     assert again.labels.tolist() == [NOT, FOLLOWS, SINGLE]
 
 
-def test_batches_have_every_example_once(pool: Pool, tokenizer: Tokenizer) -> None:
+def test_batches_have_every_example_once(pool: DocumentPool, tokenizer: Tokenizer) -> None:
     found = drawn(pool, "next", Drawing(lengths="24:0.4:0.5, 60:0.6:0.1"), 5000)
     made = Collator.of(tokenizer, Masking()).batches(found, 300, np.random.default_rng(0))
     rows = [row[row > 0].tolist() for batch in made for row in batch.original]
@@ -272,7 +274,7 @@ def test_batches_have_every_example_once(pool: Pool, tokenizer: Tokenizer) -> No
     assert max(batch.ids.numel() for batch in made) <= 300
 
 
-def test_cuts_are_the_cheapest() -> None:
+def test_batch_bounds_are_optimal() -> None:
     """Against every way to cut, for small cases."""
 
     def cost(lengths: list[int], ends: tuple[int, ...]) -> float:
@@ -287,7 +289,7 @@ def test_cuts_are_the_cheapest() -> None:
     for _ in range(20):
         lengths = sorted(draw.integers(5, 120, size=8).tolist())
         ways = [tuple(i + 1 for i in range(7) if bits >> i & 1) + (8,) for bits in range(128)]
-        found = cuts(lengths, 300)
+        found = batch_bounds(lengths, 300)
         assert [start for start, _ in found] == [0, *(end for _, end in found[:-1])]
         assert cost(lengths, tuple(end for _, end in found)) == min(cost(lengths, way) for way in ways)
-    assert cuts([500], 300) == [(0, 1)] and cuts([], 300) == []
+    assert batch_bounds([500], 300) == [(0, 1)] and batch_bounds([], 300) == []

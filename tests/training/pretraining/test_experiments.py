@@ -1,26 +1,26 @@
-"""Every experiment can be run as it is written, and what is said of it follows from its numbers."""
+"""Every experiment can be run, and its verdicts follow from the numbers."""
 
 import pytest
 
 from bertexplorer.training.pretraining import experiments
 from bertexplorer.training.pretraining import spec as specs
-from bertexplorer.training.pretraining.experiments import BY_NAME, EXPERIMENTS, Experiment, verdict
+from bertexplorer.training.pretraining.experiments import BY_NAME, EXPERIMENTS, Experiment, verdicts
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
-def test_an_experiment_is_whole(experiment: Experiment) -> None:
+def test_every_experiment_is_complete(experiment: Experiment) -> None:
     names = [arm.name for arm in experiment.arms]
     assert len(set(names)) == len(names) >= 2 and experiment.published and experiment.source
     assert {name for pair in experiment.better for name in pair} <= set(names)
     assert 2 <= experiment.minutes * sum(arm.share for arm in experiment.arms) <= 10
     for arm in experiment.arms:
-        spec = specs.make({"text": ("x",)}, experiments.settings_of(experiment, arm, 2.0))
+        spec = specs.make_spec({"text": ("x",)}, experiments.arm_settings(experiment, arm, 2.0))
         assert spec.running.probe and (spec.running.steps or spec.running.minutes == 2.0 * arm.share)
 
 
-def test_arms_differ_in_what_the_experiment_is_about() -> None:
+def test_arms_differ_in_the_settings_under_test() -> None:
     for experiment in EXPERIMENTS:
-        message = [experiments.settings_of(experiment, arm, 2.0) for arm in experiment.arms]
+        message = [experiments.arm_settings(experiment, arm, 2.0) for arm in experiment.arms]
         assert all(a != b for i, a in enumerate(message) for b in message[:i])
     mixes = [dict(arm.values) for arm in BY_NAME["mix"].arms]
     shares = [(m["masked"], round(1 - m["masked"] - m["random"], 9), m["random"]) for m in mixes]
@@ -28,16 +28,21 @@ def test_arms_differ_in_what_the_experiment_is_about() -> None:
     assert shares == names
 
 
-def test_the_verdict_follows_from_the_numbers() -> None:
+def test_verdicts_follow_from_the_numbers() -> None:
     tasks = BY_NAME["tasks"]
     both, mlm, left = (arm.name for arm in tasks.arms)
-    assert verdict(tasks, {both: 0.6, mlm: 0.55}) == [f"{both} is better than {mlm}, as published (60.0 % and 55.0 %)."]
-    message = verdict(tasks, {both: 0.6, mlm: 0.601, left: 0.7})
+    assert verdicts(tasks, {both: 0.6, mlm: 0.55}) == [
+        f"{both} is better than {mlm}, as published (60.0 % and 55.0 %)."
+    ]
+    message = verdicts(tasks, {both: 0.6, mlm: 0.601, left: 0.7})
     assert "too close to call" in message[0] and f"{mlm} is not better than {left}, unlike" in message[1]
-    assert verdict(tasks, {left: 0.7}) == []
+    assert verdicts(tasks, {left: 0.7}) == []
 
 
-def test_what_is_reached_is_the_last_evaluation() -> None:
+def test_the_reached_value_is_that_of_the_last_evaluation() -> None:
     message = [{"event": "evaluated", "probe": 0.1}, {"event": "steps"}, {"event": "evaluated", "probe": 0.3}]
-    assert experiments.reached(message, "probe") == 0.3
-    assert experiments.reached(message[1:2], "probe") is None and experiments.reached(message, "pairs_accuracy") is None
+    assert experiments.reached_value(message, "probe") == 0.3
+    assert (
+        experiments.reached_value(message[1:2], "probe") is None
+        and experiments.reached_value(message, "pairs_accuracy") is None
+    )

@@ -1,4 +1,4 @@
-"""The measure: fixed whatever the settings, and what a plain computation over transformers gives."""
+"""The held-out evaluation is independent of settings and equals a plain computation with transformers."""
 
 from pathlib import Path
 
@@ -22,18 +22,18 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def held(shards: list[Shard]) -> list[np.ndarray]:
-    return heldout.split(shards, heldout.choose(shards, 40))[1]
+    return heldout.split_masks(shards, heldout.choose_hashes(shards, 40))[1]
 
 
 @pytest.fixture(scope="module")
 def fixed(shards: list[Shard], held: list[np.ndarray], tokenizer: Tokenizer) -> HeldOut:
-    return heldout.fix(shards, held, tokenizer, count=30, longest=64)
+    return heldout.draw_held_out(shards, held, tokenizer, count=30, longest=64)
 
 
-def test_it_is_the_same_in_any_order_of_files_and_of_held_out_text_alone(
+def test_it_depends_only_on_the_held_out_text_and_not_on_the_order_of_files(
     shards: list[Shard], held: list[np.ndarray], fixed: HeldOut, tokenizer: Tokenizer
 ) -> None:
-    again = heldout.fix(shards[::-1], held[::-1], tokenizer, count=30, longest=64)
+    again = heldout.draw_held_out(shards[::-1], held[::-1], tokenizer, count=30, longest=64)
     for one, other in zip(fixed.pairs + fixed.same + fixed.short, again.pairs + again.same + again.short, strict=True):
         assert torch.equal(one.ids, other.ids) and torch.equal(one.chosen, other.chosen)
     assert again.unigram == pytest.approx(fixed.unigram)
@@ -54,7 +54,7 @@ def documents_of(shards: list[Shard], kept: list[np.ndarray]) -> list[list[int]]
     return found
 
 
-def test_the_unigram_model_is_counted_on_what_may_be_learnt(
+def test_the_unigram_model_is_counted_on_the_training_text(
     shards: list[Shard], held: list[np.ndarray], fixed: HeldOut, tokenizer: Tokenizer
 ) -> None:
     counts = np.ones(tokenizer.vocab_size)
@@ -66,7 +66,7 @@ def test_the_unigram_model_is_counted_on_what_may_be_learnt(
     assert fixed.uniform == pytest.approx(np.log(tokenizer.vocab_size))
 
 
-def test_numbers_are_those_of_transformers(fixed: HeldOut, tiny) -> None:
+def test_metrics_equal_those_of_transformers(fixed: HeldOut, tiny) -> None:
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert"), attn_implementation="eager").eval()
     found = heldout.evaluate(MaskedLanguage(checkpoint, pairs=True), fixed, CPU, bf16=False)
@@ -88,7 +88,7 @@ def test_numbers_are_those_of_transformers(fixed: HeldOut, tiny) -> None:
     assert checkpoint.encoder.training is False
 
 
-def test_next_sentence_accuracies_are_those_of_transformers(fixed: HeldOut, tiny) -> None:
+def test_next_sentence_accuracies_equal_those_of_transformers(fixed: HeldOut, tiny) -> None:
     """True pairs, wrong ones of another document and of the same one; two thirds of the answers are "is next"."""
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert"), attn_implementation="eager").eval()
@@ -112,7 +112,7 @@ def test_next_sentence_accuracies_are_those_of_transformers(fixed: HeldOut, tiny
         assert found["_".join(filter(None, ("nsp_accuracy", name)))] == pytest.approx(rows.mean())
 
 
-def test_a_causal_objective_guesses_the_same_tokens_from_the_left(fixed: HeldOut, tiny) -> None:
+def test_a_causal_objective_predicts_the_same_tokens_from_the_left(fixed: HeldOut, tiny) -> None:
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
     before = torch.random.get_rng_state()
     found = heldout.evaluate(CausalLanguage(checkpoint), fixed, CPU, bf16=False)
@@ -123,13 +123,13 @@ def test_a_causal_objective_guesses_the_same_tokens_from_the_left(fixed: HeldOut
     with torch.no_grad():
         left = checkpoint.encoder(batch.original[row : row + 1, :place], intervention=heldout.CAUSAL).last[0, -1]
         wanted = -checkpoint.masked_lm(left).log_softmax(-1)[batch.targets[0]]
-    nats, _ = heldout.guesses(checkpoint.encoder, checkpoint.masked_lm, batch, True)
+    nats, _ = heldout.token_predictions(checkpoint.encoder, checkpoint.masked_lm, batch, True)
     assert float(nats[0]) == pytest.approx(float(wanted), abs=of_encoder(checkpoint.config, wanted))
 
 
-def test_the_command_measures_a_folder(texts: Path, shards: list[Shard], tiny, tmp_path, capsys, monkeypatch) -> None:
+def test_the_command_evaluates_a_folder(texts: Path, shards: list[Shard], tiny, tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setattr("bertexplorer.training.pretraining.measure.CACHE", tmp_path)
-    heldout.write(heldout.choose(shards, 40), tmp_path / "list")
+    heldout.write_hashes(heldout.choose_hashes(shards, 40), tmp_path / "list")
     common = ["--text", str(texts), "--heldout", str(tmp_path / "list"), "--count", "10"]
     assert main([str(tiny("bert")), *common]) == 0
     assert '"pairs_accuracy"' in capsys.readouterr().out
@@ -137,6 +137,6 @@ def test_the_command_measures_a_folder(texts: Path, shards: list[Shard], tiny, t
     assert "fill-mask" in capsys.readouterr().err
 
 
-def test_nothing_held_out_in_the_text_is_told(shards: list[Shard], tokenizer: Tokenizer) -> None:
+def test_a_text_without_held_out_documents_is_reported(shards: list[Shard], tokenizer: Tokenizer) -> None:
     with pytest.raises(ExplorerError, match="no document"):
-        heldout.fix(shards, [np.zeros(len(s.hashes), bool) for s in shards], tokenizer, count=10)
+        heldout.draw_held_out(shards, [np.zeros(len(s.hashes), bool) for s in shards], tokenizer, count=10)

@@ -1,4 +1,4 @@
-"""Losses are those of transformers on the same weights and labels, and those of a plain loop."""
+"""Losses equal those of transformers on the same weights and labels, and those of a plain loop."""
 
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ from bertexplorer.model.positions import Surroundings
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.objective import Objective
-from bertexplorer.training.pretraining.batches import Batch, Collator
+from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
 from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.objectives import CausalLanguage, MaskedLanguage, ReplacedTokens
-from bertexplorer.training.pretraining.pool import Examples, Kind, Pool
+from bertexplorer.training.pretraining.pool import DocumentPool, Examples, Kind
 from tests.tolerance import assert_within, of_encoder, of_gradient
 
 CPU = torch.device("cpu")
@@ -29,18 +29,18 @@ CPU = torch.device("cpu")
 @pytest.fixture(scope="module")
 def examples(shards: list[Shard]) -> Examples:
     """Four true pairs, four wrong ones and four single texts."""
-    pool = Pool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
+    pool = DocumentPool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
     kinds = np.array([*[Kind.NEXT, Kind.OTHER] * 4, *[Kind.TEXT] * 4])
     return pool.examples(np.random.default_rng(0), kinds, np.where(kinds == Kind.TEXT, 30, 40))
 
 
-def singles_of(examples: Examples, collator: Collator) -> list[Batch]:
+def singles_of(examples: Examples, collator: Collator) -> list[MaskedBatch]:
     """A batch for each example."""
     return [collator.collate(examples.take(np.array([i])), np.random.default_rng(0)) for i in range(len(examples))]
 
 
 @pytest.fixture(scope="module")
-def batch(examples: Examples, tokenizer: Tokenizer) -> Batch:
+def batch(examples: Examples, tokenizer: Tokenizer) -> MaskedBatch:
     return Collator.of(tokenizer, Masking(chosen=0.3)).collate(examples, np.random.default_rng(1))
 
 
@@ -54,14 +54,14 @@ def trainable(objective: Objective[Any]) -> Objective[Any]:
     return objective
 
 
-def scatter(batch: Batch) -> torch.Tensor:
+def scatter(batch: MaskedBatch) -> torch.Tensor:
     """-100 everywhere but at the chosen positions, as transformers wants it."""
     flat = torch.full((batch.ids.numel(),), -100)
     flat[batch.chosen] = batch.targets
     return flat.view_as(batch.ids)
 
 
-def test_mlm_and_nsp_are_transformers_losses(batch: Batch, checkpoint: Checkpoint, tiny) -> None:
+def test_mlm_and_nsp_losses_equal_those_of_transformers(batch: MaskedBatch, checkpoint: Checkpoint, tiny) -> None:
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert"), attn_implementation="eager").eval()
     inputs = {"input_ids": batch.ids, "token_type_ids": batch.segments, "attention_mask": batch.mask.long()}
     with torch.no_grad():
@@ -78,7 +78,9 @@ def test_mlm_and_nsp_are_transformers_losses(batch: Batch, checkpoint: Checkpoin
     assert int(found["mlm"].right) == int(right)
 
 
-def test_the_whole_loss_and_its_gradient_are_transformers(examples: Examples, checkpoint: Checkpoint, tiny) -> None:
+def test_the_total_loss_and_its_gradient_equal_those_of_transformers(
+    examples: Examples, checkpoint: Checkpoint, tiny
+) -> None:
     tokenizer = checkpoint.tokenizer
     batch = Collator.of(tokenizer, Masking(chosen=0.3)).collate(examples.take(np.arange(8)), np.random.default_rng(1))
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert"), attn_implementation="eager").eval()
@@ -100,7 +102,7 @@ def test_the_whole_loss_and_its_gradient_are_transformers(examples: Examples, ch
         assert_within(mine.grad, other.grad, of_gradient(checkpoint.config, other.grad))
 
 
-def test_causal_loss_is_a_plain_loop_over_prefixes(batch: Batch, checkpoint: Checkpoint) -> None:
+def test_the_causal_loss_equals_a_plain_loop_over_prefixes(batch: MaskedBatch, checkpoint: Checkpoint) -> None:
     """Layer by layer, each token computed anew from its own prefix and nothing else."""
     total, count = 0.0, 0
     with torch.no_grad():
@@ -118,7 +120,7 @@ def test_causal_loss_is_a_plain_loop_over_prefixes(batch: Batch, checkpoint: Che
             log_probs = checkpoint.masked_lm(hidden[0, :-1]).log_softmax(-1)
             total -= float(log_probs.gather(-1, batch.original[row, 1:size, None]).sum())
             count += size - 1
-        part = Batch(
+        part = MaskedBatch(
             *(t[:3] for t in (batch.ids, batch.original, batch.segments, batch.mask)),
             batch.chosen,
             batch.kinds,
@@ -146,8 +148,8 @@ def electra(tokenizer: Tokenizer) -> ReplacedTokens:
     )
 
 
-def test_replaced_tokens_are_the_generators_samples_and_electras_losses(
-    batch: Batch, tokenizer: Tokenizer, tmp_path: Path
+def test_replaced_tokens_are_samples_of_the_generator_and_losses_are_electras(
+    batch: MaskedBatch, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     objective = electra(tokenizer)
     modules = objective.modules.eval()
@@ -172,7 +174,7 @@ def test_replaced_tokens_are_the_generators_samples_and_electras_losses(
     assert found["replaced"].count == batch.tokens and objective.weights == {"mlm": 1.0, "replaced": 50.0}
 
 
-def test_the_discriminators_loss_does_not_reach_the_generator(batch: Batch, tokenizer: Tokenizer) -> None:
+def test_the_discriminators_loss_does_not_reach_the_generator(batch: MaskedBatch, tokenizer: Tokenizer) -> None:
     objective = trainable(electra(tokenizer))
     modules = objective.modules
     objective.losses(batch)["replaced"].total.backward()
@@ -182,7 +184,7 @@ def test_the_discriminators_loss_does_not_reach_the_generator(batch: Batch, toke
     assert all(p.grad is None for p in modules["generator"].layers.parameters())
 
 
-def test_in_bf16_many_batches_are_one_too(examples: Examples, checkpoint: Checkpoint, tokenizer: Tokenizer) -> None:
+def test_many_batches_equal_one_in_bf16_too(examples: Examples, checkpoint: Checkpoint, tokenizer: Tokenizer) -> None:
     """All batches of a step share the weights' bf16 copies; their gradients must all arrive."""
     objective = trainable(MaskedLanguage(checkpoint, pairs=True))
     collator = Collator.of(tokenizer, Masking(chosen=0.99, masked=1.0))
@@ -197,7 +199,7 @@ def test_in_bf16_many_batches_are_one_too(examples: Examples, checkpoint: Checkp
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_batches_and_workers_add_up_to_one_batch(
+def test_batches_and_workers_sum_to_one_batch(
     examples: Examples, checkpoint: Checkpoint, count: int, tokenizer: Tokenizer
 ) -> None:
     """The same masks in one batch and in many: the same gradient."""
@@ -228,7 +230,7 @@ def test_batches_and_workers_add_up_to_one_batch(
     )
 
 
-def join(batches: list[Batch], pad: int) -> Batch:
+def join(batches: list[MaskedBatch], pad: int) -> MaskedBatch:
     longest = max(b.ids.shape[1] for b in batches)
 
     def padded(name: str, value: int) -> torch.Tensor:
@@ -240,4 +242,4 @@ def join(batches: list[Batch], pad: int) -> Batch:
     kinds, labels = torch.cat([b.kinds for b in batches]), torch.cat([b.labels for b in batches])
     parts = [padded("ids", pad), padded("original", pad), padded("segments", 0)]
     pairs = (labels >= 0).nonzero().squeeze(1)
-    return Batch(*parts, mask, chosen, kinds, labels, pairs, sum(b.tokens for b in batches))
+    return MaskedBatch(*parts, mask, chosen, kinds, labels, pairs, sum(b.tokens for b in batches))

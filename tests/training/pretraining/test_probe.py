@@ -1,4 +1,4 @@
-"""The probe's questions are what they say, on halves that share no document; a perfect encoder answers them all."""
+"""The probe's questions are correct, its halves share no document, and a perfect encoder answers them all."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ from bertexplorer.training.pretraining.run import pretrain
 
 @pytest.fixture(scope="module")
 def made(shards: list[Shard], tokenizer: Tokenizer) -> Probe:
-    return probe.fix(shards, heldout.split(shards, heldout.choose(shards, 60))[1], tokenizer)
+    return probe.draw_probe(shards, heldout.split_masks(shards, heldout.choose_hashes(shards, 60))[1], tokenizer)
 
 
 def documents(shards: list[Shard]) -> list[str]:
@@ -31,7 +31,7 @@ def documents(shards: list[Shard]) -> list[str]:
     return found
 
 
-def test_a_gap_is_where_a_common_word_stood(made: Probe, shards: list[Shard], tokenizer: Tokenizer) -> None:
+def test_a_gap_is_at_the_place_of_a_frequent_word(made: Probe, shards: list[Shard], tokenizer: Tokenizer) -> None:
     whole = documents(shards)
     words = [tokenizer.whole.token_to_id(word) for word in made.words]
     assert len(set(words)) == probe.WORDS and all(made.gaps)
@@ -42,7 +42,7 @@ def test_a_gap_is_where_a_common_word_stood(made: Probe, shards: list[Shard], to
         assert any(" ".join(map(str, ids)) in one for one in whole)
 
 
-def test_pairs_follow_or_are_of_another_document(made: Probe, shards: list[Shard]) -> None:
+def test_pairs_follow_or_come_from_another_document(made: Probe, shards: list[Shard]) -> None:
     whole = documents(shards)
     for question in made.pairs[0][:40]:
         left, right = question.at
@@ -52,8 +52,8 @@ def test_pairs_follow_or_are_of_another_document(made: Probe, shards: list[Shard
 
 
 def test_the_halves_share_no_document(shards: list[Shard]) -> None:
-    held = heldout.split(shards, heldout.choose(shards, 31))[1]
-    halves = [[probe.every_other(out, half) for out in held] for half in (0, 1)]
+    held = heldout.split_masks(shards, heldout.choose_hashes(shards, 31))[1]
+    halves = [[probe.half_of_documents(out, half) for out in held] for half in (0, 1)]
     for out, even, odd in zip(held, *halves, strict=True):
         assert not (even & odd).any() and ((even | odd) == out).all()
 
@@ -75,29 +75,29 @@ class Telltale(nn.Module):
 
 
 @pytest.mark.slow
-def test_an_encoder_that_knows_is_right_and_one_that_knows_nothing_is_not(
+def test_a_perfect_encoder_answers_all_and_a_random_one_does_not(
     made: Probe, tokenizer: Tokenizer, tiny: Callable[[str], Path]
 ) -> None:
     every = [question for half in (*made.gaps, *made.pairs) for question in half]
     knows = Telltale({tuple(q.item.ids): q.label for q in every})
     knows.config = type("Config", (), {"num_segments": 1})()
     cpu = torch.device("cpu")
-    found = probe.measure(made, knows, tokenizer, cpu, causal=False)
+    found = probe.evaluate_probe(made, knows, tokenizer, cpu, causal=False)
     assert found["probe"] > 0.97  # the same text may hold two gaps with different answers
     random = load(tiny("bert")).encoder
-    first = probe.measure(made, random, tokenizer, cpu, causal=False)
+    first = probe.evaluate_probe(made, random, tokenizer, cpu, causal=False)
     assert first["probe_follows"] == pytest.approx(0.5, abs=0.12)  # chance: the text is of random words
-    assert first == probe.measure(made, random, tokenizer, cpu, causal=False)
-    assert first != probe.measure(made, random, tokenizer, cpu, causal=True)
+    assert first == probe.evaluate_probe(made, random, tokenizer, cpu, causal=False)
+    assert first != probe.evaluate_probe(made, random, tokenizer, cpu, causal=True)
 
 
-def test_too_little_text_is_no_question(tokenizer: Tokenizer, shards: list[Shard]) -> None:
-    nothing = probe.fix(shards, [np.zeros(len(s.documents) - 1, bool) for s in shards], tokenizer)
+def test_too_little_text_gives_no_question(tokenizer: Tokenizer, shards: list[Shard]) -> None:
+    nothing = probe.draw_probe(shards, [np.zeros(len(s.documents) - 1, bool) for s in shards], tokenizer)
     encoder = nn.Linear(1, 1)
-    assert probe.measure(nothing, encoder, tokenizer, torch.device("cpu"), causal=False) == {}
+    assert probe.evaluate_probe(nothing, encoder, tokenizer, torch.device("cpu"), causal=False) == {}
 
 
 @pytest.mark.slow
-def test_a_run_tells_what_its_probe_finds(begin: Callable[..., Path]) -> None:
+def test_a_run_reports_its_probe(begin: Callable[..., Path]) -> None:
     found = [e for e in pretrain(begin(probe=True, heldout_documents=40)) if e["event"] == "evaluated"]
     assert all(0 <= e["probe"] <= 1 and e["probe_words"] > 0 for e in found)

@@ -1,4 +1,4 @@
-"""A run that is stopped and gone on with is the run that never was; its checkpoints load anywhere."""
+"""A resumed run equals an uninterrupted one; its checkpoints load here and in transformers."""
 
 import json
 import signal
@@ -21,7 +21,7 @@ from bertexplorer.training.pretraining import heldout, run
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.command import prepare_folder
 from bertexplorer.training.pretraining.run import pretrain
-from bertexplorer.training.student import chosen
+from bertexplorer.training.student import teacher_layers
 from tests.conftest import ROOT
 from tests.tolerance import assert_same
 from tests.training.conftest import add_stretch
@@ -56,7 +56,7 @@ def kinds(folder: Path) -> list[str]:
     ],
     ids=str,
 )
-def test_stopped_and_resumed_is_uninterrupted_bit_for_bit(begin: Begin, values: dict[str, object]) -> None:
+def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(begin: Begin, values: dict[str, object]) -> None:
     whole, parts = begin("whole", **values), begin("parts", **values)
     list(pretrain(whole))
     for steps in (2, 1, 99):
@@ -69,7 +69,7 @@ def test_stopped_and_resumed_is_uninterrupted_bit_for_bit(begin: Begin, values: 
     assert first[-1]["pairs_loss"] == second[-1]["pairs_loss"] and first[0]["step"] == 0
 
 
-def test_batches_made_in_advance_give_the_same_weights(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prefetched_batches_give_the_same_weights(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     ahead, parts, plain = begin("ahead"), begin("parts"), begin("plain")
     list(pretrain(ahead))
     for steps in (2, 99):  # what was made for the step after the last is lost
@@ -88,7 +88,7 @@ def test_batches_made_in_advance_give_the_same_weights(begin: Begin, monkeypatch
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_to_the_same_weights(begin: Begin) -> None:
+def test_a_killed_run_resumes_to_the_same_weights(begin: Begin) -> None:
     whole, killed = begin("whole", steps=40), begin("killed", steps=40, commit_minutes=0.0)
     list(pretrain(whole))
     command = [sys.executable, "-m", "bertexplorer.training.pretraining.command", str(killed)]
@@ -115,7 +115,7 @@ def test_a_crash_between_commits_repeats_the_same_steps(begin: Begin) -> None:
     assert all(torch.equal(one, last(parts)[name]) for name, one in last(whole).items())
 
 
-def test_a_torn_commit_is_told_and_the_one_before_is_used(begin: Begin) -> None:
+def test_a_torn_commit_is_reported_and_the_previous_one_is_used(begin: Begin) -> None:
     whole, folder = begin("whole"), begin("parts")
     list(pretrain(whole))
     list(pretrain(folder, after(2)))
@@ -129,7 +129,7 @@ def test_a_torn_commit_is_told_and_the_one_before_is_used(begin: Begin) -> None:
 
 
 @pytest.mark.slow
-def test_it_learns_and_what_it_wrote_loads_here_and_in_transformers(begin: Begin) -> None:
+def test_it_learns_and_its_checkpoint_loads_here_and_in_transformers(begin: Begin) -> None:
     folder = begin(steps=60, peak=0.01, export="fp32", snapshots="0, 5")
     found = list(pretrain(folder))
     measured = [e for e in found if e["event"] == "evaluated"]
@@ -155,7 +155,7 @@ def test_it_learns_and_what_it_wrote_loads_here_and_in_transformers(begin: Begin
     assert load(folder / "snapshots" / "step-000000000" / "model").heads.keys() == ours.heads.keys()
 
 
-def test_a_stretch_goes_on_from_the_weights_with_its_own_budget(begin: Begin) -> None:
+def test_a_stretch_continues_from_the_weights_with_its_own_budget(begin: Begin) -> None:
     folder = begin()
     list(pretrain(folder))
     before = last(folder)
@@ -168,7 +168,7 @@ def test_a_stretch_goes_on_from_the_weights_with_its_own_budget(begin: Begin) ->
     assert [e["event"] for e in pretrain(folder)][-1] == "finished"
 
 
-def test_it_begins_with_a_checkpoint_and_adds_the_heads_that_it_lacks(begin: Begin, tiny) -> None:
+def test_it_starts_from_a_checkpoint_and_adds_missing_heads(begin: Begin, tiny) -> None:
     plain = {"vocabulary": "", "start": str(tiny("bert-base"))}
     folder = begin(plain=plain, steps=1, peak=0.0, warmup=0.0, export="fp32")
     list(pretrain(folder))
@@ -179,17 +179,17 @@ def test_it_begins_with_a_checkpoint_and_adds_the_heads_that_it_lacks(begin: Beg
     assert made.masked_lm.output.weight is made.encoder.embeddings.words.weight
 
 
-def test_it_begins_with_some_layers_of_a_teacher(begin: Begin, tiny, tmp_path: Path) -> None:
+def test_it_starts_from_some_layers_of_a_teacher(begin: Begin, tiny, tmp_path: Path) -> None:
     teacher = load(tiny("bert"), precision="fp32")
     count = teacher.config.num_layers - 1
     prepare_folder(tmp_path, ["x"], {"start": str(tiny("bert")), "layers": str(count)})
-    assert specs.read(tmp_path / "spec.json")[0].start_layers == count
+    assert specs.read_stretches(tmp_path / "spec.json")[0].start_layers == count
     plain = {"vocabulary": "", "start": str(tiny("bert")), "start_layers": count}
     folder = begin(plain=plain, steps=1, peak=0.0, warmup=0.0, export="fp32")
     list(pretrain(folder))
     made = load(sorted((folder / "commits").iterdir())[-1] / "model", precision="fp32")
     assert made.config.num_layers == count
-    for new, old in enumerate(chosen(teacher.config.num_layers, count, "spread")):
+    for new, old in enumerate(teacher_layers(teacher.config.num_layers, count, "spread")):
         found, expected = (c.encoder.layers[i].attention.query.weight for c, i in ((made, new), (teacher, old)))
         assert torch.equal(found, expected)
     with pytest.raises(ExplorerError, match="the teacher has"):
@@ -199,13 +199,13 @@ def test_it_begins_with_some_layers_of_a_teacher(begin: Begin, tiny, tmp_path: P
 @pytest.mark.parametrize(
     "name", ["roberta", "distilbert", "modernbert", "electra-generator", "albert", "mpnet", "deberta"]
 )
-def test_other_families_go_on_with_masked_words(begin: Begin, tiny, name: str) -> None:
+def test_other_families_continue_with_masked_tokens(begin: Begin, tiny, name: str) -> None:
     folder = begin(plain={"vocabulary": "", "start": str(tiny(name))}, objective="mlm", steps=2, heldout_pairs=4)
     assert list(pretrain(folder))[-1]["event"] == "finished"
     assert list(load(sorted((folder / "commits").iterdir())[-1] / "model").heads)
 
 
-def test_a_vocabulary_is_trained_where_none_is_given(begin: Begin) -> None:
+def test_a_vocabulary_is_trained_by_default(begin: Begin) -> None:
     folder = begin(plain={"vocabulary": ""}, steps=1)
     list(pretrain(folder))
     made = load(sorted((folder / "commits").iterdir())[-1] / "model")
@@ -213,15 +213,15 @@ def test_a_vocabulary_is_trained_where_none_is_given(begin: Begin) -> None:
     assert made.tokenizer.whole.id_to_token(0) == "[PAD]" and "##" in "".join(made.tokenizer.whole.get_vocab())
 
 
-def test_the_held_out_documents_are_the_runs_and_never_learnt_from(begin: Begin, tmp_path: Path) -> None:
+def test_the_held_out_documents_are_fixed_and_never_trained_on(begin: Begin, tmp_path: Path) -> None:
     folder = begin(steps=1)
     ready = next(e for e in pretrain(folder) if e["event"] == "ready")
     assert ready["documents"] + ready["heldout_documents"] == 130 and ready["heldout_documents"] >= 20
-    chosen = heldout.read(folder / "heldout.txt")
+    chosen = heldout.read_hashes(folder / "heldout.txt")
     assert len(chosen) == 20
     other = begin("other", plain={"heldout": str(folder / "heldout.txt")}, steps=1, heldout_documents=50, seed=5)
     list(pretrain(other))
-    assert (heldout.read(other / "heldout.txt") == chosen).all()
+    assert (heldout.read_hashes(other / "heldout.txt") == chosen).all()
 
 
 def test_one_run_has_one_process(begin: Begin) -> None:
@@ -260,11 +260,11 @@ def test_a_signal_stops_it_after_a_commit(begin: Begin) -> None:
     assert state["step"] > 0
 
 
-def test_an_infinite_gradient_is_left_out_and_ends_the_run_if_it_stays(
+def test_an_infinite_gradient_is_skipped_and_ends_the_run_if_it_persists(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = begin(steps=60, peak=0.5, clip=0.0, warmup=0.0)
-    built = run.begin
+    built = run.create_setup
 
     def broken(*arguments):
         trained = built(*arguments)
@@ -272,13 +272,13 @@ def test_an_infinite_gradient_is_left_out_and_ends_the_run_if_it_stays(
             trained.checkpoints["model"].encoder.embeddings.words.weight[:] = float("inf")
         return trained
 
-    monkeypatch.setattr(run, "begin", broken)
+    monkeypatch.setattr(run, "create_setup", broken)
     with pytest.raises(ExplorerError, match="not finite"):
         list(pretrain(folder))
     assert kinds(folder)[-1] == "failed" and not (folder / "commits").exists()
 
 
-def test_a_torn_last_line_of_the_events_is_left_out(begin: Begin) -> None:
+def test_a_torn_last_line_of_the_events_is_ignored(begin: Begin) -> None:
     folder = begin(steps=1)
     list(pretrain(folder))
     before = len(runs.history(folder))

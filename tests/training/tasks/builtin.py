@@ -1,4 +1,4 @@
-"""A tiny checkpoint whose vocabulary holds the words of some texts, so that a built-in set can be learnt in seconds."""
+"""A tiny checkpoint whose vocabulary has the words of some texts, so that it learns a built-in set in seconds."""
 
 import re
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from tests import tiny
 
 
-def knowing(folder: Path, texts: Iterable[str], **numbers: int) -> Path:
+def write_tiny_bert(folder: Path, texts: Iterable[str], **numbers: int) -> Path:
     """A tiny BERT in *folder*; *numbers* replace its config's."""
     words = sorted({word for text in texts for word in re.findall(r"\w+|[^\w\s]", text.lower())})
     pieces = [*tiny.BERT_SPECIAL, *words, *(letter for letter in tiny.LETTERS if letter not in words)]

@@ -1,4 +1,4 @@
-"""Masked language modelling on one's own rows: transformers' loss, masks that stay, and a run that improves."""
+"""Masked language modelling on one's own rows: transformers' loss, fixed masks, and a run that improves."""
 
 from pathlib import Path
 
@@ -15,11 +15,11 @@ from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learner import evaluation_mode
-from bertexplorer.training.learners.adaptation import Adapter
+from bertexplorer.training.learners.adaptation import MaskedLanguageLearner
 from bertexplorer.training.tasks import BY_NAME, adaptation
 from bertexplorer.training.tasks.adaptation import Options
 from tests.tolerance import assert_same, of_encoder, of_sum
-from tests.training.finetuned import built_in, kept, trained
+from tests.training.finetuned import best_folder, built_in, trained
 
 TEXTS = ["The doctor said she works as a nurse.", "a great film", "paris is the capital of france . " * 12]
 ROWS = [Row(i + 2, {"text": text}) for i, text in enumerate(TEXTS)]
@@ -31,13 +31,13 @@ def checkpoint(tiny) -> Checkpoint:
 
 
 @pytest.fixture
-def adapter(checkpoint: Checkpoint) -> Adapter:
+def adapter(checkpoint: Checkpoint) -> MaskedLanguageLearner:
     found, problems = adaptation.examples(ROWS, Options())
     assert not problems
     return learners.create(adaptation, checkpoint, found, Options(), seed=0)
 
 
-def test_the_loss_is_transformers(adapter: Adapter, tiny) -> None:
+def test_the_loss_equals_that_of_transformers(adapter: MaskedLanguageLearner, tiny) -> None:
     batch = adapter.collate(adapter.read(adaptation.examples(ROWS, Options())[0]))
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert")).eval()
     labels = torch.full((batch.ids.numel(),), -100)
@@ -53,7 +53,7 @@ def test_the_loss_is_transformers(adapter: Adapter, tiny) -> None:
     assert adapter.counts(batch) == {"mlm": len(batch.chosen)}
 
 
-def test_masks_follow_from_torchs_random_numbers(adapter: Adapter) -> None:
+def test_masks_depend_on_torchs_random_state(adapter: MaskedLanguageLearner) -> None:
     items = adapter.read(adaptation.examples(ROWS, Options())[0])
     drawn = []
     for seed in (1, 1, 2):
@@ -63,7 +63,7 @@ def test_masks_follow_from_torchs_random_numbers(adapter: Adapter) -> None:
     assert not torch.equal(drawn[0].chosen, drawn[2].chosen)
 
 
-def test_long_texts_are_read_in_pieces_and_nothing_is_lost(adapter: Adapter) -> None:
+def test_long_texts_are_split_without_losing_tokens(adapter: MaskedLanguageLearner) -> None:
     adapter.set_max_tokens(16)
     items = adapter.parts([TEXTS[2]])[0]
     whole = adapter.checkpoint.tokenizer.whole.encode(TEXTS[2], add_special_tokens=False).ids
@@ -71,18 +71,18 @@ def test_long_texts_are_read_in_pieces_and_nothing_is_lost(adapter: Adapter) -> 
     assert all(len(item.ids) <= 16 and item.ids[0] == 2 and item.ids[-1] == 3 for item in items)
 
 
-def test_an_evaluation_hides_the_same_whatever_is_learnt_with(checkpoint: Checkpoint) -> None:
+def test_evaluations_use_the_same_masks_for_all_settings(checkpoint: Checkpoint) -> None:
     found, _ = adaptation.examples(ROWS, Options())
     every = [
         learners.create(adaptation, checkpoint, found, options, seed=0).evaluate(found)
         for options in (Options(), Options(chosen=0.5, whole_words=True))
     ]
     torch.manual_seed(5)
-    again = Adapter(checkpoint, Options(), found).evaluate(found)
+    again = MaskedLanguageLearner(checkpoint, Options(), found).evaluate(found)
     assert every[0] == every[1] == again
 
 
-def test_the_metrics_are_those_of_the_rows(adapter: Adapter) -> None:
+def test_the_metrics_are_means_of_the_rows(adapter: MaskedLanguageLearner) -> None:
     found, _ = adaptation.examples(ROWS, Options())
     done = adapter.evaluate(found)
     sizes = [len(row["gold"].split()) for row in done.rows]
@@ -96,7 +96,7 @@ def test_the_metrics_are_those_of_the_rows(adapter: Adapter) -> None:
     assert all(-np.log(1) <= row["loss"] for row in done.rows) and [row["line"] for row in done.rows] == [2, 3, 4]
 
 
-def test_the_playground_fills_blanks_as_transformers_does(adapter: Adapter, tiny) -> None:
+def test_the_playground_fills_blanks_as_transformers_does(adapter: MaskedLanguageLearner, tiny) -> None:
     [answer] = adapter.predict([{"text": "The capital of ___ is [MASK] ."}])
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert")).eval()
     ids = torch.tensor([adapter.checkpoint.tokenizer.encode("The capital of ___ is [MASK] .").ids])
@@ -111,7 +111,7 @@ def test_the_playground_fills_blanks_as_transformers_does(adapter: Adapter, tiny
         adapter.predict([{"text": "nothing to guess"}])
 
 
-def test_what_cannot_be_used_is_named(tiny) -> None:
+def test_unusable_input_is_reported(tiny) -> None:
     rows = [Row(2, {"text": " "}), Row(3, {}), Row(4, {"text": "\u200b"}), Row(5, {"text": "fine"})]
     found, problems = adaptation.examples(rows, Options())
     assert problems == [Problem(line, "has no text") for line in (2, 3, 4)] and [e.line for e in found] == [5]
@@ -140,7 +140,7 @@ def test_a_run_on_the_built_in_set_improves_and_transformers_loads_it(
     assert again.metrics["perplexity"] == pytest.approx(
         min(m["perplexity"] for m in metrics), rel=of_encoder(learner.checkpoint.config, 10.0)
     )
-    folder = kept(tmp_path / "run")
+    folder = best_folder(tmp_path / "run")
     theirs = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
     ids = torch.tensor([learner.checkpoint.tokenizer.encode("the doctor [MASK] .").ids])
     with torch.no_grad(), evaluation_mode(learner):
@@ -149,17 +149,15 @@ def test_a_run_on_the_built_in_set_improves_and_transformers_loads_it(
 
 
 @pytest.mark.slow
-def test_a_run_that_was_stopped_goes_on_with_the_same_masks(
-    tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_run_continues_with_the_same_masks(tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BY_NAME, "adaptation", adaptation)
     rows, weights = built_in("adaptation.txt", ["text"]), []
     for name, stops in (("straight", []), ("stopped", [3, 8])):
-        spec = specs.make("adaptation", "tiny", str(tiny("bert")), {"epochs": 2, "rate": 3e-3, "snapshots": 0})
-        specs.begin(tmp_path / name, spec, rows[:96], rows[96:110])
+        spec = specs.make_spec("adaptation", "tiny", str(tiny("bert")), {"epochs": 2, "rate": 3e-3, "snapshots": 0})
+        specs.write_run_folder(tmp_path / name, spec, rows[:96], rows[96:110])
         for most in [*stops, 99]:
             asked = iter(range(1, 100))
             *_, last = finetune(tmp_path / name, lambda asked=asked, most=most: next(asked) >= most)
         assert last["event"] == "finished" and last["step"] > 12
-        weights.append((kept(tmp_path / name) / "model.safetensors").read_bytes())
+        weights.append((best_folder(tmp_path / name) / "model.safetensors").read_bytes())
     assert weights[0] == weights[1]

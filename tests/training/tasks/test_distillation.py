@@ -1,4 +1,4 @@
-"""The student is the teacher less some layers, the losses are DistilBERT's, and a run keeps a classifier."""
+"""The student is the teacher with fewer layers, the losses are DistilBERT's, and a run saves a classifier."""
 
 import json
 from collections.abc import Callable
@@ -17,12 +17,12 @@ from bertexplorer.training.data.rows import Row
 from bertexplorer.training.learner import evaluation_mode
 from bertexplorer.training.learners.classification import Classifier
 from bertexplorer.training.learners.distillation import Distiller
-from bertexplorer.training.student import chosen, student_of
+from bertexplorer.training.student import create_student, teacher_layers
 from bertexplorer.training.tasks import classification, distillation
 from bertexplorer.training.tasks.classification import Example
 from bertexplorer.training.tasks.distillation import Options
 from tests.tolerance import assert_same, of_encoder
-from tests.training.finetuned import built_in, kept, trained
+from tests.training.finetuned import best_folder, built_in, trained
 
 TEXTS = [("a great film", "good"), ("the movie was terrible", "bad"), ("it is a film, as the man said", "so-so")]
 EXAMPLES = [Example(i + 2, (text,), (label,)) for i, (text, label) in enumerate(TEXTS)]
@@ -45,20 +45,24 @@ def distiller(tiny) -> Callable[..., Distiller]:
     return make
 
 
-def test_layers_are_taken_as_distilbert_takes_them() -> None:
-    assert chosen(12, 0, "spread") == [0, 2, 4, 7, 9, 11]
-    assert chosen(6, 3, "spread") == [0, 2, 5] and chosen(6, 3, "first") == [0, 1, 2] and chosen(4, 1, "spread") == [0]
+def test_layers_are_chosen_as_in_distilbert() -> None:
+    assert teacher_layers(12, 0, "spread") == [0, 2, 4, 7, 9, 11]
+    assert (
+        teacher_layers(6, 3, "spread") == [0, 2, 5]
+        and teacher_layers(6, 3, "first") == [0, 1, 2]
+        and teacher_layers(4, 1, "spread") == [0]
+    )
     for layers, wanted in ((3, 3), (3, 7), (1, 0), (1, 1)):
         with pytest.raises(ExplorerError, match="teacher has"):
-            chosen(layers, wanted, "spread")
+            teacher_layers(layers, wanted, "spread")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_student_is_the_teacher_with_layers_cut_out(family: str, tiny, tmp_path: Path) -> None:
+def test_the_student_is_the_teacher_without_some_layers(family: str, tiny, tmp_path: Path) -> None:
     folder = tiny(f"{family}-SequenceClassification")
     teacher = load(folder, precision="fp32", device="cpu")
     taken = [0, 2] if family != "modernbert" else [0, 2, 3]
-    student = student_of(teacher, taken, list(teacher.heads))
+    student = create_student(teacher, taken, list(teacher.heads))
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     holder = LAYERS[family](theirs)
     name = "layers" if hasattr(holder, "layers") else "layer"
@@ -80,7 +84,7 @@ def test_the_student_is_the_teacher_with_layers_cut_out(family: str, tiny, tmp_p
 def test_a_student_of_albert_repeats_the_layer_less_often(tiny) -> None:
     folder = tiny("albert-SequenceClassification")
     teacher = load(folder, precision="fp32", device="cpu")
-    student = student_of(teacher, [0, 2], list(teacher.heads))
+    student = create_student(teacher, [0, 2], list(teacher.heads))
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(folder, num_hidden_layers=2).eval()
     ids = torch.randint(5, 60, (2, 20), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
@@ -88,7 +92,7 @@ def test_a_student_of_albert_repeats_the_layer_less_often(tiny) -> None:
     assert student.num_parameters == teacher.num_parameters
 
 
-def test_the_losses_are_distilberts(distiller) -> None:
+def test_the_losses_equal_those_of_distilbert(distiller) -> None:
     learner = distiller(temperature=3.0, soft=5.0, task=2.0, cosine=1.0)
     items = learner.read(EXAMPLES)
     batch = learner.collate(items)
@@ -113,7 +117,7 @@ def test_the_losses_are_distilberts(distiller) -> None:
     assert distiller(cosine=0.0).losses(batch).keys() == {"soft", "label"}
 
 
-def test_the_teacher_neither_learns_nor_drops(distiller) -> None:
+def test_the_teacher_is_not_trained_and_has_no_dropout(distiller) -> None:
     learner = distiller()
     learner.modules.requires_grad_(True)
     learner.modules.train()
@@ -124,7 +128,7 @@ def test_the_teacher_neither_learns_nor_drops(distiller) -> None:
     assert all(p.grad is not None for p in learner.modules["encoder"].layers.parameters())
 
 
-def test_beside_the_teacher(distiller) -> None:
+def test_the_student_is_compared_with_the_teacher(distiller) -> None:
     learner = distiller()
     done = learner.evaluate(EXAMPLES)
     said = [row["labels"][0]["label"] for row in learner.teacher.predict([{"text": text} for text, _ in TEXTS])]
@@ -140,7 +144,7 @@ def test_beside_the_teacher(distiller) -> None:
     assert metrics.keys() <= distillation.METRICS.keys()
 
 
-def test_what_is_no_teacher_is_told_so(tiny) -> None:
+def test_unsuitable_teachers_are_rejected(tiny) -> None:
     for name, examples in (
         ("bert", EXAMPLES),
         ("bert-SequenceClassification", [*EXAMPLES, Example(9, ("x",), ("new",))]),
@@ -165,13 +169,13 @@ def test_a_teacher_is_trained_and_then_distilled(tiny, tmp_path: Path, monkeypat
     rows = built_in("classification.csv", ["text", "label"])
     both, quick = (rows[:160], rows[160:220]), {"rate": 3e-3, "snapshots": 0, "dropout": 0.0, "precision": "fp32"}
     trained(monkeypatch, classification, tiny("bert"), tmp_path / "teacher", both, epochs=8, **quick)
-    start = kept(tmp_path / "teacher")
+    start = best_folder(tmp_path / "teacher")
     options = {"student_layers": 1, "epochs": 6}
     metrics, learner = trained(monkeypatch, distillation, start, tmp_path / "run", both, **options, **quick)
     assert max(m["agreement"] for m in metrics[1:]) > metrics[0]["agreement"]
     assert max(m["accuracy"] for m in metrics[1:]) > metrics[0]["accuracy"]
     assert type(learner) is Classifier and learner.checkpoint.config.num_layers == 1
-    best = kept(tmp_path / "run")
+    best = best_folder(tmp_path / "run")
     assert json.loads((best / "config.json").read_text())["num_hidden_layers"] == 1
     texts = [row.cells["text"] for row in both[1][:5]]
     lines = {row["text"]: row for row in map(json.loads, (best / "predictions.jsonl").read_text().splitlines())}

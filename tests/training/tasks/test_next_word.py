@@ -14,11 +14,11 @@ from bertexplorer.model.load import load
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.learner import evaluation_mode
-from bertexplorer.training.learners.next_word import Continuer
+from bertexplorer.training.learners.next_word import CausalLanguageLearner
 from bertexplorer.training.tasks import next_word
 from bertexplorer.training.tasks.next_word import Options
 from tests.tolerance import of_encoder
-from tests.training.finetuned import built_in, kept, trained
+from tests.training.finetuned import best_folder, built_in, trained
 
 TEXTS = ["The doctor said she works as a nurse.", "a great film", "paris is the capital of france . " * 12]
 ROWS = [Row(i + 2, {"text": text}) for i, text in enumerate(TEXTS)]
@@ -30,7 +30,7 @@ def checkpoint(tiny) -> Checkpoint:
 
 
 @pytest.fixture
-def continuer(checkpoint: Checkpoint) -> Continuer:
+def continuer(checkpoint: Checkpoint) -> CausalLanguageLearner:
     found, problems = next_word.examples(ROWS, Options())
     assert not problems
     return learners.create(next_word, checkpoint, found, Options(), seed=0)
@@ -40,7 +40,7 @@ def decoder(folder: Path) -> transformers.PreTrainedModel:
     return transformers.BertLMHeadModel.from_pretrained(folder, is_decoder=True, attn_implementation="eager").eval()
 
 
-def test_the_loss_is_that_of_transformers_decoder(continuer: Continuer, tiny) -> None:
+def test_the_loss_equals_that_of_a_transformers_decoder(continuer: CausalLanguageLearner, tiny) -> None:
     theirs = decoder(tiny("bert-mlm"))
     items = continuer.read(next_word.examples(ROWS, Options())[0])
     batch = continuer.collate(items)
@@ -55,7 +55,7 @@ def test_the_loss_is_that_of_transformers_decoder(continuer: Continuer, tiny) ->
     )
 
 
-def test_evaluation_is_that_of_transformers_row_by_row(continuer: Continuer, tiny) -> None:
+def test_evaluation_equals_that_of_transformers_row_by_row(continuer: CausalLanguageLearner, tiny) -> None:
     theirs, found = decoder(tiny("bert-mlm")), next_word.examples(ROWS[:2], Options())[0]
     done = continuer.evaluate(found)
     nats, sizes = [], []
@@ -74,7 +74,7 @@ def test_evaluation_is_that_of_transformers_row_by_row(continuer: Continuer, tin
     assert done.metrics["perplexity"] == pytest.approx(exp(np.average(nats, weights=sizes)), rel=rel)
 
 
-def test_only_the_end_of_a_text_is_an_end(continuer: Continuer) -> None:
+def test_only_the_end_of_a_text_has_a_separator(continuer: CausalLanguageLearner) -> None:
     continuer.set_max_tokens(16)
     items = continuer.parts([next_word.examples(ROWS[2:], Options())[0][0]])[0]
     whole = continuer.checkpoint.tokenizer.whole.encode(TEXTS[2]).ids
@@ -83,7 +83,7 @@ def test_only_the_end_of_a_text_is_an_end(continuer: Continuer) -> None:
     assert all(len(item.ids) == len(item.segments) for item in items)
 
 
-def test_a_continuation_is_greedy_unless_it_is_drawn(checkpoint: Checkpoint, tiny) -> None:
+def test_a_continuation_is_greedy_unless_sampled(checkpoint: Checkpoint, tiny) -> None:
     theirs, tokenizer = decoder(tiny("bert-mlm")), checkpoint.tokenizer
     [answer] = learners.create(next_word, checkpoint, (), Options(length=6), seed=0).predict(
         [{"text": "the doctor said"}]
@@ -102,14 +102,14 @@ def test_a_continuation_is_greedy_unless_it_is_drawn(checkpoint: Checkpoint, tin
     assert answer["first"][0]["piece"] == answer["tokens"][0]["piece"]
     assert answer["first"][0]["probability"] == pytest.approx(answer["tokens"][0]["probability"], abs=allowed)
     drawn = [
-        Continuer(checkpoint, Options(temperature=1.0, draw=draw)).predict([{"text": "the"}])[0]["text"]
+        CausalLanguageLearner(checkpoint, Options(temperature=1.0, draw=draw)).predict([{"text": "the"}])[0]["text"]
         for draw in (0, 0, 1)
     ]
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_a_long_prompt_keeps_its_end_and_says_so(checkpoint: Checkpoint) -> None:
-    learner = Continuer(checkpoint, Options(length=400))
+def test_a_long_prompt_keeps_its_end_and_reports_the_cut(checkpoint: Checkpoint) -> None:
+    learner = CausalLanguageLearner(checkpoint, Options(length=400))
     prompt = "the man and " * 40 + "the nurse"
     [answer] = learner.predict([{"text": prompt}])
     most = checkpoint.config.max_positions
@@ -141,7 +141,7 @@ def test_a_run_on_the_built_in_set_improves(family: str, tiny, tmp_path: Path, m
         min(m["perplexity"] for m in metrics), rel=of_encoder(learner.checkpoint.config, 10.0)
     )
     if family == "bert-mlm":
-        theirs = decoder(kept(tmp_path / "run"))
+        theirs = decoder(best_folder(tmp_path / "run"))
         ids = torch.tensor([learner.checkpoint.tokenizer.encode("the baker").ids])
         with torch.no_grad():
             loss = float(theirs(ids, labels=ids).loss)

@@ -1,4 +1,4 @@
-"""Question answering: logits and loss of transformers, windows and n-best by brute force, the built-in set learnt."""
+"""Question answering: logits and loss of transformers, windows and n-best by brute force, a run on the built-in set."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,18 +15,18 @@ from bertexplorer.model.save import save
 from bertexplorer.store import runs
 from bertexplorer.training import learners
 from bertexplorer.training.data.read import read
-from bertexplorer.training.data.rows import Row, mapped
-from bertexplorer.training.data.split import split
+from bertexplorer.training.data.rows import Row, map_columns
+from bertexplorer.training.data.split import split_rows
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.artifacts import exported, opened
+from bertexplorer.training.finetuning.artifacts import export_checkpoint, open_learner
 from bertexplorer.training.finetuning.run import finetune
-from bertexplorer.training.learners.question_answering import Reader
+from bertexplorer.training.learners.question_answering import QuestionAnswerer
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.training.tasks import question_answering as qa
 from tests.conftest import ROOT
 from tests.tiny import FAMILIES
 from tests.tolerance import assert_same, of_encoder, of_sum
-from tests.training.tasks.builtin import knowing
+from tests.training.tasks.builtin import write_tiny_bert
 
 LONG = "the cat sat on the mat . paris is the capital of france , and london works as a great city of money . " * 2
 ROWS = [
@@ -36,7 +36,9 @@ ROWS = [
 ]
 
 
-def made(folder: Path, rows: list[Row] = ROWS, most: int = 40, **options: Any) -> tuple[Reader, list]:
+def create_learner(
+    folder: Path, rows: list[Row] = ROWS, most: int = 40, **options: Any
+) -> tuple[QuestionAnswerer, list]:
     chosen = qa.Options(**{"stride": 8, "longest": 6, "n_best": 5, **options})
     found, problems = qa.examples(rows, chosen)
     assert not problems
@@ -48,12 +50,12 @@ def made(folder: Path, rows: list[Row] = ROWS, most: int = 40, **options: Any) -
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_logits_and_loss_are_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
-    learner, found = made(tiny(family))
+def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+    learner, examples = create_learner(tiny(family))
     learner.modules.eval()
-    save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
+    save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     theirs = transformers.AutoModelForQuestionAnswering.from_pretrained(tmp_path / "saved").eval()
-    items, config = learner.read(found), learner.checkpoint.config
+    items, config = learner.read(examples), learner.checkpoint.config
     for item in items:
         batch = learner.collate([item])
         start, end = learner.logits(batch)
@@ -71,11 +73,11 @@ def test_logits_and_loss_are_those_of_transformers(family: str, tiny: Callable[.
         assert whole[task].total.item() == pytest.approx(apart, abs=allowed) and whole[task].count == len(items)
 
 
-def test_the_answers_are_the_best_of_all_spans_of_all_windows(tiny: Callable[..., Path]) -> None:
-    learner, found = made(tiny())
-    windows = learner.windows(found)
+def test_the_answers_are_the_best_spans_of_all_windows(tiny: Callable[..., Path]) -> None:
+    learner, examples = create_learner(tiny())
+    windows = learner.windows(examples)
     assert [len(items) for items in windows][0] == 1 and len(windows[1]) > 2
-    for one, items, reply in zip(found, windows, learner.replies(windows), strict=True):
+    for one, items, reply in zip(examples, windows, learner.answers(windows), strict=True):
         best: dict[tuple[int, int], float] = {}
         nothing = []
         for item in items:
@@ -91,30 +93,30 @@ def test_the_answers_are_the_best_of_all_spans_of_all_windows(tiny: Callable[...
         assert [(a, b) for _, a, b in reply.spans] == [span for span, _ in wanted]
         allowed = 2 * of_encoder(learner.checkpoint.config, [s for _, s in wanted])  # a start and an end
         assert [s for s, _, _ in reply.spans] == pytest.approx([s for _, s in wanted], abs=allowed)
-        assert reply.nothing == pytest.approx(min(nothing), abs=allowed)
+        assert reply.no_answer == pytest.approx(min(nothing), abs=allowed)
         assert all(0 <= a < b <= len(one.context) for _, a, b in reply.spans)
 
 
-def test_no_answer_is_said_where_it_beats_the_best_span_by_the_threshold(tiny: Callable[..., Path]) -> None:
-    learner, found = made(tiny())
-    surplus = [learner.surplus(reply) for reply in learner.replies(learner.windows(found))]
+def test_no_answer_is_predicted_if_it_beats_the_best_span_by_the_threshold(tiny: Callable[..., Path]) -> None:
+    learner, examples = create_learner(tiny())
+    surplus = [learner.no_answer_margin(reply) for reply in learner.answers(learner.windows(examples))]
     for threshold in (min(surplus) - 0.1, float(np.median(surplus)), max(surplus) + 0.1):
-        learner, _ = made(tiny(), threshold=threshold)
-        rows = learner.evaluate(found).rows
+        learner, _ = create_learner(tiny(), threshold=threshold)
+        rows = learner.evaluate(examples).rows
         assert [row["predicted"] == "" for row in rows] == [s > threshold for s in surplus]
         said = [
             answer["said"] == ""
-            for answer in learner.predict([{"question": q.question, "context": q.context} for q in found])
+            for answer in learner.predict([{"question": q.question, "context": q.context} for q in examples])
         ]
         assert said == [s > threshold for s in surplus]
-    without, _ = made(tiny(), ROWS[:2], threshold=-100.0)
-    assert not without.silent and all(row["predicted"] for row in without.evaluate(found).rows)
+    without, _ = create_learner(tiny(), ROWS[:2], threshold=-100.0)
+    assert not without.silent and all(row["predicted"] for row in without.evaluate(examples).rows)
     assert without.predict([{"question": "who ?", "context": "the cat"}])[0]["no_answer"] is None
 
 
 def test_metrics_are_means_of_the_rows(tiny: Callable[..., Path]) -> None:
-    learner, found = made(tiny())
-    made_of = learner.evaluate(found)
+    learner, examples = create_learner(tiny())
+    made_of = learner.evaluate(examples)
     rows, metrics = made_of.rows, made_of.metrics
     assert metrics["f1"] == pytest.approx(np.mean([row["f1"] for row in rows]))
     assert metrics["has_answer_f1"] == pytest.approx(np.mean([row["f1"] for row in rows[:2]]))
@@ -126,15 +128,15 @@ def test_metrics_are_means_of_the_rows(tiny: Callable[..., Path]) -> None:
     assert {row["question"] for row in made_of.tables["Per question word"]} == {"what", "who", "where"}
 
 
-def test_an_answer_that_no_window_holds_is_counted_as_lost(tiny: Callable[..., Path]) -> None:
+def test_an_answer_in_no_window_counts_as_lost(tiny: Callable[..., Path]) -> None:
     row = Row(1, {"question": "what ?", "context": LONG, "answers": LONG[:90].strip()})
-    learner, found = made(tiny(), [row], most=20)
-    assert learner.evaluate(found).metrics["lost"] == 1.0
-    assert not any(any(item.target.answer) for item in learner.read(found))
+    learner, examples = create_learner(tiny(), [row], most=20)
+    assert learner.evaluate(examples).metrics["lost"] == 1.0
+    assert not any(any(item.target.answer) for item in learner.read(examples))
 
 
 def test_the_playground_gives_spans_of_the_passage_with_probabilities(tiny: Callable[..., Path]) -> None:
-    learner, _ = made(tiny())
+    learner, _ = create_learner(tiny())
     context = "Paris\u200b is the CAPITAL of france ___ , and " + LONG
     (answer,) = learner.predict([{"question": "What is ___ ?", "context": context}])
     assert len(answer["answers"]) == 5 and answer["windows"] > 1
@@ -150,34 +152,34 @@ def test_the_playground_gives_spans_of_the_passage_with_probabilities(tiny: Call
         learner.predict([{"question": "x", "context": "a " * 20_000}])
 
 
-def test_what_is_saved_answers_the_same(tiny: Callable[..., Path], tmp_path: Path) -> None:
-    learner, found = made(tiny("roberta"))
-    save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
+def test_a_saved_learner_gives_the_same_answers(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    learner, examples = create_learner(tiny("roberta"))
+    save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     again = learners.restore(qa, load(tmp_path / "saved", precision="fp32"), learner.state(), {})
-    asked = [{"question": one.question, "context": one.context} for one in found]
+    asked = [{"question": one.question, "context": one.context} for one in examples]
     assert again.predict(asked) == learner.predict(asked) and again.silent
 
 
-def test_floors_are_the_nearest_sentence_or_silence() -> None:
+def test_baselines_are_the_nearest_sentence_or_no_answer() -> None:
     found, _ = qa.examples(
         [Row(1, {"question": "Who sat?", "context": "It rained. A cat sat.", "answers": "cat"})], qa.Options()
     )
-    assert qa.nearest(found[0]) == "A cat sat."
-    assert qa.floors(found, found, qa.Options())["f1"][1] == pytest.approx(2 / 3)
+    assert qa.nearest_sentence(found[0]) == "A cat sat."
+    assert qa.baselines(found, found, qa.Options())["f1"][1] == pytest.approx(2 / 3)
     silent, _ = qa.examples([Row(1, {"question": "Who?", "context": "It rained.", "answers": []})], qa.Options())
-    assert qa.floors(silent, silent, qa.Options())["f1"] == ("never an answer", 1.0)
+    assert qa.baselines(silent, silent, qa.Options())["f1"] == ("never an answer", 1.0)
 
 
 @pytest.mark.slow
-def test_the_built_in_set_is_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_built_in_set_is_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BY_NAME, "question-answering", qa)
     path = ROOT / "assets" / "data" / "question-answering.json"
     table = read(path.read_bytes(), path.name)
-    rows = mapped(table, {name: name for name in ("question", "context", "answers", "impossible")}, qa.COLUMNS)
+    rows = map_columns(table, {name: name for name in ("question", "context", "answers", "impossible")}, qa.COLUMNS)
     assert 200 <= len(rows) <= 600 and not table.problems and not qa.examples(rows, qa.Options())[1]
-    train, dev = split(rows, 0.2, 0, keys=["context"])
+    train, dev = split_rows(rows, 0.2, 0, keys=["context"])
     texts = (row.cells[name] for row in rows for name in ("question", "context"))
-    start = knowing(tmp_path / "start", texts, max_position_embeddings=128)
+    start = write_tiny_bert(tmp_path / "start", texts, max_position_embeddings=128)
     quick = {
         "epochs": 4,
         "rate": 1e-2,
@@ -187,9 +189,11 @@ def test_the_built_in_set_is_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "batch": 8,
         "dropout": 0.0,
     }
-    specs.begin(tmp_path / "run", specs.make("question-answering", "tiny", str(start), quick), train[:200], dev)
+    specs.write_run_folder(
+        tmp_path / "run", specs.make_spec("question-answering", "tiny", str(start), quick), train[:200], dev
+    )
     *_, last = finetune(tmp_path / "run")
     first = next(e for e in runs.history(tmp_path / "run") if e["event"] == "evaluated")
     assert last["event"] == "finished" and last["value"] > first["metrics"]["f1"] + 0.1
     (kept,) = (tmp_path / "run" / "best").glob("step-*")
-    assert opened(kept).predict([{"question": "Who cooked?", "context": rows[0].cells["context"]}])[0]["answers"]
+    assert open_learner(kept).predict([{"question": "Who cooked?", "context": rows[0].cells["context"]}])[0]["answers"]

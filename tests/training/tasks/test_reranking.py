@@ -1,4 +1,4 @@
-"""Re-ranking: logits of transformers, the loss by its formula, before and after by hand, the built-in set learnt."""
+"""Re-ranking: logits of transformers, the loss by its formula, before and after by hand, a run on the built-in set."""
 
 import json
 from collections.abc import Callable
@@ -17,14 +17,14 @@ from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.data.split import split
-from bertexplorer.training.finetuning.artifacts import exported
+from bertexplorer.training.data.split import split_rows
+from bertexplorer.training.finetuning.artifacts import export_checkpoint
 from bertexplorer.training.learners.reranking import Reranker
 from bertexplorer.training.tasks import reranking
 from tests.tiny import FAMILIES
 from tests.tolerance import assert_within, of_encoder, of_sum
 from tests.training.finetuned import built_in, trained
-from tests.training.tasks.builtin import knowing
+from tests.training.tasks.builtin import write_tiny_bert
 
 GRADED = [
     ("who works", "a river", "0"),
@@ -38,7 +38,7 @@ GRADED = [
 ROWS = [Row(i, {"query": q, "passage": p, "relevance": r}) for i, (q, p, r) in enumerate(GRADED, 2)]
 
 
-def made(folder: Path, **options: object) -> tuple[Reranker, list[reranking.Example]]:
+def create_learner(folder: Path, **options: object) -> tuple[Reranker, list[reranking.Example]]:
     chosen = reranking.Options(**options)
     found, problems = reranking.examples(ROWS, chosen)
     assert not problems
@@ -48,13 +48,13 @@ def made(folder: Path, **options: object) -> tuple[Reranker, list[reranking.Exam
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_logits_are_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
-    learner, found = made(tiny(family))
+def test_logits_equal_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+    learner, examples = create_learner(tiny(family))
     learner.modules.eval()
-    save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
+    save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "saved").eval()
     assert theirs.config.num_labels == 1
-    items = learner.read(found)
+    items = learner.read(examples)
     batch = learner.collate(items)
     expected = []
     with torch.no_grad():
@@ -69,14 +69,14 @@ def test_logits_are_those_of_transformers(family: str, tiny: Callable[..., Path]
     shares, targets = 1 / (1 + np.exp(-np.array(expected))), np.array([0, 1, 0, 0.5, 0.5, 0, 0])
     nats = -(targets * np.log(shares) + (1 - targets) * np.log(1 - shares))
     assert loss.total.item() == pytest.approx(nats.sum(), abs=7 * allowed) and loss.count == 7
-    assert learner.evaluate(found).metrics["loss"] == pytest.approx(nats.mean(), abs=allowed)
+    assert learner.evaluate(examples).metrics["loss"] == pytest.approx(nats.mean(), abs=allowed)
 
 
 def test_balance_weighs_passages_that_answer(tiny: Callable[..., Path]) -> None:
-    learner, found = made(tiny(), balance=True)
+    learner, examples = create_learner(tiny(), balance=True)
     learner.modules.eval()
     assert learner.weight == pytest.approx(4 / 3)
-    item = learner.read(found)[1]
+    item = learner.read(examples)[1]
     plain = Reranker(learner.checkpoint, learner.options, learner.highest)
     with torch.no_grad():
         heavy, light = (one.losses(one.collate([item]))["relevance"].total for one in (learner, plain))
@@ -85,10 +85,10 @@ def test_balance_weighs_passages_that_answer(tiny: Callable[..., Path]) -> None:
 
 def test_before_and_after(tiny: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """“who works”: BM25 puts the repetition first; scores that follow the grades put all in the best order."""
-    learner, found = made(tiny())
+    learner, examples = create_learner(tiny())
     targets = {0: -1.0, 1: 2.0, 2: -2.0, 3: 1.0, 4: -1.0, 5: 1.0, 6: 0.0}
     monkeypatch.setattr(learner, "scores", lambda items: np.array([targets[i] for i in range(len(items))]))
-    evaluated = learner.evaluate(found)
+    evaluated = learner.evaluate(examples)
     works, film = evaluated.rows
     best = 2 + 1 / log2(3)
     assert works["ndcg_10"] == 1.0 and works["predicted"] == "The doctor works." and works["right"]
@@ -98,18 +98,18 @@ def test_before_and_after(tiny: Callable[..., Path], monkeypatch: pytest.MonkeyP
     counts = {row["after re-ranking"]: row["queries"] for row in evaluated.tables["Queries"]}
     assert counts == {"better": 1, "the same": 0, "worse": 1, "nothing relevant": 1}
     assert evaluated.metrics["ndcg_10"] == pytest.approx((1 + 1 / log2(3)) / 2)
-    floor = reranking.floors([], found, reranking.Options())
+    floor = reranking.baselines([], examples, reranking.Options())
     assert floor["ndcg_10"] == ("BM25", pytest.approx(evaluated.metrics["ndcg_10_before"]))
     assert floor["mrr_10"][1] == pytest.approx(evaluated.metrics["mrr_10_before"])
 
 
-def test_measures_are_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
-    learner, found = made(tiny())
-    evaluated = learner.evaluate(found)
-    scores = learner.scores(learner.read(found))
+def test_metrics_equal_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
+    learner, examples = create_learner(tiny())
+    evaluated = learner.evaluate(examples)
+    scores = learner.scores(learner.read(examples))
     qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
-    for i, (one, score) in enumerate(zip(found, scores, strict=True)):
+    for i, (one, score) in enumerate(zip(examples, scores, strict=True)):
         if one.texts[0] != "which city":
             qrels.setdefault(one.texts[0], {})[str(i)] = int(one.relevance)
             run.setdefault(one.texts[0], {})[str(i)] = float(score)
@@ -121,7 +121,7 @@ def test_measures_are_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
 
 
 def test_playground(tiny: Callable[..., Path]) -> None:
-    learner, _ = made(tiny())
+    learner, _ = create_learner(tiny())
     prediction = learner.predict([{"query": "which film", "passage": "the mat\n\n a great film \n"}])[0]["ranked"]
     scores = [one["score"] for one in prediction]
     assert scores == sorted(scores, reverse=True) and {one["passage"]: one["before"] for one in prediction} == {
@@ -135,7 +135,7 @@ def test_playground(tiny: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize(("grade", "said"), [(0.0, "none answers"), (1.0, "all answer")])
-def test_one_side_teaches_nothing(grade: float, said: str, tiny: Callable[..., Path]) -> None:
+def test_one_kind_of_relevance_is_rejected(grade: float, said: str, tiny: Callable[..., Path]) -> None:
     same = [reranking.Example(i, ("q", f"p{i}"), grade) for i in range(3)]
     with pytest.raises(ExplorerError, match=said):
         learners.create(reranking, load(tiny(), precision="fp32"), same, reranking.Options(), seed=0)
@@ -143,7 +143,7 @@ def test_one_side_teaches_nothing(grade: float, said: str, tiny: Callable[..., P
 
 def test_no_query_with_an_answer(tiny: Callable[..., Path]) -> None:
     with pytest.raises(ExplorerError, match="No validation query"):
-        made(tiny())[0].evaluate([reranking.Example(1, ("q", "p"), 0.0)])
+        create_learner(tiny())[0].evaluate([reranking.Example(1, ("q", "p"), 0.0)])
 
 
 def test_problems_name_their_line() -> None:
@@ -155,18 +155,18 @@ def test_problems_name_their_line() -> None:
         {"query": "q", "passage": "<img onerror=x> \ud800", "relevance": "0.5"},
     ]
     found, problems = reranking.examples([Row(i, c) for i, c in enumerate(cells, 2)], reranking.Options())
-    said = ["has no query", "has no passage", "has no relevance", "has the relevance 'inf', no number"]
+    said = ["has no query", "has no passage", "has no relevance", "has the relevance 'inf'; wanted a number"]
     assert [(p.line, p.what) for p in problems] == list(enumerate(said, 2))
     assert [one.relevance for one in found] == [0.5]
 
 
 @pytest.mark.slow
-def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_built_in_set_is_learned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("reranking.jsonl", ("query", "passage", "relevance"))
     assert 200 <= len(rows) <= 600
-    train, dev = split(rows, 0.2, 0, keys=reranking.TOGETHER)
+    train, dev = split_rows(rows, 0.2, 0, keys=reranking.SPLIT_BY)
     assert not {row.cells["query"] for row in train} & {row.cells["query"] for row in dev}
-    start = knowing(tmp_path / "start", [text for row in rows for text in row.cells.values()])
+    start = write_tiny_bert(tmp_path / "start", [text for row in rows for text in row.cells.values()])
     values = {"rate": 3e-3, "epochs": 6, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
     metrics, kept = trained(monkeypatch, reranking, start, tmp_path / "run", (train, train[:112]), **values)
     assert metrics[-1]["ndcg_10"] > max(metrics[0]["ndcg_10"], metrics[0]["ndcg_10_before"]) + 0.1

@@ -1,4 +1,4 @@
-"""Retrieval: the loss by its formula, measures against ir_measures, what is kept and searched, the built-in set."""
+"""Retrieval: the loss by its formula, metrics against ir_measures, saving and searching, a run on the built-in set."""
 
 import json
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.data.split import split
-from bertexplorer.training.learners.retrieval import Retrieval
+from bertexplorer.training.data.split import split_rows
+from bertexplorer.training.learners.retrieval import Retriever
 from bertexplorer.training.ranking import BM25
 from bertexplorer.training.tasks import retrieval
 from tests.tolerance import of_encoder
 from tests.training.finetuned import built_in, trained
-from tests.training.tasks.builtin import knowing
+from tests.training.tasks.builtin import write_tiny_bert
 
 ROWS = [
     Row(1, {"query": "who works", "passage": "The doctor works.", "relevance": "2"}),
@@ -33,21 +33,21 @@ ROWS = [
 ]
 
 
-def made(folder: Path, **options: object) -> tuple[Retrieval, list[retrieval.Example]]:
+def create_learner(folder: Path, **options: object) -> tuple[Retriever, list[retrieval.Example]]:
     chosen = retrieval.Options(**options)
     found, problems = retrieval.examples(ROWS, chosen)
     assert not problems
     learner = learners.create(retrieval, load(folder, precision="fp32"), found, chosen, seed=0)
-    assert isinstance(learner, Retrieval)
+    assert isinstance(learner, Retriever)
     return learner, found
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert", "distilbert"])
 def test_loss_is_cross_entropy_over_the_batch(family: str, tiny: Callable[..., Path]) -> None:
-    learner, found = made(tiny(family), scale=7.0)
+    learner, examples = create_learner(tiny(family), scale=7.0)
     learner.modules.eval()
-    positives = [one for one in found if one.relevance]
-    items = learner.read(found)
+    positives = [one for one in examples if one.relevance]
+    items = learner.read(examples)
     assert len(items) == len(positives) == 5
     queries = learner.vectors([one.query for one in positives])
     wrong = [text for one in positives for text in one.negatives]
@@ -66,14 +66,14 @@ def test_loss_is_cross_entropy_over_the_batch(family: str, tiny: Callable[..., P
     assert int(loss.right) == sum(int((passages @ query).argmax()) == i for i, query in enumerate(queries))
 
 
-def test_measures_are_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
-    learner, found = made(tiny())
-    evaluated = learner.evaluate(found)
-    collection = list(dict.fromkeys(text for one in found for text in (one.passage, *one.negatives)))
+def test_metrics_equal_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
+    learner, examples = create_learner(tiny())
+    evaluated = learner.evaluate(examples)
+    collection = list(dict.fromkeys(text for one in examples for text in (one.passage, *one.negatives)))
     assert evaluated.tables["Collection"] == [{"queries": 4, "passages": len(collection), "left out": 0}]
     made_of = dict(zip(collection, learner.vectors(collection), strict=True))
     qrels, run = {}, {}
-    for query, grades in retrieval.judged(found).items():
+    for query, grades in retrieval.relevance_by_query(examples).items():
         vector = learner.vectors([query])[0]
         qrels[query] = {str(collection.index(p)): int(g) for p, g in grades.items()}
         run[query] = {str(i): float(vector @ made_of[passage]) for i, passage in enumerate(collection)}
@@ -84,29 +84,29 @@ def test_measures_are_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
     for row in evaluated.rows:
         assert row["right"] == (row["rank"] == 1) and row["mrr_10"] == (1 / row["rank"] if row["rank"] <= 10 else 0)
     json.dumps(evaluated.rows, allow_nan=False)
-    assert learner.evaluate(found).metrics == ours, "the loss draws the same passages each time"
+    assert learner.evaluate(examples).metrics == ours, "the loss draws the same passages each time"
 
 
-def test_floor_is_bm25(tiny: Callable[..., Path]) -> None:
-    found = made(tiny())[1]
-    collection = retrieval.passages(found)
+def test_the_baseline_is_bm25(tiny: Callable[..., Path]) -> None:
+    found = create_learner(tiny())[1]
+    collection = retrieval.all_passages(found)
     index, ranks = BM25(collection), []
-    for query, grades in retrieval.judged(found).items():
+    for query, grades in retrieval.relevance_by_query(found).items():
         ranks.append(next((i + 1 for i, place in enumerate(index.order(query)) if collection[place] in grades), 0))
-    name, value = retrieval.floors([], found, retrieval.Options())["mrr_10"]
+    name, value = retrieval.baselines([], found, retrieval.Options())["mrr_10"]
     assert name == "BM25" and value == pytest.approx(np.mean([1 / rank if rank else 0 for rank in ranks]))
-    assert retrieval.floors(found, [], retrieval.Options()) == {}
+    assert retrieval.baselines(found, [], retrieval.Options()) == {}
 
 
-def test_the_limit_of_the_collection_never_leaves_out_an_answer(tiny: Callable[..., Path]) -> None:
-    learner, found = made(tiny(), collection=2)
-    size = learner.evaluate(found).tables["Collection"][0]
-    assert size["passages"] == 5 and size["left out"] == len(retrieval.passages(found)) - 5
+def test_the_limit_of_the_collection_never_drops_an_answer(tiny: Callable[..., Path]) -> None:
+    learner, examples = create_learner(tiny(), collection=2)
+    size = learner.evaluate(examples).tables["Collection"][0]
+    assert size["passages"] == 5 and size["left out"] == len(retrieval.all_passages(examples)) - 5
 
 
-def test_batches_keep_answers_apart(tiny: Callable[..., Path]) -> None:
-    learner, found = made(tiny())
-    lengths = [len(item.ids) for item in learner.read(found)]
+def test_no_batch_has_two_answers_to_one_query(tiny: Callable[..., Path]) -> None:
+    learner, examples = create_learner(tiny())
+    lengths = [len(item.ids) for item in learner.read(examples)]
     for epoch in range(5):
         batches = learner.order(lengths, 5, 0, epoch)
         assert batches == learner.order(lengths, 5, 0, epoch) and len(batches) == 1
@@ -115,16 +115,16 @@ def test_batches_keep_answers_apart(tiny: Callable[..., Path]) -> None:
         learner.order(lengths, 1, 0, 0)
 
 
-def test_what_is_kept_searches_the_same(tiny: Callable[..., Path]) -> None:
-    learner, found = made(tiny())
-    learner.evaluate(found)
+def test_a_saved_learner_finds_the_same_passages(tiny: Callable[..., Path]) -> None:
+    learner, examples = create_learner(tiny())
+    learner.evaluate(examples)
     described = json.loads(json.dumps(learner.state()))
     tensors = {name: tensor.clone() for name, tensor in learner.extra.state_dict().items()}
     again = learners.restore(retrieval, load(tiny(), precision="fp32"), described, tensors)
     asked = [{"query": "who works"}, {"query": "which city", "passage": "Paris is a city\n\n  the bank \n"}]
     prediction = again.predict(asked)
     assert prediction == learner.predict(asked)
-    assert prediction[0]["searched"] == len(retrieval.passages(found)) and prediction[0]["left_out"] == 0
+    assert prediction[0]["searched"] == len(retrieval.all_passages(examples)) and prediction[0]["left_out"] == 0
     cosines = [one["cosine"] for one in prediction[0]["ranked"]]
     assert cosines == sorted(cosines, reverse=True)
     assert {one["passage"] for one in prediction[1]["ranked"]} == {"Paris is a city", "the bank"}
@@ -132,14 +132,14 @@ def test_what_is_kept_searches_the_same(tiny: Callable[..., Path]) -> None:
         again.predict([{"query": " "}])
 
 
-def test_nothing_to_search_or_to_learn(tiny: Callable[..., Path]) -> None:
+def test_nothing_to_search_or_to_train_on(tiny: Callable[..., Path]) -> None:
     checkpoint = load(tiny(), precision="fp32")
     one = [retrieval.Example(1, "q", "p"), retrieval.Example(2, "r", "p")]
     with pytest.raises(ExplorerError, match="have 1 passage that"):
         learners.create(retrieval, checkpoint, one, retrieval.Options(), seed=0)
     with pytest.raises(ExplorerError, match="have 0 passages that"):
         learners.create(retrieval, checkpoint, [], retrieval.Options(), seed=0)
-    learner = Retrieval(checkpoint, retrieval.Options(), [])
+    learner = Retriever(checkpoint, retrieval.Options(), [])
     with pytest.raises(ExplorerError, match="no passage to search"):
         learner.predict([{"query": "who"}])
     with pytest.raises(ExplorerError, match="No validation query"):
@@ -156,17 +156,17 @@ def test_problems_name_their_line() -> None:
         {"query": "\ud800 <b>", "passage": "العربية"},
     ]
     found, problems = retrieval.examples([Row(i, c) for i, c in enumerate(cells, 2)], retrieval.Options())
-    said = [(2, "has no query"), (3, "has no passage"), (4, "has the relevance 'very', no number")]
+    said = [(2, "has no query"), (3, "has no passage"), (4, "has the relevance 'very'; wanted a number")]
     assert [(p.line, p.what) for p in problems] == said
     assert [one.relevance for one in found] == [1.0, 0.0, 1.0]
 
 
 @pytest.mark.slow
-def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_built_in_set_is_learned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("retrieval.jsonl", ("query", "passage"))
     assert 200 <= len(rows) <= 600
-    train, _ = split(rows, 0.2, 0, keys=retrieval.TOGETHER)
-    start = knowing(tmp_path / "start", [text for row in rows for text in row.cells.values()])
+    train, _ = split_rows(rows, 0.2, 0, keys=retrieval.SPLIT_BY)
+    start = write_tiny_bert(tmp_path / "start", [text for row in rows for text in row.cells.values()])
     values = {"rate": 3e-3, "epochs": 20, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
     dev = train[:50]  # weights that start at random learn these rows and no others
     metrics, kept = trained(monkeypatch, retrieval, start, tmp_path / "run", (train, dev), **values)

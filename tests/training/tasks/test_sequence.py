@@ -15,12 +15,12 @@ from bertexplorer.model.load import load
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.learner import evaluation_mode
-from bertexplorer.training.learners.sequence import Rewriter
+from bertexplorer.training.learners.sequence import SequenceLearner
 from bertexplorer.training.tasks import sequence
-from bertexplorer.training.tasks.sequence import Example, Options, compared
+from bertexplorer.training.tasks.sequence import Example, Options, compare_texts
 from tests import tiny as recipes
 from tests.tolerance import assert_same, of_encoder
-from tests.training.finetuned import built_in, kept, trained
+from tests.training.finetuned import best_folder, built_in, trained
 
 PAIRS = [("the cat is in the city", "cats"), ("a doctor", "the doctors and nurses"), ("he said", "they said .")]
 EXAMPLES = [Example(i + 2, *pair) for i, pair in enumerate(PAIRS)]
@@ -31,11 +31,11 @@ def checkpoint(request: pytest.FixtureRequest, tiny) -> Checkpoint:
     return load(tiny(request.param), precision="fp32", device="cpu")
 
 
-def rewriter(checkpoint: Checkpoint, **options: object) -> Rewriter:
+def rewriter(checkpoint: Checkpoint, **options: object) -> SequenceLearner:
     return learners.create(sequence, checkpoint, EXAMPLES, Options(**options), seed=0)
 
 
-def test_the_loss_is_token_by_token_from_the_source_and_its_own_past(checkpoint: Checkpoint) -> None:
+def test_the_loss_of_each_token_depends_on_the_source_and_earlier_tokens(checkpoint: Checkpoint) -> None:
     learner = rewriter(checkpoint)
     items = learner.read(EXAMPLES)
     tokenizer, total, right, count = checkpoint.tokenizer, 0.0, 0, 0
@@ -86,7 +86,7 @@ def common(a: list[str], b: list[str]) -> int:
 
 def test_metrics_by_hand() -> None:
     said, gold = ["the cats sit on mats", "two dogs"], ["the cats sat on the mat", "two dogs"]
-    metrics, scores = compared(said, gold)
+    metrics, scores = compare_texts(said, gold)
     assert metrics["chrf"] == pytest.approx(chrf(said, gold))
     assert scores == pytest.approx([chrf([a], [b]) for a, b in zip(said, gold, strict=True)])
     longest = [common(a.split(), b.split()) for a, b in zip(said, gold, strict=True)]
@@ -95,7 +95,7 @@ def test_metrics_by_hand() -> None:
     assert metrics["exact"] == 0.5
 
 
-def test_what_is_too_long_is_cut_on_its_side_and_counted(checkpoint: Checkpoint) -> None:
+def test_long_sources_and_targets_are_cut_and_counted(checkpoint: Checkpoint) -> None:
     learner = rewriter(checkpoint, longest=4)
     learner.set_max_tokens(12)
     long = Example(1, "the man and " * 9, "a cat and a dog and a man")
@@ -104,10 +104,10 @@ def test_what_is_too_long_is_cut_on_its_side_and_counted(checkpoint: Checkpoint)
     assert item.target == 8 and len(item.ids) == 11 and item.ids[-1] != item.ids[7] == short.ids[-1]
     source, target = (len(tokenizer.whole.encode(t, add_special_tokens=False).ids) for t in (long.source, long.target))
     assert item.left_out == source - 6 + target - 3
-    assert rewriter(checkpoint).room == max(len(tokenizer.whole.encode(t).ids) - 1 for _, t in PAIRS)
+    assert rewriter(checkpoint).target_limit == max(len(tokenizer.whole.encode(t).ids) - 1 for _, t in PAIRS)
 
 
-def test_beams_are_ordered_and_come_back_from_what_was_saved(checkpoint: Checkpoint) -> None:
+def test_beams_are_ordered_and_equal_those_of_the_saved_learner(checkpoint: Checkpoint) -> None:
     learner = rewriter(checkpoint, beams=3)
     [answer] = learner.predict([{"source": "the cat"}])
     scores = [beam["score"] for beam in answer["beams"]]
@@ -137,10 +137,10 @@ def test_bad_rows_and_checkpoints_without_the_head(tiny) -> None:
         learners.create(sequence, load(tiny("bert-base"), precision="fp32"), EXAMPLES, Options(), seed=0)
 
 
-def test_the_floor_is_the_source_copied() -> None:
-    floors = sequence.floors([], [Example(1, "the cat sits", "the cats sit"), Example(2, "a b", "a b")], Options())
+def test_the_baseline_copies_the_source() -> None:
+    floors = sequence.baselines([], [Example(1, "the cat sits", "the cats sit"), Example(2, "a b", "a b")], Options())
     assert floors["exact"] == ("the source, copied", 0.5) and 0.5 < floors["chrf"][1] < 1
-    assert sequence.floors([], [], Options()) == {}
+    assert sequence.baselines([], [], Options()) == {}
 
 
 @pytest.mark.slow
@@ -154,7 +154,7 @@ def test_a_run_on_the_built_in_set_improves(tmp_path: Path, monkeypatch: pytest.
     assert metrics[-1]["chrf"] > metrics[0]["chrf"] + 0.05 and metrics[-1]["loss"] < 0.7 * metrics[0]["loss"]
     found, _ = sequence.examples(rows[300:330], Options())
     assert learner.evaluate(found).metrics["chrf"] == pytest.approx(max(m["chrf"] for m in metrics))
-    theirs = transformers.AutoModelForMaskedLM.from_pretrained(kept(tmp_path / "run")).eval()
+    theirs = transformers.AutoModelForMaskedLM.from_pretrained(best_folder(tmp_path / "run")).eval()
     ids = torch.tensor([learner.checkpoint.tokenizer.encode("the cat sleeps").ids])
     with torch.no_grad():
         ours = learner.modules["masked_lm"](learner.checkpoint.encoder(ids).last)

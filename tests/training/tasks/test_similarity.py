@@ -1,4 +1,4 @@
-"""Similarity: vectors of transformers, the loss by its formula, correlations by theirs, the built-in set learnt."""
+"""Similarity: vectors of transformers, the loss by its formula, reference correlations, a run on the built-in set."""
 
 import json
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.data.split import split
+from bertexplorer.training.data.split import split_rows
 from bertexplorer.training.learners.similarity import Similarity
 from bertexplorer.training.tasks import similarity
 from tests.tiny import FAMILIES
 from tests.tolerance import assert_within, of_encoder
 from tests.training.finetuned import built_in, trained
-from tests.training.tasks.builtin import knowing
+from tests.training.tasks.builtin import write_tiny_bert
 
 ROWS = [
     Row(2, {"text_a": "The doctor works.", "text_b": "The nurse works as a doctor.", "score": "3,5"}),
@@ -29,7 +29,7 @@ ROWS = [
 ]
 
 
-def made(folder: Path, pooling: str = "mean") -> tuple[Similarity, list[similarity.Example]]:
+def create_learner(folder: Path, pooling: str = "mean") -> tuple[Similarity, list[similarity.Example]]:
     options = similarity.Options(pooling=pooling)
     found, problems = similarity.examples(ROWS, options)
     assert not problems
@@ -40,10 +40,10 @@ def made(folder: Path, pooling: str = "mean") -> tuple[Similarity, list[similari
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_vectors_and_loss_are_those_of_transformers(
+def test_vectors_and_loss_equal_those_of_transformers(
     family: str, pooling: str, tiny: Callable[..., Path], tmp_path: Path
 ) -> None:
-    learner, found = made(tiny(family), pooling)
+    learner, examples = create_learner(tiny(family), pooling)
     save(learner.checkpoint, tmp_path / "saved")
     theirs = transformers.AutoModel.from_pretrained(tmp_path / "saved").eval()
 
@@ -53,27 +53,27 @@ def test_vectors_and_loss_are_those_of_transformers(
         return last.mean(0) if pooling == "mean" else last[0]
 
     with torch.no_grad():
-        pairs = [tuple(vector(text) for text in one.texts) for one in found]
+        pairs = [tuple(vector(text) for text in one.texts) for one in examples]
         cosines = [torch.cosine_similarity(*pair, dim=0).item() for pair in pairs]
     expected = np.stack([torch.nn.functional.normalize(pair[0], dim=0).numpy() for pair in pairs])
     allowed = of_encoder(learner.checkpoint.config)
-    assert_within(learner.vectors([one.texts[0] for one in found]), expected, allowed)
+    assert_within(learner.vectors([one.texts[0] for one in examples]), expected, allowed)
     squares = [(cosine - scaled) ** 2 for cosine, scaled in zip(cosines, (2.5 / 4, 0.0, 1.0), strict=True)]
     learner.modules.eval()
-    batch = learner.collate(learner.read(found))
+    batch = learner.collate(learner.read(examples))
     loss = learner.losses(batch)["score"]
     assert loss.total.item() == pytest.approx(sum(squares), abs=3 * 2 * allowed) and loss.count == 3
     assert int(loss.right) == sum(square < 0.01 for square in squares)
-    assert batch.ids.numel() >= batch.tokens == sum(len(item.ids) for item in learner.read(found))
-    evaluated = learner.evaluate(found)
+    assert batch.ids.numel() >= batch.tokens == sum(len(item.ids) for item in learner.read(examples))
+    evaluated = learner.evaluate(examples)
     assert evaluated.metrics["loss"] == pytest.approx(np.mean(squares), abs=2 * allowed)
     gaps = [row["gap"] for row in evaluated.rows]
     assert gaps == sorted(gaps, reverse=True)
     json.dumps(evaluated.rows, allow_nan=False)
 
 
-def test_scores_are_told_in_their_own_range(tiny: Callable[..., Path]) -> None:
-    learner, _ = made(tiny())
+def test_scores_are_in_the_range_of_the_rows(tiny: Callable[..., Path]) -> None:
+    learner, _ = create_learner(tiny())
     assert (learner.low, learner.high) == (1.0, 5.0)
     assert [learner.score(cosine) for cosine in (-0.4, 0.0, 0.5, 1.0)] == [1.0, 1.0, 3.0, 5.0]
     allowed = of_encoder(learner.checkpoint.config, 5.0)
@@ -108,14 +108,14 @@ def test_problems_name_their_line() -> None:
     assert [(p.line, p.what) for p in problems] == [
         (2, "has no first text"),
         (3, "has no second text"),
-        (4, "has the score 'high', no number"),
-        (5, "has the score 'nan', no number"),
+        (4, "has the score 'high'; wanted a number"),
+        (5, "has the score 'nan'; wanted a number"),
         (6, "has no score"),
     ]
     assert [one.score for one in found] == [2.5]
 
 
-def test_one_score_teaches_nothing(tiny: Callable[..., Path]) -> None:
+def test_a_constant_score_is_rejected(tiny: Callable[..., Path]) -> None:
     same = [similarity.Example(1, ("a", "b"), 4.0)] * 3
     with pytest.raises(ExplorerError, match="has the score 4; wanted different ones"):
         learners.create(similarity, load(tiny(), precision="fp32"), same, similarity.Options(), seed=0)
@@ -123,7 +123,7 @@ def test_one_score_teaches_nothing(tiny: Callable[..., Path]) -> None:
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_files_of_sentence_transformers(pooling: str, tiny: Callable[..., Path]) -> None:
-    files = made(tiny(), pooling)[0].files()
+    files = create_learner(tiny(), pooling)[0].files()
     assert [(part["idx"], part["path"], part["type"].rpartition(".")[2]) for part in files["modules.json"]] == [
         (0, "", "Transformer"),
         (1, "1_Pooling", "Pooling"),
@@ -137,11 +137,11 @@ def test_files_of_sentence_transformers(pooling: str, tiny: Callable[..., Path])
 
 
 @pytest.mark.slow
-def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_built_in_set_is_learned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("similarity.csv", ("text_a", "text_b", "score"))
     assert 200 <= len(rows) <= 600
-    train, dev = split(rows, 0.2, 0)
-    start = knowing(tmp_path / "start", [row.cells[key] for row in rows for key in ("text_a", "text_b")])
+    train, dev = split_rows(rows, 0.2, 0)
+    start = write_tiny_bert(tmp_path / "start", [row.cells[key] for row in rows for key in ("text_a", "text_b")])
     folder = tmp_path / "run"
     values = {"rate": 1e-3, "epochs": 4, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
     before, *_, after = (found := trained(monkeypatch, similarity, start, folder, (train, dev), **values))[0]

@@ -1,4 +1,5 @@
-"""Extractive summary: input and logits against transformers, the loss by its formula, floors, the built-in set."""
+"""Extractive summary: input and logits against transformers, the loss by its formula, baselines, a run on the built-in
+set."""
 
 import json
 from collections.abc import Callable
@@ -15,14 +16,14 @@ from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.data.split import split
-from bertexplorer.training.finetuning.artifacts import exported
+from bertexplorer.training.data.split import split_rows
+from bertexplorer.training.finetuning.artifacts import export_checkpoint
 from bertexplorer.training.learners.summary import Summariser
 from bertexplorer.training.tasks import summary
 from tests.tiny import FAMILIES
 from tests.tolerance import assert_within, of_encoder
 from tests.training.finetuned import built_in, trained
-from tests.training.tasks.builtin import knowing
+from tests.training.tasks.builtin import write_tiny_bert
 
 ROWS = [
     Row(1, {"document": "The cat sat. A dog was on the mat! It works.", "summary": "a dog on the mat"}),
@@ -32,7 +33,7 @@ ROWS = [
 ]
 
 
-def made(folder: Path, **options: object) -> tuple[Summariser, list[summary.Example]]:
+def create_learner(folder: Path, **options: object) -> tuple[Summariser, list[summary.Example]]:
     chosen = summary.Options(**{"sentences": 1, **options})
     found, problems = summary.examples(ROWS, chosen)
     assert not problems
@@ -41,25 +42,27 @@ def made(folder: Path, **options: object) -> tuple[Summariser, list[summary.Exam
     return learner, found
 
 
-def test_sentences_and_what_is_wanted_of_them(tiny: Callable[..., Path]) -> None:
-    _, found = made(tiny())
-    assert found[0].document == ("The cat sat.", "A dog was on the mat!", "It works.")
-    assert found[1].document == ("Paris is a city.", "London is a city in England.", "He said it.", "un as")
-    assert [one.chosen for one in found] == [(1,), (2,)]
+def test_sentences_and_their_targets(tiny: Callable[..., Path]) -> None:
+    _, examples = create_learner(tiny())
+    assert examples[0].document == ("The cat sat.", "A dog was on the mat!", "It works.")
+    assert examples[1].document == ("Paris is a city.", "London is a city in England.", "He said it.", "un as")
+    assert [one.chosen for one in examples] == [(1,), (2,)]
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_logits_are_those_of_transformers(family: str, pooling: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_logits_equal_those_of_transformers(
+    family: str, pooling: str, tiny: Callable[..., Path], tmp_path: Path
+) -> None:
     """[CLS] s1 [SEP] [CLS] s2 [SEP] …, segments in turn, a linear layer over each sentence's vector."""
-    learner, found = made(tiny(family), pooling=pooling)
+    learner, examples = create_learner(tiny(family), pooling=pooling)
     learner.modules.eval()
-    save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
+    save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     theirs = transformers.AutoModel.from_pretrained(tmp_path / "saved").eval()
     head = learner.extra["sentence"]
     expected = []
     with torch.no_grad():
-        for one in found:
+        for one in examples:
             parts = [learner.checkpoint.tokenizer.whole.encode(sentence).ids for sentence in one.document]
             segments = [i % 2 for i, part in enumerate(parts) for _ in part]
             more = {"token_type_ids": torch.tensor([segments])} if learner.checkpoint.config.num_segments > 1 else {}
@@ -69,7 +72,7 @@ def test_logits_are_those_of_transformers(family: str, pooling: str, tiny: Calla
                 own = last[start : start + len(part)]
                 expected.append(head(own.mean(0) if pooling == "mean" else own[0]).item())
                 start += len(part)
-        batch = learner.collate(learner.read(found))
+        batch = learner.collate(learner.read(examples))
         allowed = of_encoder(learner.checkpoint.config, expected)
         assert_within(learner.logits(batch).numpy(), expected, allowed)
         loss = learner.losses(batch)["sentence"]
@@ -79,53 +82,53 @@ def test_logits_are_those_of_transformers(family: str, pooling: str, tiny: Calla
     assert loss.total.item() == pytest.approx(nats.sum(), abs=7 * allowed)
     assert loss.count == learner.counts(batch)["sentence"] == 7
     assert int(loss.right) == ((shares > 0.5) == gold).sum()
-    assert learner.evaluate(found).metrics["loss"] == pytest.approx(nats.mean(), abs=allowed)
+    assert learner.evaluate(examples).metrics["loss"] == pytest.approx(nats.mean(), abs=allowed)
 
 
-def test_rouge_beside_the_first_and_the_best(tiny: Callable[..., Path]) -> None:
-    learner, found = made(tiny())
-    evaluated = learner.evaluate(found)
+def test_rouge_is_compared_with_the_first_and_the_best_sentences(tiny: Callable[..., Path]) -> None:
+    learner, examples = create_learner(tiny())
+    evaluated = learner.evaluate(examples)
     scorer = RougeScorer(["rouge1", "rouge2", "rougeLsum"], use_stemmer=True)
 
     def mean(kind: str, picks: list[str]) -> float:
-        pairs = zip(found, picks, strict=True)
+        pairs = zip(examples, picks, strict=True)
         return float(np.mean([scorer.score("\n".join(one.summary), pick)[kind].fmeasure for one, pick in pairs]))
 
     table = {row["summary"]: row for row in evaluated.tables["ROUGE"]}
-    first, best = [one.document[0] for one in found], [one.document[one.chosen[0]] for one in found]
+    first, best = [one.document[0] for one in examples], [one.document[one.chosen[0]] for one in examples]
     for key, kind in (("rouge_1", "rouge1"), ("rouge_2", "rouge2"), ("rouge_l", "rougeLsum")):
         assert table["Lead-1"][key] == pytest.approx(mean(kind, first))
         assert table["the best sentences"][key] == pytest.approx(mean(kind, best))
         assert evaluated.metrics[key] == pytest.approx(mean(kind, [row["predicted"] for row in evaluated.rows]))
-        assert summary.floors([], found, learner.options)[key] == ("Lead-1", pytest.approx(mean(kind, first)))
+        assert summary.baselines([], examples, learner.options)[key] == ("Lead-1", pytest.approx(mean(kind, first)))
     assert evaluated.metrics["oracle_rouge_2"] == table["the best sentences"]["rouge_2"]
     picked = [row["chosen"][0] for row in evaluated.rows]
     assert [row["picked"] for row in evaluated.tables["Places"]][:4] == [picked.count(i) for i in range(4)]
     assert [row["best"] for row in evaluated.tables["Places"]] == [0, 1, 1, *[0] * 7]
     assert evaluated.metrics["precision"] == np.mean(
-        [pick == one.chosen[0] for pick, one in zip(picked, found, strict=True)]
+        [pick == one.chosen[0] for pick, one in zip(picked, examples, strict=True)]
     )
     json.dumps(evaluated.rows, allow_nan=False)
 
 
-def test_what_does_not_fit_is_said(tiny: Callable[..., Path]) -> None:
-    learner, found = made(tiny())
-    whole = learner.read(found)[0]
+def test_sentences_beyond_the_limit_are_reported(tiny: Callable[..., Path]) -> None:
+    learner, examples = create_learner(tiny())
+    whole = learner.read(examples)[0]
     learner.set_max_tokens(len(whole.ids) - 1)
-    item = learner.read(found)[0]
+    item = learner.read(examples)[0]
     assert len(item.target.starts) == 2 and item.ids == whole.ids[: len(item.ids)]
     assert item.left_out == len(whole.ids) - len(item.ids)
-    prediction = learner.predict([{"document": " ".join(found[0].document)}])[0]
+    prediction = learner.predict([{"document": " ".join(examples[0].document)}])[0]
     assert [one["probability"] is None for one in prediction["sentences"]] == [False, False, True]
     assert prediction["cut"] == item.left_out and not prediction["sentences"][2]["chosen"]
     learner.set_max_tokens(4)
-    item = learner.read(found)[0]
+    item = learner.read(examples)[0]
     assert len(item.ids) == 4 and item.target.starts == [0], "the first sentence is cut, the others left out"
-    assert learner.evaluate(found).rows[0]["chosen"] == [0]
+    assert learner.evaluate(examples).rows[0]["chosen"] == [0]
 
 
 def test_playground(tiny: Callable[..., Path]) -> None:
-    learner, _ = made(tiny(), sentences=2)
+    learner, _ = create_learner(tiny(), sentences=2)
     prediction = learner.predict([{"document": "The cat sat.\nA dog was on the mat! </script>"}])[0]
     assert [one["sentence"] for one in prediction["sentences"]] == [
         "The cat sat.",
@@ -150,7 +153,7 @@ def test_problems_name_their_line() -> None:
     said = [
         "has no document",
         "has no summary",
-        "has a document of one sentence; wanted two at least",
+        "has a document of one sentence; wanted at least two",
         "has a summary that shares no word with the document",
     ]
     assert [(p.line, p.what) for p in problems] == list(enumerate(said, 2))
@@ -158,16 +161,16 @@ def test_problems_name_their_line() -> None:
 
 
 @pytest.mark.slow
-def test_the_built_in_set_is_learnt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_built_in_set_is_learned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = built_in("summary.jsonl", ("document", "summary"))
     assert 200 <= len(rows) <= 600
-    train, dev = split(rows, 0.2, 0)
+    train, dev = split_rows(rows, 0.2, 0)
     texts = [text for row in rows for text in row.cells.values()]
-    start = knowing(tmp_path / "start", texts, max_position_embeddings=512)
+    start = write_tiny_bert(tmp_path / "start", texts, max_position_embeddings=512)
     values = {"rate": 3e-3, "epochs": 4, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
     metrics, kept = trained(monkeypatch, summary, start, tmp_path / "run", (train, dev), **values)
     examples = summary.examples(dev, summary.Options())[0]
-    lead = summary.floors([], examples, summary.Options())["rouge_2"][1]
+    lead = summary.baselines([], examples, summary.Options())["rouge_2"][1]
     assert metrics[-1]["rouge_2"] > max(metrics[0]["rouge_2"], lead) + 0.05 and metrics[-1]["loss"] < metrics[0]["loss"]
     best = max(metrics[1:], key=lambda found: found["rouge_2"])
     assert kept.evaluate(examples).metrics == pytest.approx(best, abs=of_encoder(kept.checkpoint.config, best["loss"]))

@@ -1,4 +1,4 @@
-"""Tagging: logits and loss of transformers, words and their tokens, the CRF's place, the built-in set learnt."""
+"""Tagging: logits and loss of transformers, words and their tokens, the CRF, a run on the built-in set."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,18 +15,18 @@ from bertexplorer.model.save import save
 from bertexplorer.store import runs
 from bertexplorer.training import learners
 from bertexplorer.training.data.read import read
-from bertexplorer.training.data.rows import Row, mapped
-from bertexplorer.training.data.split import split
-from bertexplorer.training.entities.tags import illegal
+from bertexplorer.training.data.rows import Row, map_columns
+from bertexplorer.training.data.split import split_rows
+from bertexplorer.training.entities.tags import count_illegal
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.artifacts import exported, opened
+from bertexplorer.training.finetuning.artifacts import export_checkpoint, open_learner
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learners.tagging import Answer, Tagger
 from bertexplorer.training.tasks import BY_NAME, tagging
 from tests.conftest import ROOT
 from tests.tiny import FAMILIES
 from tests.tolerance import assert_same, of_encoder
-from tests.training.tasks.builtin import knowing
+from tests.training.tasks.builtin import write_tiny_bert
 
 ROWS = [
     Row(1, {"tokens": "The doctor said Paris works", "tags": "O B-PER O B-LOC O"}),
@@ -35,7 +35,7 @@ ROWS = [
 ]
 
 
-def made(folder: Path, head: str = "softmax", rows: list[Row] = ROWS, **more: Any) -> tuple[Tagger, list]:
+def create_learner(folder: Path, head: str = "softmax", rows: list[Row] = ROWS, **more: Any) -> tuple[Tagger, list]:
     options = tagging.Options(head=head)
     sentences, problems = tagging.examples(rows, options)
     assert not problems
@@ -48,10 +48,10 @@ def made(folder: Path, head: str = "softmax", rows: list[Row] = ROWS, **more: An
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_logits_and_loss_are_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
-    learner, sentences = made(tiny(family))
+def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+    learner, sentences = create_learner(tiny(family))
     learner.modules.eval()
-    save(exported(learner.checkpoint, torch.float32), tmp_path / "saved")
+    save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     theirs = transformers.AutoModelForTokenClassification.from_pretrained(tmp_path / "saved").eval()
     assert tuple(theirs.config.id2label.values()) == learner.labels == ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
     items = learner.read(sentences)
@@ -72,9 +72,9 @@ def test_logits_and_loss_are_those_of_transformers(family: str, tiny: Callable[.
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "xlm-roberta", "modernbert"])
 def test_a_word_begins_at_its_first_token(family: str, tiny: Callable[..., Path]) -> None:
-    learner, sentences = made(tiny(family))
+    learner, sentences = create_learner(tiny(family))
     for one, item in zip(sentences, learner.read(sentences), strict=True):
-        found = learner.reader.cut.encode(one.text)
+        found = learner.tokenizer.truncating.encode(one.text)
         for word, token in zip(item.target.words, item.target.tokens, strict=True):
             (start, end), (a, b) = one.words[word], found.offsets[token]
             assert a <= start < b <= end + 1 and one.text[a:b].strip() in one.text[start:end]
@@ -83,7 +83,7 @@ def test_a_word_begins_at_its_first_token(family: str, tiny: Callable[..., Path]
 
 
 def test_words_beyond_the_limit_count_as_missed(tiny: Callable[..., Path]) -> None:
-    learner, sentences = made(tiny())
+    learner, sentences = create_learner(tiny())
     learner.set_max_tokens(8)
     found = learner.evaluate(sentences)
     items = learner.read(sentences)
@@ -95,26 +95,26 @@ def test_words_beyond_the_limit_count_as_missed(tiny: Callable[..., Path]) -> No
     assert found.rows[2]["line"] == 3 and found.rows[2]["gold"] == "man (PER), new berlin (LOC)"
 
 
-def test_a_word_of_which_nothing_is_left_is_not_read(tiny: Callable[..., Path]) -> None:
+def test_a_word_without_tokens_is_not_read(tiny: Callable[..., Path]) -> None:
     rows = [
         *ROWS,
         Row(4, {"tokens": ["a", "\u200d", "man", "\u200b", "sat"], "tags": ["O", "B-PER", "I-PER", "O", "O"]}),
     ]
     for head in ("softmax", "crf"):
-        learner, sentences = made(tiny(), head, rows)
+        learner, sentences = create_learner(tiny(), head, rows)
         item = learner.read(sentences)[3]
         assert item.target.words.tolist() == [0, 2, 4]
         assert [learner.labels[i] for i in item.target.labels] == ["O", "B-PER", "O"]  # it begins later
         assert np.isfinite(learner.evaluate(sentences).metrics["loss"])
         assert len(learner.predict([{"text": "\u200d"}])[0]["entities"]) == 0
         said = Answer(np.array([learner.labels.index(tag) for tag in ("B-PER", "I-PER", "O")]), np.ones(3), 0.0)
-        assert learner.tags(item, said, 5) == ["B-PER", "I-PER", "I-PER", "O", "O"]  # it goes on behind the gap
+        assert learner.all_tags(item, said, 5) == ["B-PER", "I-PER", "I-PER", "O", "O"]  # it goes on behind the gap
 
 
-def test_a_tag_that_was_never_learnt_is_wrong_and_not_in_the_loss(tiny: Callable[..., Path]) -> None:
+def test_an_unknown_tag_is_wrong_and_not_in_the_loss(tiny: Callable[..., Path]) -> None:
     other = Row(5, {"tokens": ["paris", "is"], "tags": ["B-ORG", "O"]})
     for head in ("softmax", "crf"):
-        learner, sentences = made(tiny(), head)
+        learner, sentences = create_learner(tiny(), head)
         more, _ = tagging.examples([other], learner.options)
         alone = learner.evaluate(sentences).metrics["loss"]
         found = learner.evaluate([*sentences, *more])
@@ -131,33 +131,33 @@ def test_a_tag_that_was_never_learnt_is_wrong_and_not_in_the_loss(tiny: Callable
         )
 
 
-def test_with_a_crf_no_forbidden_tag_is_said(tiny: Callable[..., Path]) -> None:
-    plain, sentences = made(tiny())
-    chained, _ = made(tiny(), "crf")
+def test_a_crf_predicts_no_illegal_tag(tiny: Callable[..., Path]) -> None:
+    plain, sentences = create_learner(tiny())
+    chained, _ = create_learner(tiny(), "crf")
     plain.modules["token_classifier"].output.bias.data[plain.labels.index("I-LOC")] = 20.0
     chained.modules["token_classifier"].load_state_dict(plain.modules["token_classifier"].state_dict())
     assert plain.evaluate(sentences).metrics["illegal"] > 0
     found = chained.evaluate(sentences)
     assert found.metrics["illegal"] == 0.0 and found.metrics["entity_f1"] == found.metrics["strict_f1"]
     for answer in chained.predict([{"text": "the doctor sat in paris , london and rome"}]):
-        assert illegal([word["tag"] for word in answer["words"]]) == 0
+        assert count_illegal([word["tag"] for word in answer["words"]]) == 0
         assert all(0 < word["probability"] <= 1.0001 for word in answer["words"])
 
 
-def test_what_is_saved_answers_the_same(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_saved_learner_gives_the_same_answers(tiny: Callable[..., Path], tmp_path: Path) -> None:
     asked = [{"text": "The doctor said Paris works"}, {"text": "a nurse, in berlin!"}]
     for head in ("softmax", "crf"):
-        learner, _ = made(tiny(), head)
+        learner, _ = create_learner(tiny(), head)
         folder = tmp_path / head
-        save(exported(learner.checkpoint, torch.float32), folder)
+        save(export_checkpoint(learner.checkpoint, torch.float32), folder)
         tensors = learner.extra.state_dict()
         assert bool(tensors) == (head == "crf")
         again = learners.restore(tagging, load(folder, precision="fp32"), learner.state(), tensors)
         assert again.predict(asked) == learner.predict(asked)
 
 
-def test_entities_are_told_where_they_stand(tiny: Callable[..., Path]) -> None:
-    learner, _ = made(tiny())
+def test_entities_are_reported_with_their_positions(tiny: Callable[..., Path]) -> None:
+    learner, _ = create_learner(tiny())
     text = "The man, in ber\u200blin___ sat"
     (answer,) = learner.predict([{"tokens": text}])
     assert [answer["text"][w["start"] : w["end"]] for w in answer["words"]] == [w["text"] for w in answer["words"]]
@@ -167,39 +167,41 @@ def test_entities_are_told_where_they_stand(tiny: Callable[..., Path]) -> None:
         learner.predict([{"tokens": " "}])
 
 
-def test_plain_tags_are_learnt_without_an_o(tiny: Callable[..., Path]) -> None:
+def test_plain_tags_are_learned_without_an_o(tiny: Callable[..., Path]) -> None:
     rows = [Row(i, {"tokens": "the cat sat", "tags": "DET NOUN VERB"}) for i in range(1, 4)]
     for head in ("softmax", "crf"):
-        learner, sentences = made(tiny(), head, rows)
+        learner, sentences = create_learner(tiny(), head, rows)
         assert learner.plain and learner.labels == ("DET", "NOUN", "VERB")
         found = learner.evaluate(sentences)
         assert found.metrics["entity_f1"] == found.metrics["accuracy"] and "Per label" in found.tables
         learner.set_max_tokens(4)
         assert learner.evaluate(sentences).rows[0]["predicted_tags"][-1] == ""
-    assert tagging.floors(sentences, sentences, tagging.Options())["accuracy"][1] == 1.0
+    assert tagging.baselines(sentences, sentences, tagging.Options())["accuracy"][1] == 1.0
 
 
-def test_rows_without_an_entity_are_refused(tiny: Callable[..., Path]) -> None:
+def test_rows_without_an_entity_are_rejected(tiny: Callable[..., Path]) -> None:
     with pytest.raises(ExplorerError, match="1 different tag; wanted 2"):
-        made(tiny(), rows=[Row(1, {"tokens": "the cat", "tags": "O O"})])
+        create_learner(tiny(), rows=[Row(1, {"tokens": "the cat", "tags": "O O"})])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("head", ["softmax", "crf"])
-def test_the_built_in_set_is_learnt(head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_built_in_set_is_learned(head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BY_NAME, "tagging", tagging)
     path = ROOT / "assets" / "data" / "tagging.conll"
     table = read(path.read_bytes(), path.name)
-    rows = mapped(table, {"tokens": "tokens", "tags": "tags"}, tagging.COLUMNS)
+    rows = map_columns(table, {"tokens": "tokens", "tags": "tags"}, tagging.COLUMNS)
     assert 200 <= len(rows) <= 600 and not table.problems and not tagging.examples(rows, tagging.Options())[1]
-    start = knowing(tmp_path / "start", (" ".join(row.cells["tokens"]) for row in rows))
+    start = write_tiny_bert(tmp_path / "start", (" ".join(row.cells["tokens"]) for row in rows))
     quick = {"epochs": 8, "rate": 3e-3, "precision": "fp32", "snapshots": 0, "head": head, "dropout": 0.0, "batch": 16}
-    specs.begin(tmp_path / "run", specs.make("tagging", "tiny", str(start), quick), *split(rows, 0.2, 0))
+    specs.write_run_folder(
+        tmp_path / "run", specs.make_spec("tagging", "tiny", str(start), quick), *split_rows(rows, 0.2, 0)
+    )
     *_, last = finetune(tmp_path / "run")
     first, floor = (next(e for e in runs.history(tmp_path / "run") if e["event"] == k) for k in ("evaluated", "ready"))
     assert last["value"] > first["metrics"]["entity_f1"] + 0.4
     assert 0 < floor["floors"]["entity_f1"]["value"] < 0.8
     (kept,) = (tmp_path / "run" / "best").glob("step-*")
     assert (kept / "task.safetensors").is_file() == (head == "crf")
-    answer = opened(kept).predict([{"text": "Anna Keller has worked for Northwind Bank in Lisbon ."}])[0]
+    answer = open_learner(kept).predict([{"text": "Anna Keller has worked for Northwind Bank in Lisbon ."}])[0]
     assert {entity["label"] for entity in answer["entities"]} <= {"PER", "LOC", "ORG"} and answer["entities"]

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
-from bertexplorer.training.extract import Rouge, choose, ngrams, oracle, overlap, split
+from bertexplorer.training.tasks.summary import (
+    Rouge,
+    choose_sentences,
+    document_sentences,
+    ngram_f1,
+    ngrams,
+    oracle_sentences,
+)
 
 WORDS = "the cat sat on a mat and dogs ran home late again".split()  # noqa: SIM905 - shorter so
 
@@ -16,13 +23,13 @@ def sentence(draw: np.random.Generator) -> str:
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_overlap_is_rouge(n: int) -> None:
+def test_ngram_f1_equals_rouge(n: int) -> None:
     draw = np.random.default_rng(n)
     scorer = RougeScorer([f"rouge{n}"], use_stemmer=False)
     for _ in range(100):
         one, other = sentence(draw), sentence(draw)
         theirs = scorer.score(other, one)[f"rouge{n}"].fmeasure
-        assert overlap(ngrams(one, n), ngrams(other, n)) == pytest.approx(theirs)
+        assert ngram_f1(ngrams(one, n), ngrams(other, n)) == pytest.approx(theirs)
 
 
 def test_rouge_by_hand() -> None:
@@ -39,7 +46,7 @@ def greedy(document: list[str], summary: str, most: int) -> list[int]:
         total = 0.0
         for n in (1, 2):
             found = sum((ngrams(document[i], n) for i in chosen), ngrams("", n))
-            total += overlap(found, ngrams(summary, n))
+            total += ngram_f1(found, ngrams(summary, n))
         return total
 
     chosen: list[int] = []
@@ -58,22 +65,22 @@ def test_oracle_is_greedy() -> None:
     for most, _ in product((1, 2, 3), range(15)):
         document = [sentence(draw) for _ in range(int(draw.integers(2, 8)))]
         summary = f"{sentence(draw)} {sentence(draw)}"
-        assert oracle(document, summary, most) == greedy(document, summary, most)
-    assert oracle(["One two.", "Three."], "four five", 3) == []
+        assert oracle_sentences(document, summary, most) == greedy(document, summary, most)
+    assert oracle_sentences(["One two.", "Three."], "four five", 3) == []
 
 
 def test_blocking() -> None:
     document = ["The old cat sat down.", "Why?", "Today the old cat sat there.", "Rain fell."]
-    assert choose(document, [3.0, 0.0, 2.0, 1.0], 2, blocking=True) == [0, 3]
-    assert choose(document, [3.0, 0.0, 2.0, 1.0], 2, blocking=False) == [0, 2]
-    assert choose(document, [0.0, 1.0], 5, blocking=True) == [0, 1], "those that were not read are not chosen"
+    assert choose_sentences(document, [3.0, 0.0, 2.0, 1.0], 2, blocking=True) == [0, 3]
+    assert choose_sentences(document, [3.0, 0.0, 2.0, 1.0], 2, blocking=False) == [0, 2]
+    assert choose_sentences(document, [0.0, 1.0], 5, blocking=True) == [0, 1], "those that were not read are not chosen"
 
 
-def test_split() -> None:
-    assert split("Dr. Low came. She left!\r\nno stop\n\n  Last one? ") == [
+def test_document_sentences() -> None:
+    assert document_sentences("Dr. Low came. She left!\r\nno stop\n\n  Last one? ") == [
         "Dr. Low came.",
         "She left!",
         "no stop",
         "Last one?",
     ]
-    assert split(" \n ") == []
+    assert document_sentences(" \n ") == []

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from statistics import fmean, pstdev
 from typing import Any
 
-from bertexplorer.training.data.rows import number, written
+from bertexplorer.training.data.rows import cell_text, parse_number
 
 PREFIX = "feature:"  # of the names of these columns in a row's cells
-MOST = 100  # values of a category that are encoded, the most frequent
+MAX_VALUES = 100  # values of a category that are encoded, the most frequent
 
 
 @dataclass(frozen=True)
@@ -27,27 +27,29 @@ class Feature:
         return len(self.values) or 1
 
 
-def beside(cells: Mapping[str, Any]) -> dict[str, str]:
+def feature_cells(cells: Mapping[str, Any]) -> dict[str, str]:
     """The feature columns of a row, by name."""
-    return {name.removeprefix(PREFIX): written(cell).strip() for name, cell in cells.items() if name.startswith(PREFIX)}
+    return {
+        name.removeprefix(PREFIX): cell_text(cell).strip() for name, cell in cells.items() if name.startswith(PREFIX)
+    }
 
 
-def learnt(rows: Sequence[Mapping[str, str]]) -> list[Feature]:
+def fit_features(rows: Sequence[Mapping[str, str]]) -> list[Feature]:
     """A Feature for each column of *rows*: a number if every non-empty cell is one, else a category."""
-    found = []
+    features = []
     for name in dict.fromkeys(name for row in rows for name in row):
         cells = [row[name] for row in rows if row.get(name)]
-        numbers = [value for cell in cells if (value := number(cell)) is not None]
+        numbers = [value for cell in cells if (value := parse_number(cell)) is not None]
         if not cells:
             continue
         if len(numbers) == len(cells):
-            found.append(Feature(name, fmean(numbers), pstdev(numbers) or 1.0))
+            features.append(Feature(name, fmean(numbers), pstdev(numbers) or 1.0))
         else:
-            found.append(Feature(name, values=tuple(value for value, _ in Counter(cells).most_common(MOST))))
-    return found
+            features.append(Feature(name, values=tuple(value for value, _ in Counter(cells).most_common(MAX_VALUES))))
+    return features
 
 
-def encoded(features: Sequence[Feature], row: Mapping[str, str]) -> list[float]:
+def encode_features(features: Sequence[Feature], row: Mapping[str, str]) -> list[float]:
     """The numbers of a row, concatenated. An empty cell counts as the mean, an unknown category as all zeros."""
     out: list[float] = []
     for feature in features:
@@ -55,6 +57,6 @@ def encoded(features: Sequence[Feature], row: Mapping[str, str]) -> list[float]:
         if feature.values:
             out += [float(cell == value) for value in feature.values]
         else:
-            value = number(cell)
+            value = parse_number(cell)
             out.append(0.0 if value is None else (value - feature.mean) / feature.deviation)
     return out

@@ -1,0 +1,92 @@
+"""Gradients and vectors of training rows, which TracIn compares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.func import functional_call, jvp
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from bertexplorer.training.finetuning.spec import Tuning
+from bertexplorer.training.finetuning.trainable import set_trainable
+from bertexplorer.training.learner import Traceable
+from bertexplorer.training.texts import Item, by_length
+
+CHUNK = 64  # rows whose vectors are in memory at once
+
+
+def require_gradients(learner: Traceable, tuning: Tuning) -> None:
+    """Enable gradients for the parameters that the run trained. LoRA matrices are merged into the weights of queries
+    and values, so those are used instead."""
+    if tuning.method != "lora":
+        return set_trainable(learner, tuning)
+    learner.modules.requires_grad_(True)
+    encoder = learner.checkpoint.encoder.requires_grad_(False)
+    for name, module in encoder.named_modules():
+        if name.endswith((".query", ".value")):
+            module.weight.requires_grad_(True)
+    return None
+
+
+def answer_gradient(learner: Traceable, items: Sequence[Item], scale: Callable[[str], float]) -> dict[str, Tensor]:
+    """The gradient of the summed `answer_losses` of *items*, by parameter, times its factor on the learning rate."""
+    parameters = {name: parameter for name, parameter in learner.modules.named_parameters() if parameter.requires_grad}
+    batch = learner.collate(items).to(learner.checkpoint.device)
+    gradients = torch.autograd.grad(
+        learner.answer_losses(batch).sum(), list(parameters.values()), materialize_grads=True
+    )
+    return {name: scale(name) * gradient for name, gradient in zip(parameters, gradients, strict=True)}
+
+
+class RowLosses(nn.Module):
+    """The losses of a batch as a module, whose parameters torch.func can replace."""
+
+    def __init__(self, learner: Traceable) -> None:
+        super().__init__()
+        self.learner, self.parts = learner, learner.modules
+
+    def forward(self, batch: Any) -> Float[Tensor, " b"]:
+        return self.learner.row_losses(batch)
+
+
+def directional_derivatives(
+    learner: Traceable, items: Sequence[Item], direction: Mapping[str, Tensor]
+) -> Generator[tuple[list[int], Float[np.ndarray, " b"]], None, None]:
+    """The product of each item's gradient with *direction*, in batches: (indices of the items, their products). It is
+    the derivative of the item's loss along *direction*, so one pass in forward mode gives those of a whole batch."""
+    module = RowLosses(learner)
+    values = {
+        f"parts.{name}": tensor.detach() for name, tensor in learner.modules.named_parameters() if name in direction
+    }
+    tangents = {f"parts.{name}": tensor for name, tensor in direction.items()}
+    for indices in by_length(items):
+        batch = learner.collate([items[i] for i in indices]).to(learner.checkpoint.device)
+
+        def losses(parameters: dict[str, Tensor], batch: Any = batch) -> Tensor:
+            return functional_call(module, parameters, (batch,))
+
+        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):  # the fused kernels have no forward mode
+            products = jvp(losses, (values,), (tangents,))[1].cpu().numpy()
+        yield indices, products  # outside no_grad, which is thread-local: another thread may request the next value
+
+
+def head_inputs(learner: Traceable, rows: Sequence[Sequence[Item]]) -> Iterator[list[Float[np.ndarray, "s d"]]]:
+    """The head's inputs for the items of each row."""
+    for start in range(0, len(rows), CHUNK):
+        chunk = rows[start : start + CHUNK]
+        outputs = iter(learner.outputs([item for row in chunk for item in row]))
+        yield from ([next(outputs) for _ in row] for row in chunk)
+
+
+def mean_vectors(learner: Traceable, rows: Sequence[Sequence[Item]]) -> Float[np.ndarray, "n d"]:
+    """The mean of the vectors of each row, over its windows if it has several."""
+    return np.stack([np.mean([output.mean(0) for output in outputs], axis=0) for outputs in head_inputs(learner, rows)])
+
+
+def cosine_similarities(vector: Float[np.ndarray, " d"], others: Float[np.ndarray, "n d"]) -> list[float]:
+    return list(others @ vector / (np.linalg.norm(others, axis=1) * np.linalg.norm(vector)))
