@@ -268,7 +268,7 @@ def masking(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini'
     nothing is left to read, or the shares are above 1.
     Options:
         roll: Roll, 1 to 1000 (another number draws again)
-        chosen: Chosen, 0.01 to 0.9 (share of the tokens that are to be guessed)
+        chosen: Chosen, 0.01 to 0.9 (share of the tokens to predict)
         masked: [MASK], 0 to 1 (share of the chosen that becomes [MASK])
         random: Random, 0 to 1 (share of the chosen that becomes a random piece)
         whole_words: Whole words (all pieces of a word are chosen, or none)

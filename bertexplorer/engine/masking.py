@@ -16,7 +16,7 @@ MASKED, SAME, RANDOM = 0, 1, 2  # kinds of chosen tokens
 class Masking:
     """What happens to the tokens of an example."""
 
-    chosen: Annotated[float, Option("Chosen", 0.01, 0.9, "share of the tokens that are to be guessed")] = 0.15
+    chosen: Annotated[float, Option("Chosen", 0.01, 0.9, "share of the tokens to predict")] = 0.15
     masked: Annotated[float, Option("[MASK]", 0.0, 1.0, "share of the chosen that becomes [MASK]")] = 0.8
     random: Annotated[float, Option("Random", 0.0, 1.0, "share of the chosen that becomes a random piece")] = 0.1
     whole_words: Annotated[bool, Option("Whole words", info="all pieces of a word are chosen, or none")] = False

@@ -22,7 +22,7 @@ class Learning:
     final: Annotated[float, Option("Final rate", 0.0, 1.0, "as a share of the peak")] = 0.01
     weight_decay: Annotated[float, Option("Weight decay", 0.0, 1.0, "not on biases and norms")] = 0.01
     beta2: Annotated[float, Option("Beta 2", 0.0, 0.99999)] = 0.98
-    clip: Annotated[float, Option("Clip", 0.0, 1e6, "largest norm of the gradient; 0: no limit")] = 1.0
+    clip: Annotated[float, Option("Gradient clipping", 0.0, 1e6, "maximum norm; 0: none")] = 1.0
 
 
 def rate(share: float, learning: Learning) -> float:

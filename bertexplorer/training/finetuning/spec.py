@@ -25,32 +25,31 @@ class Tuning:
 
     method: Annotated[
         Literal["full", "frozen", "lora"],
-        Option(
-            "What learns",
-            info="full: all weights; frozen: the head alone; lora: low-rank matrices added to the weights",
-        ),
+        Option("Trainable weights", info="full: all; frozen: the head alone; lora: low-rank matrices added to them"),
     ] = "full"
     epochs: Annotated[float, Option("Epochs", 0.01, 1000.0, "passes over all rows")] = 3.0
     rate: Annotated[float, Option("Learning rate", 0.0, 1.0, "peak; 0: chosen by the size of the checkpoint")] = 0.0
-    batch: Annotated[int, Option("Batch", 1, 1024, "rows per step")] = 32
-    max_tokens: Annotated[int, Option("Longest text", 8, 8192, "in tokens; longer texts are cut, and counted")] = 128
+    batch: Annotated[int, Option("Batch size", 1, 1024, "rows per step")] = 32
+    max_tokens: Annotated[int, Option("Maximum length", 8, 8192, "in tokens; longer texts are cut, and counted")] = 128
     seed: Annotated[int, Option("Seed", 0, 2**31 - 1, "of the new head, the order of the rows and dropout")] = 0
-    accumulate: Annotated[int, Option("Accumulate", 1, 1024, "batches whose gradients are summed for a step")] = 1
-    warmup: Annotated[float, Option("Warm-up", 0.0, 1.0, "share of the steps in which the rate rises")] = 0.1
-    decay: Annotated[Literal["linear", "cosine"], Option("Decay", info="of the rate, to 0 at the end")] = "linear"
-    weight_decay: Annotated[float, Option("Weight decay", 0.0, 1.0, "not on biases and norms")] = 0.01
-    clip: Annotated[float, Option("Clip", 0.0, 1e6, "largest norm of the gradient; 0: no limit")] = 1.0
+    accumulate: Annotated[int, Option("Gradient accumulation", 1, 1024, "batches per step")] = 1
+    warmup: Annotated[float, Option("Warm-up", 0.0, 1.0, "share of the steps in which the learning rate rises")] = 0.1
+    decay: Annotated[Literal["linear", "cosine"], Option("Learning rate decay", info="to 0 at the end")] = "linear"
+    weight_decay: Annotated[float, Option("Weight decay", 0.0, 1.0, "except of biases and norms")] = 0.01
+    clip: Annotated[float, Option("Gradient clipping", 0.0, 1e6, "maximum norm; 0: none")] = 1.0
     dropout: Annotated[float, Option("Dropout", 0.0, 0.9)] = 0.1
     frozen_layers: Annotated[
-        int, Option("Frozen layers", 0, 48, "number of first layers that stay fixed, with the embeddings")
+        int, Option("Frozen layers", 0, 48, "number of first layers that are not trained; nor are the embeddings then")
     ] = 0
-    layer_decay: Annotated[float, Option("Layer decay", 0.1, 1.0, "the rate of a layer as a share of the next")] = 1.0
+    layer_decay: Annotated[
+        float, Option("Layer-wise decay", 0.1, 1.0, "learning rate of a layer as a share of the next")
+    ] = 1.0
     rank: Annotated[int, Option("LoRA rank", 1, 256, "of the low-rank matrices")] = 8
-    evaluations: Annotated[int, Option("Evaluations", 1, 1000, "per epoch, on the validation rows")] = 1
+    evaluations: Annotated[int, Option("Evaluations per epoch", 1, 1000, "on the validation rows")] = 1
     patience: Annotated[
-        int, Option("Patience", 0, 1000, "evaluations without improvement before the run ends; 0: no limit")
+        int, Option("Patience", 0, 1000, "evaluations without improvement before early stopping; 0: none")
     ] = 0
-    snapshots: Annotated[int, Option("Snapshots", 0, 50, "checkpoints kept along the way")] = 4
+    snapshots: Annotated[int, Option("Snapshots", 0, 50, "checkpoints to keep along the way")] = 4
     precision: Annotated[Literal["auto", "fp32", "bf16"], Option("Precision")] = "auto"
     threads: Annotated[int, Option("Threads", 0, 1024, "1 keeps the page fast; 0: all cores")] = 1
 

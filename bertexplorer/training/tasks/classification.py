@@ -37,11 +37,11 @@ MAX_LABELS = 1000
 @dataclass(frozen=True)
 class Options:
     labels: Annotated[
-        Literal["one", "several"], Option("Labels of a text", info="several: each is predicted on its own")
+        Literal["one", "several"], Option("Labels per text", info="several: each label is predicted independently")
     ] = "one"
-    balance: Annotated[bool, Option("Balance", info="rare classes weigh as much as frequent ones")] = False
+    balance: Annotated[bool, Option("Balance classes", info="rare classes weigh as much as frequent ones")] = False
     planted: Annotated[
-        float, Option("Wrong labels", 0.0, 0.5, "share of training rows given one, to see whether they are found again")
+        float, Option("Planted wrong labels", 0.0, 0.5, "share of the training rows, to test whether they are found")
     ] = 0.0
 
 

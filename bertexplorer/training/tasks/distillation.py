@@ -35,13 +35,13 @@ ROWS = "classification"  # of the built-in rows, on which a teacher is trained f
 
 @dataclass(frozen=True)
 class Options:
-    student_layers: Annotated[int, Option("Student's layers", 0, 47, "0: half as many as the teacher has")] = 0
+    student_layers: Annotated[int, Option("Student layers", 0, 47, "0: half as many as the teacher")] = 0
     taken: Annotated[
-        Literal["spread", "first"], Option("Started from", info="spread: the teacher's layers from first to last")
+        Literal["spread", "first"], Option("Layers taken from the teacher", info="spread: evenly, from first to last")
     ] = "spread"
     temperature: Annotated[float, Option("Temperature", 0.5, 20.0, "higher: unlikely labels count for more")] = 2.0
     soft: Annotated[float, Option("Soft targets", 0.0, 100.0, "weight of the teacher's probabilities")] = 5.0
-    task: Annotated[float, Option("Labels", 0.0, 100.0, "weight of the rows' own labels")] = 2.0
+    task: Annotated[float, Option("Hard labels", 0.0, 100.0, "weight of the rows' own labels")] = 2.0
     cosine: Annotated[float, Option("Cosine", 0.0, 100.0, "weight of the angle between last hidden states")] = 1.0
 
 

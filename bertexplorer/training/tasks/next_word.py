@@ -24,7 +24,9 @@ DEFAULTS: dict[str, Any] = {"batch": 16}
 
 @dataclass(frozen=True)
 class Options:
-    temperature: Annotated[float, Option("Temperature", 0.0, 2.0, "0: the likeliest; above: drawn, more evenly")] = 0.0
-    top_k: Annotated[int, Option("Top k", 0, 1000, "draw among this many of the likeliest tokens; 0: all")] = 40
-    length: Annotated[int, Option("Tokens", 1, 400, "of a continuation, at most")] = 40
-    draw: Annotated[int, Option("Draw", 0, 2**31 - 1, "seed of the random numbers")] = 0
+    temperature: Annotated[
+        float, Option("Temperature", 0.0, 2.0, "0: always the likeliest token; higher: more varied")
+    ] = 0.0
+    top_k: Annotated[int, Option("Top k", 0, 1000, "sample from this many of the likeliest tokens; 0: all")] = 40
+    length: Annotated[int, Option("Maximum tokens", 1, 400, "of a continuation")] = 40
+    draw: Annotated[int, Option("Sampling seed", 0, 2**31 - 1)] = 0

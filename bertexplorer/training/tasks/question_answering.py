@@ -40,13 +40,13 @@ DEFAULTS: dict[str, Any] = {"max_tokens": 384, "batch": 8}
 @dataclass(frozen=True)
 class Options:
     stride: Annotated[int, Option("Stride", 1, 8192, "tokens from one window of a long passage to the next")] = 128
-    question: Annotated[int, Option("Longest question", 4, 512, "tokens; what is beyond is cut")] = 64
-    longest: Annotated[int, Option("Longest answer", 1, 512, "tokens")] = 30
-    n_best: Annotated[int, Option("Answers kept", 1, 100, "of each passage, the best first")] = 20
+    question: Annotated[int, Option("Maximum question length", 4, 512, "in tokens; longer questions are cut")] = 64
+    longest: Annotated[int, Option("Maximum answer length", 1, 512, "in tokens")] = 30
+    n_best: Annotated[int, Option("Best answers", 1, 100, "candidates to keep per passage")] = 20
     threshold: Annotated[
-        float, Option("No-answer threshold", -100.0, 100.0, "margin by which no answer must beat the best answer")
+        float, Option("No-answer threshold", -100.0, 100.0, "margin by which “no answer” must beat the best answer")
     ] = 0.0
-    realign: Annotated[bool, Option("Realign", info="search for answers that are not at their stated position")] = False
+    realign: Annotated[bool, Option("Realign", info="search for answers that are not where the row says")] = False
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Question], list[Problem]]:

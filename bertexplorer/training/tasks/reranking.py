@@ -35,7 +35,7 @@ DEFAULTS: dict[str, Any] = {"epochs": 4.0, "batch": 16, "max_tokens": 256}
 
 @dataclass(frozen=True)
 class Options:
-    balance: Annotated[bool, Option("Balance", info="passages that answer weigh as much as those that do not")] = False
+    balance: Annotated[bool, Option("Balance classes", info="relevant passages weigh as much as the others")] = False
 
 
 @dataclass(frozen=True)

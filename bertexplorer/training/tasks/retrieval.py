@@ -39,13 +39,13 @@ DEFAULTS: dict[str, Any] = {}
 @dataclass(frozen=True)
 class Options:
     pooling: Annotated[
-        Literal["mean", "cls"], Option("Vector of a text", info="the mean over its tokens, or that of [CLS]")
+        Literal["mean", "cls"], Option("Pooling", info="the mean over the tokens, or the vector of [CLS]")
     ] = "mean"
-    scale: Annotated[float, Option("Scale", 1.0, 1000.0, "of the cosines in the loss; higher: fewer rivals count")] = (
-        20.0
-    )
+    scale: Annotated[
+        float, Option("Scale", 1.0, 1000.0, "of the cosines in the loss; higher: only the hardest negatives count")
+    ] = 20.0
     collection: Annotated[
-        int, Option("Collection", 0, 10_000_000, "passages searched in an evaluation, at most; 0: all")
+        int, Option("Maximum collection", 0, 10_000_000, "passages searched in an evaluation; 0: all")
     ] = 10_000
 
 

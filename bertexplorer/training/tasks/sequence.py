@@ -29,10 +29,14 @@ DEFAULTS: dict[str, Any] = {"batch": 16}
 
 @dataclass(frozen=True)
 class Options:
-    longest: Annotated[int, Option("Longest target", 0, 512, "in tokens; 0: the longest training target")] = 0
-    beams: Annotated[int, Option("Beams", 1, 8, "candidates kept while a target is written; 1: greedy")] = 4
-    penalty: Annotated[float, Option("Length", 0.0, 2.0, "0: the likeliest, often short; higher: longer ones")] = 0.6
-    shown: Annotated[int, Option("Written out", 1, 100_000, "first rows at an evaluation; the loss is of all")] = 100
+    longest: Annotated[
+        int, Option("Maximum target length", 0, 512, "in tokens; 0: that of the longest training target")
+    ] = 0
+    beams: Annotated[int, Option("Beam width", 1, 8, "1: greedy")] = 4
+    penalty: Annotated[float, Option("Length penalty", 0.0, 2.0, "0: none; higher: longer targets")] = 0.6
+    shown: Annotated[
+        int, Option("Generated rows", 1, 100_000, "first rows to generate at an evaluation; the loss covers all")
+    ] = 100
 
 
 @dataclass(frozen=True)

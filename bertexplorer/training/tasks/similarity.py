@@ -29,7 +29,7 @@ DEFAULTS: dict[str, Any] = {"epochs": 4.0, "batch": 16}
 @dataclass(frozen=True)
 class Options:
     pooling: Annotated[
-        Literal["mean", "cls"], Option("Vector of a text", info="the mean over its tokens, or that of [CLS]")
+        Literal["mean", "cls"], Option("Pooling", info="the mean over the tokens, or the vector of [CLS]")
     ] = "mean"
 
 

@@ -40,10 +40,10 @@ KINDS = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeLsum"}  # me
 class Options:
     sentences: Annotated[int, Option("Sentences", 1, 50, "of a summary")] = 3
     pooling: Annotated[
-        Literal["mean", "cls"], Option("Vector of a sentence", info="the mean over its tokens, or that of its [CLS]")
+        Literal["mean", "cls"], Option("Pooling", info="the mean over a sentence's tokens, or the vector of its [CLS]")
     ] = "mean"
     blocking: Annotated[
-        bool, Option("Block repetitions", info="no sentence that shares three words in a row with a better one")
+        bool, Option("Trigram blocking", info="skip sentences that share three words in a row with a better one")
     ] = True
 
 
