@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bertexplorer.analysis.export import provenance
-from bertexplorer.api.admission import answered
+from bertexplorer.api.admission import task_response
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import Answered, example, question
 from bertexplorer.api.problems import Route
@@ -52,7 +52,7 @@ def add(router: APIRouter, view: View, backend: Backend, model: type[BaseModel])
     ) -> Response:
         owner, given = request.scope["state"]["owner"], cast(BaseModel, asked).model_dump(mode="json")
         call = Call("analysis", view.slug, owner, given, view.slow, figure is not None)
-        return answered(request, backend.task(call))
+        return task_response(request, backend.task(call))
 
 
 def state_of(view: str, given: dict[str, Any]) -> State:

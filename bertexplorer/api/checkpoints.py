@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, sent
+from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, to_response
 from bertexplorer.api.models import TEXT, CheckpointOf, body
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
@@ -29,21 +29,21 @@ def routes(explore: Explore, admission: Admission) -> APIRouter:
     )
     def checkpoints(request: Request) -> Response:
         """The checkpoints that may be chosen."""
-        return sent(as_json(facts.checkpoints(mine(request).library)))
+        return to_response(json_reply(facts.checkpoints(mine(request).library)))
 
     @router.post("", operation_id="fetch-checkpoint", summary="Fetch a checkpoint", openapi_extra=NAMED)
     async def fetch(request: Request) -> Response:
         """Download a checkpoint from the hub; lines ahead of the answer report progress."""
-        own, wanted = mine(request), loads(await request.body())
+        own, wanted = mine(request), parse_json(await request.body())
 
-        def fetched(tell: Tell) -> Reply:
+        def fetched(send_line: SendLine) -> Reply:
             name, precision = named(wanted)
             for sentence in own.fetch(name):
-                tell({"notice": sentence})
+                send_line({"notice": sentence})
             own.library.get(name, precision)
-            return as_json({"name": name})
+            return json_reply({"name": name})
 
-        return admission.answer(request, fetched, place=False)
+        return admission.respond(request, fetched, queued=False)
 
     return router
 

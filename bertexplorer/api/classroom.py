@@ -12,7 +12,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, sent
+from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, to_response
 from bertexplorer.api.models import TEXT, body
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
@@ -46,43 +46,43 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, rooms: Classroo
     @router.post("", operation_id="open-class", summary="Open a class", openapi_extra=OPENED)
     async def opened(request: Request) -> Response:
         """A room with a code of four letters, for the questions of a lesson or one of your own."""
-        given = loads(await request.body())
+        given = parse_json(await request.body())
         own = explore.of(request.scope["state"]["owner"])
 
-        def open_room(tell: Tell) -> Reply:
-            return as_json({"code": rooms.open(own.owner, *asked(own, shelf, given, opening)).code})
+        def open_room(send_line: SendLine) -> Reply:
+            return json_reply({"code": rooms.open(own.owner, *asked(own, shelf, given, opening)).code})
 
-        return admission.answer(request, open_room, place=False)
+        return admission.respond(request, open_room, queued=False)
 
     @router.post("/suggest", operation_id="suggest-question", summary="Suggest a question", openapi_extra=SUGGESTED)
     async def suggest(request: Request) -> Response:
         """A question about a view, which the teacher may change before the class is asked."""
-        mine, given = explore.of(request.scope["state"]["owner"]), fields(loads(await request.body()), "link")
-        return admission.answer(request, lambda tell: as_json(suggested(mine, str(given["link"]), opening)))
+        mine, given = explore.of(request.scope["state"]["owner"]), fields(parse_json(await request.body()), "link")
+        return admission.respond(request, lambda send_line: json_reply(suggested(mine, str(given["link"]), opening)))
 
     @router.post("/{code}/step", operation_id="step-class", summary="Move a class on", openapi_extra=STEPPED)
     async def step(request: Request, code: str) -> Response:
         """The teacher's next step, from the phase that the teacher sees; a double press does nothing."""
         room, owner = known(rooms, request, code)
-        given = fields(loads(await request.body()), "question", "phase", "to")
+        given = fields(parse_json(await request.body()), "question", "phase", "to")
         question, phase, to = whole(given, "question"), str(given["phase"]), str(given["to"])
         mine = explore.of(owner)
 
-        def move(tell: Tell) -> Reply:
+        def move(send_line: SendLine) -> Reply:
             own(room, owner)
             current = to == "reveal" and (room.at, room.phase) == (question, phase)
             reveal = revealed(mine, shelf, room, opening) if current else None
             rooms.step(room, owner, question, phase, to, reveal)
-            return as_json(snapshot(room, owner))
+            return json_reply(snapshot(room, owner))
 
-        return admission.answer(request, move, place=to == "reveal")
+        return admission.respond(request, move, queued=to == "reveal")
 
     @router.post("/{code}/end", operation_id="end-class", summary="End a class")
     def end(request: Request, code: str) -> Response:
         """End the class and delete its votes."""
         room, owner = known(rooms, request, code)
         rooms.end(room, owner)
-        return sent(as_json({"ended": room.code}))
+        return to_response(json_reply({"ended": room.code}))
 
     return router
 
@@ -96,11 +96,13 @@ def phones(router: APIRouter, explore: Explore, rooms: Classroom) -> None:
         counts of a vote that has closed."""
         room, owner = known(rooms, request, code)
         if owner == room.teacher:
-            return sent(as_json({**snapshot(room, owner), **board(room, peek), **reach(explore, request, room)}))
+            return to_response(
+                json_reply({**snapshot(room, owner), **board(room, peek), **reach(explore, request, room)})
+            )
         rooms.hear(room, owner)
         if v == room.changes:
             return Response(status_code=204, headers={"cache-control": "no-store"})
-        return sent(as_json(snapshot(room, owner)))
+        return to_response(json_reply(snapshot(room, owner)))
 
     @router.get("/{code}/qr.svg", operation_id="class-code", summary="A class's QR code")
     def code_of(request: Request, code: str) -> Response:
@@ -114,9 +116,9 @@ def phones(router: APIRouter, explore: Explore, rooms: Classroom) -> None:
     async def vote(request: Request, code: str) -> Response:
         """One vote a browser, question and round; the last one counts until the vote closes."""
         room, owner = known(rooms, request, code)
-        given = fields(loads(await request.body()), "question", "round", "choice")
+        given = fields(parse_json(await request.body()), "question", "round", "choice")
         rooms.vote(room, owner, whole(given, "question"), whole(given, "round"), chosen(room, given))
-        return sent(as_json({"saved": given["choice"]}))
+        return to_response(json_reply({"saved": given["choice"]}))
 
 
 def known(rooms: Classroom, request: Request, code: str) -> tuple[Room, str]:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, sent
+from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, to_response
 from bertexplorer.api.models import TEXT, body
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import STATE, read_state
@@ -54,8 +54,8 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
     def lessons(lang: str = "") -> Response:
         """The lessons in their order, with what each is about and the views that it uses; *lang*: a language, where a
         lesson is translated."""
-        return sent(
-            as_json([{**listed(shelf.lesson(slug, lang)), "language": spoken(slug, lang)} for slug in shelf.files])
+        return to_response(
+            json_reply([{**listed(shelf.lesson(slug, lang)), "language": spoken(slug, lang)} for slug in shelf.files])
         )
 
     @router.post("/own", operation_id="keep-lesson", summary="Upload a lesson")
@@ -65,7 +65,7 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
         own.quota.room(own.owner, len(content))
         slug = shelf.keep(content)
         problems = [f"Line {problem.line}: {problem.text}" for problem in shelf.lesson(slug).problems]
-        return sent(as_json({"slug": slug, "problems": problems}))
+        return to_response(json_reply({"slug": slug, "problems": problems}))
 
     @router.get("/runs/{name}", operation_id="read-recording", summary="Read a recorded run")
     def recorded(name: str) -> Response:
@@ -74,13 +74,15 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
         figure = orjson.Fragment(learning.draw(held.curves).to_json())
         said = learning.say(held.curves, higher=held.higher)
         about = {"title": held.title, "card": held.card, "command": held.command}
-        return sent(as_json({**about, "said": said, "figure": figure}))
+        return to_response(json_reply({**about, "said": said, "figure": figure}))
 
     @router.get("/{slug}", operation_id="read-lesson", summary="Read a lesson")
     def lesson(slug: str, lang: str = "") -> Response:
         """A lesson without its answers: prose as nested elements, and its questions, claims and figures."""
         held = shelf.lesson(slug, lang)
-        return sent(as_json({**shown(held), "language": spoken(slug, lang), "languages": shelf.languages(slug)}))
+        return to_response(
+            json_reply({**shown(held), "language": spoken(slug, lang), "languages": shelf.languages(slug)})
+        )
 
     answers(router, explore, admission, shelf, opening)
     return router
@@ -96,23 +98,23 @@ def answers(router: APIRouter, explore: Explore, admission: Admission, shelf: Sh
         if kind not in EXPORTS:
             raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(EXPORTS)}.")
 
-        def write(tell: Tell) -> Reply:
+        def write(send_line: SendLine) -> Reply:
             content = EXPORTS[kind](own, held, opening, checkpoint).encode()
             return Reply(content, "text/plain; charset=utf-8", headers={"x-file-name": f"{slug}.{kind}"})
 
-        return admission.answer(request, write, slow=True)
+        return admission.respond(request, write, slow=True)
 
     @router.post("/{slug}/{part}", operation_id="answer-lesson", summary="Answer a lesson", openapi_extra=ANSWERED)
     async def answer(request: Request, slug: str, part: str, lang: str = "") -> Response:
         """What is said of an answer to a question; of a claim, whether it holds on the checkpoint."""
-        block, given = shelf.lesson(slug, lang).block(part), loads(await request.body())
+        block, given = shelf.lesson(slug, lang).block(part), parse_json(await request.body())
         own = explore.of(request.scope["state"]["owner"])
 
-        def judge(tell: Tell) -> Reply:
-            return as_json(judged(own, block, given, opening))
+        def judge(send_line: SendLine) -> Reply:
+            return json_reply(judged(own, block, given, opening))
 
-        return admission.answer(
-            request, judge, slow=any(VIEWS[view].slow for view in views_of(block) & set(VIEWS)), place=bool(block.link)
+        return admission.respond(
+            request, judge, slow=any(VIEWS[view].slow for view in views_of(block) & set(VIEWS)), queued=bool(block.link)
         )
 
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bertexplorer.api.admission import JSON, PROBLEM, Reply, problem, refusal, sent
+from bertexplorer.api.admission import JSON, PROBLEM, Reply, error_reply, problem, to_response
 from bertexplorer.errors import ExplorerError, unforeseen
 
 WANTED = {  # type of a pydantic error -> what was wanted
@@ -95,16 +95,16 @@ class Route(APIRoute):
             try:
                 if self.takes_json and not request.headers.get("content-type", "").lower().startswith(JSON):
                     detail = "The request is not marked as JSON. Send the header Content-Type: application/json."
-                    return sent(problem(415, "Not JSON", detail))
+                    return to_response(problem(415, "Not JSON", detail))
                 return await answer(request)
             except RequestValidationError as error:
-                return sent(invalid(error))
+                return to_response(invalid(error))
             except ExplorerError as error:
-                return sent(refusal(error))
+                return to_response(error_reply(error))
             except HTTPException as error:
-                return sent(problem(error.status_code, HTTPStatus(error.status_code).phrase, f"{error.detail}."))
+                return to_response(problem(error.status_code, HTTPStatus(error.status_code).phrase, f"{error.detail}."))
             except Exception:
-                return sent(problem(500, "Unforeseen", unforeseen(log, "a request failed")))
+                return to_response(problem(500, "Unforeseen", unforeseen(log, "a request failed")))
 
         return answered
 

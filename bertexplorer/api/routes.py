@@ -6,7 +6,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from bertexplorer.api import analyses, checkpoints, classroom, documents, lessons, runs, suite_runs, view
-from bertexplorer.api.admission import Admission, problem, sent
+from bertexplorer.api.admission import Admission, problem, to_response
 from bertexplorer.api.calls import Backend
 from bertexplorer.api.perform import InProcess
 from bertexplorer.api.tools import MISSING
@@ -52,7 +52,7 @@ def routes(
     @whole.api_route("/mcp", methods=METHODS, include_in_schema=False)
     async def no_tools() -> Response:
         """Reached where the MCP SDK is not installed."""
-        return sent(problem(404, "Not Found", f"{MISSING}, and start the server again."))
+        return to_response(problem(404, "Not Found", f"{MISSING}, and start the server again."))
 
     @whole.api_route("/api/{rest:path}", methods=METHODS, include_in_schema=False)
     async def nothing(request: Request) -> Response:
@@ -62,8 +62,8 @@ def routes(
         if allowed:
             wrong = problem(405, "Method Not Allowed", f"This address answers {allowed} only, not {request.method}.")
             wrong.headers["allow"] = allowed
-            return sent(wrong)
+            return to_response(wrong)
         detail = f"There is no {request.url.path[:60]} here. GET /api/v1/openapi.json lists what there is."
-        return sent(problem(404, "Not Found", detail))
+        return to_response(problem(404, "Not Found", detail))
 
     return whole

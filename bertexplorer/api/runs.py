@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, create_model
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from bertexplorer.api.admission import Admission, Reply, Tell, as_json, problem, sent
+from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, problem, to_response
 from bertexplorer.api.models import Asked, fields, one_of
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
@@ -102,7 +102,7 @@ def routes(service: RunService, admission: Admission, checkpoint: str) -> APIRou
     @router.get("", operation_id="list-runs", summary="List runs", responses={200: {"model": list[RunOf]}})
     def listed(request: Request) -> Response:
         """Your runs, the newest first."""
-        return sent(as_json([described(run) for run in service.jobs.runs(owner(request))]))
+        return to_response(json_reply([described(run) for run in service.jobs.runs(owner(request))]))
 
     @router.post(
         "", operation_id="start-run", summary="Start a run", status_code=202, responses={202: {"model": RunOf}}
@@ -110,16 +110,16 @@ def routes(service: RunService, admission: Admission, checkpoint: str) -> APIRou
     async def start(request: Request, asked: Annotated[wished, Body(examples=[EXAMPLE])]) -> Response:  # type: ignore[valid-type]
         """Fine-tune a checkpoint on built-in rows or on yours. The run waits in line; your cookie is its owner."""
 
-        def compute(tell: Tell) -> Reply:
+        def compute(send_line: SendLine) -> Reply:
             run = begun(service, asked, owner(request))
             return Reply(orjson.dumps(described(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
 
-        return admission.answer(request, compute, slow=True)
+        return admission.respond(request, compute, slow=True)
 
     @router.get("/{id}", operation_id="get-run", summary="Look at a run", responses={200: {"model": RunOf}})
     def look(request: Request, id: Id) -> Response:
         """One run."""
-        return sent(found(service, id, owner(request), described))
+        return to_response(found(service, id, owner(request), described))
 
     @router.get(
         "/{id}/events", operation_id="follow-run", summary="Follow a run", responses={200: {"content": {STREAM: {}}}}
@@ -128,12 +128,12 @@ def routes(service: RunService, admission: Admission, checkpoint: str) -> APIRou
         """What a run has written and goes on to write, as server-sent events, until it ends. The last one, "end",
         holds the run. Last-Event-ID goes on after that event."""
         missing = await asyncio.to_thread(found, service, id, owner(request), lambda run: None)
-        return sent(missing) if missing.status != 200 else streams.follow(request, id)
+        return to_response(missing) if missing.status != 200 else streams.follow(request, id)
 
     @router.delete("/{id}", operation_id="stop-run", summary="Stop a run", responses={200: {"model": RunOf}})
     def stop(request: Request, id: Id) -> Response:
         """End a run after its next commit. One that has ended stays as it is."""
-        return sent(
+        return to_response(
             found(service, id, owner(request), lambda run: described(service.supervisor.stop(run.id, run.owner)))
         )
 
@@ -150,7 +150,7 @@ def found(service: RunService, id: str, owner: str, answer: Any) -> Reply:
         run = service.jobs.run(id, owner)
     except ExplorerError as error:
         return problem(404, "Not there", str(error))
-    return as_json(answer(run))
+    return json_reply(answer(run))
 
 
 def begun(service: RunService, asked: Any, owner: str) -> Run:
@@ -187,7 +187,7 @@ class Streams:
         """The log of one of the caller's runs, from Last-Event-ID on."""
         if self.count >= MOST_STREAMS:
             words = f"Busy: {self.count} runs are followed already. Try again in {AGAIN_S} s."
-            return sent(problem(503, "Busy", words, retry_after=AGAIN_S))
+            return to_response(problem(503, "Busy", words, retry_after=AGAIN_S))
         since = request.headers.get("last-event-id", "0")
         begin = int(since) if since.isdecimal() and len(since) < 19 else 0
         return StreamingResponse(self.lines(request, id, begin), media_type=STREAM)

@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, Response
 
 from bertexplorer.analysis.suite import Options
 from bertexplorer.analysis.suite_cases import built_in
-from bertexplorer.api.admission import Admission, Reply, Tell, problem, sent
+from bertexplorer.api.admission import Admission, Reply, SendLine, problem, to_response
 from bertexplorer.api.models import Asked, fields
 from bertexplorer.api.problems import Route
 from bertexplorer.api.runs import Id, RunOf, described, owner
@@ -61,7 +61,7 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
     async def start(request: Request, asked: wished) -> Response:  # type: ignore[valid-type]
         """Score all rows of a suite, 100,000 at most, in the background. *rows*: the key that POST /rows gave."""
 
-        def compute(tell: Tell) -> Reply:
+        def compute(send_line: SendLine) -> Reply:
             own = explore.of(owner(request))
             service.quota.room(own.owner)
             given: Any = asked
@@ -71,7 +71,7 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
             run = suite_run.begin(service.jobs, own.owner, loaded, rows, given.scoring, name[:MAX_NAME])
             return Reply(orjson.dumps(described(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
 
-        return admission.answer(request, compute, slow=True)
+        return admission.respond(request, compute, slow=True)
 
     table: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
 
@@ -81,9 +81,9 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
         try:
             file = service.jobs.run(id, owner(request)).folder / "suite" / "cases.csv"
         except ExplorerError as error:
-            return sent(problem(404, "Not there", str(error)))
+            return to_response(problem(404, "Not there", str(error)))
         if not file.is_file():
-            return sent(problem(404, "Not there", "The cases are there once the run is finished. Wait for it."))
+            return to_response(problem(404, "Not there", "The cases are there once the run is finished. Wait for it."))
         return FileResponse(file, media_type="text/csv; charset=utf-8", filename="cases.csv")
 
     @router.get(
@@ -106,7 +106,7 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
             run = service.jobs.run(id, owner(request))
             found = await run_in_threadpool(suite_run.page, run, which, category, order, start, count)
         except ExplorerError as error:
-            return sent(problem(404, "Not there", str(error)))
+            return to_response(problem(404, "Not there", str(error)))
         return Response(orjson.dumps(found), media_type="application/json")
 
     return router

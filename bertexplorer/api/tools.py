@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 from starlette.types import ASGIApp
 
-from bertexplorer.api.admission import SPARE
+from bertexplorer.api.admission import SPARE_THREADS
 from bertexplorer.api.analyses import answer
 from bertexplorer.api.models import CheckpointOf, kind, one_of
 from bertexplorer.engine.queues import RequestQueues
@@ -77,7 +77,7 @@ def server(explore: Explore, queues: RequestQueues, checkpoint: str) -> Any:
     from mcp.server.mcpserver import Context, MCPServer
     from mcp_types import ToolAnnotations
 
-    threads = ThreadPoolExecutor(queues.most + SPARE, "tool")
+    threads = ThreadPoolExecutor(queues.most + SPARE_THREADS, "tool")
     made = MCPServer("BERT Explorer", instructions=ABOUT, log_level="WARNING")
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for name in OFFERED:

@@ -12,7 +12,7 @@ from fastapi import APIRouter, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, Tell, answered, as_json, loads, problem
+from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, problem, task_response
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import TEXT, body
 from bertexplorer.api.problems import Route
@@ -84,9 +84,9 @@ def routes(explore: Explore, admission: Admission, opening: State, shelf: Shelf,
         return await asked(request, kind)
 
     async def asked(request: Request, file: str = "") -> Response:
-        owner, given = request.scope["state"]["owner"], loads(await request.body())
+        owner, given = request.scope["state"]["owner"], parse_json(await request.body())
         call = Call("export" if file else "view", file, owner, given, slow(given))
-        return answered(request, backend.task(call))
+        return task_response(request, backend.task(call))
 
     uploads(router, explore, admission)
     return router
@@ -108,11 +108,11 @@ def uploads(router: APIRouter, explore: Explore, admission: Admission) -> None:
     def stored(request: Request, file: UploadFile, what: str, kept: Uploads[Any]) -> Response:
         own, content = explore.of(request.scope["state"]["owner"]), file.file.read()
 
-        def keep(tell: Tell) -> Reply:
+        def keep(send_line: SendLine) -> Reply:
             key, notice = own.keep(kept, content, file.filename or f"{what}.csv")
-            return as_json({what: key, "notice": notice})
+            return json_reply({what: key, "notice": notice})
 
-        return admission.answer(request, keep, place=False)
+        return admission.respond(request, keep, queued=False)
 
 
 def exported(explore: Explore, state: State, kind: str) -> Reply:
@@ -243,7 +243,7 @@ def shown(answer: Answer, notice: str) -> Reply:
             "difference": drawn(beside.difference).get("figure"),
             **drawn(beside.figure),
         }
-    return as_json(out)
+    return json_reply(out)
 
 
 def drawn(figure: Figure | str | None) -> dict[str, Any]:

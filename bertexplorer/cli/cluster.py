@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from bertexplorer.cluster.check import check
+from bertexplorer.cluster.check import check_cluster
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 
@@ -14,7 +14,7 @@ def command(settings: Settings, arguments: Sequence[str]) -> int:
     if list(arguments) != ["check"]:
         raise ExplorerError("bertexplorer cluster has one command: check. Its settings are environment variables.")
     faults = 0
-    for node, fault in check(settings):
+    for node, fault in check_cluster(settings):
         faults += bool(fault)
         print(f"{node}: {fault or 'all is well'}")
     if faults:

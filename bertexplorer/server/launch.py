@@ -16,7 +16,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from bertexplorer.api.calls import Backend
-from bertexplorer.cluster.backends import backend, launcher
+from bertexplorer.cluster.backends import create_backend, create_launcher
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError
 from bertexplorer.server import logs
@@ -74,21 +74,21 @@ def launch(library: CheckpointRegistry, settings: Settings, browse: Callable[[st
     allow_many()
     try:
         check(settings)
-        service = RunService(library, settings, launcher(settings))
+        service = RunService(library, settings, create_launcher(settings))
     except ExplorerError as error:
         print(error, file=sys.stderr)  # noqa: T201 - the one place above the command line that speaks
         return 2
     try:
         bound, signer = bind(settings.host, settings.port), signer_of(settings.data_dir)
         make_room(settings)
-        further = backend(settings, library.owned)
+        backend = create_backend(settings, library.owned)
     except ExplorerError as error:
         service.close()
         print(error, file=sys.stderr)  # noqa: T201
         return 2
-    serve(library, settings, service, signer, bound, browse, further)
-    if further:
-        further.close()
+    serve(library, settings, service, signer, bound, browse, backend)
+    if backend:
+        backend.close()
     service.close()
     return 0
 
@@ -100,19 +100,19 @@ def serve(
     signer: CookieSigner,
     bound: socket.socket,
     browse: Callable[[str], object] | None = None,
-    further: Backend | None = None,
+    backend: Backend | None = None,
 ) -> None:
-    """Serve the page on an open socket until a signal comes. *further*: where views are computed; None: here."""
+    """Serve the page on an open socket until a signal comes. *backend*: where views are computed; None: here."""
     ready = Readiness()
     queues, metrics = RequestQueues(quick_waiting=settings.waiting, limit=settings.tokens), Metrics()
     metrics.watch(library.scheduler, queues)
-    if further:
-        metrics.watch_replicas(further.replicas)
+    if backend:
+        metrics.watch_replicas(backend.replicas)
     page = build(library, settings, service)
-    whole = mounted(page, settings, Explore(library.of(""), service.quota), queues, service, further)
+    whole = mounted(page, settings, Explore(library.of(""), service.quota), queues, service, backend)
     app = layered(whole, settings, signer, ready, metrics, taken(page))
 
-    warming = threading.Thread(target=warm, args=(library, settings, ready, further), daemon=True)
+    warming = threading.Thread(target=warm, args=(library, settings, ready, backend), daemon=True)
 
     def opened() -> None:
         for name in GONE.keys() & os.environ.keys():
@@ -145,10 +145,10 @@ def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     )
 
 
-def warm(library: CheckpointRegistry, settings: Settings, ready: Readiness, further: Backend | None = None) -> None:
-    """Compute the first answer before anyone asks; torch is imported only now that the page is up. *further*: where
+def warm(library: CheckpointRegistry, settings: Settings, ready: Readiness, backend: Backend | None = None) -> None:
+    """Compute the first answer before anyone asks; torch is imported only now that the page is up. *backend*: where
     it is computed, if not here."""
-    ready.error = further.warm() if further else Explore(library).answer(opening(settings)).error
+    ready.error = backend.warm_up() if backend else Explore(library).answer(opening(settings)).error
     ready.loaded.set()
 
 

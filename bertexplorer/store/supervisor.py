@@ -54,7 +54,7 @@ class Launcher(Protocol):
     def find(self, folder: Path) -> Handle | None:
         """A run that an earlier server has started, if it must be asked how it ended."""
 
-    def send(self, folder: Path, number: int) -> None:
+    def send_signal(self, folder: Path, number: int) -> None:
         """Send a signal to the process of a run."""
 
 
@@ -69,8 +69,8 @@ class Processes:
     def find(self, folder: Path) -> Handle | None:
         return None  # its lock says whether it lives
 
-    def send(self, folder: Path, number: int) -> None:
-        send(folder, number)
+    def send_signal(self, folder: Path, number: int) -> None:
+        send_signal(folder, number)
 
 
 class JobSupervisor:
@@ -112,7 +112,7 @@ class JobSupervisor:
         with self.jobs.lock:
             run = self.jobs.stop(id, owner)
             if kill and run.state in runs.ACTIVE:
-                self.launcher.send(run.folder, signal.SIGKILL)
+                self.launcher.send_signal(run.folder, signal.SIGKILL)
         return run
 
     def work(self) -> None:
@@ -155,7 +155,7 @@ class JobSupervisor:
         (folder / "stop").touch()
         if time.monotonic() - self.asked.setdefault(id, time.monotonic()) > self.patience_s:
             self.asked[id] = float("inf")
-            self.launcher.send(folder, signal.SIGTERM)
+            self.launcher.send_signal(folder, signal.SIGTERM)
 
     def start(self, job: Job) -> bool:
         """Start the process of a queued run, unless the run has one already or has ended: a server may have died after
@@ -212,7 +212,7 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
     return kept | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 
 
-def send(folder: Path, number: int) -> None:
+def send_signal(folder: Path, number: int) -> None:
     """Send a signal to the process of a run, if a server started it and it is still the same process. SIGKILL goes to
     its children too."""
     if pid := locks.holder(folder / "process"):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bertexplorer import locks
-from bertexplorer.cluster.carried_run import CarriedRun
+from bertexplorer.cluster.synced_run import SyncedRun
 from bertexplorer.settings import Settings
 from bertexplorer.store import runs
 from bertexplorer.store.jobs import Jobs
@@ -45,7 +45,7 @@ def outlive_the_server(launchers: Iterator[Launcher], begun: Path, folder: Path)
         until(end, 120)
         server.close()
         for handle in server.children.values():
-            if isinstance(handle, CarriedRun):
+            if isinstance(handle, SyncedRun):
                 handle.close()
     jobs.close()
     return run.folder
@@ -67,7 +67,7 @@ def survive_storage_and_node(cluster: Any, folder: Path, store: Path) -> None:
     until(lambda: len(list((folder / "commits").glob("step-*"))) > 1, 60)
     store.rename(store.with_name("aside"))
     store.write_text("no folder any more")
-    until(lambda: "tried again" in runs.read(folder).message, 60)
+    until(lambda: "retries" in runs.read(folder).message, 60)
     assert runs.read(folder).state in runs.ACTIVE
     store.unlink()
     store.with_name("aside").rename(store)
