@@ -212,13 +212,13 @@ def joined(name: str, value: Any) -> Any:
 def read_lines(lines: Sequence[str] | str | Path) -> Sequence[Any]:
     """Lines from a list of texts, a file, or the key of an upload. Raises ExplorerError if there is no such file."""
     from bertexplorer.analysis.vectors import Line
-    from bertexplorer.store.text_uploads import KEY, TextUploads, parse, read_file
+    from bertexplorer.store.text_uploads import KEY, TextUploads, parse_lines, read_file
 
     if not isinstance(lines, str | Path):
         return [Line(text) for text in lines]
     if isinstance(lines, str) and KEY.fullmatch(lines):
         return TextUploads(library().settings.data_dir / "lines").load(lines).lines
-    return read_file(Path(lines), parse).lines
+    return read_file(Path(lines), parse_lines).lines
 
 
 def read_rows(rows: Sequence[Mapping[str, Any]] | str | Path) -> Sequence[tuple[int, Mapping[str, Any]]]:

@@ -28,7 +28,7 @@ class TrainingRun:
     @property
     def spec(self) -> dict[str, Any]:
         """Its settings, as spec.json holds them."""
-        return runs.spec(self.folder) or {}
+        return runs.read_spec(self.folder) or {}
 
     @property
     def events(self) -> list[Event]:
@@ -51,7 +51,7 @@ class TrainingRun:
         """The folder of the best checkpoint. Raises ExplorerError if none was kept yet."""
         from bertexplorer.training.checkpointing import committed
 
-        if found := [*committed(self.folder / "best")[-1:], *runs.pretrained(self.folder)]:
+        if found := [*committed(self.folder / "best")[-1:], *runs.last_commits(self.folder)]:
             return found[0]
         raise ExplorerError(
             f"The run in {self.folder} has kept no checkpoint yet. Resume it until its first evaluation."

@@ -75,7 +75,7 @@ def answer(explore: Explore, state: State, figure: bool = False) -> dict[str, An
         "pair": text.second,
         **{kind: [span._asdict() for span in getattr(text, kind)] for kind in SPANS},
         "options": asdict(explore.options(state)),
-        "provenance": provenance(checkpoint, explore.library.called(state.checkpoint)),
+        "provenance": provenance(checkpoint, explore.library.title(state.checkpoint)),
         "rows": view.analysis.rows(result),
         "said": view.figure.say(result),
         **(drawn(view.figure.draw(result)) if figure else {}),

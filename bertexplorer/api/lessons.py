@@ -62,7 +62,7 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
     def keep(request: Request, file: UploadFile) -> Response:
         """Store a lesson of your own. Its address is known to you and to those whom you give it."""
         content, own = file.file.read(), explore.of(request.scope["state"]["owner"])
-        own.quota.room(own.owner, len(content))
+        own.quota.check(own.owner, len(content))
         slug = shelf.keep(content)
         problems = [f"Line {problem.line}: {problem.text}" for problem in shelf.lesson(slug).problems]
         return to_response(json_reply({"slug": slug, "problems": problems}))

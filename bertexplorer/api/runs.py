@@ -18,7 +18,7 @@ from bertexplorer.api.models import Asked, fields, one_of
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import runs
-from bertexplorer.store.runs import ACTIVE, MAX_NAME, Run
+from bertexplorer.store.runs import ACTIVE_STATES, MAX_NAME, Run
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.training.run_service import MOST_SEEDS, RunRequest, RunService
@@ -68,7 +68,7 @@ class Wished(Asked):
 def described(run: Run) -> dict[str, Any]:
     """A run as RunOf describes it, without its path on the disk."""
     spec = {name: value for name, value in (run.spec or {}).items() if name in SPEC}
-    best = [saved.name for saved in runs.checkpoints(run) if saved.name == f"run:{run.id}"]
+    best = [saved.name for saved in runs.list_checkpoints(run) if saved.name == f"run:{run.id}"]
     held = {name: getattr(run, name) for name in RunOf.model_fields if name not in ("kind", "best", "spec")}
     return {**held, "kind": (run.spec or {}).get("kind", ""), "best": "".join(best), "spec": spec}
 
@@ -200,7 +200,7 @@ class Streams:
                 run, new, since = await asyncio.to_thread(self.look, id, owner(request), since)
                 for event in new:
                     yield line(str(event["event"]), event, since if event is new[-1] else None)
-                if run.state not in (*ACTIVE, "queued"):
+                if run.state not in (*ACTIVE_STATES, "queued"):
                     yield line("end", await asyncio.to_thread(described, run), None)
                     return
                 idle = 0.0 if new else idle + POLL_S
@@ -217,7 +217,7 @@ class Streams:
         """(the run, its events from byte *since* on, where the next look begins). The state is read first: what is
         written after it is seen by the next look, or the run has ended and writes no more."""
         run = self.service.jobs.run(id, owner)
-        return run, *runs.events(run.folder, since)
+        return run, *runs.read_events(run.folder, since)
 
 
 def line(kind: str, data: dict[str, Any], id: int | None) -> bytes:

@@ -63,7 +63,7 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
 
         def compute(send_line: SendLine) -> Reply:
             own = explore.of(owner(request))
-            service.quota.room(own.owner)
+            service.quota.check(own.owner)
             given: Any = asked
             loaded = own.library.get(given.checkpoint, given.precision)
             rows = own.rows.load(given.rows).rows if given.rows else built_in(given.suite)

@@ -113,7 +113,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
     """Fetch the checkpoint and start a fine-tuning run. A folder of another kind of run continues that run."""
-    spec = (runs.spec(Path(arguments[0])) or {}) if len(arguments) == 1 else {}
+    spec = (runs.read_spec(Path(arguments[0])) or {}) if len(arguments) == 1 else {}
     if spec.get("kind") == "suite":
         from bertexplorer.training.run_process import asked_to_stop, show
         from bertexplorer.ui.training.suite_run import score
@@ -193,10 +193,10 @@ def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any]) 
 
 def read(file: Path, what: str) -> Sequence[Any]:
     """The lines or rows of *file*; how they were read goes to stderr. Raises ExplorerError if it cannot be read."""
-    from bertexplorer.store.suite_folder import MOST
-    from bertexplorer.store.text_uploads import parse, parse_rows, read_file
+    from bertexplorer.store.suite_folder import MAX_ROWS
+    from bertexplorer.store.text_uploads import parse_lines, parse_rows, read_file
 
-    found: Any = read_file(file, parse if what == "lines" else partial(parse_rows, most=MOST))
+    found: Any = read_file(file, parse_lines if what == "lines" else partial(parse_rows, max_rows=MAX_ROWS))
     print(f"note: {found.summary}", file=sys.stderr)
     return found.lines if what == "lines" else found.rows
 

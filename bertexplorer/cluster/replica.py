@@ -26,7 +26,7 @@ class Replica:
         self.registry = CheckpointRegistry(settings, shared=True, cores=threads)
         self.queues = RequestQueues(threads, quick_waiting=settings.waiting, limit=settings.tokens)
         self.admission = Admission(self.queues)
-        self.explore, self.opening = Explore(self.registry.of("")), opening(settings)
+        self.explore, self.opening = Explore(self.registry.for_owner("")), opening(settings)
 
     def warm_up(self) -> str:
         """Answer once, which loads torch and the opening checkpoint. Return the error, "" if there is none."""
@@ -36,7 +36,7 @@ class Replica:
         """Create the task of a call that `wire.encode_call` has written."""
         call, owned_runs = decode_call(header)
         explore = self.explore.of(call.owner)
-        explore.library.owned = None if owned_runs is None else lambda owner: owned_runs
+        explore.library.owned_runs = None if owned_runs is None else lambda owner: owned_runs
         return self.admission.task(lambda send_line: perform(explore, self.opening, call), slow=call.slow)
 
 

@@ -111,7 +111,7 @@ class Body:
             free = f"{held / 1e9:.2f} GB are free on the server's disk"
             counted.stop(507, f"{free}; uploads leave 1 GB. Make room there.")
         try:
-            Quota(self.settings).room(owner)
+            Quota(self.settings).check(owner)
         except ExplorerError as full:
             counted.stop(507, str(full))
 

@@ -35,7 +35,7 @@ class Files:
         elif route == "join":
             body = (await receive())["body"]  # complete, see Body
             receive, named = replayed(body, receive), list(paths(body))
-        if all(uploads.has(path, self.folder, owner) for path in named):
+        if all(uploads.is_owner(path, self.folder, owner) for path in named):
             await self.app(scope, receive, send)
         else:
             await reply(send, 403, ELSE)
@@ -50,7 +50,7 @@ class Files:
                 return
             if held[0]["status"] == 200:
                 for path in json.loads(b"".join(one.get("body", b"") for one in held)):
-                    uploads.give(Path(path), owner)
+                    uploads.add_owner(Path(path), owner)
             for one in held:
                 await send(one)
 

@@ -81,7 +81,7 @@ def launch(library: CheckpointRegistry, settings: Settings, browse: Callable[[st
     try:
         bound, signer = bind(settings.host, settings.port), signer_of(settings.data_dir)
         make_room(settings)
-        backend = create_backend(settings, library.owned)
+        backend = create_backend(settings, library.owned_runs)
     except ExplorerError as error:
         service.close()
         print(error, file=sys.stderr)  # noqa: T201
@@ -109,7 +109,7 @@ def serve(
     if backend:
         metrics.watch_replicas(backend.replicas)
     page = build(library, settings, service)
-    whole = mounted(page, settings, Explore(library.of(""), service.quota), queues, service, backend)
+    whole = mounted(page, settings, Explore(library.for_owner(""), service.quota), queues, service, backend)
     app = layered(whole, settings, signer, ready, metrics, taken(page))
 
     warming = threading.Thread(target=warm, args=(library, settings, ready, backend), daemon=True)

@@ -37,7 +37,7 @@ class Served(Listening):
         self.service = RunService(self.library, self.settings)
         self.service.supervisor.slots = 0
         self.queues = RequestQueues(limit=self.settings.tokens)
-        self.explore = Explore(self.library.of(""), self.service.quota)
+        self.explore = Explore(self.library.for_owner(""), self.service.quota)
         app = layered(api(self.explore, self.queues, OPENING, self.service), self.settings, SIGNER, Readiness())
         self.listen(app)
 

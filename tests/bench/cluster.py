@@ -46,7 +46,7 @@ def ask(backend: Backend, one: Call) -> Reply:
 def local(settings: Settings) -> InProcess:
     """This process, with as many cores as a worker has."""
     cores = settings.worker_cores
-    explore = Explore(CheckpointRegistry(settings, shared=True, cores=cores).of(""))
+    explore = Explore(CheckpointRegistry(settings, shared=True, cores=cores).for_owner(""))
     return InProcess(explore, Admission(RequestQueues(cores, quick_waiting=settings.waiting)), opening(settings))
 
 

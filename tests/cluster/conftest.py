@@ -70,5 +70,5 @@ def settings(tiny: Callable[..., Path], tmp_path: Path) -> Settings:
 @pytest.fixture
 def in_process(settings: Settings) -> InProcess:
     """The backend of this process."""
-    explore = Explore(CheckpointRegistry(settings).of(""))
+    explore = Explore(CheckpointRegistry(settings).for_owner(""))
     return InProcess(explore, Admission(RequestQueues(cores=2, quick_waiting=200)), opening(settings))

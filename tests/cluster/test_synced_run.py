@@ -78,12 +78,12 @@ def test_the_folder_goes_to_the_node_and_back(start_run: Callable[..., SyncedRun
     assert spec["task"] == "t" and (Path(spec["folder"]) / "config.json").is_file()
     assert Path(spec["folder"]).is_relative_to(tmp_path / "node")
     node.work("begun")
-    until(lambda: len(runs.events(run)[0]) == 1)
-    assert runs.alive(run) and runs.read(run).state == "running" and synced.poll() is None
+    until(lambda: len(runs.read_events(run)[0]) == 1)
+    assert runs.is_alive(run) and runs.read(run).state == "running" and synced.poll() is None
     node.work("finished")
     node.exit_code = 0
     until(lambda: synced.poll() == 0)
-    assert runs.read(run).state == "finished" and not runs.alive(run)
+    assert runs.read(run).state == "finished" and not runs.is_alive(run)
     assert json.loads((run / "spec.json").read_text())["folder"] == str(tmp_path / "model")
     assert not list((tmp_path / "store").rglob("*.json")) and not (tmp_path / "store" / "1").exists()
 
@@ -138,7 +138,7 @@ def test_stop_before_the_start(start_run: Callable[..., SyncedRun], run: Path, t
     until(lambda: (run / "trouble").exists())
     (run / "stop").touch()
     until(lambda: synced.poll() == 0)
-    assert synced.node_run is None and not runs.alive(run)
+    assert synced.node_run is None and not runs.is_alive(run)
 
 
 def test_failing_cluster(start_run: Callable[..., SyncedRun], run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +173,7 @@ def test_another_server_takes_over(start_run: Callable[..., SyncedRun], run: Pat
     node.work("finished")
     node.exit_code = 0
     until(lambda: second.poll() == 0)
-    assert [event["event"] for event in runs.events(run)[0]] == ["begun", "finished"]
+    assert [event["event"] for event in runs.read_events(run)[0]] == ["begun", "finished"]
 
 
 def test_the_output_of_a_lost_run_is_downloaded_before_the_restart(
@@ -190,7 +190,7 @@ def test_the_output_of_a_lost_run_is_downloaded_before_the_restart(
     again.work("finished")
     again.exit_code = 0
     until(lambda: second.poll() == 0)
-    assert [event["event"] for event in runs.events(run)[0]] == ["begun", "finished"]
+    assert [event["event"] for event in runs.read_events(run)[0]] == ["begun", "finished"]
 
 
 def test_a_missing_run(url: str, tmp_path: Path) -> None:

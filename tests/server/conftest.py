@@ -159,7 +159,7 @@ class Running(Listening):
         self.service = RunService(self.library, self.settings)
         self.queues = RequestQueues(limit=self.settings.tokens)
         page = build(self.library, self.settings, self.service)
-        explore = Explore(self.library.of(""), self.service.quota)
+        explore = Explore(self.library.for_owner(""), self.service.quota)
         self.mounted = mounted(page, self.settings, explore, self.queues)
         app = layered(self.mounted, self.settings, SIGNER, self.ready, events=taken(page))
         self.listen(app)

@@ -279,7 +279,7 @@ def test_nothing_that_is_sent_breaks_the_log(running: Any, written: io.StringIO)
 
 def test_what_a_run_made_is_given_out_all_the_same(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def zipped(detail: Any, folder: Path, owner: str, *, rows: bool = False) -> Path:
-        file = uploads.make(folder, "run.zip", owner)
+        file = uploads.new_file(folder, "run.zip", owner)
         file.write_bytes(b"PK")
         return file
 

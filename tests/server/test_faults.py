@@ -70,7 +70,7 @@ def test_a_server_that_is_stopped_leaves_its_run_alone(begin: Begin, tmp_path: P
     until(lambda: one.lives(one.accepted["goes on"]))
     assert server.end() == 0 and one.lives(one.accepted["goes on"])
     one.up()
-    assert one.listed(one.open())["goes on"][1] in (*runs.ACTIVE, "finished")
+    assert one.listed(one.open())["goes on"][1] in (*runs.ACTIVE_STATES, "finished")
 
 
 def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(begin: Begin, small_disk: Path) -> None:

@@ -88,11 +88,17 @@ def test_anothers_checkpoint_is_not_there(running: Any) -> None:
     id = run_of(jobs, "a" * 32, "mine")
     best = jobs.run(id, None).folder / "commits" / "step-000000001"
     for owner, there in (("a" * 32, True), ("b" * 32, False), ("", False)):
-        assert library.of(owner).opens(f"run:{id}") is there and library.of(owner).opens(f"run:{id}@0") is there
+        assert (
+            library.for_owner(owner).may_open(f"run:{id}") is there
+            and library.for_owner(owner).may_open(f"run:{id}@0") is there
+        )
         if not there:
-            assert library.of(owner).find(f"run:{id}") is None and library.of(owner).series(f"run:{id}") == []
+            assert (
+                library.for_owner(owner).find(f"run:{id}") is None
+                and library.for_owner(owner).series(f"run:{id}") == []
+            )
             with pytest.raises(ExplorerError, match="This run is not here"):
-                library.of(owner).get(f"run:{id}")
+                library.for_owner(owner).get(f"run:{id}")
     assert not best.exists()
     jobs.delete(id, None)
 

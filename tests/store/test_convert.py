@@ -91,12 +91,12 @@ def test_it_is_converted_once_and_again_if_it_changes(
 ) -> None:
     folder = pickled(tiny_copy)
     memory = folder.parent / "data"
-    first = convert.readable("bert", folder, memory, allowed=True)
+    first = convert.with_safetensors("bert", folder, memory, allowed=True)
     monkeypatch.setattr(convert, "convert", lambda *_: pytest.fail("converted twice"))
-    assert convert.readable("bert", folder, memory, allowed=True) == first
+    assert convert.with_safetensors("bert", folder, memory, allowed=True) == first
     monkeypatch.undo()
     (folder / "README.md").write_text("another card")
-    second = convert.readable("bert", folder, memory, allowed=True)
+    second = convert.with_safetensors("bert", folder, memory, allowed=True)
     assert second != first and (second / "README.md").read_text() == "another card"
 
 
@@ -282,6 +282,6 @@ def test_time_and_memory_of_a_checkpoint_of_the_size_of_bert_base(tmp_path: Path
     numbers = {f"layer.{n}": torch.randn(1024, 1024) for n in range(105)}
     path = saved(numbers, folder / convert.SINGLE)
     began = time.monotonic()
-    place = convert.readable("base", folder, tmp_path, allowed=True)
+    place = convert.with_safetensors("base", folder, tmp_path, allowed=True)
     assert (place / "model.safetensors").stat().st_size == pytest.approx(path.stat().st_size, rel=0.01)
     assert time.monotonic() - began < 60

@@ -17,7 +17,7 @@ from bertexplorer.model.load import load
 from bertexplorer.settings import Settings
 from bertexplorer.store import catalogue
 from bertexplorer.store import hub as store
-from bertexplorer.store.hub import Progress, wanted_files
+from bertexplorer.store.hub import Progress, select_files
 from bertexplorer.store.registry import CheckpointRegistry
 from tests.store.conftest import SHA, Hub
 
@@ -82,9 +82,9 @@ def test_a_shard_that_is_missing_is_seen(tmp_path: Path) -> None:
         (tmp_path / name).write_text("{}")
     shards = '{"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}'
     (tmp_path / "model.safetensors.index.json").write_text(shards)
-    assert not store.whole(tmp_path)
+    assert not store.is_complete(tmp_path)
     (tmp_path / "model-00002-of-00002.safetensors").write_text("")
-    assert store.whole(tmp_path)
+    assert store.is_complete(tmp_path)
 
 
 def test_an_unknown_name(hub: Hub, library: CheckpointRegistry) -> None:
@@ -147,7 +147,7 @@ def test_a_published_training_says_what_must_be_fetched(
     series = library.series(first)
     assert [one.name for one in series] == list(catalogue.MULTIBERTS) == [one.name for one in library.series(last)]
     assert [one.megabytes for one in series] == [0.0, *[440.5] * 5]
-    assert library.called(first) == "MultiBERTs seed 0, step 20,000"
+    assert library.title(first) == "MultiBERTs seed 0, step 20,000"
 
 
 def test_a_revision_by_its_name(
@@ -227,8 +227,8 @@ def test_shards_are_wanted_in_full_and_one_file_is_preferred() -> None:
         "model-00001-of-00002.safetensors": 1,
         "model-00002-of-00002.safetensors": 1,
     }
-    assert set(wanted_files("a/b", shards | small | {"x.h5": 1})) == set(shards | small)
-    assert set(wanted_files("a/b", {"model.safetensors": 1} | shards | small)) == {"model.safetensors", *small}
+    assert set(select_files("a/b", shards | small | {"x.h5": 1})) == set(shards | small)
+    assert set(select_files("a/b", {"model.safetensors": 1} | shards | small)) == {"model.safetensors", *small}
     for vocabulary in (("vocab.txt",), ("vocab.json", "merges.txt"), ("sentencepiece.bpe.model",), ("spiece.model",)):
         sizes = {"model.safetensors": 1, "config.json": 1, **dict.fromkeys(vocabulary, 1)}
-        assert set(wanted_files("a/b", sizes)) == set(sizes)
+        assert set(select_files("a/b", sizes)) == set(sizes)

@@ -71,20 +71,22 @@ def test_what_is_accepted_is_on_the_disk(jobs: Jobs) -> None:
     jobs.close()
     again = Jobs(jobs.folder, reserve=0)
     assert [r.id for r in again.runs("ann")] == [run.id]
-    assert again.table.ask("PRAGMA journal_mode") == [("delete",)] and again.table.ask("PRAGMA synchronous") == [(2,)]
+    assert again.table.execute("PRAGMA journal_mode") == [("delete",)] and again.table.execute(
+        "PRAGMA synchronous"
+    ) == [(2,)]
     again.close()
 
 
 def test_the_folder_is_flushed_before_the_row_is_written(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
-    ask = jobs.table.ask
+    execute = jobs.table.execute
 
-    def asked(sql: str, *values: object) -> list[object]:
+    def execute_and_record(sql: str, *values: object) -> list[object]:
         order.extend(["row"] if sql.startswith("INSERT") else [])
-        return ask(sql, *values)
+        return execute(sql, *values)
 
     monkeypatch.setattr(jobs_module, "flush", lambda path: order.append(path.name))
-    monkeypatch.setattr(jobs.table, "ask", asked)
+    monkeypatch.setattr(jobs.table, "execute", execute_and_record)
     run = jobs.accept("ann", "a", SPEC)
     assert order == ["spec.json", run.id, "runs", "row"]
 
@@ -114,7 +116,7 @@ def test_two_at_once_stand_in_line_in_turn(jobs: Jobs) -> None:
     jobs.stop(first.id, None)
     assert jobs.run(second.id, None).message == "1st in line"
     assert jobs.resume(first.id, None).message == "4th in line", "at the end of the line, as it left it"
-    jobs.begun(second.id)
+    jobs.mark_started(second.id)
     held = locks.hold(second.folder / "process")
     tell(second.folder, {"event": "steps", "time": 1.0, "step": 1, "share": 0.75})
     assert held and jobs.run(third.id, None).message == "1st in line, about 1 min"
@@ -198,29 +200,29 @@ def test_deleted_runs_come_back_for_a_week(jobs: Jobs, clock: Callable[[float], 
     assert jobs.restore(run.id, "ann").state == "finished"
     jobs.delete(run.id, "ann")
     clock(7 * DAY)
-    jobs.trash.tidy()
+    jobs.trash.purge()
     assert jobs.run(run.id, "ann").folder.is_dir()
     clock(7 * DAY + 7_300)
-    jobs.trash.tidy()
+    jobs.trash.purge()
     assert jobs.runs(deleted=True) == [] and list((jobs.folder / ".trash").iterdir()) == []
     assert jobs.run(kept.id, "ann").folder.is_dir()
 
 
 def test_a_clock_that_is_set_deletes_nothing_too_early(jobs: Jobs, clock: Callable[[float], None]) -> None:
     clock(30 * DAY)
-    jobs.trash.tidy()
+    jobs.trash.purge()
     clock(0)
     run = jobs.accept("ann", "a", SPEC)
     jobs.delete(run.id, "ann")  # counted from the latest that was ever seen
     for ahead in (-9 * DAY, 3600, 8 * DAY, 30 * DAY, 36 * DAY):
         clock(ahead)
-        jobs.trash.tidy()
+        jobs.trash.purge()
         assert jobs.run(run.id, "ann").state == "deleted"
     young = jobs.accept("ann", "b", SPEC)
     clock(40 * DAY)
     jobs.delete(young.id, "ann")
-    jobs.table.ask("UPDATE jobs SET deleted = 1")  # old by the row alone is not enough
-    jobs.trash.tidy()
+    jobs.table.execute("UPDATE jobs SET deleted = 1")  # old by the row alone is not enough
+    jobs.trash.purge()
     assert {r.id for r in jobs.runs(deleted=True)} == {young.id}
 
 
@@ -236,7 +238,7 @@ def test_erasing_makes_room_at_once(jobs: Jobs) -> None:
 def test_while_a_process_works_it_is_neither_deleted_nor_queued_twice(jobs: Jobs) -> None:
     run = jobs.accept("ann", "a", SPEC)
     held = locks.hold(run.folder / "process")
-    jobs.begun(run.id)
+    jobs.mark_started(run.id)
     with pytest.raises(ExplorerError, match="a is starting. Stop it first"):
         jobs.delete(run.id, "ann")
     assert jobs.resume(run.id, "ann").state == "starting" and jobs.queued() == []
@@ -245,10 +247,10 @@ def test_while_a_process_works_it_is_neither_deleted_nor_queued_twice(jobs: Jobs
         jobs.resume(run.id, "ann")
     assert held
     held.close()
-    jobs.ended(run.id, "")
+    jobs.mark_ended(run.id, "")
     assert jobs.run(run.id, "ann").state == "stopped" and jobs.resume(run.id, "ann").state == "queued"
     tell(run.folder, {"event": "finished", "time": 1.0, "step": 3})
-    jobs.begun(run.id)
+    jobs.mark_started(run.id)
     with pytest.raises(ExplorerError, match="is finished; there is nothing"):
         jobs.resume(run.id, "ann")
     again = jobs.retry(run.id, "ann", key="twice")
@@ -276,7 +278,7 @@ def test_what_cannot_be_written_is_not_accepted(jobs: Jobs, monkeypatch: pytest.
         jobs.accept("ann", "a", SPEC, fill=full)
     with pytest.raises(TypeError):
         jobs.accept("ann", "a", {"odd": object()})
-    jobs.table.ask("PRAGMA max_page_count = 1")
+    jobs.table.execute("PRAGMA max_page_count = 1")
     with pytest.raises(ExplorerError, match="full"):
         for n in range(99):
             jobs.accept("ann", "x" * 80, SPEC, group="y" * 200, key=f"{n}" + "z" * 190)

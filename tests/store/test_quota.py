@@ -32,19 +32,19 @@ def test_all_that_one_owner_has_counts_and_deleted_runs_make_room(jobs: Jobs, tm
     quota = Quota(Settings(data_dir=tmp_path, quota_mb=1), jobs)
     run_of(jobs, YOU, 3_000_000)
     run_of(jobs, "", 3_000_000)
-    quota.room(ME)
+    quota.check(ME)
     first, second = run_of(jobs, ME, 700_000), run_of(jobs, ME, 700_000)
     with pytest.raises(ExplorerError, match="0.00 GB of the 0.00 GB.*delete runs"):
-        quota.room(ME)
+        quota.check(ME)
     jobs.delete(first, ME)
-    quota.room(ME)
+    quota.check(ME)
     with pytest.raises(ExplorerError, match="no run"):
         jobs.run(first, ME)
     assert jobs.run(second, ME).state == "stopped" and jobs.runs(YOU)
     TextUploads(tmp_path / "lines").save(b"a line\n" * 9_000, "a.txt", ME)
-    assert 800_000 < quota.used(ME) < 1_500_000
+    assert 800_000 < quota.used_bytes(ME) < 1_500_000
     with pytest.raises(ExplorerError):
-        quota.room(ME, 900_000)
+        quota.check(ME, 900_000)
 
 
 def test_a_machine_of_ones_own_has_no_quota_unless_asked() -> None:

@@ -38,10 +38,10 @@ def as_file(folder: Path, content: str) -> Path:
 
 def test_rows_beyond_the_limit_are_counted_exactly(tmp_path: Path) -> None:
     content = ("good,bad\n" + "\n".join(GOOD)).encode()
-    kind, found, unusable = cases(parse_rows(content, "pairs.csv", most=7).rows)
+    kind, found, unusable = cases(parse_rows(content, "pairs.csv", max_rows=7).rows)
     assert kind == "minimal pairs" and len(found) == 7
     assert [(one.line, one.what) for one in unusable] == [(9, "and the 2 rows after it are beyond the limit of 7 rows")]
-    *_, unusable = cases(parse_rows(content, "pairs.csv", most=9).rows)
+    *_, unusable = cases(parse_rows(content, "pairs.csv", max_rows=9).rows)
     assert [(one.line, one.what) for one in unusable] == [(11, "is beyond the limit of 9 rows")]
 
 

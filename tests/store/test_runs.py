@@ -54,14 +54,14 @@ def test_without_a_process_it_is_never_running(tmp_path: Path, wanted: str, said
     if said:
         write(tmp_path, ("begun", 0), (said, 5))
     assert runs.read(tmp_path, Job(ID, wanted=wanted)).state == state
-    assert not runs.alive(tmp_path)
+    assert not runs.is_alive(tmp_path)
 
 
 @pytest.mark.parametrize("lock", ["lock", "process"])
 def test_with_a_process_it_is_one_of_the_living(tmp_path: Path, lock: str) -> None:
     job = Job(ID, wanted="going")
     held = locks.hold(tmp_path / lock)
-    assert held and runs.alive(tmp_path)
+    assert held and runs.is_alive(tmp_path)
     assert runs.read(tmp_path, job).state == "starting"
     write(tmp_path, ("begun", 0), ("steps", 3))
     assert runs.read(tmp_path, job).state == "running"
@@ -89,7 +89,7 @@ def test_last_words_from_before_a_resume_do_not_count(tmp_path: Path) -> None:
 def test_the_question_does_not_keep_the_lock(tmp_path: Path) -> None:
     (tmp_path / "lock").touch()
     for _ in range(3):
-        assert not runs.alive(tmp_path)
+        assert not runs.is_alive(tmp_path)
     held = locks.hold(tmp_path / "lock", wait_s=0)
     assert held
     assert locks.hold(tmp_path / "lock", wait_s=0) is None
@@ -133,18 +133,18 @@ def test_processes_are_told_apart_without_proc_too() -> None:
 
 
 def test_events_are_read_as_they_grow(tmp_path: Path) -> None:
-    assert runs.events(tmp_path) == ([], 0)
+    assert runs.read_events(tmp_path) == ([], 0)
     write(tmp_path, ("begun", 0), ("steps", 1))
-    first, at = runs.events(tmp_path)
+    first, at = runs.read_events(tmp_path)
     assert [e["step"] for e in first] == [0, 1]
-    assert runs.events(tmp_path, at) == ([], at)
+    assert runs.read_events(tmp_path, at) == ([], at)
     path = tmp_path / "events.jsonl"
     with path.open("a") as opened:
         opened.write('{"event": "steps", "step"')
-    assert runs.events(tmp_path, at) == ([], at), "half a line is left for later"
+    assert runs.read_events(tmp_path, at) == ([], at), "half a line is left for later"
     with path.open("a") as opened:
         opened.write(': 2}\n[1]\n{"step": 3}\nrubbish\n\n{"event": "steps", "step": "3"}\n')
-    more, end = runs.events(tmp_path, at)
+    more, end = runs.read_events(tmp_path, at)
     assert [e["step"] for e in more] == [2]
     assert end == path.stat().st_size
 
@@ -157,10 +157,10 @@ def test_steps_done_twice_stand_once_however_the_file_is_cut(tmp_path: Path) -> 
     assert [event["step"] for event in wanted] == [0, 1, 2, 2, 3, 4, 5, 5]
     for cut in range(0, len(whole), 29):
         (tmp_path / "events.jsonl").write_bytes(whole[:cut])
-        first, at = runs.events(tmp_path)
+        first, at = runs.read_events(tmp_path)
         (tmp_path / "events.jsonl").write_bytes(whole)
-        second, _ = runs.events(tmp_path, at)
-        assert runs.joined(runs.joined([], first), second) == wanted
+        second, _ = runs.read_events(tmp_path, at)
+        assert runs.merge_events(runs.merge_events([], first), second) == wanted
 
 
 def test_progress_and_time_left_are_of_the_latest_pace(tmp_path: Path) -> None:
@@ -198,10 +198,10 @@ def test_what_went_wrong_is_told_in_one_clean_line(tmp_path: Path) -> None:
     tell(tmp_path, {"event": "failed", "time": 2.0, "step": 9, "error": "no\x1b[31m\nroom\ud800 " + "x" * 9999})
     run = runs.read(tmp_path, Job(ID, wanted="ended"))
     assert run.message.startswith("no [31m room xxx") and len(run.message) == 500
-    assert runs.scrub("  a\u202eb\ud800\0c\td ") == "a b c d"
+    assert runs.sanitize("  a\u202eb\ud800\0c\td ") == "a b c d"
     said = 'Traceback (most recent call last):\n  File "/secret/x.py", line 1\nRuntimeError: dry\n'
     (tmp_path / "output.txt").write_text("hello\n" + said)
-    assert runs.last_words(tmp_path) == "hello / RuntimeError: dry"
+    assert runs.last_output(tmp_path) == "hello / RuntimeError: dry"
 
 
 @pytest.mark.parametrize("content", ["", "[1]", "{", "[" * 100_000, '{"task": 7}'])
@@ -220,9 +220,9 @@ def test_checkpoints_have_names_for_the_picker_and_only_those(tmp_path: Path) ->
     best = folder / "best" / "step-000000020"
     best.mkdir(parents=True)
     run = Run(ID, "Reviews", folder=folder)
-    assert [saved.name for saved in runs.checkpoints(run)] == [f"run:{ID}@{n}" for n in (5, 20, 100)]
+    assert [saved.name for saved in runs.list_checkpoints(run)] == [f"run:{ID}@{n}" for n in (5, 20, 100)]
     (best / "manifest.json").touch()
-    assert [saved.label for saved in runs.checkpoints(run)][::3] == ["Reviews, step 5", "Reviews, best"]
+    assert [saved.label for saved in runs.list_checkpoints(run)][::3] == ["Reviews, step 5", "Reviews, best"]
     assert runs.find(tmp_path, f"run:{ID}") == best
     assert runs.find(tmp_path, f"run:{ID}@20") == folder / "snapshots" / "step-000000020"
     for name in (f"run:{ID}@200", f"run:{'f' * 32}", "run:../../etc", f"run:{ID}@20/..", f"run:{ID}\n", "mini", "run:"):

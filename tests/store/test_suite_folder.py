@@ -13,7 +13,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.store import suite_folder
-from bertexplorer.store.suite_folder import MOST, SuiteFolder
+from bertexplorer.store.suite_folder import MAX_ROWS, SuiteFolder
 from tests.conftest import ROOT
 
 CHUNK = 12
@@ -89,7 +89,7 @@ def test_a_folder_of_another_suite_is_left_alone(checkpoint: Checkpoint, tmp_pat
     list(SuiteFolder(tmp_path, checkpoint, ROWS[:3], "the whole sentence").run())
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     other = (ROWS[:3], "the differing piece") if what == "scoring" else (ROWS[:4], "the whole sentence")
-    with pytest.raises(ExplorerError, match=f"holds a suite with other {what}"):
+    with pytest.raises(ExplorerError, match=f"contains a suite with other {what}"):
         list(SuiteFolder(tmp_path, checkpoint, *other).run())  # type: ignore[arg-type]
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
@@ -99,7 +99,7 @@ def test_bad_folders_and_too_many_rows_are_refused(checkpoint: Checkpoint, tmp_p
     with pytest.raises(ExplorerError, match="cannot be used"):
         list(SuiteFolder(tmp_path / "file", checkpoint, ROWS[:3], "the whole sentence").run())
     with pytest.raises(ExplorerError, match="100,001 rows were given; the limit is 100,000"):
-        SuiteFolder(tmp_path, checkpoint, [ROWS[0]] * (MOST + 1), "the whole sentence")
+        SuiteFolder(tmp_path, checkpoint, [ROWS[0]] * (MAX_ROWS + 1), "the whole sentence")
     folder = SuiteFolder(tmp_path / "one", checkpoint, ROWS[:3], "the whole sentence").run()
     next(folder)
     with pytest.raises(ExplorerError, match="Another process works in"):

@@ -18,7 +18,7 @@ from bertexplorer.store import runs
 from bertexplorer.store import supervisor as trainer_module
 from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.runs import Run
-from bertexplorer.store.supervisor import JobSupervisor, cause, environment
+from bertexplorer.store.supervisor import JobSupervisor, environment, explain_end
 from tests.conftest import ROOT
 from tests.store.running import COMMAND, clear, until
 
@@ -59,7 +59,11 @@ def now(supervisor: JobSupervisor, run: Run) -> Run:
 
 def reached(supervisor: JobSupervisor, run: Run, *states: str) -> Run:
     until(lambda: now(supervisor, run).state in states)
-    until(lambda: states[0] in (*runs.ACTIVE, "queued") or run.id not in {job.id for job in supervisor.jobs.going()})
+    until(
+        lambda: (
+            states[0] in (*runs.ACTIVE_STATES, "queued") or run.id not in {job.id for job in supervisor.jobs.started()}
+        )
+    )
     return now(supervisor, run)
 
 
@@ -88,7 +92,7 @@ def test_one_after_the_other_and_the_next_at_once(make: Make) -> None:
         return found == ("finished",) * 3
 
     until(over)
-    assert all(sum(state in runs.ACTIVE for state in found) <= 1 for found in seen)
+    assert all(sum(state in runs.ACTIVE_STATES for state in found) <= 1 for found in seen)
     ends = [runs.history(run.folder)[-1]["time"] for run in made]
     begins = [runs.history(run.folder)[0]["time"] for run in made]
     assert all(0 < begin - end < 5 for end, begin in zip(ends, begins[1:], strict=False))
@@ -146,7 +150,7 @@ def test_who_does_not_heed_the_file_gets_a_signal_and_is_killed_only_if_asked(ma
         supervisor.stop(run.id, "ann")
     reached(supervisor, polite, "stopped")
     assert runs.history(polite.folder)[-1]["event"] == "stopped"
-    until(lambda: supervisor.asked.get(deaf.id) == float("inf"))
+    until(lambda: supervisor.stopped_at.get(deaf.id) == float("inf"))
     time.sleep(0.3)
     assert now(supervisor, deaf).state == "stopping"
     supervisor.stop(deaf.id, "ann", kill=True)
@@ -174,7 +178,7 @@ def test_how_it_died_is_told_and_resume_does_every_step_once(make: Make, fault: 
     supervisor = make()
     run, after = accept(supervisor, faults={"3": fault}), accept(supervisor, "next")
     died = reached(supervisor, run, state)
-    assert died.message.startswith(words) and not runs.alive(run.folder)
+    assert died.message.startswith(words) and not runs.is_alive(run.folder)
     assert "/" not in died.message, "no path of the server"
     assert died.state == "failed" or died.message.endswith("Resume continues from its last commit.")
     reached(supervisor, after, "finished")  # it holds nobody up
@@ -184,11 +188,11 @@ def test_how_it_died_is_told_and_resume_does_every_step_once(make: Make, fault: 
 
 
 def test_causes_in_words(tmp_path: Path) -> None:
-    assert cause(-11, tmp_path) == "It was ended by SIGSEGV."
-    assert cause(0, tmp_path) == "It ended with exit code 0."
-    assert cause(None, tmp_path) == "It ended while no server was watching it."
+    assert explain_end(-11, tmp_path) == "It was ended by SIGSEGV."
+    assert explain_end(0, tmp_path) == "It ended with exit code 0."
+    assert explain_end(None, tmp_path) == "It ended while no server was running."
     (tmp_path / "output.txt").write_text("RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory\n")
-    assert cause(1, tmp_path).startswith("Memory ran out.")
+    assert explain_end(1, tmp_path).startswith("Memory ran out.")
 
 
 def test_a_command_that_is_not_there_is_told_and_holds_nobody_up(make: Make) -> None:
@@ -217,7 +221,7 @@ def test_a_process_that_was_started_but_not_written_down_is_not_started_twice(ma
     supervisor.close()
     run = accept(supervisor, steps=30, pause=0.02)
     child = trainer_module.spawn(COMMAND, run.folder)  # and here the server died
-    until(lambda: child.poll() is not None if late else runs.events(run.folder)[0])
+    until(lambda: child.poll() is not None if late else runs.read_events(run.folder)[0])
     supervisor = make()
     assert reached(supervisor, run, "finished").attempts == 1
     assert child.wait(5) == 0 and steps(run) == list(range(1, 31))
@@ -229,7 +233,7 @@ def test_interrupted_ones_wait_for_a_person_unless_told(make: Make, resume: bool
     supervisor = make()
     supervisor.close()
     run, queued = accept(supervisor, faults={"3": "kill"}), accept(supervisor, "b")
-    supervisor.jobs.begun(run.id)
+    supervisor.jobs.mark_started(run.id)
     trainer_module.spawn(COMMAND, run.folder).wait(10)
     supervisor = make(resume_interrupted=resume)
     if resume:
@@ -282,8 +286,8 @@ def test_a_server_killed_at_any_moment_loses_nothing_that_it_accepted(make: Make
     there = {run.id: run for run in supervisor.jobs.runs("ann")}
     assert time.monotonic() - begun < 10 and set(accepted) <= set(there)
     for run in there.values():
-        lives = now(supervisor, run).state not in runs.ACTIVE or runs.alive(run.folder)
-        assert lives or now(supervisor, run).state not in runs.ACTIVE, "running without a process"
+        lives = now(supervisor, run).state not in runs.ACTIVE_STATES or runs.is_alive(run.folder)
+        assert lives or now(supervisor, run).state not in runs.ACTIVE_STATES, "running without a process"
         reached(supervisor, run, "finished")
         assert steps(run) == list(range(1, 9))
         assert [e["event"] for e in runs.history(run.folder)].count("finished") == 1

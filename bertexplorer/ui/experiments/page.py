@@ -53,7 +53,7 @@ def build() -> PageComponents:
     first = EXPERIMENTS[0]
     gr.Navbar(main_page_name="Explore")
     gr.HTML(html.HEADER, apply_default_css=False)
-    there = training_snapshots.saved()
+    there = training_snapshots.snapshots()
     gr.HTML(html.doors(there[0].name if there else ""), apply_default_css=False)
     message = gr.HTML("", elem_id="message", apply_default_css=False)
     made: dict[str, Any] = {"message": message}

@@ -26,7 +26,7 @@ def kept(detail: RunDetail) -> Path:
 def place(detail: RunDetail, ending: str, folder: Path, owner: str) -> Path:
     """The path of an export file for *owner*, named after the run."""
     title = re.sub(r"[^\w.-]+", "-", detail.run.name).strip("-.")[:60] or "run"
-    return uploads.make(folder, f"{title}{ending}", owner)
+    return uploads.new_file(folder, f"{title}{ending}", owner)
 
 
 def contents(detail: RunDetail, *, rows: bool) -> dict[str, Path | str]:

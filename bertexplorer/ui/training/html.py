@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.store.runs import ACTIVE, Run, checkpoints, duration
+from bertexplorer.store.runs import ACTIVE_STATES, Run, duration, list_checkpoints
 from bertexplorer.training import interval
 from bertexplorer.training.features import PREFIX
 from bertexplorer.training.task import Column
@@ -96,7 +96,9 @@ def listed(runs: Sequence[Run], chosen: str, deleted: Sequence[Run] = ()) -> str
         return '<p class="note">No run yet. Press Start, and it appears here.</p>' + gone(deleted)
     lines = []
     for run in runs:
-        bar = f'<span class="bar" style="--done:{100 * run.progress:.0f}%"></span>' if run.state in ACTIVE else ""
+        bar = (
+            f'<span class="bar" style="--done:{100 * run.progress:.0f}%"></span>' if run.state in ACTIVE_STATES else ""
+        )
         when = time.strftime("%d %b %H:%M", time.localtime(run.created))
         mark = " chosen" * (run.id == chosen)
         lines.append(
@@ -153,7 +155,7 @@ def headline(detail: RunDetail) -> str:
 
 def earliest(run: Run) -> str:
     """The name of the first snapshot that a run kept; "" if it kept none."""
-    names = [saved.name for saved in checkpoints(run)]
+    names = [saved.name for saved in list_checkpoints(run)]
     return next((name for name in names if "@" in name and not name.endswith("@0")), "")
 
 

@@ -9,7 +9,7 @@ import gradio as gr
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import confusion, learning
-from bertexplorer.store.runs import ACTIVE, Run
+from bertexplorer.store.runs import ACTIVE_STATES, Run
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.html import caption, message
 from bertexplorer.ui.training import comparison, export, html, suite_run, taught
@@ -45,7 +45,7 @@ class RunHandlers:
         run = next((run for run in self.service.runs(self.owner) if run.id == id), None)
         over = comparison.seeds(self.service, run, self.owner) if run else []
         out: Updates = {
-            components.checkpoint: gr.update(choices=html.starts(self.service.library.of(self.owner))),
+            components.checkpoint: gr.update(choices=html.starts(self.service.library.for_owner(self.owner))),
             components.chosen: id,
             components.answer: "",
             components.taught: "",
@@ -59,7 +59,7 @@ class RunHandlers:
 
     def tick(self, chosen: str, over: list[str] | None, offered: str) -> Updates:
         """The current state of the runs. A run that has saved a checkpoint is offered as a start."""
-        library = self.service.library.of(self.owner)
+        library = self.service.library.for_owner(self.owner)
         more: Updates = {}
         if (now := json.dumps(library.trained())) != offered:
             more = {self.components.offered: now, self.components.checkpoint: gr.update(choices=html.starts(library))}
@@ -74,7 +74,7 @@ class RunHandlers:
         jobs, id = self.service.jobs, chosen
         try:
             if word in ("Resume", "Again"):
-                self.service.quota.room(self.owner)
+                self.service.quota.check(self.owner)
             if word == "Stop":
                 self.service.supervisor.stop(chosen, self.owner)
             elif word == "Resume":
@@ -103,7 +103,7 @@ class RunHandlers:
         components = self.components
         runs = self.service.runs(self.owner)
         out: Updates = {components.runs: html.listed(runs, chosen, self.service.runs(self.owner, deleted=True))}
-        live = any(run.state in (*ACTIVE, "queued") for run in runs)
+        live = any(run.state in (*ACTIVE_STATES, "queued") for run in runs)
         out[components.timer] = gr.update(active=live)
         if not any(run.id == chosen for run in runs):
             return out | {components.detail: gr.update(visible=False)}
@@ -128,7 +128,7 @@ class RunHandlers:
             + comparison.compared(self.service, detail, others),
             **self.possible(detail),
         }
-        if not whole and run.state in ACTIVE:
+        if not whole and run.state in ACTIVE_STATES:
             return out
         boxes = html.inputs(detail)
         for i, box in enumerate(components.play):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from bertexplorer.analysis.suite_cases import Row, legible
 from bertexplorer.analysis.suite_scores import Scoring
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store.suite_folder import MOST, SuiteFolder, replace
+from bertexplorer.store.suite_folder import MAX_ROWS, SuiteFolder, write_atomically
 from bertexplorer.ui.explore import DEFAULTS
 from bertexplorer.ui.state import State, to_link
 
@@ -43,8 +43,8 @@ KEYS: dict[Order, Callable[[dict[str, Any]], float]] = {
 
 def begin(jobs: Jobs, owner: str, checkpoint: Checkpoint, rows: Sequence[Row], scoring: Scoring, name: str) -> Run:
     """Queue a run. Raises ExplorerError for too many rows, and for those that are no suite for this checkpoint."""
-    if (count := len(legible(rows)[0])) > MOST:
-        raise ExplorerError(f"{count:,} rows were given; the limit is {MOST:,}. Give fewer.")
+    if (count := len(legible(rows)[0])) > MAX_ROWS:
+        raise ExplorerError(f"{count:,} rows were given; the limit is {MAX_ROWS:,}. Give fewer.")
     spec = {
         "format": 1,
         "kind": KIND,
@@ -106,9 +106,9 @@ class SuiteRun:
             return
         found = self.suite.result()
         lines = (json.dumps(suite.row(one, None), ensure_ascii=False) + "\n" for one in found.outcomes)
-        replace(self.folder / TABLE, "".join(lines))
+        write_atomically(self.folder / TABLE, "".join(lines))
         shown = {"figure": json.loads(suite.draw(found).to_json()), "said": suite.say(found)}
-        replace(self.folder / "result.json", json.dumps(shown | {"score": suite.SCORE[found.kind]}))
+        write_atomically(self.folder / "result.json", json.dumps(shown | {"score": suite.SCORE[found.kind]}))
         yield {"event": "finished", "value": found.total.right}
 
 

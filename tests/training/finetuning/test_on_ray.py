@@ -38,9 +38,9 @@ def outlive_the_server(launchers: Iterator[Launcher], begun: Path, folder: Path)
     run = jobs.accept("a" * 32, "adopted", spec, fill=lambda place: shutil.copytree(begun / "data", place / "data"))
     for end in (
         lambda: len(list((run.folder / "commits").glob("step-*"))) > 1,
-        lambda: jobs.run(run.id, None).state in runs.LAST and not jobs.going(),  # its actor has left the node
+        lambda: jobs.run(run.id, None).state in runs.FINAL_EVENTS and not jobs.started(),  # its actor has left the node
     ):
-        assert jobs.run(run.id, None).state not in runs.LAST, "it was over before the server was"
+        assert jobs.run(run.id, None).state not in runs.FINAL_EVENTS, "it was over before the server was"
         server = JobSupervisor(jobs, (sys.executable, "-c", OFTEN), launcher=next(launchers))
         until(end, 120)
         server.close()
@@ -68,7 +68,7 @@ def survive_storage_and_node(cluster: Any, folder: Path, store: Path) -> None:
     store.rename(store.with_name("aside"))
     store.write_text("no folder any more")
     until(lambda: "retries" in runs.read(folder).message, 60)
-    assert runs.read(folder).state in runs.ACTIVE
+    assert runs.read(folder).state in runs.ACTIVE_STATES
     store.unlink()
     store.with_name("aside").rename(store)
     (pid,) = computing()
@@ -76,8 +76,8 @@ def survive_storage_and_node(cluster: Any, folder: Path, store: Path) -> None:
     cluster.remove_node(before, allow_graceful=False)
     assert runs.history(folder)[-1]["event"] != "finished", "it was over before the kill"
     until(lambda: handle.poll() is not None, 120)
-    assert handle.poll() == 0 and launcher.find(folder) is None and not runs.alive(folder)
-    assert "resumed" in [event["event"] for event in runs.events(folder)[0]] and not runs.read(folder).message
+    assert handle.poll() == 0 and launcher.find(folder) is None and not runs.is_alive(folder)
+    assert "resumed" in [event["event"] for event in runs.read_events(folder)[0]] and not runs.read(folder).message
     assert not list(store.glob("*")), "the storage is left empty"
     until(lambda: not computing(), 60)  # nor does the orphan of the killed node work on
     replace_node(cluster, before)
