@@ -37,7 +37,7 @@ class Metrics:
         Gauge(f"bertexplorer_{name}", about, registry=self.registry).set_function(value)
 
     def watch(self, scheduler: ComputeScheduler, queues: RequestQueues) -> None:
-        """The engine's numbers."""
+        """Register the numbers of the engine."""
         self.gauge(
             "passes", "Passes through an encoder for one text or several", lambda: sum(scheduler.batches.values())
         )
@@ -51,7 +51,7 @@ class Metrics:
             )
 
     def watch_replicas(self, replicas: Callable[[], Sequence[ReplicaStatus]]) -> None:
-        """The numbers of the processes that compute for this server."""
+        """Register the numbers of the processes that answer for this server."""
         self.registry.register(ReplicaCollector(replicas))
 
     def text(self) -> str:
@@ -59,7 +59,7 @@ class Metrics:
 
 
 class ReplicaCollector(Collector):
-    """What each process that computes for this server has done."""
+    """Collects the numbers of each process that answers for this server."""
 
     def __init__(self, replicas: Callable[[], Sequence[ReplicaStatus]]) -> None:
         self.replicas = replicas

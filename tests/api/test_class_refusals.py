@@ -153,7 +153,9 @@ def test_phones_need_no_code_but_the_teacher_does(models: Path, tmp_path: Path) 
         asked += [("POST", "/class/suggest"), ("POST", f"/class/{room.code}/step"), ("POST", f"/class/{room.code}/end")]
         asked += [("GET", f"/class/{room.code}/qr.svg"), ("GET", "/page"), ("POST", "/view")]
         for method, path in asked:
-            refused(phone.request(method, path, json={} if method == "POST" else None), "The class code is needed", 401)
+            refused(
+                phone.request(method, path, json={} if method == "POST" else None), "The class code is required", 401
+            )
         assert phone.get("/lessons", headers=BEARER).status_code == 200
         wrong = phone.get("/lessons", headers={"authorization": "Bearer no"})
         refused(wrong, "Wrong class code", 401)

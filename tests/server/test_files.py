@@ -58,7 +58,7 @@ def test_uploads_count_for_their_owner(alone: Callable[..., Any]) -> None:
 
 
 def test_a_full_disk_takes_no_upload(alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body, "RESERVE", 10**18)
+    monkeypatch.setattr(body, "RESERVE_BYTES", 10**18)
 
     async def go() -> None:
         async with alone().browser() as browser:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.server.application import layered
+from bertexplorer.server.application import add_layers
 from bertexplorer.server.health import Readiness
 from bertexplorer.settings import Settings
 from tests.server.conftest import SIGNER, Alone, lines, settle
@@ -47,7 +47,7 @@ def test_what_fails_is_told_with_its_number_and_no_more(written: io.StringIO) ->
         raise ZeroDivisionError("secret detail")
 
     made = Alone(Settings())
-    made.app = layered(broken, Settings(), SIGNER, Readiness())
+    made.app = add_layers(broken, Settings(), SIGNER, Readiness())
     answer = get(made, "/")
     first, second = lines(written)
     assert answer.status_code == 500 and first["id"] in answer.text and "secret" not in answer.text

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.server.cookie_signing import CookieSigner, signer_of
+from bertexplorer.server.cookie_signing import CookieSigner, load_signer
 from tests.server.conftest import SIGNER, settle
 
 JOIN = "/gradio_api/queue/join"
@@ -100,10 +100,10 @@ def test_without_cookies_the_page_still_works(alone: Callable[..., Any]) -> None
 
 
 def test_the_secret_is_kept_and_nobody_else_reads_it(tmp_path: Path) -> None:
-    signer = signer_of(tmp_path)
+    signer = load_signer(tmp_path)
     assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
-    assert signer_of(tmp_path).secret == signer.secret and signer_of(tmp_path / "other").secret != signer.secret
-    assert signer_of(tmp_path / "other").name != signer.name, "two servers of one machine share its cookies"
+    assert load_signer(tmp_path).secret == signer.secret and load_signer(tmp_path / "other").secret != signer.secret
+    assert load_signer(tmp_path / "other").name != signer.name, "two servers of one machine share its cookies"
     (tmp_path / "secret").write_bytes(b"short")
     with pytest.raises(ExplorerError, match="Delete it"):
-        signer_of(tmp_path)
+        load_signer(tmp_path)
