@@ -7,7 +7,7 @@ import orjson
 from bertexplorer.api.admission import JSON, Admission, LocalTask, Reply
 from bertexplorer.api.analyses import answer, state_of
 from bertexplorer.api.calls import Call, ReplicaStatus
-from bertexplorer.api.view import exported, read, reply
+from bertexplorer.api.view import export_reply, parse_request, view_reply
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.ui.explore import Explore
@@ -23,8 +23,10 @@ def perform(explore: Explore, opening: State, call: Call) -> Reply:
             raise
         except ExplorerError as error:
             raise ExplorerError(in_words_of("http", str(error)), missing=error.missing) from error
-    state, notice = read(explore, call.given, opening)
-    return exported(explore, state, call.name) if call.kind == "export" else reply(explore, state, notice)
+    state, notice = parse_request(explore, call.given, opening)
+    if call.kind == "export":
+        return export_reply(explore, state, call.name)
+    return view_reply(explore, state, notice)
 
 
 class InProcess:

@@ -1,4 +1,4 @@
-"""Routes: the whole API on one router, and the answer to unknown addresses."""
+"""Routes: the whole API on one router, and the response to unknown addresses."""
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -27,7 +27,7 @@ def routes(
     service: RunService | None = None,
     backend: Backend | None = None,
 ) -> APIRouter:
-    """*queues*: where answers wait; *opening*: the state that the page opens with; *service*: the runs, if any;
+    """*queues*: where requests wait. *opening*: the state with which the page opens. *service*: the runs, if any.
     *backend*: where views are computed, None for this process."""
     admission, checkpoint, shelf = Admission(queues), opening.checkpoint, Shelf.of(explore.library.settings)
     backend = backend or InProcess(explore, admission, opening)
@@ -45,16 +45,16 @@ def routes(
             suite_runs.routes(service, explore, admission, checkpoint),
         ]
     parts += [documents.routes([route for part in parts for route in part.routes])]
-    whole, known = APIRouter(), [route for part in parts for route in part.routes]
+    router, known = APIRouter(), [route for part in parts for route in part.routes]
     for part in parts:
-        whole.include_router(part)
+        router.include_router(part)
 
-    @whole.api_route("/mcp", methods=METHODS, include_in_schema=False)
+    @router.api_route("/mcp", methods=METHODS, include_in_schema=False)
     async def no_tools() -> Response:
         """Reached where the MCP SDK is not installed."""
         return to_response(problem(404, "Not Found", f"{MISSING}, and start the server again."))
 
-    @whole.api_route("/api/{rest:path}", methods=METHODS, include_in_schema=False)
+    @router.api_route("/api/{rest:path}", methods=METHODS, include_in_schema=False)
     async def nothing(request: Request) -> Response:
         """Unknown addresses and methods, which gradio would answer with its page."""
         fitting = [route for route in known if route.matches(request.scope)[0] == Match.PARTIAL]
@@ -66,4 +66,4 @@ def routes(
         detail = f"There is no {request.url.path[:60]} here. GET /api/v1/openapi.json lists what there is."
         return to_response(problem(404, "Not Found", detail))
 
-    return whole
+    return router

@@ -83,7 +83,7 @@ def create_api(
     """The HTTP API, and /mcp where the MCP SDK is installed. The parameters are those of `routes`."""
     without_docs: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
     if tools.installed():
-        mcp, lifespan = tools.served(explore, queues, opening.checkpoint)
+        mcp, lifespan = tools.mcp_app(explore, queues, opening.checkpoint)
         app = FastAPI(**without_docs, lifespan=lifespan)
         app.router.routes.append(Route("/mcp", mcp))
     else:

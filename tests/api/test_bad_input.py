@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from bertexplorer.api.models import kind
-from bertexplorer.api.problems import SHOWN
+from bertexplorer.api.models import field_type
+from bertexplorer.api.problems import MAX_EXCERPT
 from bertexplorer.options import option_specs
 from bertexplorer.ui.explore import VIEWS
 
@@ -18,7 +18,7 @@ UNFIT = [  # view, what is sent, what is said
     ("fill-mask", {}, "text: got nothing; wanted a value."),
     ("fill-mask", {"text": 7}, "text: got 7; wanted text."),
     ("fill-mask", {"text": None}, "text: got null; wanted text."),
-    ("fill-mask", {"text": "x" * 20_001}, f'text: got "{"x" * (SHOWN - 2)}…; wanted 20,000 characters or fewer.'),
+    ("fill-mask", {"text": "x" * 20_001}, f'text: got "{"x" * (MAX_EXCERPT - 2)}…; wanted 20,000 characters or fewer.'),
     ("fill-mask", {"text": TEXT, "top": "3"}, 'top: got "3"; wanted a whole number.'),
     ("fill-mask", {"text": TEXT, "top": 2.5}, "top: got 2.5; wanted a whole number."),
     ("fill-mask", {"text": TEXT, "top": True}, "top: got true; wanted a whole number."),
@@ -55,7 +55,7 @@ def test_a_field_that_does_not_fit_is_named(view: str, sent: Any, said: str, bro
     body = answer.json()
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
     assert said in body["detail"] and body["status"] == 422
-    assert "x" * (SHOWN + 1) not in answer.text, "what was sent is repeated"
+    assert "x" * (MAX_EXCERPT + 1) not in answer.text, "what was sent is repeated"
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -107,7 +107,7 @@ def test_half_a_character_is_replaced(text: str, browser: httpx.Client) -> None:
 def test_bounds_stand_once(browser: httpx.Client) -> None:
     """The model's bounds are those of the setting, so a change there is one here."""
     top = next(s for s in option_specs(VIEWS["fill-mask"].analysis.Options) if s.name == "top")
-    held = kind(top).__metadata__[0]
+    held = field_type(top).__metadata__[0]
     assert {(type(m).__name__, getattr(m, "ge", getattr(m, "le", None))) for m in held.metadata} == {
         ("Ge", top.option.low),
         ("Le", top.option.high),

@@ -201,7 +201,7 @@ UNFIT = [  # part, body, what is said
     ("points", {"answer": [60, 60]}, "The points add up to 120"),
     ("points", {"answer": [-10, 110]}, "share out exactly 100"),
     ("points", {"answer": [int(HUGE), 0]}, "wanted 2 numbers of points"),
-    ("picture", {"answer": 0}, "picture is a figure and asks nothing."),
+    ("picture", {"answer": 0}, "picture is a figure and has no question"),
     ("nowhere", {"answer": 0}, "The lesson pieces has no part 'nowhere'; reload the page."),
 ]
 
@@ -216,12 +216,12 @@ def test_an_answer_that_does_not_fit_is_refused_in_a_sentence(
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
-        (b"", 422, "not JSON"),
-        (b"{", 422, "not JSON"),
-        (b"[1]", 422, "not JSON, or no object"),
-        (b"null", 422, "not JSON, or no object"),
-        (b"[" * 100_000, 422, "not JSON"),
-        (b'{"answer": ' + b"9" * 5000 + b"}", 422, "not JSON"),
+        (b"", 422, "not a JSON object"),
+        (b"{", 422, "not a JSON object"),
+        (b"[1]", 422, "not a JSON object"),
+        (b"null", 422, "not a JSON object"),
+        (b"[" * 100_000, 422, "not a JSON object"),
+        (b'{"answer": ' + b"9" * 5000 + b"}", 422, "not a JSON object"),
         (b'{"answer": [NaN, 50]}', 422, "wanted 2 numbers of points"),
         (b'{"answer": [1e999, 0]}', 422, "wanted 2 numbers of points"),
         (b'{"answer": "' + b"a" * 10_000_000 + b'"}', 413, "1,000 kB"),

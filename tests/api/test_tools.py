@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bertexplorer.api.tools import OFFERED
+from bertexplorer.api.tools import TOOLS
 from bertexplorer.options import option_specs
 from bertexplorer.ui.explore import VIEWS
 from tests.api.conftest import Served
@@ -40,8 +40,8 @@ def called(to: Any, name: str, **given: Any) -> Any:
 
 def test_ten_analyses_and_the_checkpoints_are_offered(served: Served) -> None:
     found = {tool.name: tool for tool in asked(f"{served.url}/mcp", lambda client: client.list_tools()).tools}
-    assert set(found) == {name.replace("-", "_") for name in OFFERED} | {"checkpoints"} and len(OFFERED) == 10
-    for name in OFFERED:
+    assert set(found) == {name.replace("-", "_") for name in TOOLS} | {"checkpoints"} and len(TOOLS) == 10
+    for name in TOOLS:
         tool = found[name.replace("-", "_")]
         assert tool.annotations.read_only_hint and {"said", "rows"} <= set(tool.output_schema["properties"])
         fields = tool.input_schema["properties"]
