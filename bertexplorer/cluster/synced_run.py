@@ -42,7 +42,7 @@ class SyncedRun:
         self.exit_code: int | None = None  # once the whole folder has been downloaded
         self.node_exit_code: int | None = None  # as soon as the process has ended
         self.closing = threading.Event()
-        self.lock = locks.hold(folder / "process")
+        self.lock = locks.acquire(folder / "process")
         if self.lock is None:
             raise BlockingIOError(0, "another server watches it")
         if node_run is None:

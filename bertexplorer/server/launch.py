@@ -25,7 +25,7 @@ from bertexplorer.server.connections import Connection, raise_file_limit
 from bertexplorer.server.cookie_signing import CookieSigner, load_signer
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.metrics import Metrics
-from bertexplorer.settings import GONE, Settings
+from bertexplorer.settings import OBSOLETE, Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore, opening
 from bertexplorer.ui.page import build
@@ -115,8 +115,8 @@ def serve(
     warming = threading.Thread(target=warm_up, args=(library, settings, ready, backend), daemon=True)
 
     def on_open() -> None:
-        for name in GONE.keys() & os.environ.keys():
-            print(f"{name} no longer has an effect: {GONE[name]}.", file=sys.stderr)  # noqa: T201
+        for name in OBSOLETE.keys() & os.environ.keys():
+            print(f"{name} no longer has an effect: {OBSOLETE[name]}.", file=sys.stderr)  # noqa: T201
         print(f"BERT Explorer is open at {address(settings)}", flush=True)  # noqa: T201
         warming.start()
         if browse:

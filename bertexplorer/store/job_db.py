@@ -37,15 +37,16 @@ class JobDatabase:
         self.lock = threading.RLock()
         with self.disk_errors():
             folder.mkdir(parents=True, exist_ok=True)
-            server_lock = locks.hold(folder / "server.lock")
+            server_lock = locks.acquire(folder / "server.lock")
         if server_lock is None:
+            pid = locks.holder_pid(folder / "server.lock") or "unknown"
             raise ExplorerError(
-                f"Another BERT Explorer (process {locks.holder(folder / 'server.lock') or 'unknown'}) uses {folder}. "
+                f"Another BERT Explorer (process {pid}) uses {folder}. "
                 "Use that one, or start this one with BERTEXPLORER_DATA set to another folder."
             )
         self.server_lock = server_lock
         try:
-            locks.name(server_lock, os.getpid())
+            locks.write_process(server_lock, os.getpid())
             self.db = self.open_database()
         except BaseException:
             server_lock.close()

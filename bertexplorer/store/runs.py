@@ -72,7 +72,7 @@ def is_alive(folder: Path) -> bool:
 
     RUN/process, which only the server locks, is checked first: checking RUN/lock takes it for a moment, in which a
     training process would find it locked."""
-    return locks.held(folder / "process") or locks.held(folder / "lock")
+    return locks.is_locked(folder / "process") or locks.is_locked(folder / "lock")
 
 
 def read_events(folder: Path, since: int = 0) -> tuple[list[Event], int]:

@@ -79,7 +79,7 @@ class SuiteFolder:
         path, existing = self.folder / "spec.json", self.spec
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            lock = locks.hold(self.folder / "lock")
+            lock = locks.acquire(self.folder / "lock")
             if path.is_file():
                 existing = dict(json.loads(path.read_text("utf-8")))
         except (OSError, TypeError, ValueError) as error:

@@ -190,7 +190,7 @@ def spawn(
     """Start the process of a run, which holds the lock of RUN/process from its start on. *variables*: are added to its
     environment. Raises OSError."""
     (folder / "stop").unlink(missing_ok=True)
-    lock = locks.hold(folder / "process")
+    lock = locks.acquire(folder / "process")
     if lock is None:
         raise BlockingIOError(0, "another process uses it")
     with lock, (folder / "output.txt").open("ab") as output:
@@ -204,7 +204,7 @@ def spawn(
             start_new_session=True,
             pass_fds=(lock.fileno(),) if os.name == "posix" else (),
         )
-        locks.name(lock, process.pid)
+        locks.write_process(lock, process.pid)
     if hasattr(os, "setpriority"):
         with suppress(OSError):  # it has ended already
             os.setpriority(os.PRIO_PROCESS, process.pid, 19)
@@ -220,7 +220,7 @@ def environment(variables: Mapping[str, str]) -> dict[str, str]:
 def send_signal(folder: Path, number: int) -> None:
     """Send a signal to the process of a run, if a server started it and the pid is still that process. SIGKILL also
     goes to its children."""
-    if pid := locks.holder(folder / "process"):
+    if pid := locks.holder_pid(folder / "process"):
         with suppress(ProcessLookupError):
             (os.killpg if number == signal.SIGKILL else os.kill)(pid, number)
 

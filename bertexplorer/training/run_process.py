@@ -30,15 +30,15 @@ class Driven(Protocol):
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
     """Hold the run's lock. Raises ExplorerError if another process has it; a crash releases it."""
-    lock = locks.hold(folder / "lock")
+    lock = locks.acquire(folder / "lock")
     if lock is None:
         raise ExplorerError(f"The run in {folder} is running in another process. Stop that one first.")
     with lock:
-        locks.name(lock, os.getpid())
+        locks.write_process(lock, os.getpid())
         try:
             yield
         finally:
-            locks.clear(lock)
+            locks.clear_process(lock)
 
 
 def work(folder: Path, begin: Callable[[Callable[[], bool]], Driven], stop: Callable[[], bool]) -> Iterator[Event]:

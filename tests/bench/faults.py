@@ -157,7 +157,7 @@ class Drill:
 def kill_runs(data: Path) -> None:
     """kill -9 for each run below the data folder that goes on."""
     for process in data.glob("runs/*/process"):
-        if pid := locks.holder(process):
+        if pid := locks.holder_pid(process):
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
 

@@ -167,7 +167,7 @@ def test_another_server_takes_over(start_run: Callable[..., SyncedRun], run: Pat
     with pytest.raises(BlockingIOError, match="another server"):
         start_run()
     first.close()
-    assert first.poll() is None and not locks.held(run / "process")
+    assert first.poll() is None and not locks.is_locked(run / "process")
     node.work("begun")
     second = start_run(node)
     node.work("finished")

@@ -117,7 +117,7 @@ def test_two_at_once_stand_in_line_in_turn(jobs: Jobs) -> None:
     assert jobs.run(second.id, None).message == "1st in line"
     assert jobs.resume(first.id, None).message == "4th in line", "at the end of the line, as it left it"
     jobs.mark_started(second.id)
-    held = locks.hold(second.folder / "process")
+    held = locks.acquire(second.folder / "process")
     tell(second.folder, {"event": "steps", "time": 1.0, "step": 1, "share": 0.75})
     assert held and jobs.run(third.id, None).message == "1st in line, about 1 min"
     held.close()
@@ -237,7 +237,7 @@ def test_erasing_makes_room_at_once(jobs: Jobs) -> None:
 
 def test_while_a_process_works_it_is_neither_deleted_nor_queued_twice(jobs: Jobs) -> None:
     run = jobs.accept("ann", "a", SPEC)
-    held = locks.hold(run.folder / "process")
+    held = locks.acquire(run.folder / "process")
     jobs.mark_started(run.id)
     with pytest.raises(ExplorerError, match="a is starting. Stop it first"):
         jobs.delete(run.id, "ann")

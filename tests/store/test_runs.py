@@ -60,7 +60,7 @@ def test_without_a_process_it_is_never_running(tmp_path: Path, wanted: str, said
 @pytest.mark.parametrize("lock", ["lock", "process"])
 def test_with_a_process_it_is_one_of_the_living(tmp_path: Path, lock: str) -> None:
     job = Job(ID, wanted="going")
-    held = locks.hold(tmp_path / lock)
+    held = locks.acquire(tmp_path / lock)
     assert held and runs.is_alive(tmp_path)
     assert runs.read(tmp_path, job).state == "starting"
     write(tmp_path, ("begun", 0), ("steps", 3))
@@ -77,7 +77,7 @@ def test_last_words_from_before_a_resume_do_not_count(tmp_path: Path) -> None:
     since = (tmp_path / "events.jsonl").stat().st_size
     again = Job(ID, wanted="going", since=since)
     assert runs.read(tmp_path, again).state == "interrupted"
-    held = locks.hold(tmp_path / "process")
+    held = locks.acquire(tmp_path / "process")
     run = runs.read(tmp_path, again)
     assert (run.state, run.step, run.progress) == ("starting", 4, 0.4)
     write(tmp_path, ("resumed", 4))
@@ -90,46 +90,46 @@ def test_the_question_does_not_keep_the_lock(tmp_path: Path) -> None:
     (tmp_path / "lock").touch()
     for _ in range(3):
         assert not runs.is_alive(tmp_path)
-    held = locks.hold(tmp_path / "lock", wait_s=0)
+    held = locks.acquire(tmp_path / "lock", wait_s=0)
     assert held
-    assert locks.hold(tmp_path / "lock", wait_s=0) is None
+    assert locks.acquire(tmp_path / "lock", wait_s=0) is None
     held.close()
 
 
 def test_a_lock_is_let_go_of_when_its_process_is_killed_and_names_it_until_then(tmp_path: Path) -> None:
     code = "import sys, time; from pathlib import Path; from bertexplorer import locks"
-    code += "; held = locks.hold(Path(sys.argv[1])); locks.name(held, __import__('os').getpid())"
+    code += "; held = locks.acquire(Path(sys.argv[1])); locks.write_process(held, __import__('os').getpid())"
     code += "; print('held', flush=True); time.sleep(30)"
     child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "lock")], stdout=subprocess.PIPE)
     assert child.stdout and child.stdout.readline()
-    assert locks.held(tmp_path / "lock")
-    assert locks.holder(tmp_path / "lock") == child.pid
+    assert locks.is_locked(tmp_path / "lock")
+    assert locks.holder_pid(tmp_path / "lock") == child.pid
     child.kill()
-    while locks.born(child.pid):  # it stays a zombie, which counts as gone
+    while locks.start_time(child.pid):  # it stays a zombie, which counts as gone
         time.sleep(0.01)
-    assert not locks.held(tmp_path / "lock")
-    assert locks.holder(tmp_path / "lock") == 0
+    assert not locks.is_locked(tmp_path / "lock")
+    assert locks.holder_pid(tmp_path / "lock") == 0
     child.wait()
 
 
 def test_without_flock_the_named_process_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "fcntl", None)
     path = tmp_path / "lock"
-    held = locks.hold(path, wait_s=0)
+    held = locks.acquire(path, wait_s=0)
     assert held
-    locks.name(held, os.getpid())
-    assert locks.held(path) and locks.hold(path, wait_s=0) is None
+    locks.write_process(held, os.getpid())
+    assert locks.is_locked(path) and locks.acquire(path, wait_s=0) is None
     path.write_text(f"{os.getpid()} of another boot")  # the pid is in use again, by another process
-    assert not locks.held(path)
+    assert not locks.is_locked(path)
     for odd in ("", "what", "-1 x", "99999999 x", f"{os.getpid()}"):
         path.write_text(odd)
-        assert not locks.held(path) and locks.holder(path) == 0
+        assert not locks.is_locked(path) and locks.holder_pid(path) == 0
 
 
 def test_processes_are_told_apart_without_proc_too() -> None:
-    assert locks.born(os.getpid()) == locks.born(os.getpid()) != ""
-    assert locks.born(os.getppid()) != ""
-    assert locks.listed(os.getpid()) and not locks.listed(99_999_999)
+    assert locks.start_time(os.getpid()) == locks.start_time(os.getpid()) != ""
+    assert locks.start_time(os.getppid()) != ""
+    assert locks.start_time_from_ps(os.getpid()) and not locks.start_time_from_ps(99_999_999)
 
 
 def test_events_are_read_as_they_grow(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_progress_and_time_left_are_of_the_latest_pace(tmp_path: Path) -> None:
     resumed = {"event": "resumed", "time": 5000.0, "step": 2}
     fast = [{"event": "steps", "time": 5000.0 + n, "step": n, "share": n / 100} for n in (10, 20)]
     tell(tmp_path, begun, *slow, resumed, *fast)
-    held = locks.hold(tmp_path / "lock")
+    held = locks.acquire(tmp_path / "lock")
     run = runs.read(tmp_path, Job(ID, wanted="going"))
     assert held and (run.state, run.step, run.progress) == ("running", 20, 0.2)
     assert run.seconds_left == pytest.approx(80)  # one second for each hundredth

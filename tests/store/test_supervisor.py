@@ -113,7 +113,7 @@ def test_the_process_is_detached_quiet_and_knows_no_secrets(make: Make, monkeypa
     supervisor = make()
     run = accept(supervisor, faults={"1": "sleep"})
     until(lambda: (run.folder / "faulted").exists())
-    pid = locks.holder(run.folder / "process")
+    pid = locks.holder_pid(run.folder / "process")
     assert os.getsid(pid) == pid != os.getsid(0)
     assert os.getpriority(os.PRIO_PROCESS, pid) == 19
     words = Path(f"/proc/{pid}/environ").read_text().split("\0")
@@ -206,9 +206,9 @@ def test_the_next_server_takes_over_who_lives(make: Make) -> None:
     supervisor = make()
     run, second = accept(supervisor, steps=60, pause=0.02), accept(supervisor, "b")
     until(lambda: now(supervisor, run).step >= 2)
-    pid = locks.holder(run.folder / "process")
+    pid = locks.holder_pid(run.folder / "process")
     supervisor = make()
-    assert locks.holder(run.folder / "process") == pid and now(supervisor, run).state == "running"
+    assert locks.holder_pid(run.folder / "process") == pid and now(supervisor, run).state == "running"
     time.sleep(0.2)
     assert now(supervisor, second).state == "queued", "its slot is taken"
     assert reached(supervisor, run, "finished").attempts == 1

@@ -98,7 +98,7 @@ def test_a_run_survives_its_node_and_the_server(begin: Callable[..., Path], tmp_
             until(lambda killed=killed: len(list((killed / "commits").glob("step-*"))) > 1, 60)
             time.sleep(draw.uniform(0, 0.7 * seconds))
             assert handle.poll() is None and launcher.find(killed) is not None and current(killed) == 1
-            before = node_of(cluster, locks.holder(killed / "process"))
+            before = node_of(cluster, locks.holder_pid(killed / "process"))
             cluster.remove_node(before, allow_graceful=False)
             assert runs.history(killed)[-1]["event"] != "finished", "it was over before the kill"
             until(lambda handle=handle: handle.poll() is not None, 120)
