@@ -29,7 +29,7 @@ training/entities/      tags and entities, a CRF over them, and what counts as f
 training/answers/       questions over long passages: windows, spans, and what counts as right
 training/finetuning/    rows -> a task's learner -> a run in a folder
 training/pretraining/   plain text -> examples drawn on the fly -> masked words, next sentences and their rivals
-figures/                a result drawn, and said in a sentence
+figures/                draw a result, and describe it in a sentence
 store/                  everything on disk: checkpoints, runs, uploads, the search index
 ui/                     the page: one text on a workbench, many views of it below
 ui/tabs/                the views: each an analysis, its figure, a question and examples

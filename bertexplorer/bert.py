@@ -111,7 +111,7 @@ class Bert(Methods):
         return self.checkpoint.tokenizer.encode(Text(text, pair))
 
     def control(self) -> Bert:
-        """The same architecture and tokenizer with random weights (seed 0): patterns that it shows too were not learned."""
+        """The same architecture and tokenizer with random weights (seed 0): what it shows too was not learned."""
         from bertexplorer.model.initialise import untrained
 
         return Bert(untrained(self.checkpoint))

@@ -94,8 +94,8 @@ class Result:
 
     def save(self, path: str | Path) -> Path:
         """Write the result to *path* and return it. The suffix is the format: .csv, .json or .py, the figure as .html
-        or as an image: .png, .svg, .pdf, .webp, .jpeg (needs kaleido). Raises ExplorerError for another suffix, and for an
-        image of BertViz, whose figure is a page."""
+        or as an image: .png, .svg, .pdf, .webp, .jpeg (needs kaleido). Raises ExplorerError for another suffix, and for
+        an image of BertViz, whose figure is a page."""
         path = Path(path)
         suffix = path.suffix.lower()
         writers = {".csv": self.to_csv, ".json": self.to_json, ".py": self.code, ".html": self.to_html}

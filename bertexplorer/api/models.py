@@ -94,8 +94,8 @@ def question_model(view: View, checkpoint: str) -> type[BaseModel]:
     """The model of a request to *view*. *checkpoint*: the default."""
     text = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A sentence; [MASK] stands for a hidden word.")]
     pair = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A second sentence, read as segment B.")]
-    hidden = Annotated[Spans, Field(description="Words to hide, besides the masks in the text.")]
-    picked = Annotated[Spans, Field(description="Words that the analysis is about, where it is about some.")]
+    hidden = Annotated[Spans, Field(description="Words to hide, in addition to the masks in the text.")]
+    picked = Annotated[Spans, Field(description="Words that the analysis is about, if it is about words.")]
     name = Annotated[str, Field(max_length=500, description="A name that GET /api/v1/checkpoints lists.")]
     return create_model(
         "".join(part.title() for part in view.slug.split("-")),

@@ -44,7 +44,7 @@ class RunOf(BaseModel):
     state: str = Field(
         description="queued, starting, running, stopping, stopped, finished, failed, interrupted or deleted"
     )
-    message: str = Field(description="Its state, in words for a person.")
+    message: str = Field(description="Its state, for people.")
     progress: float = Field(description="From 0 to 1.")
     step: int
     seconds_left: float | None

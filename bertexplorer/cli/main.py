@@ -181,7 +181,7 @@ def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any]) 
         print(f"\r{done:,} of {progress.total:,} cases{rest}    ", end="", file=sys.stderr)
     print(file=sys.stderr)
     if done < progress.total:
-        print(f"Stopped. The same command goes on with {out}.", file=sys.stderr)
+        print(f"Stopped. Repeat the command to resume {out}.", file=sys.stderr)
         return 130
     print(suite.say(folder.result()))
     print(f"The cases are in {out / 'cases.csv'}.")

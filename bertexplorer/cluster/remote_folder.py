@@ -163,7 +163,7 @@ class RemoteFolder:
                 break
             blobs.append(blob)
             position += blob[1]
-        # a blob that is no longer than what follows it is merged with that, which keeps their number logarithmic
+        # merge a blob with the data after it unless the blob is longer: the number of blobs stays logarithmic
         while blobs and position < len(data) and blobs[-1][1] <= len(data) - position:
             position -= blobs.pop()[1]
         if position == len(data) and blobs:

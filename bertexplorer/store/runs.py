@@ -233,7 +233,7 @@ def ordinal(n: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """*seconds* in words, such as about 4 min."""
+    """*seconds* for people, such as about 4 min."""
     if seconds < 60:
         return "less than a minute"
     return f"about {seconds / 60:.0f} min" if seconds < 5_400 else f"about {seconds / 3600:.0f} h"
