@@ -59,7 +59,7 @@ def test_a_field_that_does_not_fit_is_named(view: str, sent: Any, said: str, bro
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_setting_refuses_what_is_no_such_thing(view: str, browser: httpx.Client) -> None:
+def test_every_setting_rejects_values_of_other_kinds(view: str, browser: httpx.Client) -> None:
     for setting in option_specs(VIEWS[view].analysis.Options):
         option, wrong = setting.option, [[], {"a": 1}, None]
         wrong += [1] if setting.kind in (str, bool) else ["1", True]
@@ -85,7 +85,7 @@ def test_every_setting_refuses_what_is_no_such_thing(view: str, browser: httpx.C
         (b'{"text": "' + b"a" * 10_000_000 + b'"}', 413, "1,000 kB"),
     ],
 )
-def test_what_is_no_json_or_too_much_of_it(body: bytes, status: int, said: str, browser: httpx.Client) -> None:
+def test_invalid_json_and_too_large_bodies(body: bytes, status: int, said: str, browser: httpx.Client) -> None:
     answer = browser.post("/masking", content=body, headers=JSON)
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
     assert said in answer.json()["detail"]
@@ -114,7 +114,7 @@ def test_bounds_stand_once(browser: httpx.Client) -> None:
     }
 
 
-def test_no_refused_run_leaves_anything(served: Any, browser: httpx.Client) -> None:
+def test_a_rejected_run_leaves_nothing(served: Any, browser: httpx.Client) -> None:
     before = sorted(path.name for path in served.service.jobs.folder.iterdir())
     rows = [{"text": "a", "label": "b"}]
     for sent, said in [

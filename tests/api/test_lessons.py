@@ -142,7 +142,7 @@ def test_a_find_is_judged_by_the_view_as_it_was_left(pupil: httpx.Client) -> Non
     assert found["right"] and found["done"] and words(found["after"]) == "It has 6."
 
 
-def test_a_find_in_another_view_is_refused(pupil: httpx.Client) -> None:
+def test_a_find_in_another_view_is_rejected(pupil: httpx.Client) -> None:
     state = {"view": "fill-mask", "text": "A [MASK]."}
     refused(pupil.post(f"{OWN}/longer", json={"answer": None, "state": state}), "longest")
     refused(pupil.post(f"{OWN}/longer", json={"state": {"view": "nonsense", "text": "a"}}), "view: got 'nonsense'")
@@ -168,7 +168,7 @@ def test_points_are_laid_beside_what_bert_gives(pupil: httpx.Client) -> None:
     assert said["shares"] == [0.75, 0.25] and words(said["text"]).startswith("75 of your 100 points")
 
 
-def test_claims_say_what_holds_here(pupil: httpx.Client) -> None:
+def test_claims_hold_on_this_checkpoint(pupil: httpx.Client) -> None:
     assert judged(pupil, "holds") == {"holds": True, "text": [["em", {}, ["xyz"]], " has 3 pieces."]}
     fails = judged(pupil, "fails")
     assert not fails["holds"] and words(fails["text"]) == "xyz is cut into 3 here."
@@ -207,9 +207,7 @@ UNFIT = [  # part, body, what is said
 
 
 @pytest.mark.parametrize(("part", "sent", "said"), UNFIT, ids=[f"{one[0]}-{one[2][:30]}" for one in UNFIT])
-def test_an_answer_that_does_not_fit_is_refused_in_a_sentence(
-    part: str, sent: Any, said: str, pupil: httpx.Client
-) -> None:
+def test_an_unsuitable_answer_is_rejected(part: str, sent: Any, said: str, pupil: httpx.Client) -> None:
     refused(pupil.post(f"{OWN}/{part}", json=sent), said)
 
 
@@ -227,7 +225,7 @@ def test_an_answer_that_does_not_fit_is_refused_in_a_sentence(
         (b'{"answer": "' + b"a" * 10_000_000 + b'"}', 413, "1,000 kB"),
     ],
 )
-def test_what_is_no_json_or_too_much_of_it(body: bytes, status: int, said: str, pupil: httpx.Client) -> None:
+def test_invalid_json_and_too_large_bodies(body: bytes, status: int, said: str, pupil: httpx.Client) -> None:
     kind = {"content-type": "application/json"}
     refused(pupil.post(f"{OWN}/points", content=body, headers=kind), said, status)
 
@@ -243,7 +241,7 @@ def test_what_is_no_json_or_too_much_of_it(body: bytes, status: int, said: str, 
         ("/lessons/runs/Classification", "There is no recorded run"),
     ],
 )
-def test_what_is_not_there_is_said(path: str, said: str, pupil: httpx.Client) -> None:
+def test_missing_things_are_reported(path: str, said: str, pupil: httpx.Client) -> None:
     answer = pupil.get(path)
     refused(answer, said)
     assert "/lessons/" not in answer.json()["detail"], "a folder of the server is told"

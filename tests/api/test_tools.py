@@ -76,12 +76,12 @@ def test_a_word_is_picked_by_its_name(served: Served) -> None:
         ({}, "text"),
     ],
 )
-def test_what_cannot_be_is_said(given: dict[str, Any], said: str, served: Served) -> None:
+def test_what_cannot_be_is_reported(given: dict[str, Any], said: str, served: Served) -> None:
     answer = called(f"{served.url}/mcp", "fill_mask", **given)
     assert answer.is_error and said in answer.content[0].text
 
 
-def test_beyond_the_bounds_is_said(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_the_bounds_is_reported(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served.queues.quick, "at_once", 1)
     monkeypatch.setattr(served.queues.quick, "most_waiting", 0)
     with served.queues.place(served.queues.new_work()):

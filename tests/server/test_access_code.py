@@ -119,7 +119,7 @@ def test_the_link_that_it_leads_to_is_only_text() -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.4", "bert.example"])
-def test_a_page_for_others_wants_a_code_or_to_be_public(host: str) -> None:
+def test_a_page_for_others_needs_a_code_or_public(host: str) -> None:
     settings = Settings(host=host)
     with pytest.raises(ExplorerError, match="BERTEXPLORER_CODE.*--public"):
         check_access(settings)

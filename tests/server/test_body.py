@@ -29,12 +29,12 @@ async def pieces(count: int, size: int) -> AsyncIterator[bytes]:
         yield b" " * size
 
 
-def test_a_request_within_the_limit_comes_through_whole(alone: Callable[..., Any]) -> None:
+def test_a_request_within_the_limit_arrives_completely(alone: Callable[..., Any]) -> None:
     text = json.dumps({"data": ["é 日 😀"], "session_hash": "a"}, ensure_ascii=False).encode()
     assert json.loads(post(alone(), JOIN, content=text).json()["body"])["data"] == ["é 日 😀"]
 
 
-def test_json_has_a_limit_said_or_not(alone: Callable[..., Any]) -> None:
+def test_json_has_a_limit_with_or_without_content_length(alone: Callable[..., Any]) -> None:
     small = alone(request_kb=10)
     assert post(small, JOIN, content=b'{"session_hash": "s"}' + b" " * 9_970).status_code == 200
     for content in (b" " * 10_001, pieces(11, 1000), pieces(1000, 1000), b" " * 1_000_000):
@@ -62,9 +62,7 @@ def test_an_upload_has_few_files(alone: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("path", [JOIN, UPLOAD, "/code"])
-def test_what_comes_byte_by_byte_is_not_waited_for(
-    alone: Callable[..., Any], path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_request_times_out(alone: Callable[..., Any], path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def dripping() -> AsyncIterator[bytes]:
         for _ in range(100):
             yield b" "
@@ -79,7 +77,7 @@ def test_what_comes_byte_by_byte_is_not_waited_for(
     assert answer.headers["connection"] == "close", "or the rest would go on coming"
 
 
-def test_one_that_takes_its_time_within_the_limit_comes_through(alone: Callable[..., Any]) -> None:
+def test_a_request_within_the_time_limit_arrives(alone: Callable[..., Any]) -> None:
     async def slow() -> AsyncIterator[bytes]:
         for part in (b'{"session_hash"', b': "s"}'):
             await asyncio.sleep(0.1)
@@ -108,5 +106,5 @@ def test_whole_characters_stay() -> None:
 
 
 @pytest.mark.parametrize("content", ['["\\ud800"]'.encode("utf-16-le"), b'["\\u', b"[" * 100_000 + b"\\u0041"])
-def test_what_is_no_json_is_refused(alone: Callable[..., Any], content: bytes) -> None:
+def test_invalid_json_is_rejected(alone: Callable[..., Any], content: bytes) -> None:
     assert post(alone(), JOIN, content=content).status_code == 400

@@ -86,7 +86,7 @@ def test_all_else_passes(path: str, more: dict[str, str]) -> None:
     assert not assets.cache
 
 
-def test_half_an_answer_is_not_kept() -> None:
+def test_an_incomplete_response_is_not_cached() -> None:
     assets = AssetCache(Origin())
     for _ in range(2):
         with pytest.raises(AssertionError):  # of httpx: no answer has come
@@ -94,7 +94,7 @@ def test_half_an_answer_is_not_kept() -> None:
     assert not assets.cache
 
 
-def test_beyond_the_room_nothing_is_kept() -> None:
+def test_the_cache_is_limited() -> None:
     assets = AssetCache(Origin(), free_bytes=30)
     answers = [get(assets, path).text for path in ("/assets/1", "/assets/2", "/assets/3") * 2]
     assert answers == [f"/assets/{i} br {n}" for i, n in zip((1, 2, 3) * 2, (1, 2, 3, 1, 2, 4), strict=True)]

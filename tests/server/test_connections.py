@@ -95,7 +95,7 @@ def waiting(running: Any) -> int:
 
 
 @pytest.mark.slow
-def test_half_heads_by_the_thousand_keep_nobody_out(running: Any, held: Held) -> None:
+def test_thousands_of_incomplete_heads_lock_nobody_out(running: Any, held: Held) -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     raise_file_limit()
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= min(4096, before[1])

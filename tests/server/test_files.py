@@ -68,7 +68,7 @@ def test_a_full_disk_takes_no_upload(alone: Callable[..., Any], monkeypatch: pyt
     settle(go())
 
 
-def test_what_is_no_path_of_the_folder_is_nobodys(tmp_path: Path) -> None:
+def test_paths_outside_the_folder_have_no_owner(tmp_path: Path) -> None:
     folder, owner = tmp_path / "tmp", "a" * 32
     file = uploads.new_file(folder, "a.txt", owner)
     uploads.add_owner(tmp_path / "outside" / "b.txt", owner)

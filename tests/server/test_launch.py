@@ -35,7 +35,7 @@ def refused(given: dict[str, str], *words: str) -> Any:
     return done.stderr
 
 
-def test_it_opens_ends_on_a_signal_and_others_are_told(tmp_path: Path) -> None:
+def test_it_opens_and_ends_on_a_signal(tmp_path: Path) -> None:
     port, data = free(), tmp_path / "data"
     command = [sys.executable, "app.py"]
     app = subprocess.Popen(command, cwd=ROOT, env=env(data, port), stdout=subprocess.PIPE, text=True)

@@ -68,7 +68,7 @@ async def until(holds: Callable[[], bool]) -> None:
     raise AssertionError("it has not come to that")
 
 
-def test_the_place_of_who_asks_then_the_answer(service: Service) -> None:
+def test_the_queue_position_then_the_answer(service: Service) -> None:
     """Each of three is told its own place and nobody else's; the fourth is refused at once, with a waiting time."""
     service.compute, queue = service.held, service.queues.quick
 
@@ -123,7 +123,7 @@ def test_how_far_long_work_has_come(service: Service) -> None:
     assert settle(ask(PLAIN)).json() == "done"
 
 
-def test_what_the_work_itself_tells_comes_in_a_line(service: Service) -> None:
+def test_lines_of_the_work_are_sent(service: Service) -> None:
     def telling(send_line: SendLine) -> Reply:
         for n in range(3):
             send_line({"notice": n})
@@ -155,7 +155,7 @@ def failing(error: Exception) -> Callable[[SendLine], Reply]:
         (ZeroDivisionError("secret"), 500, "in the log"),
     ],
 )
-def test_what_fails_is_a_sentence_and_gives_its_place_back(
+def test_an_error_is_reported_and_releases_its_place(
     service: Service, error: Exception, status: int, sentence: str
 ) -> None:
     async def go() -> None:
@@ -175,7 +175,7 @@ def test_what_fails_is_a_sentence_and_gives_its_place_back(
     settle(go())
 
 
-def test_a_refusal_after_lines_comes_in_the_last_line(service: Service) -> None:
+def test_an_error_after_lines_is_in_the_last_line(service: Service) -> None:
     def late(send_line: SendLine) -> Reply:
         send_line({"notice": "first"})
         service.go.acquire(timeout=0.2)
@@ -191,7 +191,7 @@ def test_a_refusal_after_lines_comes_in_the_last_line(service: Service) -> None:
     settle(go())
 
 
-def test_who_leaves_gives_up_the_work_and_the_place(service: Service) -> None:
+def test_a_client_that_disconnects_stops_its_work_and_releases_its_place(service: Service) -> None:
     """One computes and one waits; both clients close their connections."""
     works: list[Work] = []
     ended = []

@@ -44,7 +44,9 @@ def library(folder: Path) -> CheckpointRegistry:
         {"pre_tokenizer": BACKWARDS},
     ],
 )
-def test_one_that_would_end_the_process_is_refused(crafted: Callable[..., Path], change: dict[str, Any]) -> None:
+def test_a_checkpoint_that_would_crash_the_process_is_rejected(
+    crafted: Callable[..., Path], change: dict[str, Any]
+) -> None:
     folder = crafted(**change)
     with pytest.raises(ExplorerError, match="bert cannot be used: opening its files .* Choose another checkpoint"):
         library(folder).get("bert")
@@ -52,14 +54,14 @@ def test_one_that_would_end_the_process_is_refused(crafted: Callable[..., Path],
 
 
 @pytest.mark.slow
-def test_one_that_hangs_is_refused(crafted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_that_hangs_is_rejected(crafted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     slow = {**BACKWARDS, "pattern": {"Regex": "(?:a|a){20}[b-c]"}}
     monkeypatch.setattr(examine, "SECONDS", 3.0)
     with pytest.raises(ExplorerError, match="opening its files took longer than 3 s"):
         library(crafted(pre_tokenizer=slow)).get("bert")
 
 
-def test_a_header_that_no_checkpoint_has_is_refused_at_once(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_header_that_no_checkpoint_has_is_rejected_at_once(tiny_copy: Callable[[str], Path]) -> None:
     folder = tiny_copy("bert")
     entry = {f"t{i}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for i in range(100_000)}
     head = json.dumps(entry).encode()

@@ -64,7 +64,7 @@ def test_a_name_with_spaces_around_it(hub: Hub, library: CheckpointRegistry, tin
     assert library.get(f" {NAME}") is library.get(NAME)
 
 
-def test_a_download_that_broke_off_is_taken_up_again(
+def test_an_interrupted_download_is_resumed(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:
     hub.put(NAME, tiny("bert"))
@@ -138,7 +138,7 @@ def test_the_hubs_own_conversion_comes_first(
     assert bool([path for path in hub.asked if path.endswith(".bin")]) is (author != "SFconvertbot")
 
 
-def test_a_published_training_says_what_must_be_fetched(
+def test_a_published_training_lists_what_must_be_downloaded(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
 ) -> None:
     first, *_, last = catalogue.MULTIBERTS
@@ -166,14 +166,14 @@ def test_a_revision_by_its_name(
         assert "is not a checkpoint name" in refused(library, name)
 
 
-def test_a_run_that_is_gone_or_not_yours_is_no_hub_name(library: CheckpointRegistry) -> None:
+def test_a_run_that_is_missing_or_not_yours_is_not_a_hub_name(library: CheckpointRegistry) -> None:
     with pytest.raises(ExplorerError, match="a run opens in the one that started it") as caught:
         library.get("run:" + "0" * 32)
     assert caught.value.missing == ""
 
 
 @pytest.mark.parametrize(("lost", "said"), [("config.json", "no config.json"), ("tokenizer.json", "no tokenizer")])
-def test_what_could_not_be_used_is_not_fetched(
+def test_unusable_checkpoints_are_not_downloaded(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], lost: str, said: str
 ) -> None:
     hub.put(NAME, tiny("bert"), without=(lost,))

@@ -32,7 +32,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         Jobs(tmp_path / "file" / "runs")
 
 
-def test_damage_and_a_newer_version_are_told_and_let_go_of_the_lock(tmp_path: Path) -> None:
+def test_damage_and_a_newer_version_are_reported_and_release_the_lock(tmp_path: Path) -> None:
     for _ in range(2):
         (tmp_path / "jobs.sqlite").write_bytes(b"no database at all" * 100)
         with pytest.raises(ExplorerError, match="not a database"):
@@ -46,7 +46,7 @@ def test_damage_and_a_newer_version_are_told_and_let_go_of_the_lock(tmp_path: Pa
             Jobs(tmp_path)
 
 
-def test_what_a_crash_left_half_done_is_put_in_order(tmp_path: Path) -> None:
+def test_leftovers_of_a_crash_are_cleaned_up(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path, reserve=0)
     run, kept = jobs.accept("ann", "a", SPEC), jobs.accept("ann", "b", SPEC)
     jobs.table.execute("UPDATE jobs SET wanted = 'deleted', deleted = ? WHERE id = ?", jobs.table.now(), run.id)

@@ -48,7 +48,7 @@ def states(jobs: Jobs, owner: str | None = None) -> dict[str, str]:
     return {run.name: run.state for run in jobs.runs(owner)}
 
 
-def test_nobody_waits_until_anothers_files_are_written(jobs: Jobs) -> None:
+def test_nobody_waits_while_other_peoples_files_are_written(jobs: Jobs) -> None:
     go = threading.Event()
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(jobs.accept, "ann", "large", SPEC, fill=lambda folder: bool(go.wait(20)), key="k")
@@ -59,7 +59,7 @@ def test_nobody_waits_until_anothers_files_are_written(jobs: Jobs) -> None:
         assert first.result(20).name == "large" and len(list(jobs.folder.glob("*/spec.json"))) == 2
 
 
-def test_what_is_accepted_is_on_the_disk(jobs: Jobs) -> None:
+def test_an_accepted_run_is_on_the_disk(jobs: Jobs) -> None:
     def fill(folder: Path) -> None:
         (folder / "data").mkdir()
         (folder / "data" / "train.jsonl").write_text("{}")
@@ -140,7 +140,7 @@ def test_names_are_data(jobs: Jobs) -> None:
             jobs.run(id, None)
 
 
-def test_of_anothers_run_nothing_is_seen_or_done(jobs: Jobs) -> None:
+def test_runs_of_other_owners_are_invisible(jobs: Jobs) -> None:
     run = jobs.accept("ann", "Reviews", SPEC)
     assert jobs.runs("ben") == []
     for act in (jobs.run, jobs.stop, jobs.resume, jobs.delete, jobs.restore, jobs.erase, jobs.retry):
@@ -151,7 +151,7 @@ def test_of_anothers_run_nothing_is_seen_or_done(jobs: Jobs) -> None:
     assert jobs.run(run.id, "ann").state == "queued"
 
 
-def test_of_two_who_rename_at_once_the_later_is_told(jobs: Jobs) -> None:
+def test_of_two_renames_at_once_the_later_fails(jobs: Jobs) -> None:
     run = jobs.accept("ann", "Reviews", SPEC)
     gate = threading.Barrier(6)
 
@@ -269,7 +269,7 @@ def test_below_the_reserve_nothing_is_accepted(jobs: Jobs, monkeypatch: pytest.M
     assert states(jobs) == {"a": "stopped"} and len(list(jobs.folder.glob("?" * 32))) == 1
 
 
-def test_what_cannot_be_written_is_not_accepted(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_cannot_be_written_is_not_accepted(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(folder: Path) -> None:
         (folder / "part").write_text("x")
         raise OSError(28, "No space left on device")

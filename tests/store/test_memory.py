@@ -12,14 +12,14 @@ from bertexplorer.store import memory
 from bertexplorer.store.registry import CheckpointRegistry
 
 
-def test_what_a_checkpoint_takes_is_read_from_its_headers(tiny: Callable[[str], Path]) -> None:
+def test_the_memory_of_a_checkpoint_follows_from_its_headers(tiny: Callable[[str], Path]) -> None:
     held = load(tiny("bert"), precision="fp32").num_bytes
     assert held <= memory.weight_bytes(tiny("bert"), "fp32") < 1.5 * held
     assert memory.weight_bytes(tiny("bert"), "bf16") == memory.weight_bytes(tiny("bert"), "fp32") // 2
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 8, b"\x02\0\0\0\0\0\0\0[]", b'\x07\0\0\0\0\0\0\0{"a":1}'])
-def test_what_cannot_be_read_is_left_to_loading(content: bytes, tmp_path: Path) -> None:
+def test_loading_reports_unreadable_files(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(content)
     assert memory.weight_bytes(tmp_path, "fp32") == 0
 
@@ -38,7 +38,7 @@ def test_a_container_has_less_than_its_machine(tmp_path: Path, monkeypatch: pyte
     assert memory.free_bytes() is None
 
 
-def test_one_that_does_not_fit_is_refused_and_one_that_could_gets_room(
+def test_checkpoints_that_do_not_fit_are_rejected_or_evict_others(
     tiny_copy: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("bert", "roberta"):

@@ -47,7 +47,7 @@ def test_all_that_one_owner_has_counts_and_deleted_runs_make_room(jobs: Jobs, tm
         quota.check(ME, 900_000)
 
 
-def test_a_machine_of_ones_own_has_no_quota_unless_asked() -> None:
+def test_a_local_server_has_no_quota_by_default() -> None:
     assert Settings().quota == 0 and Settings(host="0.0.0.0").quota == 2_000_000_000
     assert Settings(quota_mb=5).quota == 5_000_000 and replace(Settings(host="0.0.0.0"), quota_mb=0).quota == 0
     assert Settings.from_env({"BERTEXPLORER_QUOTA_MB": "7"}).quota == 7_000_000

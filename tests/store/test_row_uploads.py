@@ -20,7 +20,7 @@ FAULTS["good,bad\n" + "\n".join([*GOOD[:5], "one,two,three", *GOOD[5:]])] = "3 f
 
 
 @pytest.mark.parametrize("content", FAULTS, ids=list(FAULTS.values()))
-def test_what_cannot_be_read_is_counted_and_exported(content: str, tmp_path: Path) -> None:
+def test_unreadable_rows_are_counted_and_exported(content: str, tmp_path: Path) -> None:
     uploads = RowUploads(tmp_path / "rows")
     rows = uploads.load(uploads.save(content.encode(), "pairs.csv")).rows
     found = bx.suite(rows=as_file(tmp_path, content), checkpoint="mini", scoring="the differing piece")

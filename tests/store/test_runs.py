@@ -126,7 +126,7 @@ def test_without_flock_the_named_process_decides(tmp_path: Path, monkeypatch: py
         assert not locks.is_locked(path) and locks.holder_pid(path) == 0
 
 
-def test_processes_are_told_apart_without_proc_too() -> None:
+def test_processes_are_distinguished_without_proc_too() -> None:
     assert locks.start_time(os.getpid()) == locks.start_time(os.getpid()) != ""
     assert locks.start_time(os.getppid()) != ""
     assert locks.start_time_from_ps(os.getpid()) and not locks.start_time_from_ps(99_999_999)
@@ -194,7 +194,7 @@ def test_long_files_are_looked_at_from_their_end(tmp_path: Path) -> None:
     assert runs.read(tmp_path, Job(ID, wanted="ended")).state == "failed"
 
 
-def test_what_went_wrong_is_told_in_one_clean_line(tmp_path: Path) -> None:
+def test_errors_are_one_printable_line(tmp_path: Path) -> None:
     tell(tmp_path, {"event": "failed", "time": 2.0, "step": 9, "error": "no\x1b[31m\nroom\ud800 " + "x" * 9999})
     run = runs.read(tmp_path, Job(ID, wanted="ended"))
     assert run.message.startswith("no [31m room xxx") and len(run.message) == 500
@@ -205,7 +205,7 @@ def test_what_went_wrong_is_told_in_one_clean_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[1]", "{", "[" * 100_000, '{"task": 7}'])
-def test_a_spec_that_cannot_be_read_is_no_spec(tmp_path: Path, content: str) -> None:
+def test_an_unreadable_spec_counts_as_missing(tmp_path: Path, content: str) -> None:
     assert runs.read(tmp_path).spec is None
     (tmp_path / "spec.json").write_text(content)
     assert runs.read(tmp_path).task in ("", "7")

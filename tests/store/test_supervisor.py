@@ -129,7 +129,7 @@ def test_secrets_are_known_by_their_names() -> None:
     assert environment(given) == {"PATH": "p", "HOME": "h", "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 
 
-def test_stop_ends_after_a_commit_and_resume_goes_on(make: Make) -> None:
+def test_stop_ends_after_a_commit_and_resume_continues(make: Make) -> None:
     supervisor = make()
     run = accept(supervisor, steps=400)
     until(lambda: now(supervisor, run).step >= 3)
@@ -142,7 +142,7 @@ def test_stop_ends_after_a_commit_and_resume_goes_on(make: Make) -> None:
     assert steps(run) == list(range(1, stopped.step + 4))
 
 
-def test_who_does_not_heed_the_file_gets_a_signal_and_is_killed_only_if_asked(make: Make) -> None:
+def test_a_run_that_ignores_the_stop_file_gets_sigterm_and_sigkill_only_on_request(make: Make) -> None:
     supervisor = make(patience_s=0.2, slots=2)
     polite, deaf = accept(supervisor, steps=9999, by_signal=True), accept(supervisor, steps=9999, deaf=True)
     until(lambda: now(supervisor, polite).step and now(supervisor, deaf).step)
@@ -174,7 +174,9 @@ def test_a_stop_while_it_is_starting_is_heard(make: Make) -> None:
         ("tell", "failed", "Out of memory at batch 32. Try 16."),
     ],
 )
-def test_how_it_died_is_told_and_resume_does_every_step_once(make: Make, fault: str, state: str, words: str) -> None:
+def test_the_cause_of_death_is_reported_and_resume_does_every_step_once(
+    make: Make, fault: str, state: str, words: str
+) -> None:
     supervisor = make()
     run, after = accept(supervisor, faults={"3": fault}), accept(supervisor, "next")
     died = reached(supervisor, run, state)
@@ -195,14 +197,14 @@ def test_causes_in_words(tmp_path: Path) -> None:
     assert explain_end(1, tmp_path).startswith("Memory ran out.")
 
 
-def test_a_command_that_is_not_there_is_told_and_holds_nobody_up(make: Make) -> None:
+def test_a_missing_command_is_reported_and_does_not_block_the_queue(make: Make) -> None:
     supervisor = make(command=("/no/such/program",))
     first, second = accept(supervisor), accept(supervisor)
     for run in (first, second):
         assert "could not be started (No such file or directory)" in reached(supervisor, run, "interrupted").message
 
 
-def test_the_next_server_takes_over_who_lives(make: Make) -> None:
+def test_the_next_server_adopts_running_runs(make: Make) -> None:
     supervisor = make()
     run, second = accept(supervisor, steps=60, pause=0.02), accept(supervisor, "b")
     until(lambda: now(supervisor, run).step >= 2)
@@ -229,7 +231,7 @@ def test_a_process_that_was_started_but_not_written_down_is_not_started_twice(ma
 
 
 @pytest.mark.parametrize("resume", [False, True])
-def test_interrupted_ones_wait_for_a_person_unless_told(make: Make, resume: bool) -> None:
+def test_interrupted_runs_wait_for_a_person_by_default(make: Make, resume: bool) -> None:
     supervisor = make()
     supervisor.close()
     run, queued = accept(supervisor, faults={"3": "kill"}), accept(supervisor, "b")

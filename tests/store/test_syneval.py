@@ -36,7 +36,7 @@ def test_the_files_of_python_2_are_read() -> None:
     assert list(syneval(content, "a.pickle")) == [{"good": "a .", "bad": "b .", "category": "sing"}]
 
 
-def test_a_suite_of_minimal_pairs_comes_of_it() -> None:
+def test_the_file_becomes_a_suite_of_minimal_pairs() -> None:
     found = text_uploads.parse_rows(pickle.dumps(AGREEMENT), "simple_agrmt.pickle")
     kind, asked, unusable = cases(found.rows)
     assert (kind, len(asked), unusable) == ("minimal pairs", 3, [])
@@ -44,7 +44,7 @@ def test_a_suite_of_minimal_pairs_comes_of_it() -> None:
     assert found.summary.startswith("3 rows from simple_agrmt.pickle: the format of LM_syneval")
 
 
-def test_what_is_no_pair_is_named() -> None:
+def test_groups_that_are_not_pairs_are_reported() -> None:
     held = {"sing": [("a cat sleeps", "a cat sleep"), ("alone",), ("one", ["two"])], "plur": "text"}
     found = text_uploads.parse_rows(pickle.dumps(held), "a.pkl")
     _, asked, unusable = cases(found.rows)
@@ -55,7 +55,7 @@ def test_what_is_no_pair_is_named() -> None:
     ]
 
 
-def test_rows_beyond_the_limit_are_said() -> None:
+def test_rows_beyond_the_limit_are_reported() -> None:
     """Ten categories that share one list: 10,000 rows of some bytes."""
     shared = [("a cat sleeps", "a cat sleep")] * 1000
     found = text_uploads.parse_rows(pickle.dumps({str(i): shared for i in range(10)}), "a.pickle", max_rows=5000)
@@ -101,12 +101,12 @@ def test_nothing_runs(tmp_path: Path, protocol: int) -> None:
         (b"}}.", "it is damaged|values"),
     ],
 )
-def test_a_broken_file_is_refused(content: bytes, what: str) -> None:
+def test_a_broken_file_is_rejected(content: bytes, what: str) -> None:
     with pytest.raises(ExplorerError, match=f"cannot be read as a file of LM_syneval: .*({what})"):
         text_uploads.parse_rows(content, "a.pickle")
 
 
-def test_a_long_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_file_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bertexplorer.store.syneval.MAX_OPCODES", 10)
     with pytest.raises(ExplorerError, match="more than 10 opcodes"):
         syneval(pickle.dumps(AGREEMENT), "a.pickle")

@@ -48,7 +48,7 @@ EVIL = "</script><img src=x onerror=1>"
         (EVIL.encode(), "x.txt", [EVIL], "1 line"),
     ],
 )
-def test_what_is_read(content: bytes, name: str, lines: list[str], message: str) -> None:
+def test_accepted_files(content: bytes, name: str, lines: list[str], message: str) -> None:
     found = parse_lines(content, name)
     assert [line.text for line in found.lines] == lines and message in found.summary and found.summary.endswith(".")
 
@@ -80,7 +80,7 @@ def test_labels() -> None:
         (b'text\n"' + b"a" * 200_000 + b'"\n', "a.csv", "cannot be read as a table: field larger than"),
     ],
 )
-def test_what_is_refused(content: bytes, name: str, said: str) -> None:
+def test_rejected_files(content: bytes, name: str, said: str) -> None:
     with pytest.raises(ExplorerError, match=said) as caught:
         parse_lines(content, name)
     assert len(str(caught.value)) < 300 and str(caught.value).endswith(".")
@@ -90,7 +90,7 @@ def test_ten_thousand_are_read() -> None:
     assert len(parse_lines(b"text\n" + b"a cat\n" * 10_000, "a.csv").lines) == 10_000
 
 
-def test_kept_under_their_content(tmp_path: Path) -> None:
+def test_the_key_depends_on_the_content(tmp_path: Path) -> None:
     store = TextUploads(tmp_path / "lines")
     key = store.save("label,text\nx,é 日\n".encode(), "a.csv")
     assert TextUploads(tmp_path / "lines").load(key) == parse_lines("label,text\nx,é 日\n".encode(), "a.csv")
@@ -135,7 +135,7 @@ def test_commas_of_sentences_are_not_those_of_columns(content: bytes, texts: lis
     assert [line.text for line in parse_lines(content, "a.csv").lines] == texts
 
 
-def test_rows_with_more_cells_than_the_first_are_left_out_and_said() -> None:
+def test_rows_with_more_cells_than_the_first_are_left_out_and_reported() -> None:
     found = parse_lines(b"text,label\nA b,x\nB, c,y\nD,z\n", "a.csv")
     assert [(line.text, line.label) for line in found.lines] == [("A b", "x"), ("D", "z")]
     assert "1 with more cells than the first row left out (“B  c y”)" in found.summary
