@@ -1,4 +1,4 @@
-"""What is sent in vain: a sentence that names the field, status 4xx, and nothing changed."""
+"""Invalid requests get a message that names the field and status 4xx, and change nothing."""
 
 import json
 from typing import Any

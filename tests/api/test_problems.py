@@ -1,4 +1,4 @@
-"""Whichever layer refuses, the error is a problem with a sentence; and 503 says when to come again."""
+"""Every layer reports errors as a problem with a clear detail, and 503 with Retry-After."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What one browser uploads is not another's: neither read nor used, and it counts as its owner's."""
+"""Each browser can read and use only its own uploads, which count for its quota."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Long work: it leaves the quick queue whatever the view, is refused beyond the limit, and ends with its client."""
+"""Long work leaves the quick queue, is rejected beyond the limit, and stops when its client disconnects."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The app as a person starts it: what it refuses to start as, and how it ends."""
+"""The app as a person starts it: which settings it rejects, and how it ends."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Another person's runs, through every event of the pages Train and Pretrain: neither seen nor changed nor taken."""
+"""Runs of other owners cannot be seen, changed or copied through any event of the pages Train and Pretrain."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Who waits for an answer is told the place in line and how far long work has come; of gradio's events so many wait."""
+"""Waiting clients get their queue position and progress; the number of pending gradio events is limited."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What is written down, what is counted, and who is told."""
+"""What the server logs and counts, and who may read it."""
 
 import io
 import logging

@@ -1,4 +1,4 @@
-"""Each browser is someone, whom it cannot choose; a page belongs to the browser that opened it."""
+"""Each browser has an identity that it cannot choose. A page belongs to the browser that opened it."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The whole server: pages open, events are answered, and two browsers see their own runs only."""
+"""The whole server: pages open, events are answered, and two browsers see only their own runs."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the tests of runs share: waiting with an end, and processes that are cleared away."""
+"""Helpers for tests of runs: wait with a timeout, and end leftover processes."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The table of jobs: what is accepted stays, whoever clicks, however often, whatever the clock says."""
+"""The table of jobs: accepted runs are durable, whoever clicks, however often, and whatever the clock says."""
 
 import shutil
 import threading
